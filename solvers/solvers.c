@@ -1,7 +1,8 @@
-/* solvers.c - the table of host functions that the solvers add to a context.
+/* solvers.c - the table of host functions that solvers/ adds to a context.
  *
- * Needs: solvers.h and the definitions. Guarantees: registering calls nothing
- * of SUNDIALS; a context that solves nothing pays some hundred bytes.
+ * Needs: solvers.h and the definitions.
+ *
+ * Contract: registration calls no library and allocates some hundred bytes.
  */
 #include "solvers/linear/assembly_pattern.h"
 #include "solvers/sundials/dae.h"

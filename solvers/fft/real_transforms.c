@@ -1,8 +1,11 @@
-/* real_transforms.c - transforms of real lines along an axis: the half of a
- * Fourier transform that a real line has, its inverse, sums of sines.
+/* real_transforms.c - 1-D transforms of real data along an axis:
+ * real-to-complex Fourier transform, its inverse, discrete sine transform
+ * (DST).
  *
- * Needs: real_transforms.h, backend/numlib/fftw.h. Guarantees: as stated there.
- * Groups of eight neighbouring lines are a part, whoever runs it.
+ * Needs: real_transforms.h, backend/numlib/fftw.h.
+ *
+ * Contract: as in real_transforms.h. A chunk is a fixed group of neighbouring
+ * pencils, whichever thread runs it.
  */
 #include "solvers/fft/real_transforms.h"
 #include "backend/eval/core/frame.h"
@@ -16,11 +19,11 @@ typedef struct Job {
 	const FftRealPlan *plan;
 	Backend *be;
 	int64_t n, outer, inner;
-	int64_t groups; /* of an outer position; of lines that follow each other, of all */
+	int64_t groups; /* chunks per outer position; in total if inner == 1 */
 	const double *x;
 	double *o;
-	double *rooms; /* one a thread */
-	uint64_t work; /* a part's */
+	double *rooms; /* workspaces, one per thread */
+	uint64_t work; /* cost of one chunk */
 } Job;
 
 static void run_part(void *ud, int64_t part) {
@@ -40,7 +43,7 @@ static Status poll_part(void *ud) {
 	return spend(j->be, j->work);
 }
 
-/* outer x length x inner numbers from x to o, along the middle axis. */
+/* Transforms x[outer, length, inner] into o along the middle axis. */
 static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t length, int64_t inner,
                         const double *x, double *o) {
 	Backend *be = backend_of(c);
@@ -140,7 +143,7 @@ static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Re
 	       stated[0] == ref_type(build_fn(b), args[0]);
 }
 
-/* Lines of all lanes are lines. */
+/* Batch elements become further pencils. */
 static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args,
                   const bool *batched, Ref *results) {
 	(void)n, (void)batched;

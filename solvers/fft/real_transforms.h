@@ -1,9 +1,12 @@
-/* real_transforms.h - transforms of real lines as a host function:
- * real_lines(x) with the options (which transform, axis, how many lines stand
- * behind each other along it).
+/* real_transforms.h - 1-D real transforms as the host function real_lines(x).
  *
- * Needs: host.h. Guarantees: a result of the operand's type; machine code calls
- * it on vectors; results do not depend on the number of threads.
+ * Options: the transform, the axis, and how many consecutive pencils the axis
+ * holds.
+ *
+ * Needs: host.h.
+ *
+ * Contract: the result has the operand's type. Machine code calls it on
+ * vectors. Results do not depend on the number of threads.
  */
 #ifndef ATLED_SOLVERS_FFT_REAL_TRANSFORMS_H
 #define ATLED_SOLVERS_FFT_REAL_TRANSFORMS_H

@@ -1,11 +1,15 @@
-/* arpack.c - some eigenvalues of a large sparse matrix, by ARPACK's implicitly
- * restarted Arnoldi and Lanczos iterations.
+/* arpack.c - some eigenvalues of a large sparse matrix by ARPACK.
  *
- * Needs: sparse.h, factor_cache.h for the inverse; ARPACK, which is opened when
- * it is first wanted. Guarantees: begins from the same vector each time, so
- * that results repeat. ARPACK keeps state of its own between its calls: one
- * iteration at a time, under a lock. Source: Lehoucq, Sorensen and Yang, ARPACK
- * Users' Guide, SIAM 1998.
+ * Method: implicitly restarted Arnoldi and Lanczos iterations (Lehoucq,
+ * Sorensen and Yang, ARPACK Users' Guide, SIAM 1998).
+ *
+ * Needs: sparse.h; factor_cache.h for the inverse; ARPACK, which is loaded at
+ * the first use.
+ *
+ * Contract:
+ * - The start vector is fixed, so results are reproducible.
+ * - ARPACK keeps static state between its calls. A lock admits one iteration at
+ *   a time.
  */
 #include "solvers/linear/factor_cache.h"
 #include "solvers/linear/sparse.h"
@@ -20,7 +24,7 @@
 enum { STARTS, ROWS, COLUMNS, VALUES, COUNT, OPERANDS };
 enum { OPTION_INVERSE = 1, OPTION_SYMMETRIC = 2, OPTION_WHICH = 3 };
 
-/* The options of `which`, by number. */
+/* The values of the option `which`, by index. */
 static const char *const which_names[] = {"LM", "SM", "LA", "SA", "LR", "SR", "LI", "SI"};
 
 typedef void Iterate(int *ido, const char *bmat, int *n, const char *which, int *nev, double *tol,
@@ -45,7 +49,7 @@ static struct {
 	bool ready;
 } lib;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the library and of its state */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the library and its state */
 
 static bool open_library(void) {
 	if (lib.ready) return true;
@@ -72,18 +76,19 @@ static Status apply(Ctx *c, const SparseMatrix *a, bool inverse, const double *x
 	return ST_OK;
 }
 
-/* k values and vectors (columns) as ARPACK gives them; `im` and pairs of
- * columns for complex ones, when not symmetric. */
+/* Computes `wanted` eigenvalues (re, im) and eigenvectors (columns) in ARPACK's
+ * layout. im and pairs of columns are used for complex ones of nonsymmetric
+ * matrices. */
 static Status iterate(Ctx *c, const SparseMatrix *a, const HostCall *call, const int wanted,
                       double *re, double *im, double *vectors) {
 	const bool symmetric = call->options[OPTION_SYMMETRIC], inverse = call->options[OPTION_INVERSE];
 	const char *which = which_names[call->options[OPTION_WHICH]];
-	int k = wanted; /* ARPACK makes it one more where it would cut a pair in two */
+	int k = wanted; /* ARPACK increments it where it would split a complex pair */
 	int n = (int)a->n, ncv = 2 * k + 20 < n ? 2 * k + 20 : n, ido = 0, info = 1, rvec = 1,
 		iparam[11] = {1, 0, 3000, 1, 0, 0, 1}, ipntr[14] = {0};
 	int lworkl = symmetric ? ncv * (ncv + 8) : 3 * ncv * ncv + 6 * ncv;
 	double tol = 0, sigma = 0;
-	/* whatever has converged is written */
+	/* ARPACK writes every converged value, possibly more than wanted */
 	const size_t room = (size_t)n + (size_t)n * (size_t)ncv + 3 * (size_t)n + (size_t)lworkl +
 	                    3 * (size_t)ncv + (size_t)n * (size_t)ncv + 2 * (size_t)ncv;
 	double *work = heap_alloc(c, room * sizeof *work);
@@ -172,7 +177,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	}
 	const Dtype d = symmetric ? DT_F64 : DT_C128;
 	const int64_t one[1] = {k}, two[2] = {n, k};
-	/* a pair cut in two leaves one column more */
+	/* one more column for a split complex pair */
 	const size_t bytes = (size_t)(n + 2) * ((size_t)(k > 0 ? k : 0) + 1) * sizeof(double);
 	double *room = NULL;
 	if (st == ST_OK && (!(values = tensor_new(c, d, 1, one)) ||
@@ -188,8 +193,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 					((double *)(void *)vectors->data)[i * k + j] = z[j * n + i];
 				continue;
 			}
-			/* columns j, j + 1 are real and imaginary part of the vector of the
-			 * first of a pair */
+			/* for a complex pair, columns j and j + 1 are the real and
+			 * imaginary part of its first vector */
 			const bool second = im[j] != 0 && j > 0 && im[j - 1] == -im[j] && re[j - 1] == re[j];
 			((double complex *)(void *)values->data)[j] = re[j] + im[j] * I;
 			for (int64_t i = 0; i < n; i++) {

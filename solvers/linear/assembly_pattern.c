@@ -1,10 +1,14 @@
-/* assembly_pattern.c - the pattern of a matrix that is summed from small ones,
- * one a cell.
+/* assembly_pattern.c - the sparsity pattern of a matrix assembled from element
+ * matrices.
  *
- * Needs: assembly_pattern.h. Guarantees: as stated there; time and memory grow
- * with the elements of the small matrices. A column's rows are those of the
- * cells that have its unknown, each met once by a mark that bears the column's
- * number, and then sorted: they are few.
+ * Needs: assembly_pattern.h.
+ *
+ * Method: the rows of a column are those of the cells that contain its unknown.
+ * A mark per row, which holds the column's number, finds duplicates. The few
+ * rows are then sorted.
+ *
+ * Contract: as in assembly_pattern.h. Time and memory are linear in the number
+ * of elements of the element matrices.
  */
 #include "solvers/linear/assembly_pattern.h"
 #include "lang/base/tensor.h"
@@ -16,11 +20,12 @@ enum { ROWS, COLUMNS, STARTS, ROW_STARTS, PLACES, FLIP, MIRRORED, RESULTS };
 enum { POLL_COLUMNS = 4096 };
 
 typedef struct Cells {
-	int64_t m, local, n; /* cells, unknowns of a cell, all unknowns */
-	const int64_t *of;   /* m x local, below 0: none */
+	int64_t m, local, n; /* number of cells, unknowns per cell, all unknowns */
+	const int64_t *of;   /* m x local indices of unknowns; negative: none */
 	const int64_t *coupled;
-	int64_t *first, *list; /* of each unknown where its entries of `of` begin, and which they are */
-	int64_t *mark;         /* n: in which column a row was last met; then its place */
+	/* for each unknown, where its entries of `of` begin in list; the entries */
+	int64_t *first, *list;
+	int64_t *mark; /* n: column in which a row was last seen; then its place */
 } Cells;
 
 static int64_t *numbers(Tensor *t) { return (int64_t *)(void *)t->data; }
@@ -49,7 +54,7 @@ static int by_number(const void *x, const void *y) {
 	return (a > b) - (a < b);
 }
 
-/* Most columns have few rows; an unknown that many cells share has many. */
+/* Most columns have few rows; an unknown shared by many cells has many. */
 static void sort(int64_t *a, int64_t n) {
 	if (n > 64) {
 		qsort(a, (size_t)n, sizeof *a, by_number);
@@ -62,8 +67,8 @@ static void sort(int64_t *a, int64_t n) {
 	}
 }
 
-/* The rows of column j, each once, in the order they are met; rows NULL: only
- * how many. */
+/* The distinct rows of column j in the order found. Returns their number. rows
+ * NULL: count only. */
 static int64_t column(Cells *p, int64_t j, int64_t *rows) {
 	int64_t count = 0;
 	for (int64_t e = p->first[j]; e < p->first[j + 1]; e++) {
@@ -105,7 +110,7 @@ static Status fill_columns(Ctx *c, Cells *p, const int64_t *start, int64_t *rows
 		int64_t *own = rows + start[j];
 		const int64_t count = column(p, j, own);
 		sort(own, count);
-		/* -2 - place: no number of a column */
+		/* place is encoded as -2 - place, which is no column number */
 		for (int64_t k = 0; k < count; k++) {
 			columns[start[j] + k] = j;
 			p->mark[own[k]] = -2 - (start[j] + k);
@@ -122,8 +127,8 @@ static Status fill_columns(Ctx *c, Cells *p, const int64_t *start, int64_t *rows
 	return ST_OK;
 }
 
-/* flip: the elements in the order of the transposed matrix. Whether that has
- * the same pattern. */
+/* Computes flip, the elements in the order of the transpose. Returns whether
+ * the transpose has the same pattern. */
 static bool transpose(int64_t n, const int64_t *start, const int64_t *rows, const int64_t *columns,
                       int64_t *row_start, int64_t *flip, int64_t *next) {
 	const int64_t nnz = start[n];

@@ -1,10 +1,11 @@
-/* band.c - factors of banded matrices, real and complex, and orders of unknowns
- * that make bands narrow.
+/* band.c - LU factors of banded matrices, real and complex, and
+ * bandwidth-reducing orders.
  *
- * Needs: band.h, band_kernels.h, band_twisted.h. Guarantees: as band.h says.
- * The bands that occur most (one, two and three diagonals on each side) have
- * code of their own, in which nothing is counted; for machines with fused
- * products and differences there is one version more.
+ * Needs: band.h, band_kernels.h, band_twisted.h.
+ *
+ * Contract: as in band.h. Bands with one, two or three diagonals on each side
+ * use code specialised for that width. There is also a version for processors
+ * with fused multiply-add.
  */
 #include "solvers/linear/band.h"
 #include <math.h>
@@ -45,7 +46,7 @@ INLINE Complex reciprocal(Complex z) {
 #include "solvers/linear/band_kernels.h"
 #include "solvers/linear/band_twisted.h"
 
-/* ---- by width ------------------------------------------------------------ */
+/* ---- dispatch by width --------------------------------------------------- */
 
 #define EACH_WIDTH(b, run)                                                                         \
 	if ((b).below == 1 && (b).above == 1) run(1, 1);                                               \
@@ -53,7 +54,7 @@ INLINE Complex reciprocal(Complex z) {
 	else if ((b).below == 3 && (b).above == 3) run(3, 3);                                          \
 	else run((b).below, (b).above)
 
-/* Narrow, and long enough that there is a middle. */
+/* Narrow, and long enough to have a middle. */
 static bool may_be_twisted(Band b) {
 	return b.below == b.above && b.below >= 1 && b.below <= 3 && b.n >= 16;
 }
@@ -110,8 +111,7 @@ CLONES void band_solve(Band b, BandForm form, bool transposed, const double *f,
 #undef RUN
 }
 
-/* The adjoint's solution is the conjugate of the transpose's for the conjugate.
- */
+/* A^H x = b is solved as A^T conj(x) = conj(b). */
 static void conjugate(int64_t n, double *x) {
 	for (int64_t i = 0; i < n; i++) x[2 * i + 1] = -x[2 * i + 1];
 }
@@ -142,7 +142,7 @@ CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double
 #undef RUN
 }
 
-/* ---- order --------------------------------------------------------------- */
+/* ---- bandwidth-reducing order -------------------------------------------- */
 
 Band band_width(int64_t n, const int64_t *start, const int64_t *row, const int64_t *inverse) {
 	Band b = {.n = n};
@@ -155,7 +155,7 @@ Band band_width(int64_t n, const int64_t *start, const int64_t *row, const int64
 	return b;
 }
 
-/* The graph of the pattern and its transpose, without loops. */
+/* The graph of the pattern and its transpose, without self-loops. */
 typedef struct Graph {
 	int64_t n, *start, *to;
 	size_t bytes;
@@ -171,7 +171,7 @@ static Status graph_of(Ctx *c, int64_t n, const int64_t *start, const int64_t *r
 		for (int64_t k = start[j]; k < start[j + 1]; k++)
 			if (row[k] != j) g->start[j + 2]++, g->start[row[k] + 2]++;
 	for (int64_t i = 2; i <= n + 1; i++) g->start[i] += g->start[i - 1];
-	/* an edge that is there both ways is there twice, which is no matter */
+	/* an edge present in both directions is stored twice, which does no harm */
 	for (int64_t j = 0; j < n; j++)
 		for (int64_t k = start[j]; k < start[j + 1]; k++)
 			if (row[k] != j) {
@@ -183,8 +183,9 @@ static Status graph_of(Ctx *c, int64_t n, const int64_t *start, const int64_t *r
 
 static int64_t degree(const Graph *g, int64_t i) { return g->start[i + 1] - g->start[i]; }
 
-/* Those that can be reached from `root`, nearest first, neighbours by degree,
- * into out; level[]: -1 not seen. Gives their number; *depth: levels. */
+/* Breadth-first search from `root`: the reachable vertices in order of
+ * distance, siblings by degree, into out. level[]: -1 not seen. Returns their
+ * number; *depth: number of the last level. */
 static int64_t by_levels(const Graph *g, int64_t root, int64_t *level, int64_t *out,
                          int64_t *depth) {
 	int64_t n = 1;
@@ -215,7 +216,7 @@ Status band_order(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, i
 	for (int64_t seed = 0; seed < n; seed++) {
 		if (level[seed] >= 0) continue;
 		int64_t root = seed, depth = -1, found, count;
-		for (;;) { /* from the far end of what was seen, while it is further */
+		for (;;) { /* restart from a far vertex while the depth grows */
 			count = by_levels(&g, root, level, order + done, &found);
 			if (found <= depth) break;
 			depth = found;

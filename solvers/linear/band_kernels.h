@@ -1,23 +1,24 @@
-/* band_kernels.h - LU factors of a band, and solves with them, for one type of
- * numbers. Included by band.c once for each.
+/* band_kernels.h - LU factors of a band and their solves, for one scalar type.
+ * band.c includes it once per type.
  *
- * Needs: NUMBER, the type; NAME(x), its names; SIZE(x), by which pivots are
- * chosen; RECIPROCAL(x); and INLINE.
+ * Needs: NUMBER, the type; NAME(x), its names; SIZE(x), the pivot magnitude;
+ * RECIPROCAL(x); INLINE.
  *
- * A matrix has `below` diagonals below the main one and `above` above it. Row i
- * is a row of storage: its columns i - below .. i + below + above, the last
- * `below` of which are room for what exchanges of rows bring in. Factored, it
- * has the multipliers of L, the reciprocal of the pivot, and the row of U
- * divided by the pivot: a solve waits for one product and one difference for
- * each unknown, and for no division. Rows are exchanged as LAPACK's gbtrf does,
- * and multipliers stay where they were made. As long as there was no exchange
- * the rows of U end with the band's last diagonal.
+ * Method: partial pivoting as in LAPACK's gbtrf; multipliers stay where they
+ * were computed.
+ *
+ * Storage: a matrix has `below` diagonals below the main one and `above` above
+ * it. Row i of storage holds columns i - below .. i + below + above. The last
+ * `below` columns are for fill-in from row interchanges. The factored row holds
+ * the multipliers of L, the reciprocal of the pivot, and the row of U divided
+ * by the pivot. A solve thus waits for one product and one difference per
+ * unknown, and for no division. Without interchanges the rows of U end with the
+ * band's last diagonal.
  */
 
 INLINE int64_t NAME(least)(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* One step without an exchange, of which nothing of the rows at hand has come
- * either. */
+/* One elimination step without an interchange, on rows of the given width. */
 INLINE void NAME(eliminate)(int64_t n, int64_t below, int64_t above, int64_t width, NUMBER *f,
                             int64_t k) {
 	const int64_t stride = 2 * below + above + 1, rows = NAME(least)(below, n - 1 - k);
@@ -33,11 +34,11 @@ INLINE void NAME(eliminate)(int64_t n, int64_t below, int64_t above, int64_t wid
 	for (int64_t j = 1; j <= width; j++) row[j] *= d;
 }
 
-/* exchanges[k]: how many rows below k the row stood that is row k now. Whether
- * any did. */
+/* exchanges[k]: distance from row k to the row that was moved there. Returns
+ * whether any row was interchanged. */
 INLINE bool NAME(factor)(int64_t n, int64_t below, int64_t above, NUMBER *f, double *exchanges) {
 	const int64_t stride = 2 * below + above + 1;
-	int64_t last = -1; /* no exchange before this row reaches further */
+	int64_t last = -1; /* rows after this one have no fill-in from interchanges so far */
 	for (int64_t k = 0; k < n; k++) {
 		NUMBER *row = f + k * stride + below;
 		const int64_t rows = NAME(least)(below, n - 1 - k);
@@ -66,7 +67,7 @@ INLINE bool NAME(factor)(int64_t n, int64_t below, int64_t above, NUMBER *f, dou
 	return last >= 0;
 }
 
-/* x[k] from those behind it. */
+/* Back substitution of x[k]. */
 INLINE void NAME(back_row)(int64_t n, int64_t below, int64_t width, int64_t stride, const NUMBER *f,
                            NUMBER *x, int64_t k) {
 	const NUMBER *row = f + k * stride + below;
@@ -95,8 +96,8 @@ INLINE void NAME(solve)(int64_t n, int64_t below, int64_t above, bool exchanged,
 		const int64_t edge = NAME(least)(below, n);
 		for (int64_t k = 1; k < edge; k++)
 			for (int64_t j = 0; j < k; j++) x[k] -= f[k * stride + below - (k - j)] * x[j];
-		/* the last ones stay in registers: a row would wait for what it has
-		 * just stored */
+		/* the last unknowns stay in registers; otherwise each row would wait
+		 * for the store of the previous one */
 		if (few) {
 			for (int64_t j = 0; j < below && edge == below; j++) last[j] = x[j];
 			for (int64_t k = edge; k < n; k++) {
@@ -136,7 +137,7 @@ INLINE void NAME(solve)(int64_t n, int64_t below, int64_t above, bool exchanged,
 	}
 }
 
-/* The transpose of A, x = b in place. */
+/* A^T x = b in place. */
 INLINE void NAME(solve_transposed)(int64_t n, int64_t below, int64_t above, const NUMBER *f,
                                    const double *exchanges, NUMBER *x) {
 	const int64_t stride = 2 * below + above + 1, width = below + above;

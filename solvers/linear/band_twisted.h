@@ -1,30 +1,33 @@
-/* band_twisted.h - factors of a narrow band from both ends to the middle, and
- * solves with them, for one type of numbers. Included by band.c behind
- * band_kernels.h.
+/* band_twisted.h - twisted factors of a narrow band and their solves, for one
+ * scalar type. band.c includes it after band_kernels.h.
  *
- * Needs: what band_kernels.h needs. A row of a narrow band waits for the row
- * before it, and a processor could do several at once. So the first rows are
- * eliminated downwards and the last ones upwards, by turns; the rows between,
- * as many as there are diagonals on each side, come last. There is no place for
- * exchanges: where one is wanted there are no such factors. Storage is that of
- * band_kernels.h; the last rows have their multipliers to the right and what U
- * is elsewhere to the left. Source: van der Vorst, Large tridiagonal and block
- * tridiagonal linear systems on vector and parallel computers, Parallel
- * Computing 5 (1987).
+ * Method: twisted (two-sided) factorisation (van der Vorst, Large tridiagonal
+ * and block tridiagonal linear systems on vector and parallel computers,
+ * Parallel Computing 5, 1987). Each row of a narrow band depends on the
+ * previous one. The first rows are therefore eliminated downwards and the last
+ * rows upwards, in alternation: two independent chains. The w rows in the
+ * middle come last.
+ *
+ * Needs: as band_kernels.h.
+ *
+ * Contract:
+ * - There are no interchanges; the factorisation fails where one is needed.
+ * - Storage is that of band_kernels.h. The last rows hold their multipliers on
+ *   the right and the elements of U on the left.
  */
 
-/* Rows eliminated downwards; as many, or one more, go upwards. */
+/* Number of rows eliminated downwards; as many, or one more, go upwards. */
 INLINE int64_t NAME(first_half)(int64_t n, int64_t w) { return (n - w) / 2; }
 
-/* Row p against those that follow it in direction dir, `reach` of them. false:
- * a larger pivot is there. */
+/* Eliminates with a pivot row in the `reach` rows that follow it in direction
+ * dir. Returns false when a larger pivot exists. */
 INLINE bool NAME(twisted_step)(int64_t w, int64_t reach, NUMBER *row, int64_t dir) {
 	const int64_t stride = 3 * w + 1;
 	const double size = SIZE(row[0]);
 	const NUMBER d = RECIPROCAL(row[0]);
 	bool good = true;
 	for (int64_t r = 1; r <= reach; r++) {
-		NUMBER *other = row + dir * r * (stride - 1); /* its element in column p */
+		NUMBER *other = row + dir * r * (stride - 1); /* element in the pivot's column */
 		good &= SIZE(other[0]) <= size;
 		const NUMBER l = other[0] * d;
 		other[0] = l;
@@ -52,7 +55,7 @@ INLINE bool NAME(twisted_factor)(int64_t n, int64_t w, NUMBER *f) {
 INLINE void NAME(twisted_solve)(int64_t n, int64_t w, const NUMBER *f, NUMBER *x) {
 	const int64_t stride = 3 * w + 1, m = NAME(first_half)(n, w);
 	const NUMBER *top = f + w, *bottom = f + (n - 1) * stride + w;
-	NUMBER *end = x + n - 1, a[3], b[3]; /* the last ones stay in registers */
+	NUMBER *end = x + n - 1, a[3], b[3]; /* the last unknowns stay in registers */
 	for (int64_t k = 0; k < w; k++)
 		for (int64_t j = 1; j <= k; j++) {
 			x[k] -= top[k * stride - j] * x[k - j];
@@ -96,7 +99,7 @@ INLINE void NAME(twisted_solve)(int64_t n, int64_t w, const NUMBER *f, NUMBER *x
 	}
 }
 
-/* The transpose: each operation of the solve transposed, the last one first. */
+/* The transpose: each operation of the solve transposed, in reverse order. */
 INLINE void NAME(twisted_transposed)(int64_t n, int64_t w, const NUMBER *f, NUMBER *x) {
 	const int64_t stride = 3 * w + 1, m = NAME(first_half)(n, w);
 	const NUMBER *at = f + w;

@@ -1,13 +1,18 @@
-/* factor_cache.c - factorisations of sparse matrices by SuiteSparse, chosen by
- * structure, kept and found again.
+/* factor_cache.c - sparse factorisations by SuiteSparse, chosen by structure
+ * and cached.
  *
- * Needs: factor_cache.h. Guarantees: a matrix with the pattern and the values
- * of an earlier one is not factored again, one with its pattern alone not
- * analysed again; whose turn it is makes no difference to results, since an
- * analysis depends on the pattern only. A factorisation is taken out of the
- * store while it is used, so that two threads do not meet in it. Sources: T. A.
- * Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; Algorithms 907
- * (KLU), 832 (UMFPACK), 887 (CHOLMOD) and 915 (SPQR) of ACM TOMS.
+ * Method: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; ACM
+ * TOMS Algorithms 907 (KLU), 832 (UMFPACK), 887 (CHOLMOD) and 915 (SPQR).
+ *
+ * Needs: factor_cache.h.
+ *
+ * Contract:
+ * - A cached factorisation with equal pattern and values is reused. One with an
+ *   equal pattern saves the symbolic analysis.
+ * - Results do not depend on the order of calls, because symbolic analysis uses
+ *   the pattern alone.
+ * - A factorisation is removed from the cache while in use, so no two threads
+ *   share it.
  */
 #include "solvers/linear/factor_cache.h"
 #include "backend/numlib/blas.h"
@@ -21,7 +26,7 @@
 #include <string.h>
 #include <umfpack.h>
 
-/* ---- what is opened when it is wanted ------------------------------------ */
+/* ---- libraries loaded on demand ------------------------------------------ */
 
 #define UMFPACK_CALLED(F)                                                                          \
 	F(umfpack_dl_defaults)                                                                         \
@@ -43,7 +48,7 @@ typedef struct Libraries {
 	SPQR_CALLED(DECLARE)
 #undef DECLARE
 	bool umfpack, cholmod, spqr;
-	/* of the OpenMP that CHOLMOD brings; NULL where it brings none */
+	/* of CHOLMOD's OpenMP runtime; NULL where there is none */
 	int (*levels)(void);
 	void (*set_levels)(int n);
 } Libraries;
@@ -51,12 +56,12 @@ typedef struct Libraries {
 static Libraries lib;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The versions whose headers were compiled: their records are ours. */
+/* Loads the library versions whose headers were compiled, since struct layouts
+ * must agree. */
 static void open_libraries(void) {
 	const char *why;
-	/* first, so that the BLAS they bring is ours, with its kernels and
-	 * without its threads: these take twice the time at fronts of some
-	 * hundred */
+	/* first, so that SuiteSparse uses this BLAS with its kernels and without
+	 * its threads, which slow down small frontal matrices */
 	blas_open(&why);
 #define NAME(f) DYN_NAME(lib, f),
 	static const DynName of_umfpack[] = {UMFPACK_CALLED(NAME)},
@@ -73,12 +78,12 @@ static void open_libraries(void) {
 	dynlib_find(&gomp, 1, of_gomp, sizeof of_gomp / sizeof *of_gomp);
 }
 
-/* ---- a factorisation ----------------------------------------------------- */
+/* ---- factorisation ------------------------------------------------------- */
 
 struct Factors {
-	FactorMethod asked, method; /* what the caller wanted, and what it came to */
-	SparseMatrix a;             /* a copy */
-	bool numeric;               /* the factors are there, and are those of a */
+	FactorMethod asked, method; /* the method requested, and the method used */
+	SparseMatrix a;             /* an owned copy */
+	bool numeric;               /* the numeric factors exist and belong to a */
 	klu_l_common klu;
 	klu_l_symbolic *klu_symbolic;
 	klu_l_numeric *klu_numeric;
@@ -87,7 +92,7 @@ struct Factors {
 	bool cholmod_started;
 	cholmod_factor *cholesky;
 	SuiteSparseQR_C_factorization *qr;
-	bool quiet; /* who asked wants no diagnostic of a singular one, but `singular` */
+	bool quiet; /* report singularity in `singular` instead of a diagnostic */
 	bool singular;
 	struct Factors *next;
 };
@@ -164,8 +169,9 @@ static Factors *factors_new(const SparseMatrix *a, FactorMethod asked) {
 	return f;
 }
 
-/* Symmetric to the last bit, with a positive diagonal: the elements below the
- * diagonal, column after column, are met in the order of those above it. */
+/* Whether the matrix is exactly symmetric with a positive diagonal. Elements
+ * below the diagonal, column by column, are matched in the order of those above
+ * it. */
 static bool may_be_positive(const SparseMatrix *a) {
 	int64_t *next = malloc(bytes_of(a->n, sizeof *next));
 	bool good = next && a->m == a->n;
@@ -203,8 +209,8 @@ static Status start_cholmod(Factors *f) {
 	if (!lib.cholmod_l_start(&f->cholmod)) return ST_NOMEM;
 	f->cholmod_started = true;
 	f->cholmod.print = 0;
-	/* L L^T, which finds out what is not positive; L D L^T without pivots
-	 * would not */
+	/* L L^T detects a matrix that is not positive definite; L D L^T would
+	 * not */
 	f->cholmod.final_ll = 1;
 	f->cholmod.quick_return_if_not_posdef = 1;
 	return ST_OK;
@@ -219,8 +225,8 @@ static Status factor_klu(Ctx *c, Factors *f) {
 static Status factor_umfpack(Ctx *c, Factors *f) {
 	double control[UMFPACK_CONTROL], info[UMFPACK_INFO];
 	lib.umfpack_dl_defaults(control);
-	/* with its 0.1 elements may grow from step to step until all digits are
-	 * lost, whatever the condition */
+	/* with UMFPACK's default 0.1, element growth can lose all digits even for a
+	 * well-conditioned matrix */
 	control[UMFPACK_PIVOT_TOLERANCE] = 1;
 	if (!f->um_symbolic && lib.umfpack_dl_symbolic(f->a.n, f->a.n, f->a.start, f->a.row, NULL,
 	                                               &f->um_symbolic, control, info) != UMFPACK_OK)
@@ -232,17 +238,16 @@ static Status factor_umfpack(Ctx *c, Factors *f) {
 	                                                   : ST_NOMEM;
 }
 
-/* `positive`: whether it is; then the factor is there. */
+/* *positive: whether the matrix is positive definite and was factored. */
 static Status factor_cholesky(Factors *f, bool *positive) {
 	Status st = start_cholmod(f);
 	if (st != ST_OK) return st;
 	cholmod_sparse a = cholmod_view(&f->a, -1);
 	if (!f->cholesky) f->cholesky = lib.cholmod_l_analyze(&a, &f->cholmod);
 	if (!f->cholesky) return ST_NOMEM;
-	/* CHOLMOD asks for four threads in each of the short loops between its
-	 * products, whatever the machine, and wakes them some ten thousand times a
-	 * second: those loops run on this thread alone, which is OpenMP's setting
-	 * for the calling thread. */
+	/* CHOLMOD requests four OpenMP threads for each short loop between its
+	 * products, which wakes them very often. Setting OpenMP's maximum number of
+	 * active levels to 0 runs those loops on the calling thread. */
 	const int levels = lib.levels && lib.set_levels ? lib.levels() : -1;
 	if (levels >= 0) lib.set_levels(0);
 	lib.cholmod_l_factorize(&a, f->cholesky, &f->cholmod);
@@ -252,8 +257,9 @@ static Status factor_cholesky(Factors *f, bool *positive) {
 	return ST_OK;
 }
 
-/* LU: by KLU when its factors stay sparse, else by UMFPACK, whose fronts keep
- * the processor busy (the ratio at which CHOLMOD changes over, too). */
+/* LU by KLU while its factors stay sparse, else by UMFPACK's multifrontal
+ * method. The threshold is the ratio at which CHOLMOD switches to
+ * supernodes. */
 static Status factor_lu(Ctx *c, Factors *f) {
 	if (!f->klu_symbolic && f->method != FACTOR_UMFPACK) {
 		klu_l_defaults(&f->klu);
@@ -276,7 +282,7 @@ static Status factor_qr(Ctx *c, Factors *f) {
 	cholmod_sparse a = cholmod_view(&f->a, 0);
 	f->qr = lib.SuiteSparseQR_C_factorize(SPQR_ORDERING_DEFAULT, SPQR_DEFAULT_TOL, &a, &f->cholmod);
 	if (!f->qr) return ST_NOMEM;
-	if (f->cholmod.SPQR_istat[4] >= f->a.n) return ST_OK; /* the rank, as it is estimated */
+	if (f->cholmod.SPQR_istat[4] >= f->a.n) return ST_OK; /* the estimated rank */
 	diag_error(c, E_SINGULAR, NO_SPAN,
 	           "the columns of the sparse matrix are linearly dependent: its rank is %lld of %lld",
 	           (long long)f->cholmod.SPQR_istat[4], (long long)f->a.n);
@@ -309,12 +315,12 @@ static Status make_factors(Ctx *c, Factors *f) {
 	return factor_lu(c, f);
 }
 
-/* ---- the store ----------------------------------------------------------- */
+/* ---- the cache ----------------------------------------------------------- */
 
 enum { STORED = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Factors *store; /* the latest first */
+static Factors *store; /* most recent first */
 static int64_t times_made, times_found;
 
 static bool same_pattern(const SparseMatrix *a, const SparseMatrix *b) {
@@ -327,8 +333,8 @@ static bool same_values(const SparseMatrix *a, const SparseMatrix *b) {
 	return !memcmp(a->values, b->values, (size_t)a->start[a->n] * sizeof *a->values);
 }
 
-/* Out of the store: the factors of this matrix, else those of one with its
- * pattern; NULL: neither. */
+/* Removes and returns cached factors: those of this matrix, else those of one
+ * with its pattern; NULL: neither. */
 static Factors *take(const SparseMatrix *a, FactorMethod asked) {
 	Factors **near = NULL, *f = NULL;
 	pthread_mutex_lock(&lock);
@@ -337,7 +343,7 @@ static Factors *take(const SparseMatrix *a, FactorMethod asked) {
 		near = at;
 		if (same_values(&(*at)->a, a)) break;
 		near = NULL;
-		if (!f) f = *at; /* remembered as the pattern's first */
+		if (!f) f = *at; /* fallback: the most recent with the pattern */
 	}
 	if (!near && f)
 		for (near = &store; *near != f;) near = &(*near)->next;
@@ -388,8 +394,8 @@ static Status copy_dense(Factors *f, cholmod_dense *from, double *to) {
 	return ST_OK;
 }
 
-/* A E = Q R: the least-squares solution is E R^-1 Q^T b, and of A^T b = x the
- * solution of least norm Q R^-T E^T x. */
+/* A E = Q R. The least-squares solution is E R^-1 Q^T b. The least-norm
+ * solution of A^T b = x is Q R^-T E^T x. */
 static Status solve_qr(Factors *f, bool transposed, int64_t nright, double *x, double *b) {
 	cholmod_dense from = transposed ? dense_view(f->a.n, nright, x) : dense_view(f->a.m, nright, b);
 	cholmod_dense *half =
@@ -406,7 +412,8 @@ static Status solve_qr(Factors *f, bool transposed, int64_t nright, double *x, d
 static Status solve_umfpack(Factors *f, bool transposed, int64_t nright, double *x) {
 	double *right = malloc(bytes_of(f->a.n, sizeof *right)), control[UMFPACK_CONTROL];
 	lib.umfpack_dl_defaults(control);
-	if (f->quiet) control[UMFPACK_IRSTEP] = 0; /* Newton's iterations correct what is left */
+	/* Newton iterations correct the error; no refinement */
+	if (f->quiet) control[UMFPACK_IRSTEP] = 0;
 	Status st = right ? ST_OK : ST_NOMEM;
 	for (int64_t k = 0; k < nright && st == ST_OK; k++) {
 		memcpy(right, x + k * f->a.n, (size_t)f->a.n * sizeof *x);
@@ -456,7 +463,7 @@ Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool tr
 	return st;
 }
 
-/* ---- factors of one's own ------------------------------------------------ */
+/* ---- uncached factors ---------------------------------------------------- */
 
 bool factors_by_fronts(void) {
 	pthread_once(&once, open_libraries);

@@ -1,53 +1,54 @@
-/* factor_cache.h - factorisations of sparse matrices, and a store in which the
- * next right-hand side finds them again.
+/* factor_cache.h - factorisations of sparse matrices, and a cache of them.
  *
- * Needs: lang/, SuiteSparse: KLU, which is linked, and UMFPACK, CHOLMOD and
- * SPQR, which are opened when one is first wanted. Guarantees: used only by
- * solvers/; may be called from any thread. The store belongs to the process,
- * holds a few factorisations, and forgets the oldest.
+ * Needs: lang/; SuiteSparse. KLU is linked; UMFPACK, CHOLMOD and SPQR are
+ * loaded at the first use.
+ *
+ * Contract: only solvers/ uses it. Any thread may call it. The cache belongs to
+ * the process, holds a few factorisations and evicts the oldest.
  */
 #ifndef ATLED_SOLVERS_LINEAR_FACTOR_CACHE_H
 #define ATLED_SOLVERS_LINEAR_FACTOR_CACHE_H
 
 #include "lang/ir/host.h"
 
-/* By which method: what suits the matrix, or one in particular. The numbers are
- * those of stdlib/linalg/sparse.dsl. */
+/* The factorisation method. The values are those of
+ * stdlib/linalg/sparse.dsl. */
 typedef enum FactorMethod {
 	FACTOR_AUTO,
-	FACTOR_KLU,     /* LU in blocks, without BLAS: sparse factors */
-	FACTOR_UMFPACK, /* LU by fronts: factors that fill in */
-	FACTOR_CHOLMOD, /* Cholesky: symmetric and positive definite */
-	FACTOR_QR,      /* orthogonal, of a matrix with at least as many rows as columns */
+	FACTOR_KLU,     /* LU by blocks without BLAS, for sparse factors */
+	FACTOR_UMFPACK, /* multifrontal LU, for factors with much fill-in */
+	FACTOR_CHOLMOD, /* Cholesky, for symmetric positive definite matrices */
+	FACTOR_QR,      /* QR, for matrices with at least as many rows as columns */
 } FactorMethod;
 
-/* An m by n matrix in compressed columns, rows ascending within each; checked
- * by the caller. */
+/* An m by n matrix in compressed column format with ascending rows. The caller
+ * has checked it. */
 typedef struct SparseMatrix {
 	int64_t m, n;
-	int64_t *start, *row; /* not changed */
+	int64_t *start, *row; /* never modified */
 	double *values;
 } SparseMatrix;
 
-/* Square: x becomes A^-1 x, or A^-T x; n by nright, column after column.
- * FACTOR_QR: of b, m by nright, the least-squares solution x, or with
- * `transposed` of x the solution b of least norm of A^T b = x. */
+/* Square systems: overwrites x with A^-1 x, or A^-T x if `transposed`; x is n
+ * by nright in column-major order. FACTOR_QR: x is the least-squares solution
+ * for b, m by nright. If `transposed`, b is the least-norm solution of A^T b =
+ * x. */
 Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool transposed,
                      int64_t nright, double *x, double *b);
 
-/* Factors of one's own, apart from the store, of square matrices with one
- * pattern: LU by the method asked for. NULL: memory. */
+/* Uncached LU factors of square matrices with one pattern. Returns NULL when
+ * memory fails. */
 typedef struct Factors Factors;
-bool factors_by_fronts(void); /* whether UMFPACK is there */
+bool factors_by_fronts(void); /* whether UMFPACK can be loaded */
 Factors *factors_begin(const SparseMatrix *a, FactorMethod method);
-/* of the matrix; to be written before factors_renew */
+/* values of the matrix; write them before factors_renew */
 double *factors_values(Factors *f);
-Status factors_renew(Ctx *c, Factors *f, bool *singular); /* nothing is said of a singular one */
+Status factors_renew(Ctx *c, Factors *f, bool *singular); /* sets *singular without a diagnostic */
 Status factors_apply(Factors *f, bool transposed, double *x);
 void factors_end(Factors *f);
 
-/* Factorisations made since the process began, and how often one was found
- * again. */
+/* Number of factorisations made by this process, and of those found in the
+ * cache. */
 void factors_count(int64_t *made, int64_t *found);
 
 #endif

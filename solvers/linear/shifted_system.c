@@ -1,25 +1,34 @@
-/* shifted_system.c - the linear systems of implicit integrators: (s I - J) x =
- * b, where J has a pattern that does not change.
+/* shifted_system.c - linear systems of implicit integrators, (s I - J) x = b,
+ * where J has a fixed pattern.
  *
- * Needs: shifted_system.h, factor_cache.h; KLU's analysis for the estimate.
  * Three host functions, which stdlib/ode/ode_rosenbrock.dsl calls and gives
  * their derivatives:
  *
- * "shifted_plan"    operands  column_start i64[n + 1], rows i64[nnz]: the pattern by columns
- *                   options   wish: 0 whichever is faster, 1 banded, 2 sparse
- *                   results   plan i64[p], for the other two; room f64[r] and pair f64[q], of the lengths that factors have
- * "shifted_factor"  operands  plan, room (or pair), the elements of J f64[nnz], a, b
- *                   results   factors of a I - J; of (a + i b) I - J where they are as long as pair, which the option says: 1
- * "shifted_solve"   operands  plan, factors, b f64[n]; of a pair real parts, then imaginary ones, f64[2n]
- *                   options   pair, adjoint
- *                   results   x, of b's length
+ * "shifted_plan"
+ *   operands  column_start i64[n + 1], rows i64[nnz]: the pattern by columns
+ *   options   wish: 0 the faster one, 1 banded, 2 sparse
+ *   results   plan i64[p] for the other two; workspaces room f64[r] and
+ *             pair f64[q], with the extents of the factors
+ * "shifted_factor"
+ *   operands  plan, room (or pair), the elements of J f64[nnz], a, b
+ *   options   pair: 1 for a complex shift
+ *   results   factors of a I - J with room; of (a + i b) I - J with pair
+ * "shifted_solve"
+ *   operands  plan, factors, b f64[n]; of a pair real parts, then imaginary
+ *             ones, f64[2n]
+ *   options   pair, adjoint
+ *   results   x, of b's extent
  *
- * Banded: the factors are band.h's, the exchanges of rows, and their form.
- * Sparse: the "factors" are the matrix by columns, and its factors are in the
- * store of factor_cache.h; of a pair it is the real matrix of twice the
- * unknowns. A singular banded matrix gives a solution that is not finite: a
- * step that is tried again with another length. Guarantees: a plan is looked at
- * before its numbers are believed.
+ * Needs: shifted_system.h, factor_cache.h; KLU's symbolic analysis for the
+ * estimate.
+ *
+ * Contract:
+ * - Banded factors are those of band.h, the row interchanges, and the form.
+ * - Sparse "factors" are the matrix by columns; the cache of factor_cache.h
+ *   holds its factors. A pair is a real matrix with twice the unknowns.
+ * - A singular banded matrix gives a solution that is not finite. The
+ *   integrator then retries with another step size.
+ * - A plan's mark and extents are checked before use.
  */
 #include "solvers/linear/shifted_system.h"
 #include "solvers/linear/factor_cache.h"
@@ -27,11 +36,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the choice ---------------------------------------------------------- */
+/* ---- choice of the solver ------------------------------------------------ */
 
-/* Nanoseconds, as measured on one machine (five-point stencils on grids of 6 x
- * 6 to 100 x 100); only their ratio counts. A band that does not fit the caches
- * comes from further away at each solve. */
+/* Cost model in nanoseconds; only ratios matter. It was fitted to five-point
+ * stencils on grids of 6 x 6 to 100 x 100. A band that exceeds the caches is
+ * reloaded from memory at each solve. */
 static double banded_time(Band b) {
 	const double n = (double)b.n, l = (double)b.below, u = (double)b.above;
 	const bool far = 8 * n * (double)band_stride(b) > 4e6;
@@ -39,24 +48,25 @@ static double banded_time(Band b) {
 	       8 * n * (2 + 0.27 * (l + u)) * (far ? 4 : 1);
 }
 
-/* Operations of factors that need not be asked for: of grids in two dimensions
- * and in three, in an order by dissection, about ten times the band's cube. */
+/* Above this many operations the symbolic analysis is skipped. Nested
+ * dissection of 2-D and 3-D grids needs about ten times the cube of the
+ * bandwidth. */
 #define BEYOND_FACTORS 2e11
 static double expected_flops(Band b) { return 10 * pow(0.5 * (double)(b.below + b.above), 3); }
-/* From here on iterations are faster: measured with reaction and diffusion of
- * two fields on squares, where they are so from 64 x 64 points on (1.4e8) and
- * four times at 128 x 128 (1.3e9); other systems may take more of them. */
+/* Above this many operations iterations are usually faster than factors. The
+ * threshold was measured with two-field reaction-diffusion systems on squares;
+ * other systems may need more iterations. */
 bool too_many(const Choice *c) { return c->flops > 1e9; }
 
-/* Fronts take a quarter of the time for an operation and more for each unknown,
- * KLU has its pivots from the factors before. */
+/* UMFPACK's cost per operation is lower than KLU's, and its cost per unknown is
+ * higher. KLU reuses the pivots of earlier factors. */
 static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row, Choice *out) {
 	klu_l_common common;
 	klu_l_defaults(&common);
 	klu_l_symbolic *s =
 		klu_l_analyze(n, (int64_t *)(uintptr_t)start, (int64_t *)(uintptr_t)row, &common);
 	out->sparse_ns = 1e300;
-	/* structurally singular: then pivots inside the band will say so */
+	/* structurally singular: the banded pivots will show it */
 	if (!s) return common.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : ST_OK;
 	const double filled = s->lnz + s->unz;
 	out->flops = s->est_flops > 0 ? s->est_flops : 0;
@@ -76,7 +86,7 @@ Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, W
 		st = band_order(c, n, start, row, order, inverse);
 		if (st != ST_OK) return st;
 		const Band other = band_width(n, start, row, inverse);
-		/* another order costs a copy there and back */
+		/* a new order costs a copy in each direction */
 		if (other.below + other.above + 1 < out->band.below + out->band.above) {
 			out->band = other;
 			out->ordered = true;
@@ -88,10 +98,11 @@ Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, W
 	out->flops = expected_flops(out->band);
 	if (wish == WAY_AUTO && out->flops > BEYOND_FACTORS && n > 100000) {
 		out->fronts = factors_by_fronts();
-		out->sparse_ns = 0.3 * out->flops; /* an analysis would take longer than the first steps */
+		out->sparse_ns = 0.3 * out->flops; /* the analysis would take longer than the first steps */
 	} else if (wish != WAY_ITERATED &&
 	           (out->band.below + out->band.above > 6 || wish == WAY_SPARSE)) {
-		st = sparse_time(n, start, row, out); /* nothing is faster than a narrower band */
+		/* skipped for narrower bands, which are always fastest */
+		st = sparse_time(n, start, row, out);
 	} else out->flops = 0;
 	if (!out->way) out->way = out->banded_ns <= out->sparse_ns ? WAY_BANDED : WAY_SPARSE;
 	return st;
@@ -117,10 +128,9 @@ enum {
 	P_TOO_MANY
 };
 
-/* A plan's parts, behind its head: order[n]; place[given], of each element in
- * the matrix's numbers; and where the way is sparse start[n + 1], row[nnz],
- * diagonal[n] of the matrix, and start[2n + 1], row[2 nnz + 2n] of the pair's.
- */
+/* The arrays of a plan, after its header: order[n]; place[given], of each
+ * element in the matrix's values. If the way is sparse: start[n + 1], row[nnz],
+ * diagonal[n] of the matrix, and start[2n + 1], row[2 nnz + 2n] of its pair. */
 typedef struct Plan {
 	int64_t n, given, way, nnz, room, pair;
 	bool ordered;
@@ -164,8 +174,8 @@ static Status plan_read(Ctx *c, const HostArray *t, Plan *p) {
 	return ST_OK;
 }
 
-/* The matrix and its pair by columns, from the pattern with its diagonal, in
- * which `place` stands already. */
+/* Fills in the diagonal and the pair by columns, from the pattern with its
+ * diagonal and `place`, which are already set. */
 static void fill_sparse(Plan *p) {
 	int64_t k2 = 0;
 	for (int64_t j = 0; j < p->n; j++)
@@ -182,8 +192,8 @@ static void fill_sparse(Plan *p) {
 	p->start2[2 * p->n] = k2;
 }
 
-/* The pattern with each element once, rows ascending, and the diagonal. place:
- * where each given one stands. */
+/* The pattern with ascending rows and the diagonal included. place: the
+ * position of each given element. An invalid pattern is an error. */
 static Status with_diagonal(Ctx *c, int64_t n, const int64_t *start, const int64_t *row,
                             int64_t *out_start, int64_t *out_row, int64_t *place) {
 	int64_t k = 0;
@@ -294,7 +304,7 @@ static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 
 static bool is_pair(const HostCall *call) { return call->options[1]; }
 
-/* The matrix's numbers into f, which may have others in it. */
+/* Writes the matrix's values into f, whose contents are overwritten. */
 static void matrix_banded(const Plan *p, bool pair, const double *values, double a, double b,
                           double *f) {
 	const int64_t stride = band_stride(p->band);
@@ -331,8 +341,8 @@ static void matrix_sparse(const Plan *p, bool pair, const double *values, double
 		for (int64_t j = 0; j < p->n; j++) f[p->diagonal[j]] += a;
 		return;
 	}
-	/* column j has an element of b behind its own, column n + j one of -b
-	 * before them */
+	/* column j has an element of b after its own elements; column n + j one of
+	 * -b before them */
 	double *second = f + p->nnz + p->n;
 	for (int64_t j = 0; j < p->n; j++) {
 		double *lower = f + p->start[j] + j, *upper = second + p->start[j] + j;
@@ -420,9 +430,9 @@ static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args,
 	return factors_solve(c, &m, FACTOR_AUTO, adjoint, 1, x, NULL);
 }
 
-/* ---- as functions of values ---------------------------------------------- */
+/* ---- evaluation on values ------------------------------------------------ */
 
-/* The one result is as long as operand `like`. */
+/* Calls `direct` on values; the one result has the extent of operand `like`. */
 static Status by_values(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
                         uint32_t like, Value *result) {
 	Tensor *t[HOST_DIRECT_MOST] = {0}, *out = NULL;

@@ -1,12 +1,14 @@
-/* sparse.c - linear systems with sparse matrices, and least squares, as host
- * functions.
+/* sparse.c - sparse linear systems and least squares as host functions.
  *
- * Needs: sparse.h, factor_cache.h. Guarantees: the pattern is checked before
- * SuiteSparse sees it, since anybody can make such a record; a singular matrix
- * is an error of the program. The rules of the square systems are those of any
- * linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a
- * solve with the transpose; those of least squares are in
- * stdlib/linalg/sparse.dsl.
+ * Needs: sparse.h, factor_cache.h.
+ *
+ * Contract:
+ * - The pattern is checked before SuiteSparse sees it, because programs can
+ *   build such records freely.
+ * - A singular matrix is an error of the program.
+ * - Derivatives of square systems: dx = A⁻¹ (db - dA x). The adjoint of x = A⁻¹
+ *   b with respect to b is a solve with the transpose. Those of least squares
+ *   are in stdlib/linalg/sparse.dsl.
  */
 #include "solvers/linear/sparse.h"
 
@@ -36,15 +38,15 @@ Status sparse_check(Ctx *c, const SparseMatrix *a, int64_t nnz) {
 	return ST_OK;
 }
 
-/* Rows of k numbers each to columns, or back. */
+/* Row-major to column-major order, or back. */
 static void turn(int64_t n, int64_t k, const double *from, double *to, bool back) {
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < k; j++)
 			to[back ? i * k + j : j * n + i] = from[back ? j * n + i : i * k + j];
 }
 
-/* The operands, and the solution: of a square system as many numbers as the
- * right-hand side has, of least squares `rows` for each. */
+/* Checks the operands and solves. m: rows of A, -1 for a square system. rows:
+ * rows of the solution, -1 for those of the right-hand side. */
 static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, int64_t m,
                              int64_t rows, Value *result) {
 	const bool transposed = call->options[OPTION_TRANSPOSED], least = m >= 0;
@@ -61,7 +63,7 @@ static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, in
 		const int64_t n = t[STARTS]->shape[0] - 1;
 		a = (SparseMatrix){least ? m : n, n, (int64_t *)(void *)t[STARTS]->data,
 		                   (int64_t *)(void *)t[ROWS]->data, (double *)(void *)t[VALUES]->data};
-		/* a function that was read from a file need not have its guards */
+		/* a function read from a file may lack its guards */
 		if (n < 0 || t[ROWS]->count != t[VALUES]->count || (!least && given != n))
 			st = refuse(
 				c, "its parts, or the right-hand side, have other lengths than belong together");
@@ -71,7 +73,7 @@ static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, in
 	if (st == ST_OK && !(x = tensor_new(c, DT_F64, t[RIGHT]->rank, shape))) st = ST_NOMEM;
 	const size_t taken = (size_t)(given * k + 1) * sizeof(double),
 				 got = (size_t)(shape[0] * k + 1) * sizeof(double);
-	/* SuiteSparse takes column after column */
+	/* SuiteSparse expects column-major order */
 	double *in = st == ST_OK ? heap_alloc(c, taken) : NULL,
 		   *out = st == ST_OK ? heap_alloc(c, got) : NULL;
 	if (st == ST_OK && (!in || !out)) st = ST_NOMEM;
@@ -101,7 +103,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	return solve_operands(c, call, args, -1, -1, results);
 }
 
-/* As sparse_solve, with row_start behind, whose length tells the rows. */
+/* As sparse_solve, with the additional operand row_start, whose extent gives
+ * the number of rows. */
 static Status eval_least(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
                          uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
@@ -109,7 +112,7 @@ static Status eval_least(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	return solve_operands(c, call, args, m, call->options[OPTION_TRANSPOSED] ? m : n, results);
 }
 
-/* How many factorisations were made, and found again. */
+/* Counts of factorisations made, and of cache hits. */
 static Status eval_count(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
                          uint32_t nresults, Value *results) {
 	(void)call, (void)nargs, (void)args, (void)nresults;

@@ -1,41 +1,43 @@
-/* bessel.c - Bessel functions of real order, by Temme's series and Steed's
- * continued fractions.
+/* bessel.c - Bessel functions of real order.
  *
- * Needs: special.h, gsl.h. Guarantees: as solvers/special/special.c states it;
- * orders up to 100,000 in size. Values are computed in long double from the
- * order nu in one way for all of them, so that nothing happens where nu is
- * nearly a whole number. Sources: N. M. Temme, J. Comput. Phys. 19 (1975) and
- * 21 (1976); A. R. Barnett, Comput. Phys. Comm. 21 (1981); I. J. Thompson and
- * A. R. Barnett, ibid. 47 (1987).
+ * Method: Temme's series and Steed's continued fractions (N. M. Temme, J.
+ * Comput. Phys. 19, 1975 and 21, 1976; A. R. Barnett, Comput. Phys. Comm. 21,
+ * 1981; I. J. Thompson and A. R. Barnett, ibid. 47, 1987). All orders nu are
+ * computed in long double by the same method, so results are smooth where nu is
+ * nearly an integer.
+ *
+ * Needs: special.h, gsl.h.
+ *
+ * Contract: as solvers/special/special.c; |order| at most 100,000.
  */
 #include "solvers/special/gsl.h"
 #include "solvers/special/special.h"
 #include <float.h>
 
-/* Steps of a continued fraction, of which the first needs about as many as x;
- * what is relatively below EPS is left out. */
+/* Limit on continued-fraction steps; the first fraction needs about x of them.
+ * Relative contributions below EPS are neglected. */
 enum { MOST_STEPS = 60000 };
 static const double MOST_X = 30000;
 #define EPS 2e-19L
 static const long double HUGE_L = 1e4000L, TINY_L = 1e-4800L;
 
-/* Values of the first and of the second kind. */
+/* Values of the functions of the first and of the second kind. */
 typedef struct Kinds {
 	long double first, second;
 } Kinds;
 
-/* sin(t)/t and sinh(t)/t at and around 0 */
+/* sin(t)/t and sinh(t)/t at and near 0 */
 static long double sine_ratio(long double t) { return fabsl(t) < 1e-10L ? 1 : sinl(t) / t; }
 static long double sinh_ratio(long double t) { return fabsl(t) < 1e-10L ? 1 : sinhl(t) / t; }
 
 /* ---- expansions for large x ---------------------------------------------- */
 
-/* The expansions of Hankel (DLMF 10.17, 10.40) have all digits here. Their
- * terms fall from the first on or from a number that is at most e times it, and
- * begin to grow where they are below exp(-2x). */
+/* Hankel's expansions (DLMF 10.17, 10.40) are accurate to all digits here.
+ * Their terms decrease from the first, or from one at most e times larger. They
+ * grow again only after they are below exp(-2x). */
 static bool far_out(double nu, long double x) { return x > 25 && 4 * x > nu * nu; }
 
-/* J and Y, whose sine and cosine are those of x itself. */
+/* J and Y; the phase is applied to sin(x) and cos(x). */
 static Kinds far_jy(double nu, long double x) {
 	const long double mu = 4.0L * nu * nu;
 	long double p = 0, q = 0, term = 1;
@@ -62,10 +64,10 @@ static Kinds far_ik(double nu, long double x) {
 	return (Kinds){i / sqrtl(2 * PI_L * x), k * sqrtl(PI_L / (2 * x))};
 }
 
-/* ---- orders next to 0 ---------------------------------------------------- */
+/* ---- orders near 0 ------------------------------------------------------- */
 
 /* Temme's series for the second kind at the orders mu and mu + 1, |mu| <= 1/2,
- * 0 < x <= 2: `sign` is -1 for Y and 1 for K. */
+ * 0 < x <= 2. `sign` is -1 for Y and 1 for K. */
 static Kinds temme(long double mu, long double x, int sign) {
 	long double even, odd_part, ff, p, q;
 	reciprocal_gamma(mu, &even, &odd_part);
@@ -96,9 +98,9 @@ static Kinds temme(long double mu, long double x, int sign) {
 /* ---- J and Y ------------------------------------------------------------- */
 
 /* J_{nu+1}/J_nu (`sign` -1) or I_{nu+1}/I_nu (`sign` 1) by the continued
- * fraction of DLMF 10.10.1 or 10.33.1, from its convergents. Two neighbours
- * differ by 1 over the product of their denominators, whose last sign is that
- * of J_nu. */
+ * fraction DLMF 10.10.1 or 10.33.1, from its convergents. Two successive
+ * convergents differ by 1 over the product of their denominators. The sign of
+ * the last denominator is that of J_nu. */
 static long double ratio_of_orders(double nu, long double x, int sign, int *sign_of_value) {
 	const long double step = 2 / x;
 	long double b = ((long double)nu + 1) * step, top = 1, before = 0, below = b, below_before = 1;
@@ -110,7 +112,7 @@ static long double ratio_of_orders(double nu, long double x, int sign, int *sign
 		top = t;
 		below_before = below;
 		below = d;
-		if (fabsl(below) > HUGE_L) { /* such numbers differ by nothing */
+		if (fabsl(below) > HUGE_L) { /* at this size convergents no longer differ */
 			if (fabsl(top) > 1) break;
 			before /= HUGE_L;
 			top /= HUGE_L;
@@ -122,8 +124,8 @@ static long double ratio_of_orders(double nu, long double x, int sign, int *sign
 	return top / below;
 }
 
-/* (J' + iY')/(J + iY) of order mu by the second fraction (DLMF 10.55), x >= 2,
- * by Steed's method: p + iq. */
+/* (J' + iY')/(J + iY) = p + iq of order mu by the second fraction (DLMF 10.55)
+ * and Steed's method, x >= 2. */
 static void slope_of_hankel(long double mu, long double x, long double *p, long double *q) {
 	long double br = 2 * x, bi = 2, over = 1 / (br * br + bi * bi), dr = br * over, di = -bi * over;
 	long double a = 0.25L - mu * mu, part_r = a * dr, part_i = a * di, sum_r = part_r,
@@ -147,9 +149,9 @@ static void slope_of_hankel(long double mu, long double x, long double *p, long 
 	*q = 1 + sum_r / x;
 }
 
-/* nu >= 0, 0 < x <= MOST_X. From two orders at nu J goes down by its recurrence
- * to an order mu near 0, or at the turning point; there the Wronskian gives its
- * scale, and Y comes up. */
+/* nu >= 0, 0 < x <= MOST_X. Downward recurrence takes J from order nu to an
+ * order mu near 0, or at the turning point. There the Wronskian gives its
+ * scale; upward recurrence gives Y. */
 static Kinds steed_jy(double nu, long double x) {
 	const int n = x < 2 ? (int)(nu + 0.5) : nu > x ? (int)(nu - x + 1.5) : 0;
 	const long double mu = (long double)nu - n, over = 1 / x;
@@ -185,7 +187,7 @@ static Kinds steed_jy(double nu, long double x) {
 		const long double next = 2 * (mu + k) * over * y1 - y;
 		y = y1;
 		y1 = next;
-		if (!isfinite(y1)) { /* the order itself is reached with this or lies above */
+		if (!isfinite(y1)) { /* the requested order is this one or a higher one */
 			y = k < n ? y1 : y;
 			break;
 		}
@@ -195,8 +197,8 @@ static Kinds steed_jy(double nu, long double x) {
 
 /* ---- I and K ------------------------------------------------------------- */
 
-/* exp(x) K of the orders mu and mu + 1 for x >= 2 by the continued fraction of
- * K_{mu+1}/K_mu and the sum that normalises it (Temme 1975). */
+/* exp(x) K of the orders mu and mu + 1 for x >= 2, by the continued fraction of
+ * K_{mu+1}/K_mu and its normalising sum (Temme 1975). */
 static Kinds steed_k(long double mu, long double x) {
 	const long double first = 0.25L - mu * mu;
 	long double b = 2 * (1 + x), d = 1 / b, part = d, f = d, a = -first, c = first, q = first,
@@ -219,14 +221,14 @@ static Kinds steed_k(long double mu, long double x) {
 	return (Kinds){k0, k0 * (mu + x + 0.5L - first * f) / x};
 }
 
-/* exp(x) K of the order mu next to 0 and the one above. */
+/* exp(x) K of the order mu near 0 and of mu + 1. */
 static Kinds k_near_zero(long double mu, long double x) {
 	if (x >= 2) return steed_k(mu, x);
 	const Kinds k = temme(mu, x, 1);
 	const long double up = expl(x);
 	return (Kinds){k.first * up, k.second * up};
 }
-/* exp(x) K of order mu + n, from those of mu and mu + 1. */
+/* exp(x) K of order mu + n by upward recurrence from mu and mu + 1. */
 static long double k_raised(Kinds k, long double mu, int n, long double x) {
 	for (int m = 1; m <= n; m++) {
 		const long double next = 2 * (mu + m) / x * k.second + k.first;
@@ -242,13 +244,13 @@ static long double steed_k_of(double nu, long double x) {
 	const long double mu = (long double)nu - n;
 	return k_raised(k_near_zero(mu, x), mu, n, x);
 }
-/* exp(-x) I and exp(x) K likewise. */
+/* exp(-x) I and exp(x) K for the same range. */
 static Kinds steed_ik(double nu, long double x) {
 	const int n = (int)(nu + 0.5);
 	const long double mu = (long double)nu - n, over = 1 / x;
 	int sign;
 	long double top = TINY_L, i = top, above = ratio_of_orders(nu, x, 1, &sign) * top;
-	for (int k = 0; k < n; k++) { /* of the orders m and m + 1 */
+	for (int k = 0; k < n; k++) { /* orders m and m + 1 */
 		const long double below = 2 * ((long double)nu - k) * over * i + above;
 		above = i;
 		i = below;
@@ -265,8 +267,8 @@ static Kinds steed_ik(double nu, long double x) {
 
 /* ---- the functions ------------------------------------------------------- */
 
-/* Orders and arguments that are both so large are left to GSL (Olver's
- * expansions). */
+/* Whether Steed's method applies. GSL's Olver expansions handle larger orders
+ * and arguments. */
 static bool by_steed(double nu, long double x) { return x <= MOST_X && nu <= 1e5; }
 
 /* nu >= 0, x > 0 */
@@ -287,8 +289,8 @@ static Kinds ik(double nu, long double x) {
 
 long double bessel_j_right(double nu, long double x) { return jy(nu, x).first; }
 
-/* exp(x) K alone, nu >= 0, 0 < x < inf; of whole orders up from GSL's of 0 and
- * 1. */
+/* exp(x) K alone, nu >= 0, 0 < x < inf. Integer orders recur upwards from GSL's
+ * orders 0 and 1. */
 static long double k_right(double nu, double x) {
 	gsl_sf_result r0, r1;
 	if (far_out(nu, x)) return far_ik(nu, x).second;
@@ -359,7 +361,7 @@ static double of_first_kind(double nu, double at, bool scaled) {
 		return sin_pi(m) * INFINITY; /* the sign of 1/gamma(1 + nu) */
 	}
 	if (isinf(x)) return scaled ? 0 : at < 0 && odd(nu) ? -INFINITY : INFINITY;
-	if (m <= 1 && whole(m) && x > 0.1 && !far_out(m, x)) { /* GSL leaves out exp(-x) near 0 */
+	if (m <= 1 && whole(m) && x > 0.1 && !far_out(m, x)) { /* GSL omits exp(-x) near 0 */
 		gsl_sf_result r;
 		const double i = gsl_number(gsl.gsl_sf_bessel_In_scaled_e((int)m, at, &r), &r),
 					 half = scaled ? 1 : exp(0.5 * x);
@@ -375,7 +377,7 @@ static double of_first_kind(double nu, double at, bool scaled) {
 double bessel_i_scaled(const double *p) { return of_first_kind(p[0], p[1], true); }
 double bessel_i(const double *p) { return of_first_kind(p[0], p[1], false); }
 
-/* ---- spherical ones: sqrt(pi/(2x)) times those of order l + 1/2, l whole - */
+/* spherical functions: sqrt(pi/(2x)) times order l + 1/2, l integer */
 
 static bool spherical(const double *p) { return order(p[0]) && p[0] >= 0 && !isnan(p[1]); }
 
@@ -414,8 +416,7 @@ double spherical_k(const double *p) {
 	                             sqrtl(PI_L / (2 * (long double)x)));
 }
 
-/* ---- Airy functions of x <= -2, by those of orders 1/3 and 2/3 (DLMF 9.6(ii))
- */
+/* ---- Airy functions for x <= -2 by orders 1/3, 2/3 (DLMF 9.6(ii)) ---- */
 
 double airy_left(double x, int which) {
 	const long double z = -(long double)x, root = sqrtl(z);

@@ -1,14 +1,14 @@
-/* elementwise.c - one kind of host function for all that is computed element by
- * element.
+/* elementwise.c - the common implementation of element-wise host functions.
  *
- * Needs: elementwise.h, backend/eval/core/frame.h. Guarantees: as stated there.
+ * Needs: elementwise.h, backend/eval/core/frame.h. Contract: as in
+ * elementwise.h.
  */
 #include "solvers/special/elementwise.h"
 #include "backend/eval/core/frame.h"
 #include "solvers/special/gsl.h"
 
-/* One element costs about as much as so many additions: a special function
- * takes 50 ns to some microseconds. */
+/* Elements per chunk, and the cost of an element in additions. A special
+ * function takes from tens of nanoseconds to microseconds. */
 enum { PART = 256, WEIGHT = 128 };
 
 typedef struct Job {
@@ -16,7 +16,7 @@ typedef struct Job {
 	uint32_t nargs;
 	int64_t count;
 	const double *in[EACH_ARGS];
-	int64_t step[EACH_ARGS]; /* 0 where an operand is one number for all */
+	int64_t step[EACH_ARGS]; /* 0 where an operand is the same scalar everywhere */
 	double *out;
 	Backend *be;
 } Job;
@@ -36,8 +36,8 @@ static Status poll_part(void *ud) {
 	return spend(j->be, (uint64_t)PART * WEIGHT);
 }
 
-/* The operand as a row of numbers; one that is the same everywhere is not
- * written out. */
+/* A contiguous view of the operand; a broadcast scalar is not materialised and
+ * has *step 0. */
 static Tensor *readable(Ctx *c, Tensor *t, int64_t *step) {
 	bool one = t->count > 0;
 	for (uint32_t a = 0; a < t->rank; a++) one = one && (t->stride[a] == 0 || t->shape[a] == 1);
@@ -98,7 +98,7 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	return 1;
 }
 
-/* Nothing but arrays goes in, and one of their type comes out. */
+/* Serialisable: operands are f64 arrays, and the result has their type. */
 static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                       uint32_t nresults, const TypeId *stated) {
 	const EachRow *row = call->def->ud;
@@ -110,7 +110,7 @@ static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Re
 	return fits;
 }
 
-/* Lanes are elements like others. */
+/* Batch elements are further elements. */
 static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args,
                   const bool *batched, Ref *results) {
 	Ref all[EACH_ARGS];

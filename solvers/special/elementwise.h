@@ -1,14 +1,15 @@
-/* elementwise.h - host functions that give each element its own number: the
- * special functions.
+/* elementwise.h - element-wise host functions: the special functions.
  *
- * Needs: lang/ir/host.h, backend/ for the threads. Guarantees: a row of the
- * table is a host function of that name whose operands and result are f64
- * arrays of one shape. It cannot fail, so that the compiler may share, drop and
- * move it; `map` batches it into one call; large arrays are shared out among
- * threads, each element the same whoever computes it. It has no derivative of
- * its own: the library gives each a rule (stdlib/functions/special.dsl), and
- * broadcasting and conversion are the specialiser's (`_each` in
- * parser/builtins/arrays.c).
+ * Needs: lang/ir/host.h, backend/ for threads.
+ *
+ * Contract:
+ * - Each row of the table is a host function of that name. Its operands and
+ *   result are f64 arrays of one shape.
+ * - It cannot fail, so the compiler may share, remove and move calls.
+ * - `map` batches it into one call. Large arrays are divided among threads;
+ *   results do not depend on the division.
+ * - It has no derivative of its own. stdlib/functions/special.dsl gives each a
+ *   rule. `_each` in parser/builtins/arrays.c broadcasts and converts.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_ELEMENTWISE_H
 #define ATLED_SOLVERS_SPECIAL_ELEMENTWISE_H
@@ -20,13 +21,13 @@ enum { EACH_ARGS = 5 };
 typedef struct EachRow {
 	const char *name;
 	uint32_t nargs;
-	double (*value)(const double *x); /* of one element of each operand; on any thread */
+	double (*value)(const double *x); /* of one element of each operand; any thread may call it */
 	bool by_gsl;                      /* GSL must be loaded first */
 } EachRow;
 
-extern const EachRow each_rows[]; /* ends with a row without a name (special.c) */
+extern const EachRow each_rows[]; /* in special.c; the last row has no name */
 
-/* Registers them; throws when memory fails. */
+/* Registers the functions. Throws when memory fails. */
 void each_register(Ctx *c);
 
 #endif

@@ -1,7 +1,9 @@
-/* elliptic.c - elliptic integrals in Carlson's symmetric forms (DLMF 19.25),
- * what their derivatives are made of, and Jacobi's amplitude.
+/* elliptic.c - elliptic integrals, the moments of their derivatives, and
+ * Jacobi's amplitude.
  *
- * Needs: gsl.h, special.h. Guarantees: special.h.
+ * Method: Carlson's symmetric forms (DLMF 19.25).
+ *
+ * Needs: gsl.h, special.h. Contract: as in special.h.
  */
 #include "solvers/special/gsl.h"
 #include "solvers/special/special.h"
@@ -39,7 +41,7 @@ double ellip_pi(const double *p) {
 	return carlson_f(0, 1 - m, 1) + n / 3 * carlson_j(0, 1 - m, 1, 1 - n);
 }
 
-/* phi = turns pi + rest, |rest| <= pi/2 */
+/* phi = turns pi + rest, |rest| <= pi/2; returns turns */
 static double half_turns(double phi, double *sine, double *cosine) {
 	const double turns = nearbyint(phi / M_PI),
 				 rest = turns ? (phi - turns * M_PI) - turns * 1.2246467991473532e-16 : phi;
@@ -78,20 +80,20 @@ double ellip_pi_of(const double *p) {
 	       (turns ? 2 * turns * ellip_pi(at) : 0);
 }
 
-#define MOST_DERIVATIVES 1000 /* nobody asks for more */
+#define MOST_DERIVATIVES 1000 /* a practical limit */
 
 /* The integral of sin^(2k+2j) (1 - n sin^2)^(-1-k) delta^(-2j-1) from 0 to the
- * angle of sine s and cosine c, both >= 0: that of the third kind,
- * differentiated k times by n and j times by m, without numbers before it. By
- * sin(t)^2 = s^2/(1 + x) its factors are all positive (as in DLMF 19.16(ii)),
- * so that nothing cancels for any n and m. The trapezoidal rule in log(x)
- * converges as exp(-2 pi^2/step) does. */
+ * angle with sine s and cosine c, both >= 0. It is the integral of the third
+ * kind, differentiated k times with respect to n and j times with respect to m,
+ * without constant factors. With sin(t)^2 = s^2/(1 + x) all factors are
+ * positive (as in DLMF 19.16(ii)), so nothing cancels for any n and m. The
+ * trapezoidal rule in log(x) converges like exp(-2 pi^2/step). */
 static double elliptic_moment(double k, double j, double n, double s, double c, double m) {
 	const double a = c * c, b = a + (1 - m) * (s * s), d = a + (1 - n) * (s * s),
 				 begin = b > 0 ? b : a;
 	if (s == 0) return 0;
 	if (!(b >= 0) || !(d >= 0)) return NAN;
-	/* where it is infinite at the end */
+	/* infinite at the end of the interval */
 	if ((b == 0 && j > 0) || d == 0 || begin == 0) return INFINITY;
 	double total = 0;
 	for (int up = 0; up < 2; up++) {
@@ -138,8 +140,7 @@ static long double amplitude(long double u, double m) {
 double jacobi_am(const double *p) {
 	return isnan(p[0] + p[1]) || p[1] > 1 ? NAN : (double)amplitude(p[0], p[1]);
 }
-/* cos of the amplitude, which near its zeros needs more digits of that than a
- * double has */
+/* cos of the amplitude; near its zeros it needs more than double precision */
 double jacobi_cn(const double *p) {
 	return isnan(p[0] + p[1]) || p[1] > 1 ? NAN : (double)cosl(amplitude(p[0], p[1]));
 }

@@ -1,20 +1,21 @@
-/* gamma_beta.c - the incomplete gamma and beta functions, their densities and
- * their inverses.
+/* gamma_beta.c - incomplete gamma and beta functions, their densities and
+ * inverses.
  *
- * Needs: special.h. Guarantees: as solvers/special/special.c states it. Each
- * function is a density times a series or a continued fraction with positive
- * terms, in long double; the smaller tail is computed and the larger one is 1
- * less it, or a form without that difference where a parameter is small.
+ * Method: each function is a density times a series or continued fraction with
+ * positive terms, in long double. The smaller tail is computed. The larger one
+ * is 1 minus it, or a form without that difference where a parameter is small.
  * Sources: DLMF chapter 8; C. Loader, Fast and accurate computation of binomial
  * probabilities (2000) for densities far from 0; N. M. Temme, SIAM J. Math.
- * Anal. 10 (1979) for shapes beyond SERIES_SHAPE.
+ * Anal. 10 (1979) for shapes above SERIES_SHAPE.
+ *
+ * Needs: special.h. Contract: as solvers/special/special.c.
  */
 #include "solvers/special/special.h"
 #include <float.h>
 
 enum { MOST_TERMS = 500000 };
-/* Beyond, the series near x = a takes too many terms (some ten times the root
- * of a). */
+/* Above it the series near x = a needs too many terms (about ten times the
+ * square root of a). */
 static const double SERIES_SHAPE = 1e9;
 static const long double HALF_LOG_TWO_PI = 0.918938533204672741780329736405617640L,
 						 ROOT_TWO_PI = 2.50662827463100050241576528481104525L;
@@ -60,7 +61,7 @@ void reciprocal_gamma(long double x, long double *even, long double *odd_over_x)
 		*odd_over_x = *odd_over_x * s + RECIPROCAL_GAMMA[k + 1];
 	}
 }
-/* log gamma(1 + a), |a| <= 1/2, relatively exact near 0. */
+/* log gamma(1 + a), |a| <= 1/2, with small relative error near 0. */
 static long double log_gamma_above_one(long double a) {
 	long double sum = 0;
 	for (int k = COEFFICIENTS - 1; k > 0; k--) sum = sum * a + RECIPROCAL_GAMMA[k];
@@ -93,7 +94,7 @@ static long double log1p_less(long double all, long double e) {
 	return r * (2 * sum - e);
 }
 
-/* log B(a, b) of a, b > 0. */
+/* log B(a, b), a, b > 0. */
 static long double log_beta_long(double p, double q) {
 	const long double a = p < q ? p : q, b = p < q ? q : p;
 	if (b < 10) return lgammal(a) + lgammal(b) - lgammal(a + b);
@@ -106,7 +107,7 @@ static long double log_beta_long(double p, double q) {
 double log_beta(const double *x) {
 	const double a = fmin(x[0], x[1]), b = fmax(x[0], x[1]);
 	if (isnan(x[0] + x[1])) return NAN;
-	if (a < 0) { /* also where a sign is lost */
+	if (a < 0) { /* log |B|; the sign is lost */
 		int sign;
 		const long double at_a = lgammal_r(a, &sign), at_b = lgammal_r(b, &sign);
 		return (double)(at_a + at_b - lgammal_r((long double)a + b, &sign));
@@ -133,8 +134,8 @@ double beta_of(const double *x) {
 
 /* ---- the incomplete gamma functions -------------------------------------- */
 
-/* log of x^a e^-x / gamma(a + 1), a > 0 and 0 < x < inf: far from 0 by what x
- * is away from a, so that a large a costs no digits. */
+/* log of x^a e^-x / gamma(a + 1), a > 0 and 0 < x < inf. For large a it uses
+ * the distance of x from a, so that no digits are lost. */
 static long double log_gamma_weight(double a, double x) {
 	if (a < 10) return a * logl(x) - x - lgammal(a + 1.0L);
 	return a * log1p_less((long double)x / a, ((long double)x - a) / a) - stirling(a) -
@@ -165,7 +166,7 @@ static long double lower_series(long double a, long double x) {
 	}
 	return sum;
 }
-/* gamma(a, x) / (x^a e^-x), the continued fraction (DLMF 8.9.2) by Lentz'
+/* gamma(a, x) / (x^a e^-x) by the continued fraction DLMF 8.9.2 and Lentz'
  * method. */
 static long double upper_fraction(long double a, long double x) {
 	long double b = x + 1 - a, f = b, c = b, d = 0;
@@ -181,9 +182,9 @@ static long double upper_fraction(long double a, long double x) {
 	}
 	return 1 / f;
 }
-/* gamma(a, x) of |a| <= 1/2, 0 < x <= 2, without the difference of gamma(a) and
- * what is nearly it: (gamma(1 + a) - x^a)/a less x^a times the sum of (-x)^k /
- * ((a + k) k!), k = 1, 2, ... */
+/* gamma(a, x), |a| <= 1/2, 0 < x <= 2, without cancellation against gamma(a).
+ * It is (gamma(1 + a) - x^a)/a minus x^a times the sum of (-x)^k / ((a + k)
+ * k!), k = 1, 2, ... */
 static long double upper_near_zero(long double a, long double x) {
 	const long double l = logl(x), e = a * l;
 	long double sum = 0, term = 1;
@@ -196,8 +197,8 @@ static long double upper_near_zero(long double a, long double x) {
 	return slope - expl(e) * sum;
 }
 
-/* Of large a: half of erfc and its first correction (DLMF 8.12.3); the next one
- * is below 1/a of it. */
+/* Large a: half of erfc and its first correction (DLMF 8.12.3). The next
+ * correction is smaller by a factor of 1/a. */
 static long double tail_of_large(double a, double x, bool upper) {
 	const long double off = ((long double)x - a) / a,
 					  half_square = -log1p_less((long double)x / a, off),
@@ -208,7 +209,7 @@ static long double tail_of_large(double a, double x, bool upper) {
 	return upper ? 0.5L * erfcl(z) + correction : 0.5L * erfcl(-z) - correction;
 }
 
-/* The regularised lower or upper function of a > 0, 0 < x < inf. */
+/* The regularised lower or upper function, a > 0, 0 < x < inf. */
 static long double gamma_tail(double a, double x, bool upper) {
 	if (a > SERIES_SHAPE && fabs(x - a) < 0.1 * a) return tail_of_large(a, x, upper);
 	if (a <= 0.5 && x <= 1 && upper) return upper_near_zero(a, x) * a / tgammal(a + 1.0L);
@@ -229,8 +230,8 @@ static double gamma_tail_of(const double *p, bool upper) {
 double gamma_inc(const double *x) { return gamma_tail_of(x, false); }
 double gamma_inc_rest(const double *x) { return gamma_tail_of(x, true); }
 
-/* The integral of t^(a-1) e^-t from 0 to x, a > 0, which may be large where the
- * regularised one underflows. */
+/* The integral of t^(a-1) e^-t from 0 to x, a > 0. It may be large where the
+ * regularised function underflows. */
 double gamma_lower(const double *p) {
 	const double a = p[0], x = p[1];
 	if (isnan(a + x) || a <= 0 || x < 0 || a == INFINITY) return NAN;
@@ -239,9 +240,9 @@ double gamma_lower(const double *p) {
 	return a > 1700 ? INFINITY : (double)(gamma_tail(a, x, false) * tgammal(a));
 }
 
-/* gamma(a, x), also of a <= 0: right of 1 and far left of 0 the continued
- * fraction, else from |a| <= 1/2 down by a gamma(a, x) = gamma(a + 1, x) - x^a
- * e^-x, which loses nothing there. */
+/* gamma(a, x), also for a <= 0. The continued fraction is used for x >= 1 and
+ * for a far below 0. Otherwise the recurrence a gamma(a, x) = gamma(a + 1, x) -
+ * x^a e^-x runs down from |a| <= 1/2, where it is stable. */
 double gamma_upper(const double *p) {
 	const double a = p[0], x = p[1];
 	if (isnan(a + x) || x < 0) return NAN;
@@ -262,7 +263,7 @@ double gamma_upper(const double *p) {
 
 /* ---- the incomplete beta function ---------------------------------------- */
 
-/* Both ends of 0 .. 1 count: x and y = 1 - x, each to its own last digit. */
+/* x and y = 1 - x, each with full relative accuracy. */
 typedef struct Split {
 	long double x, y;
 } Split;
@@ -279,8 +280,8 @@ static long double log_part(long double x, long double y) {
 static long double log_beta_weight(double a, double b, Split at) {
 	if (a < 10 || b < 10)
 		return a * log_part(at.x, at.y) + b * log_part(at.y, at.x) - log_beta_long(a, b);
-	/* (x - a/n) n/a and (y - b/n) n/b are what x and y are away from the mean;
-	 * the smaller of x and y gives their difference */
+	/* (x - a/n) n/a and (y - b/n) n/b are the distances of x and y from the
+	 * mean; the smaller of x and y gives the difference */
 	const long double n = (long double)a + b, off = at.x < at.y ? at.x * n - a : b - at.y * n;
 	const long double l = a * log1p_less(at.x * n / a, off / a) +
 	                      b * log1p_less(at.y * n / b, -off / b) + stirling(n) - stirling(a) -
@@ -290,10 +291,10 @@ static long double log_beta_weight(double a, double b, Split at) {
 static long double beta_weight(double a, double b, Split at) {
 	return expl(log_beta_weight(a, b, at));
 }
-/* I_x(a, b) / weight, x left of the mean: the even part of the continued
- * fraction DLMF 8.17.22, in which y and what x is away from the mean stand by
- * themselves (Didonato and Morris, ACM Trans. Math. Softw. 18 (1992), algorithm
- * 708), by Lentz' method. NaN when it does not end. */
+/* I_x(a, b) / weight for x below the mean: the even part of the continued
+ * fraction DLMF 8.17.22, by Lentz' method. y and the distance from the mean
+ * appear explicitly (Didonato and Morris, ACM Trans. Math. Softw. 18, 1992,
+ * algorithm 708). NaN when it does not converge. */
 static long double beta_fraction(long double a, long double b, long double x, long double y) {
 	const long double off = x < y ? a - (a + b) * x : (a + b) * y - b;
 	long double f = a / (a + 1) * (off + 1), c = f, d = 0;
@@ -310,8 +311,8 @@ static long double beta_fraction(long double a, long double b, long double x, lo
 	}
 	return NAN;
 }
-/* log gamma(q + p) - log gamma(q), relatively exact for small p: far out by
- * Stirling's formula term by term. */
+/* log gamma(q + p) - log gamma(q), with small relative error for small p. Large
+ * q uses Stirling's formula term by term. */
 static long double log_gamma_step(long double q, long double p) {
 	long double sum = 0;
 	for (; q < 30; q++) sum -= log1pl(p / q);
@@ -323,8 +324,8 @@ static long double log_gamma_step(long double q, long double p) {
 		sum += c[k] * power * expm1l(-(2 * k + 1) * l);
 	return sum + (q - 0.5L) * l + p * logl(q + p) - p;
 }
-/* I_x(a, b) of a small a, for which it is nearly 1, or 1 less it: the power
- * series (DLMF 8.17.7) by its first term and the others, x (b + 1) <= 2. */
+/* I_x(a, b) for small a, where it is nearly 1, or its complement. Power series
+ * (DLMF 8.17.7) with a separate first term, x (b + 1) <= 2. */
 static long double beta_of_small(long double a, long double b, long double x, bool upper) {
 	const long double first = a * logl(x) - log_gamma_above_one(a) + log_gamma_step(b, a);
 	long double sum = 0, term = 1;
@@ -346,7 +347,7 @@ static long double beta_tail(double a, double b, Split at, bool upper) {
 }
 static bool shapes(double a, double b) { return a > 0 && b > 0 && a < INFINITY && b < INFINITY; }
 
-/* With one shape infinite all of it is at one end, at 1 where that is a. */
+/* With one shape infinite all mass is at one end: at 1 if that shape is a. */
 static double beta_at_ends(double a, double b, bool above_zero, bool at_one, bool upper) {
 	if (!(a > 0 && b > 0) || (a == INFINITY && b == INFINITY)) return NAN;
 	return (b == INFINITY ? above_zero : at_one) != upper;
@@ -361,7 +362,7 @@ static double beta_tail_of(const double *p, bool upper) {
 }
 double beta_inc(const double *x) { return beta_tail_of(x, false); }
 double beta_inc_rest(const double *x) { return beta_tail_of(x, true); }
-/* At the ends, log of x^(a-1) there */
+/* log of the density's limit x^(a-1) at an end. */
 static double log_at_end(double a, double b) {
 	return a < 1 ? INFINITY : a == 1 ? log(b) : -INFINITY;
 }
@@ -380,8 +381,8 @@ double beta_density(const double *p) {
 	return (double)(beta_weight(a, b, at) / (at.x * at.y));
 }
 
-/* By the odds, 0 to infinity: the density is r^(a-1) (1 + r)^-(a+b) / B(a, b).
- */
+/* In terms of the odds r, from 0 to infinity. The density is r^(a-1) (1 +
+ * r)^-(a+b) / B(a, b). */
 static double odds_tail_of(const double *p, bool upper) {
 	const double a = p[0], b = p[1], r = p[2];
 	if (!(r >= 0)) return NAN;
@@ -403,7 +404,7 @@ double odds_density(const double *p) {
 	return (double)(beta_weight(a, b, split_of_odds(r)) / r);
 }
 
-/* log of the probability of k successes in n trials of chance p each */
+/* log probability of k successes in n trials with success probability p */
 double binomial_log(const double *x) {
 	const double n = x[0], k = x[1], p = x[2];
 	if (isnan(n + k + p) || !(k >= 0 && k <= n && p >= 0 && p <= 1))
@@ -420,9 +421,9 @@ double binomial_log(const double *x) {
 
 typedef double Function(const double *x);
 
-/* x = e^u with lower(x) = p, where `lower` rises from 0 to 1 on 0 .. e^most:
- * Newton's method on the logarithm of the smaller tail, which is concave,
- * inside a bracket. at[last] is x. */
+/* Solves lower(x) = p for x = e^u, where `lower` increases from 0 to 1 on 0 ..
+ * e^most. Bracketed Newton iteration on the logarithm of the smaller tail,
+ * which is concave. at[last] is x. */
 static double quantile(Function *lower, Function *upper, Function *density, double *at, int last,
                        double p, double u, double most) {
 	const double tail = p < 0.5 ? p : 1 - p, wanted = log(tail), sign = p < 0.5 ? 1 : -1;
@@ -436,10 +437,10 @@ static double quantile(Function *lower, Function *upper, Function *density, doub
 		else from = u;
 		const double step = off * part / (density(at) * at[last]);
 		if (fabs(step) <= 1e-9 * fmin(1, fabs(u)) || to - from <= 1e-16 * fabs(u))
-			break; /* the steps left are below rounding */
+			break; /* further steps are below rounding */
 		u = isfinite(step) ? u - step : NAN;
 	}
-	/* the last digits, on x itself */
+	/* polish the last digits on x itself */
 	double x = at[last];
 	for (int k = 0; k < 2; k++) {
 		const double part = (p < 0.5 ? lower : upper)(at),
@@ -450,8 +451,8 @@ static double quantile(Function *lower, Function *upper, Function *density, doub
 	return x;
 }
 
-/* Begins with the approximation of Wilson and Hilferty, or what the first term
- * of the series gives. */
+/* Starts from the Wilson-Hilferty approximation, or from the first term of the
+ * series. */
 double gamma_inc_inverse(const double *q) {
 	const double a = q[0], p = q[1];
 	if (!(a > 0 && a < INFINITY) || !(p >= 0 && p <= 1)) return NAN;

@@ -1,8 +1,10 @@
-/* gsl.c - GSL, opened at run time.
+/* gsl.c - loads GSL at run time.
  *
- * Needs: gsl.h. The handle is a thing of the process and filled under
- * pthread_once. Its BLAS, which special functions do not call, comes along as
- * the library asks for it.
+ * Needs: gsl.h.
+ *
+ * Contract: the table of functions belongs to the process and is filled under
+ * pthread_once. The library itself brings its BLAS, which special functions do
+ * not call.
  */
 #include "solvers/special/gsl.h"
 #include "lang/base/dynlib.h"

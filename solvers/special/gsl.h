@@ -1,10 +1,13 @@
-/* gsl.h - the special functions of the GNU Scientific Library, opened when one
- * is first called.
+/* gsl.h - special functions of the GNU Scientific Library, loaded at the first
+ * use.
  *
- * Needs: the headers of GSL, for types. Guarantees: nothing of GSL is loaded
- * before gsl_open; its error handler, which would end the process, is switched
- * off once, when it is loaded; what its functions report becomes a number:
- * outside the domain NaN, too large an infinity, too small 0.
+ * Needs: the headers of GSL, for types.
+ *
+ * Contract:
+ * - Nothing of GSL is loaded before gsl_open. It disables GSL's error handler,
+ *   which would end the process.
+ * - Error statuses become values: outside the domain NaN, overflow an infinity,
+ *   underflow 0.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_GSL_H
 #define ATLED_SOLVERS_SPECIAL_GSL_H
@@ -12,7 +15,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_sf.h>
 
-/* What is called of it. */
+/* The functions that are called. */
 #define GSL_CALLED(F)                                                                              \
 	F(gsl_sf_psi_e)                                                                                \
 	F(gsl_sf_psi_n_e)                                                                              \
@@ -37,12 +40,13 @@ typedef struct Gsl {
 
 extern Gsl gsl; /* filled by gsl_open */
 
-/* Whether GSL is there; loads it at the first call, on any thread. */
+/* Loads GSL at the first call; any thread may call it. Returns whether it is
+ * available. */
 int gsl_open(void);
-/* What to tell a user when it is not. */
+/* The error message when GSL is not available. */
 extern const char *const gsl_missing;
 
-/* The number that a call stands for: of its status and what it wrote. */
+/* The value of a call, from its status and its result. */
 static inline double gsl_number(int status, const gsl_sf_result *r) {
 	switch (status) {
 	case GSL_SUCCESS:

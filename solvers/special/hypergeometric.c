@@ -1,9 +1,12 @@
 /* hypergeometric.c - the functions 0F1, 1F1, U and 2F1 of real parameters.
  *
- * Needs: special.h, gsl.h. Guarantees: as solvers/special/special.c states it.
- * A series counts only when its terms show that it kept 13 digits: the methods
- * are tried from the cheap to the dear one, and where none keeps enough the
- * result is NaN. The parameters count as they are given.
+ * Method: methods are tried in order of cost. A series is accepted only if its
+ * terms show that it retains 13 digits. If no method does, the result is NaN.
+ *
+ * Needs: special.h, gsl.h.
+ *
+ * Contract: as solvers/special/special.c. The given parameters are taken as
+ * exact.
  */
 #include "solvers/special/gsl.h"
 #include "solvers/special/special.h"
@@ -28,8 +31,8 @@ static long double gamma_ratio(long double p, long double q, long double r, long
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* What a series of this many terms gives: the sum, and how much larger its
- * largest term was. NaN when it does not end. */
+/* A series' sum, and the ratio of its largest term to the sum. NaN when it does
+ * not converge. */
 typedef struct Sum {
 	long double value, lost;
 } Sum;
@@ -53,8 +56,8 @@ static Sum power_series(uint32_t na, const long double *a, uint32_t nb, const lo
 }
 static bool kept(Sum s) { return s.lost < 1e-13L / LDBL_EPSILON; }
 
-/* Numbers of twice as many digits, as sums of two (Dekker 1971; Knuth, The Art
- * of Computer Programming II, 4.2.2) */
+/* Double-double numbers (Dekker 1971; Knuth, The Art of Computer Programming
+ * II, 4.2.2). */
 typedef struct Twice {
 	double high, low;
 } Twice;
@@ -79,8 +82,9 @@ static Twice twice_less(Twice a, Twice b) { return twice_add(a, (Twice){-b.high,
 static Twice twice_of(double x) { return (Twice){x, 0}; }
 static long double as_long(Twice a) { return (long double)a.high + a.low; }
 
-/* The power series with thirty digits, for sums whose terms cancel: parameters
- * and x count as they are given, so that a + k is not rounded either. */
+/* The power series in double-double precision, for sums whose terms cancel. The
+ * parameters and x are taken as exact, so that a + k is not rounded. Returns
+ * the ratio of the largest term to the sum. */
 static long double lost_in_series(uint32_t na, const Twice *a, uint32_t nb, const Twice *b,
                                   double x, double least, Twice *sum) {
 	Twice term = {1, 0};
@@ -108,10 +112,10 @@ static Sum power_series_twice(uint32_t na, const Twice *a, uint32_t nb, const Tw
 }
 static bool kept_twice(Sum s) { return s.lost < 1e18L; }
 
-/* GSL goes through large parameters one by one. */
+/* GSL steps through large parameters one by one. */
 static bool moderate(double a) { return fabs(a) <= 2000; }
-/* GSL's value where its own bound of the error, which is a large one, allows
- * six digits. */
+/* GSL's value if its own error bound, which is pessimistic, guarantees six
+ * digits. */
 static double if_bounded(int status, const gsl_sf_result *r) {
 	const double value = gsl_number(status, r);
 	return r->err <= 1e-6 * fabs(value) || !isfinite(value) ? value : NAN;
@@ -133,8 +137,8 @@ double hyp0f1(const double *p) {
 	return (double)(sign * expl(l - nu * 0.5L * logl(fabsl(x))) * bessel);
 }
 
-/* The sum of (p)_s (q)_s / s! z^-s up to its smallest term, which is what it
- * leaves open. */
+/* The asymptotic sum of (p)_s (q)_s / s! z^-s up to its smallest term, which
+ * bounds its error. */
 static Sum asymptotic(long double p, long double q, long double z) {
 	long double term = 1, sum = 1, last = 1, largest = 1;
 	for (int s = 0; s < 4000; s++) {
@@ -148,11 +152,11 @@ static Sum asymptotic(long double p, long double q, long double z) {
 	}
 	return NO_SUM;
 }
-/* 1F1 of large |x| (DLMF 13.7.2), where the part that the other exponential
- * goes with is below rounding. */
+/* 1F1 for large |x| (DLMF 13.7.2), where the part with the other exponential is
+ * below rounding. */
 static Sum hyp1f1_far(long double a, long double b, double x) {
 	const long double z = fabs(x), p = x > 0 ? a : b - a,
-					  q = x > 0 ? b - a : a; /* gamma(p) is under the leading part */
+					  q = x > 0 ? b - a : a; /* gamma(p) divides the leading part */
 	if (z < 30 || pole((double)p)) return NO_SUM;
 	const Sum s = x > 0 ? asymptotic(1 - a, b - a, z) : asymptotic(a, a - b + 1, z);
 	long double lb, lp, lq = 0;
@@ -172,7 +176,7 @@ double hyp1f1(const double *p) {
 	if (!isfinite(a + b + x)) return NAN;
 	if (pole(b) && !(pole(a) && a >= b)) return NAN;
 	const bool by_kummer =
-		x < 0 && !pole(a); /* exp(x) 1F1(b - a, b, -x), whose terms have one sign in the end */
+		x < 0 && !pole(a); /* exp(x) 1F1(b - a, b, -x), whose terms eventually have one sign */
 	const Sum s =
 		by_kummer ? power_series(1, (long double[]){(long double)b - a}, 1, (long double[]){b}, -x)
 				  : power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
@@ -189,8 +193,8 @@ double hyp1f1(const double *p) {
 	return moderate(a) && moderate(b) ? if_bounded(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 
-/* U by the two functions 1F1 it is made of (DLMF 13.2.42), and how much larger
- * they were; b is not whole. */
+/* U from two functions 1F1 (DLMF 13.2.42), and their size relative to U; b is
+ * not an integer. */
 static Sum hyp_u_near(long double a, long double b, double x) {
 	if (b == roundl(b)) return NO_SUM;
 	const Sum s = power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
@@ -200,11 +204,12 @@ static Sum hyp_u_near(long double a, long double b, double x) {
 	const long double v = -scale * gamma_ratio(1, 1, a, 2 - b) * powl(x, 1 - b) * t.value;
 	return (Sum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
 }
-/* U from the recurrence in a, whose minimal solution it is: down from a large a
- * + k, scaled by the sum of (a)_k (a - b + 1)_k / k! U(a + k, b, x), which is
- * x^-a (N. M. Temme, Numer. Math. 41 (1983)). Both factors must be positive, so
- * that it begins at an a + m, and goes down from there. NaN where the sum,
- * whose terms fall like exp(-2 sqrt(k x)) k^(2a-b), needs too many. */
+/* U by the recurrence in a, whose minimal solution it is (N. M. Temme, Numer.
+ * Math. 41, 1983). The recurrence runs down from a large a + k. The sum of
+ * (a)_k (a - b + 1)_k / k! U(a + k, b, x) = x^-a gives the scale. Both factors
+ * must be positive, so it is applied at a + m and then runs down to a. The
+ * terms fall like exp(-2 sqrt(k x)) k^(2a-b). NaN where the sum needs too many
+ * of them. */
 static long double hyp_u_by_recurrence(long double a, long double b, long double x) {
 	const long double least = fminl(a, a - b + 1), m = least > 0.25L ? 0 : ceill(0.5L - least);
 	const long double from = a + m, other = from - b + 1;
@@ -246,13 +251,13 @@ double hyp_u(const double *p) {
 
 /* ---- 2F1 ----------------------------------------------------------------- */
 
-/* The parameters, exactly: c - a and the like would lose their digits next to
- * whole numbers. */
+/* The exact parameters; c - a and similar differences would lose digits near
+ * integers. */
 typedef struct Parameters {
 	Twice a, b, c;
 } Parameters;
 static Twice excess(Parameters p) { return twice_less(twice_less(p.c, p.a), p.b); }
-/* Those of the other side of Euler's transformation. */
+/* The parameters after Euler's transformation. */
 static Parameters by_euler(Parameters p) {
 	return (Parameters){twice_less(p.c, p.a), twice_less(p.c, p.b), p.c};
 }
@@ -265,8 +270,8 @@ static Sum series_of_twice(Parameters p, double x) {
 	return power_series_twice(2, (Twice[]){p.a, p.b}, 1, &p.c, x);
 }
 
-/* From x to y = 1 - x (DLMF 15.8.4), where c - a - b is not nearly whole: two
- * products, and how much larger than their sum they and their series were. */
+/* From x to y = 1 - x (DLMF 15.8.4), where c - a - b is not nearly an integer:
+ * two products, and the size of their terms relative to the sum. */
 static Sum hyp2f1_from_one(Parameters p, double y) {
 	const Twice less = excess(p);
 	const long double a = as_long(p.a), b = as_long(p.b), c = as_long(p.c), d = as_long(less);
@@ -279,9 +284,9 @@ static Sum hyp2f1_from_one(Parameters p, double y) {
 	return (Sum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
 }
 
-/* One step of the differential equation, y (1 - y) F'' + (c' - (a + b + 1) y)
- * F' = a b F with c' = a + b - c + 1, by F's Taylor series at y: F and F' at y
- * + h, and the largest term that they had. */
+/* One Taylor step of the differential equation y (1 - y) F'' + (c' - (a + b +
+ * 1) y) F' = a b F, c' = a + b - c + 1. It advances F and F' from y to y + h,
+ * and returns the largest term. */
 static double taylor_step(Parameters p, double y, double h, Twice *f, Twice *slope) {
 	const Twice ab = twice_add(twice_add(p.a, p.b), twice_of(1)), c1 = twice_less(ab, p.c),
 				square = twice_times(twice_of(y), twice_of(y));
@@ -290,7 +295,7 @@ static double taylor_step(Parameters p, double y, double h, Twice *f, Twice *slo
 	const Twice once = twice_over(twice_of(h), twice_less(twice_of(y), square)),
 				both = twice_times(once, twice_of(h));
 	Twice before = *f, now = twice_times(*slope, twice_of(h)), value = twice_add(before, now),
-		  change = now; /* the terms k and k + 1; F, and F' h */
+		  change = now; /* terms k and k + 1; F, and F' h */
 	double largest = fmax(fabs(before.high), fabs(now.high));
 	for (int k = 0; k < 400; k++) {
 		const Twice grown = twice_times(
@@ -316,10 +321,10 @@ static double taylor_step(Parameters p, double y, double h, Twice *f, Twice *slo
 	return largest;
 }
 
-/* 2F1 at 1 - y, 0 < y < 1/2, whatever c - a - b is: from y = 1/2, where the
- * power series converges fast, by steps that each halve y. An error grows on
- * the way as the other solution does, like y^(c-a-b); the largest of what all
- * steps add to it says how many digits are left. */
+/* 2F1 at 1 - y, 0 < y < 1/2, for any c - a - b. It starts from y = 1/2, where
+ * the power series converges fast, and each step halves y. An error grows like
+ * the second solution, y^(c-a-b). The largest contribution of all steps bounds
+ * the digits lost. */
 static Sum hyp2f1_by_steps(Parameters p, double y) {
 	const Twice one = twice_of(1), up[2] = {twice_add(p.a, one), twice_add(p.b, one)},
 				up_c = twice_add(p.c, one);
@@ -346,7 +351,7 @@ static long double hyp2f1_inside(Parameters p, double x, double y) {
 	if (x < 0.95) {
 		const Sum s = series_of(p, x);
 		if (s.lost < 1e3L) return s.value;
-		if (d < 0) { /* Euler: the other sum is the tamer one */
+		if (d < 0) { /* after Euler's transformation the sum cancels less */
 			const Sum t = series_of(other, x);
 			if (t.lost < 1e3L || (t.lost < s.lost && kept(t))) return powl(y, d) * t.value;
 		}
@@ -388,8 +393,8 @@ double hyp2f1(const double *at) {
 		return (double)gamma_ratio(c, as_long(excess(p)), (long double)c - a, (long double)c - b);
 	}
 	if (x > 0) return (double)hyp2f1_inside(p, x, 1 - x);
-	/* Pfaff: from x < 0 to 0 .. 1, by the smaller parameter; 1 - x/(x - 1) is
-	 * 1/(1 - x) to its last digit */
+	/* Pfaff's transformation from x < 0 to 0 .. 1, by the smaller parameter; 1
+	 * - x/(x - 1) is 1/(1 - x) to full accuracy */
 	const Twice small = fabs(a) < fabs(b) ? p.a : p.b, rest = fabs(a) < fabs(b) ? p.b : p.a;
 	const Parameters turned = {small, twice_less(p.c, rest), p.c};
 	return (double)(powl(1 - (long double)x, -small.high) *

@@ -1,13 +1,16 @@
-/* special.c - the table of special functions: which there are, and what each
- * does where the library that computes it does not go.
+/* special.c - table of special functions, and their values where GSL falls
+ * short.
  *
- * Needs: elementwise.h, gsl.h, special.h. Guarantees: every function is defined
- * for every number: where it has no real value it is NaN, at a pole an infinity
- * or NaN, and NaN for NaN. Definitions are those of the NIST Handbook
- * (dlmf.nist.gov), elliptic integrals by the parameter m = k^2. Orders that
- * must be whole are whole numbers in a double, and like those of Bessel
- * functions up to 100,000 in size; the polynomials are 0 for negative orders,
- * as their recurrences want it.
+ * Needs: elementwise.h, gsl.h, special.h.
+ *
+ * Contract:
+ * - Every function is defined for every double: NaN where it has no real value
+ *   and for NaN; an infinity or NaN at a pole.
+ * - Definitions are those of the NIST Handbook (dlmf.nist.gov). Elliptic
+ *   integrals take the parameter m = k^2.
+ * - Integer orders are doubles with integer values. Like the orders of Bessel
+ *   functions they are limited to 100,000 in absolute value. Polynomials of
+ *   negative order are 0, as in their recurrences.
  */
 #include "solvers/special/elementwise.h"
 #include "solvers/special/gsl.h"
@@ -28,7 +31,7 @@ double sin_pi(double x) {
 	return x > 0.5 ? sin(M_PI * (1 - x)) : x < -0.5 ? -sin(M_PI * (1 + x)) : sin(M_PI * x);
 }
 
-/* A function of GSL of one and of two numbers. */
+/* A GSL function of one and of two arguments. */
 #define BY_GSL1(name, f)                                                                           \
 	static double name(const double *x) {                                                          \
 		gsl_sf_result r;                                                                           \
@@ -55,11 +58,11 @@ static double digamma(const double *x) {
 	if (x[0] == INFINITY) return INFINITY;
 	if (!isfinite(x[0]) || (whole(x[0]) && x[0] <= 0)) return NAN;
 	if (x[0] > -2) return gsl_number(gsl.gsl_sf_psi_e(x[0], &r), &r);
-	/* DLMF 5.5.4, with an exact remainder */
+	/* reflection, DLMF 5.5.4, with an exact remainder */
 	return gsl_number(gsl.gsl_sf_psi_e(1 - x[0], &r), &r) - M_PI * cos_pi(x[0]) / sin_pi(x[0]);
 }
 
-/* psi_n(x), moved to the right of 0 by its recurrence. */
+/* psi_n(x), shifted to x > 0 by its recurrence. */
 static double polygamma(const double *x) {
 	double n = x[0], at = x[1], sum = 0;
 	gsl_sf_result r;
@@ -67,7 +70,7 @@ static double polygamma(const double *x) {
 	if (!order(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
 	if (at == INFINITY) return 0;
 	/* the first term of the asymptotic series (DLMF 5.15.8), where GSL
-	 * underflows early */
+	 * underflows too early */
 	if (n == 1 && at > 1e17) return 1 / at;
 	if (n == 1) return gsl_number(gsl.gsl_sf_psi_1_e(at, &r), &r);
 	if (at < -1000) return NAN;
@@ -76,9 +79,9 @@ static double polygamma(const double *x) {
 	return sum + gsl_number(gsl.gsl_sf_psi_n_e((int)n, at, &r), &r);
 }
 
-/* psi_n(a + b) - psi_n(a), in which nothing cancels where b is small beside a:
- * moved by the recurrence to where the asymptotic series holds (DLMF 5.15.8),
- * and there power by power. */
+/* psi_n(a + b) - psi_n(a) without cancellation for small b/a. The recurrence
+ * shifts it to where the asymptotic series (DLMF 5.15.8) holds; the powers are
+ * then subtracted one by one. */
 static double polygamma_rise(const double *x) {
 	const double n = x[0], a = x[1], b = x[2];
 	if (!order(n) || n < 0 || n > 100 || isnan(a + b)) return NAN;
@@ -86,7 +89,7 @@ static double polygamma_rise(const double *x) {
 		const double to[2] = {n, a + b}, from[2] = {n, a};
 		return polygamma(to) - polygamma(from);
 	}
-	/* over B_2j / (2j)!, of which each term is (2j + n - 1)! times a power */
+	/* B_2j / (2j)!; each term also has a factor (2j + n - 1)! and a power */
 	static const long double over[] = {1.0L / 12,
 	                                   -1.0L / 720,
 	                                   1.0L / 30240,
@@ -96,7 +99,7 @@ static double polygamma_rise(const double *x) {
 	                                   1.0L / 74724249600.0L,
 	                                   -3617.0L / 10670622842880000.0L,
 	                                   43867.0L / 5109094217170944000.0L};
-	long double at = a, sum = 0, factor = 1; /* factor: n!, and then (2j + n - 1)! */
+	long double at = a, sum = 0, factor = 1; /* factor: n!, then (2j + n - 1)! */
 	for (double k = 2; k <= n; k++) factor *= k;
 	for (; fminl(at, at + b) < 20 + n; at++) {
 		const long double way = log1pl(b / at);
@@ -146,8 +149,8 @@ static double factorial(const double *x) {
 static double erfc_of(const double *x) { return erfc(x[0]); }
 /* P(X > x) of the standard normal distribution */
 static double normal_tail(const double *x) {
-	/* the rounding of z/sqrt(2), which a far tail would show, by the slope of
-	 * erfc */
+	/* corrects the rounding of z/sqrt(2) by the derivative of erfc; it matters
+	 * in the far tail */
 	const double z = x[0], root = 0.70710678118654752440, low = -4.8336466567264567e-17,
 				 t = z * root;
 	const double rest = fma(z, root, -t) + z * low;
@@ -161,7 +164,7 @@ static double sinc(const double *x) {
 	return x[0] == 0 ? 1 : isinf(x[0]) ? 0 : sin_pi(x[0]) / (M_PI * x[0]);
 }
 
-/* exp(x^2) with the rounding error of x^2 made good. */
+/* exp(x^2), corrected for the rounding error of x^2. */
 static double exp_square(double x) {
 	const double s = x * x;
 	return isinf(s) ? s : exp(s) * (1 + fma(x, x, -s));
@@ -170,15 +173,15 @@ static double exp_square(double x) {
 static double erfcx(const double *p) {
 	const double x = p[0];
 	if (x < 8) return exp_square(x) * erfc(x);
-	/* continued fraction, from its far end */
+	/* continued fraction, evaluated backwards */
 	double f = x;
 	for (int k = 40; k > 0; k--) f = x + 0.5 * k / f;
 	return 1 / (f * 1.7724538509055160273);
 }
 
-/* exp(x^2) times the n-th repeated integral of erfc (DLMF 7.18), by which the
- * derivatives of erfcx go without cancellation: left of 0 by the recurrence,
- * right of it by its continued fraction, from its far end. */
+/* exp(x^2) times the n-th repeated integral of erfc (DLMF 7.18), which gives
+ * the derivatives of erfcx without cancellation. x < 0.1: the recurrence;
+ * otherwise the continued fraction, evaluated backwards. */
 static double erfcx_integral(const double *p) {
 	const double n = p[0], x = p[1], start[1] = {x};
 	if (!order(n) || n < 0 || isnan(x)) return NAN;
@@ -199,8 +202,8 @@ static double erfcx_integral(const double *p) {
 	return (double)product;
 }
 
-/* y with erfc(y) = q, q <= 1/2: Newton's method on log erfc, whose slope
- * changes slowly. */
+/* The y with erfc(y) = q, q <= 1/2, by Newton's method on log erfc, whose
+ * derivative varies slowly. */
 static double erfc_inverse_small(double q) {
 	if (q == 0) return INFINITY;
 	const double l = -log(q);
@@ -212,7 +215,7 @@ static double erfc_inverse_small(double q) {
 		y += step;
 		if (fabs(step) <= 2e-16 * fabs(y)) break;
 	}
-	/* the last digits from the value itself */
+	/* polish the last digits on erfc itself */
 	const double x[1] = {y}, value = erfc(y);
 	return value > 0 ? y + (value - q) / q * erfcx(x) * 0.88622692545275801365 : y;
 }
@@ -238,12 +241,12 @@ double erfc_inverse(const double *x) {
 	                 : -erfc_inverse_small(2 - q);
 }
 
-/* Fresnel's integrals: the series near 0, else the continued fraction of the
+/* Fresnel integrals: the series near 0, else the continued fraction of the
  * complementary error function (Press et al., Numerical Recipes, 6.9). */
 static void fresnel(double x, double *c, double *s) {
 	const double a = fabs(x);
 	if (isnan(x) || a > 1e8) {
-		*c = *s = isnan(x) ? NAN : copysign(0.5, x); /* to rounding */
+		*c = *s = isnan(x) ? NAN : copysign(0.5, x); /* exact to rounding */
 		return;
 	}
 	if (a < 1.5) {
@@ -264,7 +267,7 @@ static void fresnel(double x, double *c, double *s) {
 		*s = copysign(sn, x);
 		return;
 	}
-	/* t = pi a^2/2 exactly enough: its whole turns are taken out of a^2 */
+	/* t = pi a^2/2, reduced modulo 2 pi by removing multiples of 4 from a^2 */
 	const double square = a * a, low = fma(a, a, -square), turns = 4 * floor(square / 4),
 				 angle = M_PI_2 * (square - turns + low), pix2 = M_PI * square;
 	double _Complex b = 1 - I * pix2, cc = 1e300, d = 1 / b, h = d;
@@ -296,8 +299,9 @@ static double fresnel_s(const double *x) {
 }
 
 BY_GSL1(dawson, gsl_sf_dawson_e)
-/* Its n-th derivative: by the recurrence, and where that cancels by the
- * asymptotic series (DLMF 7.12.5), differentiated. */
+/* The n-th derivative of Dawson's function by the recurrence, or by the
+ * differentiated asymptotic series (DLMF 7.12.5) where the recurrence
+ * cancels. */
 static double dawson_slope(const double *p) {
 	const double n = p[0], x = p[1], far = fabs(x);
 	if (!order(n) || n < 0 || isnan(x)) return NAN;
@@ -321,8 +325,9 @@ static double dawson_slope(const double *p) {
 	}
 	return (double)(x < 0 || odd(n) ? -sum : sum);
 }
-/* share * Ei(x) of large |x| by the asymptotic series (DLMF 6.12.2), the power in two halves: GSL overflows early, and tells the sign wrong.
- */
+/* share * Ei(x) for large |x| by the asymptotic series (DLMF 6.12.2). The
+ * exponential is applied in two halves. GSL overflows too early and returns the
+ * wrong sign. */
 static double exp_int_i_far(double share, double x) {
 	if (isinf(x)) return x > 0 ? INFINITY : 0;
 	const double root = exp(0.5 * x);
@@ -345,7 +350,7 @@ static double sin_int(const double *x) {
 	       : isinf(x[0]) ? copysign(M_PI_2, x[0])
 	                     : gsl_number(gsl.gsl_sf_Si_e(x[0], &r), &r);
 }
-/* For large x by the asymptotic series of the auxiliary functions (DLMF 6.12.3,
+/* Large x use the asymptotic series of the auxiliary functions (DLMF 6.12.3,
  * 6.12.4), where GSL loses digits of sin and cos. */
 static double cos_int(const double *p) {
 	const double x = p[0], s = 1 / (x * x);
@@ -360,7 +365,7 @@ static double cos_int(const double *p) {
 	}
 	return (f * sin(x) - g / x * cos(x)) / x;
 }
-/* far out the half of Ei(|x|) */
+/* half of Ei(|x|) for large |x| */
 static double sinh_int(const double *x) {
 	gsl_sf_result r;
 	return isnan(x[0])        ? NAN
@@ -374,9 +379,9 @@ static double cosh_int(const double *x) {
 	                          : gsl_number(gsl.gsl_sf_Chi_e(x[0], &r), &r);
 }
 
-/* E_n(x) of n >= 1: right of 1 the continued fraction (DLMF 8.19.17) by Lentz'
- * method, which keeps exp(-x) apart from what underflows; left of it the series
- * (8.19.8), whose term k = n - 1 has the logarithm. */
+/* E_n(x), n >= 1. x > 1: the continued fraction (DLMF 8.19.17) by Lentz'
+ * method, with exp(-x) as a separate factor to avoid underflow. Otherwise the
+ * series 8.19.8, whose term k = n - 1 contains the logarithm. */
 static double exp_int_above(double n, double x) {
 	if (x > 1) {
 		long double b = x + (long double)n, f = b, c = b, d = 0;
@@ -399,12 +404,12 @@ static double exp_int_above(double n, double x) {
 		} else sum -= term / (k - m);
 		term *= -(long double)x / (k + 1);
 		if (k > m && fabsl(term) < 1e-21L * fabsl(sum)) break;
-		if (k < m && fabsl(term) < 1e-40L) break; /* the logarithm has no part in what is left */
+		if (k < m && fabsl(term) < 1e-40L) break; /* the logarithmic term is negligible */
 	}
 	return (double)sum;
 }
 
-/* E_n(x) of x > 0, and of all x for n = 1; of orders below 0 by n E_{n+1} =
+/* E_n(x) for x > 0, and for all x if n = 1. Orders below 0 use n E_{n+1} =
  * exp(-x) - x E_n. */
 static double exp_int(const double *p) {
 	const double n = p[0], x = p[1];
@@ -424,7 +429,7 @@ static double exp_int(const double *p) {
 
 /* ---- Airy functions ------------------------------------------------------ */
 
-/* GSL's phase left of 0 is rounded. */
+/* GSL's phase is rounded for negative x. */
 #define AIRY(name, f, which)                                                                       \
 	static double name(const double *x) {                                                          \
 		gsl_sf_result r;                                                                           \
@@ -488,9 +493,8 @@ static double laguerre(const double *p) {
 	}
 	return (double)now;
 }
-/* The sum of DLMF 18.5.8, which holds for all a and b; n <= JACOBI_SUM. Its
- * terms are products from both ends, so that nothing is divided by what may be
- * 0. */
+/* The sum DLMF 18.5.8, valid for all a and b; n <= JACOBI_SUM. Its terms are
+ * products from both ends, which avoids divisions by 0. */
 enum { JACOBI_SUM = 301 };
 static long double jacobi_sum(double n, long double a, long double b, long double x) {
 	const int last = (int)n;
@@ -509,7 +513,7 @@ static double jacobi(const double *p) {
 	if (!order(p[0]) || isnan(a + b + x)) return NAN;
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
-	/* the recurrence divides by k + a + b + 1 and 2k + a + b: it begins behind
+	/* the recurrence divides by k + a + b + 1 and 2k + a + b; it starts after
 	 * their zeros */
 	const double first = a + b < -1 ? fmin(ceil((double)-(a + b)), JACOBI_SUM - 1) : 0;
 	if (p[0] <= first + 1) return (double)jacobi_sum(p[0], a, b, x);
@@ -540,21 +544,21 @@ static double legendre_of_order(const double *p) {
 	for (double k = l - m + 1; k <= l + m; k++) now /= k;
 	return odd(m) ? -now : now;
 }
-/* Y_l^m(theta, 0), theta the angle from the pole: 0 where |m| > l */
+/* Y_l^m(theta, 0), theta the polar angle; 0 if |m| > l */
 static double spherical_part(const double *p) {
 	const double l = p[0], m = fabs(p[1]);
 	gsl_sf_result r;
 	if (!order(l) || !order(m) || l < 0 || !isfinite(p[2])) return NAN;
 	if (m > l) return 0;
-	/* beyond the poles the sine changes its sign, which |sin| does not show */
+	/* beyond the poles sin changes sign, which GSL's |sin| ignores */
 	const double y = gsl_number(gsl.gsl_sf_legendre_sphPlm_e((int)l, (int)m, cos(p[2]), &r), &r);
 	return odd(m) && (p[1] < 0) != (sin(p[2]) < 0) ? -y : y;
 }
 
-/* ---- others -------------------------------------------------------------- */
+/* ---- other functions ----------------------------------------------------- */
 
-/* zeta far left of 0, where GSL overflows early: by reflection (DLMF 25.4.2),
- * whose zeta(1 - s) is 1 to rounding */
+/* zeta(s) for s far below 0, where GSL overflows early. Reflection (DLMF
+ * 25.4.2), whose zeta(1 - s) is 1 to rounding. */
 static double zeta_left(double s) {
 	if (fmod(s, 2) == 0) return 0;
 	long double product = 2 * sin_pi(0.5 * s), t = 1 - (long double)s;
@@ -573,9 +577,8 @@ BY_GSL2(hurwitz, gsl_sf_hzeta_e)
 BY_GSL1(dilog, gsl_sf_dilog_e)
 BY_GSL1(clausen, gsl_sf_clausen_e)
 
-/* w of w exp(w) = x next to the branch point -1/e (DLMF 4.13.6, whose
- * coefficients these are), p = sqrt(2 (e x + 1)) for the branch above -1 and
- * its negative for the one below. */
+/* The w of w exp(w) = x near the branch point -1/e (series DLMF 4.13.6). p =
+ * sqrt(2 (e x + 1)) for the upper branch, and its negative for the lower. */
 static long double lambert_near_branch(long double p) {
 	static const long double c[] = {-1,
 	                                1,
@@ -591,15 +594,15 @@ static long double lambert_near_branch(long double p) {
 	for (int k = (int)(sizeof c / sizeof *c) - 1; k >= 0; k--) w = w * p + c[k];
 	return w;
 }
-/* Halley's method on w exp(w) - x, from a first guess; far from 0 Newton's on w
- * + log w - log x, which does not overflow. */
+/* Halley's method on w exp(w) - x. Far from 0, Newton's method on w + log w -
+ * log x, which does not overflow. */
 static double lambert_of(double x, bool below) {
-	/* 1/e is a double and this */
+	/* 1/e is the double below plus this low part */
 	const long double e = 2.71828182845904523536028747135266250L,
 					  low = -1.24287536727883631686e-17L;
 	const long double above = ((long double)x + 0.36787944117144233) + low,
 					  p = above > 0 ? sqrtl(2 * e * above) : 0, signed_p = below ? -p : p;
-	if (above < -4e-17L) return NAN; /* -1/e itself, rounded, is not left of it */
+	if (above < -4e-17L) return NAN; /* the rounded -1/e itself is not left of the branch point */
 	if (p < 0.01L) return (double)lambert_near_branch(signed_p);
 	const long double l = logl(fabsl(x));
 	long double w = p < 1   ? lambert_near_branch(signed_p)

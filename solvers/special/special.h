@@ -1,10 +1,12 @@
-/* special.h - what the files of special functions share: numbers in long
- * double, where the last digits of a double are decided.
+/* special.h - shared declarations of the special functions, with long double
+ * helpers.
  *
- * Needs: nothing. Guarantees: each function is defined for every number as
- * solvers/special/special.c states it. A long double has 64 or 113 bits
- * (x86-64, aarch64); its three digits more pay for what powers, logarithms and
- * cancelling sums cost.
+ * Needs: nothing.
+ *
+ * Contract: each function is defined for every double, as
+ * solvers/special/special.c states. long double has 64 or 113 bits (x86-64,
+ * aarch64). The extra digits absorb the errors of powers, logarithms and
+ * cancelling sums.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_SPECIAL_H
 #define ATLED_SOLVERS_SPECIAL_SPECIAL_H
@@ -18,17 +20,17 @@ static inline bool whole(double x) { return x == nearbyint(x) && fabs(x) < 1e15;
 static inline bool odd(double n) { return fmod(n, 2) != 0; }
 /* Whether the gamma function has a pole at x. */
 static inline bool pole(double x) { return x <= 0 && whole(x); }
-/* A degree or order for which something is done again and again; beyond it a
- * function is NaN. */
+/* Whether x is a degree or order within the limits of iteration; beyond them
+ * functions are NaN. */
 static inline bool order(double x) { return whole(x) && fabs(x) <= 1e5; }
 
-/* cos(pi x) and sin(pi x), exact where they are 0 and 1 (special.c). */
+/* cos(pi x) and sin(pi x), exact where they are 0 or 1 (special.c). */
 double cos_pi(double x);
 double sin_pi(double x);
 
 /* ---- gamma_beta.c: incomplete functions and their inverses --------------- */
 
-/* The even and the odd part of 1/gamma(1 + x), |x| <= 1/2, the odd part divided
+/* The even and the odd part of 1/gamma(1 + x), |x| <= 1/2, the latter divided
  * by x. */
 void reciprocal_gamma(long double x, long double *even, long double *odd_over_x);
 double log_beta(const double *x);
@@ -46,7 +48,8 @@ double beta_inc(const double *x);
 double beta_inc_rest(const double *x);
 double beta_inc_inverse(const double *x);
 double binomial_log(const double *x);
-/* The same of the odds r = x/(1 - x), which hold both ends of 0 .. 1. */
+/* The same in terms of the odds r = x/(1 - x), which resolve both ends of 0 ..
+ * 1. */
 double odds_density(const double *x);
 double odds_log_density(const double *x);
 double odds_inc(const double *x);
@@ -62,9 +65,9 @@ double bessel_i(const double *x);
 double bessel_k(const double *x);
 double bessel_i_scaled(const double *x);
 double bessel_k_scaled(const double *x);
-/* J of nu >= 0 and x > 0 */
+/* J for nu >= 0 and x > 0 */
 long double bessel_j_right(double nu, long double x);
-/* Ai, Bi, Ai', Bi' of x <= -2 */
+/* Ai, Bi, Ai', Bi' for x <= -2 */
 double airy_left(double x, int which);
 double spherical_j(const double *x);
 double spherical_y(const double *x);
@@ -87,7 +90,8 @@ double ellip_d(const double *p);
 double ellip_e_of(const double *p);
 double ellip_pi(const double *p);
 double ellip_pi_of(const double *p);
-/* of k, j, n, phi, m: k whole derivatives by n and j by m of ellippiinc */
+/* the k-th derivative of ellippiinc with respect to n and the j-th with respect
+ * to m; arguments k, j, n, phi, m */
 double elliptic_slope(const double *p);
 double jacobi_am(const double *p);
 double jacobi_cn(const double *p);

@@ -1,9 +1,11 @@
-/* dae.h - a differential-algebraic system in IDAS, as "dae" and its derivatives
- * use it.
+/* dae.h - a differential-algebraic system in IDAS, for "dae" and its
+ * derivatives.
  *
- * Needs: sensitivity_directions.h. Guarantees: dae_begin reads the operands and
- * checks them, dae_start makes the integrator and, where asked, consistent
- * initial values, dae_end undoes both whatever failed in between.
+ * Needs: sensitivity_directions.h.
+ *
+ * Contract: dae_begin reads and checks the operands. dae_start creates the
+ * integrator and, if requested, consistent initial values. dae_end releases
+ * both, whatever failed before.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_DAE_H
 #define ATLED_SOLVERS_SUNDIALS_DAE_H
@@ -31,8 +33,10 @@ enum { DAE_LINEAR = 1 + DAE_NFNS, DAE_DEGREE, DAE_MAX_STEPS, DAE_FIX_INITIAL, DA
 /* The sensitivities s_k = dy/dp_k: F_y s + F_y' s' + F_p dp = 0. */
 typedef struct DaeSensitivity {
 	Directions d;
-	Routine jvp; /* captured..., t, y, y', tangents of the active captured..., of y, of y' */
-	bool flat;   /* F depends on nothing that is active */
+	/* parameters: captured..., t, y, y', tangents of the active captured
+	 * values, of y, of y' */
+	Routine jvp;
+	bool flat; /* F depends on nothing active */
 	N_Vector *s, *sp, *atol;
 } DaeSensitivity;
 
@@ -43,31 +47,32 @@ typedef struct Dae {
 	Given in;
 	const double *yp0, *id;
 	bool fix_initial;
-	bool consistent; /* y and y' at t0 fit each other: what goes wrong then has another reason */
+	bool consistent; /* y and y' are consistent at t0; later failures have another cause */
 	Pattern pattern;
 	Routine f, jac;
-	void *mem; /* of IDAS */
+	void *mem; /* IDAS memory */
 	N_Vector y, yp, id_vector, atol_vector;
-	double t;           /* where y is the solution */
-	double begun;       /* where it last began */
-	int64_t counted[6]; /* what IDAS counted before that */
+	double t;           /* time of y */
+	double begun;       /* time of the last (re)start */
+	int64_t counted[6]; /* IDAS' counters before that */
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
 	Newton newton;
-	DaeSensitivity *sensitivity; /* integrated along; NULL: not */
+	DaeSensitivity *sensitivity; /* integrated with the state; NULL: none */
 } Dae;
 
 Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args);
 Status dae_start(Dae *o);
-void dae_rewind(Dae *o); /* gives up the integrator and goes back to the start */
+void dae_rewind(Dae *o); /* frees the integrator and returns to the initial state */
 void dae_end(Dae *o);
 Status dae_fail(Dae *o, int flag, double t);
-March dae_march(Dae *o); /* without its `row` */
+March dae_march(Dae *o); /* without `row` */
 
-/* Begins the sensitivities in ns directions, which are then set; dae_start
- * integrates them along. */
+/* Prepares sensitivities in ns directions, which the caller then sets.
+ * dae_start integrates them with the state. */
 Status dae_sensitivity_begin(DaeSensitivity *w, Dae *o, Active active, Fn *jvp, uint32_t ns);
-Status dae_sensitivity_attach(Dae *o); /* by dae_start, before initial values are made consistent */
+/* called by dae_start before the initial values are made consistent */
+Status dae_sensitivity_attach(Dae *o);
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
 
 extern const Family dae_family;

@@ -1,21 +1,21 @@
-/* dae_sensitivity.c - forward sensitivities by IDAS, and the host functions
- * "dae_tangent" and "dae_adjoint" that are made of them.
+/* dae_sensitivity.c - forward sensitivities by IDAS; the host functions
+ * "dae_tangent" and "dae_adjoint".
  *
- * Needs: dae.h. Guarantees: y is integrated again together with its
- * sensitivities, under error control of both, and read at the times of the
- * primal solution. Initial sensitivities are made consistent with the initial
- * values: those of the differential unknowns are given, the others follow.
+ * Method: y is integrated again together with its sensitivities, under error
+ * control of both, and read at the times of the primal solution. Initial
+ * sensitivities of the differential unknowns are given; consistency determines
+ * the others. The adjoint integrates the sensitivities of all parameters
+ * forward, some columns at a time, and contracts them with the cotangents. Its
+ * cost is proportional to the number of parameters. A backward adjoint system
+ * of index 1 would need consistent values at every jump.
  *
- * The adjoint integrates the sensitivities of everything forward, some columns
- * at a time, and contracts them with the cotangents: its cost grows with the
- * number of parameters. (Backward, an adjoint system of index 1 would need
- * consistent values at every jump.)
+ * Needs: dae.h.
  */
 #include "solvers/sundials/dae.h"
 #include "solvers/sundials/second_order.h"
 #include <math.h>
 
-enum { COLUMNS = 16 }; /* integrated forward at a time */
+enum { COLUMNS = 16 }; /* sensitivities integrated at a time */
 
 /* ---- the integration ----------------------------------------------------- */
 
@@ -60,7 +60,7 @@ Status dae_sensitivity_begin(DaeSensitivity *w, Dae *o, Active active, Fn *jvp, 
 	w->sp = solve_vectors(&o->s, ns, o->in.n);
 	w->atol = solve_vectors(&o->s, ns, o->in.n);
 	if (!w->s || !w->sp || !w->atol) return ST_NOMEM;
-	for (uint32_t k = 0; k < ns; k++) { /* a sensitivity that stays 0 needs some atol */
+	for (uint32_t k = 0; k < ns; k++) { /* needed where a sensitivity stays 0 */
 		double *a = vector_data(w->atol[k]);
 		for (int64_t i = 0; i < o->in.n; i++)
 			a[i] = o->in.atol[i] > 0 ? o->in.atol[i] : 1e-3 * o->in.rtol * fabs(o->in.y0[i]);
@@ -80,7 +80,7 @@ Status dae_sensitivity_attach(Dae *o) {
 }
 
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o) {
-	if (o->mem) sundials.IDAFree(&o->mem); /* it refers to what goes now */
+	if (o->mem) sundials.IDAFree(&o->mem); /* it refers to what is freed below */
 	solve_vectors_free(&o->s, w->d.ns, w->s);
 	solve_vectors_free(&o->s, w->d.ns, w->sp);
 	solve_vectors_free(&o->s, w->d.ns, w->atol);
@@ -93,11 +93,11 @@ void dae_sensitivity_end(DaeSensitivity *w, Dae *o) {
 /* ---- the host functions -------------------------------------------------- */
 
 typedef struct Run {
-	Dae o; /* first: march's callbacks that know a Dae only are given the Run */
+	Dae o; /* must be first: callbacks for a Dae receive the Run */
 	DaeSensitivity w;
 	double *out;          /* tangent: f64[nat, n]; adjoint: the gradient */
 	const double *w_rows; /* adjoint */
-	uint32_t first;       /* column of the gradient that sensitivity 0 belongs to */
+	uint32_t first;       /* the gradient's column of sensitivity 0 */
 } Run;
 
 static int sensitivities_at(Run *r, double t) {
@@ -166,7 +166,7 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		st = (out = tensor_zeros(c, DT_F64, 2, (int64_t[]){o->in.nat, o->in.n})) ? ST_OK : ST_NOMEM;
 	if (st == ST_OK) r.out = (double *)(void *)out->data;
 	if (st == ST_OK && r.w.d.scale[0] > 0) st = integrate(&r, tangent_row);
-	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
+	if (st == ST_OK) st = o->s.status; /* a clone may have failed unnoticed */
 	if (st == ST_OK) results[0] = value_tensor(tensor_ref(out));
 	tensor_unref(out);
 	dae_sensitivity_end(&r.w, o);
@@ -199,7 +199,7 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		if (st == ST_OK) st = integrate(&r, adjoint_row);
 		dae_sensitivity_end(&r.w, o);
 	}
-	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
+	if (st == ST_OK) st = o->s.status; /* a clone may have failed unnoticed */
 	if (st == ST_OK) st = gradient_cut(&o->s, active, args[DAE_Y0], o->captured, r.out, results);
 	if (r.out) heap_free(c, r.out, bytes);
 	dae_end(o);

@@ -1,7 +1,6 @@
-/* events.c - zeros of functions of the solution: looked for on the dense output
- * of each step.
+/* events.c - event location on the dense output of each step.
  *
- * Needs: events.h. Guarantees: as stated there.
+ * Needs: events.h. Contract: as in events.h.
  */
 #include "solvers/sundials/events.h"
 #include <float.h>
@@ -12,8 +11,8 @@ static size_t scratch_size(uint32_t m) {
 }
 
 HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words) {
-	/* options begin with the number of functions and what each captures: one
-	 * function less than there */
+	/* options begin with the number of functions and their capture counts: one
+	 * function fewer than in `call` */
 	words[0] = nfns;
 	for (uint32_t k = 0; k < nfns; k++) words[1 + k] = call->options[1 + k];
 	for (uint32_t k = 1 + nfns; k < noptions; k++) words[k] = call->options[k + 1];
@@ -78,9 +77,9 @@ void events_end(Events *e) {
 	*e = (Events){0};
 }
 
-/* ---- the search ---------------------------------------------------------- */
+/* ---- search -------------------------------------------------------------- */
 
-/* g at (t, e->y), into e->value. */
+/* Evaluates g at (t, e->y) into e->value. */
 static int values_at(Events *e, double t) {
 	Value *args = e->g.args + e->g.ncaptured;
 	const double *x;
@@ -100,24 +99,24 @@ static int values_inside(Events *e, double t) {
 
 static int sign_of(double x) { return (x > 0) - (x < 0); }
 
-/* Where g[k] has its sign no more, between `a`, where it still has, and `b`:
- * bisection and inverse quadratic interpolation, as they can be trusted
- * (Chandrupatla, Adv. Eng. Software 28 (1997) 145). The later end of the last
- * bracket: behind the zero, or on it. */
+/* Locates the point between a and b where g[k] loses its sign, which it has at
+ * a. Method: bisection with inverse quadratic interpolation (Chandrupatla, Adv.
+ * Eng. Software 28, 1997, 145). *at: the later end of the last bracket, at or
+ * after the zero. */
 static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 	const int before = e->sign[k];
 	int flag = values_inside(e, b);
 	double fb = e->value[k], fa = 0, c = b, fc = fb;
 	if (flag) return flag;
-	/* at `a` itself g may be a zero that an event has left behind: towards it
-	 * there is a place where g has its sign */
+	/* g may be zero at `a` itself, after an event there; search towards `a` for
+	 * a point where g has its sign */
 	double lo = a;
 	for (int i = 0; i < 60; i++) {
 		flag = values_inside(e, lo);
 		if (flag) return flag;
 		fa = e->value[k];
 		if (sign_of(fa) == before) break;
-		if (i > 0) { /* behind the zero already */
+		if (i > 0) { /* already after the zero */
 			b = lo;
 			fb = fa;
 		}
@@ -149,7 +148,8 @@ static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 			b = x;
 			fb = fx;
 		}
-		/* the newest point against the other end and the one it replaced */
+		/* interpolate from the newest point, the other end and the replaced
+		 * one */
 		const bool left = a == x;
 		const double p = left ? a : b, q = left ? b : a, fp = left ? fa : fb, fq = left ? fb : fa;
 		const double xi = (p - q) / (c - q), phi = (fp - fq) / (fc - fq);
@@ -165,8 +165,8 @@ static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 	return 0;
 }
 
-/* Those that have lost their sign at a node are looked for between it and the
- * one before; the earliest counts, and all within rounding of it. */
+/* Locates the functions that changed sign between two nodes. The earliest event
+ * counts, and all within rounding of it. */
 static int first_between(Events *e, double a, double b, bool *found, double *at) {
 	int flag = 0;
 	double first = b;
@@ -181,22 +181,22 @@ static int first_between(Events *e, double a, double b, bool *found, double *at)
 		if (!e->crossed[k]) continue;
 		if (sense * (e->root[k] - first) > near) e->crossed[k] = 0;
 		else if (sense * (e->root[k] - *at) > 0 || !*found) {
-			*at = e->root[k]; /* the last of them: behind all of them */
+			*at = e->root[k]; /* the last of them, at or after all zeros */
 			*found = true;
 		}
 	}
 	return flag;
 }
 
-/* Whether an event that counts is between the places `from` and t, at which
- * e->value is g. */
+/* Searches for an event that counts between `from` and t, where e->value is
+ * g(t). */
 static int look_at(Events *e, double from, double t, bool *found, double *at) {
 	bool any = false;
 	for (uint32_t k = 0; k < e->m; k++) {
 		const int now = sign_of(e->value[k]), before = e->sign[k];
 		e->crossed[k] = 0;
-		/* what stays at zero behind its event has no other one there, nor where
-		 * it leaves it */
+		/* after its event, a g that stays zero or then leaves zero has no other
+		 * event */
 		if (e->zeros[k] && !now) continue;
 		const bool leaves = e->zeros[k] == SINCE_EVENT;
 		e->zeros[k] = 0;
@@ -211,9 +211,9 @@ static int look_at(Events *e, double from, double t, bool *found, double *at) {
 	return any ? first_between(e, from, t, found, at) : 0;
 }
 
-/* Whether g[k] has one sign at three nodes and may have another one between
- * them: in the middle it is nearer to 0 than it changes by on both sides. What
- * an event has left at 0 is no side of it. */
+/* Whether g[k] has the same sign at three nodes and may change it between them:
+ * its middle value is closer to 0 than its changes on both sides. A zero left
+ * by an event does not count. */
 static bool may_dip(const Events *e, uint32_t k) {
 	const double a = e->left[k], b = e->middle[k], c = e->right[k], x = fabs(b);
 	if (e->zeros[k] || a * b <= 0 || b * c <= 0 || sign_of(b) != e->sign[k]) return false;
@@ -221,8 +221,8 @@ static bool may_dip(const Events *e, uint32_t k) {
 	return x <= fabs(a) && x <= fabs(c) && x < fabs(a - b) + fabs(c - b);
 }
 
-/* A place between lo and hi where g[k] has not the sign `side`, by the golden
- * section; `lo` where there is none. */
+/* Searches between lo and hi for a point where g[k] lacks the sign `side`, by
+ * golden-section search. *at: the point, or lo if there is none. */
 static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, double *at) {
 	const double part = 0.6180339887498949, none = lo;
 	const double least = -1e-10 * fmax(fabs(e->left[k]), fabs(e->right[k]));
@@ -247,7 +247,7 @@ static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, doubl
 	return 0;
 }
 
-/* Looks for two changes of sign between the nodes lo, mid and hi, where g is
+/* Searches for two sign changes between the nodes lo, mid and hi, where g is
  * left, middle and right. */
 static int look_between(Events *e, double lo, double mid, double hi, bool *found, double *at) {
 	for (uint32_t k = 0; k < e->m && !*found; k++) {
@@ -258,15 +258,15 @@ static int look_between(Events *e, double lo, double mid, double hi, bool *found
 		const bool later = (p - mid) * (hi - lo) > 0;
 		if ((flag = values_inside(e, p))) return flag;
 		if ((flag = look_at(e, later ? mid : lo, p, found, at)) || *found) return flag;
-		/* it does not count: its sign is that of the next node again */
+		/* it does not count; the sign at the next node is the previous one */
 		memcpy(e->value, later ? e->right : e->middle, e->m * sizeof *e->value);
 		if ((flag = look_at(e, p, later ? hi : mid, found, at)) || *found) return flag;
 	}
 	return 0;
 }
 
-/* Between an event at a and the first node t: what goes on and comes back has
- * another event there. */
+/* Handles a g that crosses zero at an event at a and returns before the first
+ * node t: it has another event there. */
 static int look_behind(Events *e, double a, double t) {
 	for (uint32_t k = 0; k < e->m; k++) {
 		double p = a;
@@ -300,13 +300,13 @@ int events_look(Events *e, double a, uint32_t rows, const double *times, const d
 		lo = mid;
 		mid = times[j];
 	}
-	/* what has its extremum behind the last node but one: the next step does
-	 * not know it any more */
+	/* an extremum between the last two nodes; the next step no longer has these
+	 * nodes */
 	if (!flag && !*found && lo != mid) flag = look_between(e, lo, mid, mid, found, at);
 	return flag;
 }
 
-/* ---- the record ---------------------------------------------------------- */
+/* ---- recording ----------------------------------------------------------- */
 
 static Tensor *pushed(Ctx *c, Tensor *t, int64_t x) {
 	t = tensor_push_row(c, t);

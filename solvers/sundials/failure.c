@@ -1,8 +1,9 @@
-/* failure.c - why an integrator gave up, in words.
+/* failure.c - diagnostics of integrator failures.
  *
- * Needs: sundials.h. Guarantees: one diagnostic that says at what time, which
- * unknown is the trouble where that can be told, and what to try. The place in
- * the program is added by whoever called the solver.
+ * Needs: sundials.h.
+ *
+ * Contract: one diagnostic reports the time, the unknown at fault if it is
+ * known, and a hint. The caller of the solver adds the source location.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -20,7 +21,7 @@ static const char *unknown(const Solve *s, int64_t i, char *out, size_t cap) {
 	return out;
 }
 
-/* The last good values, of the first unknowns: "; y = (1, 2, ...) there" */
+/* The last good values of the first unknowns: "y = (1, 2, ...)". */
 static void describe_state(const Solve *s, const Stand *at, char *out, size_t cap) {
 	enum { MOST = 4 };
 	*out = 0;
@@ -52,7 +53,7 @@ static void describe_worst(const Solve *s, const Stand *at, char *out, size_t ca
 	         magnitude(e, w, worst));
 }
 
-/* Where the rows up to there are the result, it is a warning. */
+/* A warning if the rows so far are the result, else an error. */
 static Diag *told(Solve *s, DiagCode code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static Diag *told(Solve *s, DiagCode code, const char *format, ...) {
@@ -110,8 +111,8 @@ Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
 	switch (why) {
 	case GAVE_UP_NOT_FINITE: return not_finite(s, in, at);
 	case GAVE_UP_STUCK:
-		/* steps that were cut because a function has no value further on end
-		 * here too */
+		/* steps that shrink because a function is undefined further on also end
+		 * here */
 		if (s->bad && fabs(s->bad_time - at->t) <= 1e-8 * fabs(at->t - in->t0))
 			return not_finite(s, in, at);
 		snprintf(text, sizeof text, "the step became too small to change t");

@@ -1,7 +1,6 @@
-/* ivp.c - the solution of a system in time, by whichever integrator: row by
- * row, with events on the way.
+/* ivp.c - driver of "ode" and "dae" with any integrator: rows and events.
  *
- * Needs: ivp.h. Guarantees: as ivp.h says.
+ * Needs: ivp.h. Contract: as in ivp.h.
  */
 #include "solvers/sundials/ivp.h"
 
@@ -19,7 +18,7 @@ March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double
 	               .fail = fail};
 }
 
-/* ---- for march ----------------------------------------------------------- */
+/* ---- callbacks of march -------------------------------------------------- */
 
 static int take_step(void *run, double *t) {
 	Integration *r = run;
@@ -65,9 +64,9 @@ static Status note_event(void *run, int64_t k, bool *stop) {
 	return st;
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- a whole call -------------------------------------------------------- */
 
-/* The counts; with events a ninth number, whether the solution is complete. */
+/* The counters; with events a ninth: whether the solution is complete. */
 static Value stats_of(Integration *r) {
 	int64_t counts[SOLVER_COUNTS + 1] = {0}, n = SOLVER_COUNTS + (r->events != NULL);
 	r->by->counts(r->problem, counts);
@@ -78,7 +77,7 @@ static Value stats_of(Integration *r) {
 	return value_tensor(t);
 }
 
-/* The first steps as one, as far as the first event. */
+/* Merges the first steps, up to the first event. */
 static Status join_first(Integration *r) {
 	int64_t less;
 	const int64_t until = r->events ? events_first(r->events, r->rows.used - 1) : r->rows.used - 1;
@@ -107,7 +106,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 		st = march(&m);
 		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
 	}
-	if (st == ST_OK) st = s->status; /* a clone that failed unseen */
+	if (st == ST_OK) st = s->status; /* a clone may have failed unnoticed */
 	if (st == ST_OK) st = join_first(r);
 	Value stats = st == ST_OK ? stats_of(r) : (Value){.kind = V_UNSET};
 	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
@@ -153,13 +152,12 @@ Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value
 	return st;
 }
 
-/* Whether a call with events has as many functions, operands and options as it
- * must, and room for five results. */
+/* Whether a call with events has the right numbers of functions, operands,
+ * options and results. */
 static bool until_is_whole(const Integrator *by, const HostCall *call, uint32_t nargs,
                            uint32_t cap) {
 	const int64_t *w = call->options;
-	/* where the options of the events begin, behind one more number of
-	 * captured values */
+	/* the events' options begin after one more capture count */
 	const uint32_t events = by->noptions + 1;
 	return cap >= 5 && call->nfns == by->nfns + 1 && call->noptions >= events + EVENTS_WORDS &&
 	       w[0] == by->nfns + 1 &&
@@ -209,7 +207,7 @@ Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(voi
 	at->errors = solve_vector(s, n);
 	at->weights = solve_vector(s, n);
 	if (!at->errors || !at->weights) return ST_NOMEM;
-	/* neither library's success is other than 0 */
+	/* success is 0 in both libraries */
 	if (errors(mem, at->errors) || weights(mem, at->weights)) at->errors = NULL;
 	return ST_OK;
 }

@@ -1,10 +1,10 @@
-/* ivp.h - what the host functions "ode" and "dae", with events and without,
- * have in common behind their integrators: the rows of the solution, events on
- * the way, counts at the end, where they stood when they gave up, the operands
- * and types of a call.
+/* ivp.h - shared driver of "ode" and "dae", with and without events: rows of
+ * the solution, events, counters, failure state, operands and types.
  *
- * Needs: rules.h, events.h. Guarantees: whatever fails in between, what was
- * begun is ended; the results are those that solvers.h and events.h describe.
+ * Needs: rules.h, events.h.
+ *
+ * Contract: whatever fails, everything begun is ended. Results are as solvers.h
+ * and events.h describe.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_IVP_H
 #define ATLED_SOLVERS_SUNDIALS_IVP_H
@@ -12,23 +12,23 @@
 #include "solvers/sundials/rules.h"
 #include "solvers/sundials/events.h"
 
-enum { SOLVER_OPTIONS = 8 }; /* at most, of an integrator */
-/* steps, evaluations, Jacobians, set-ups, failed error tests, Newton
- * iterations and their failures, last order */
+enum { SOLVER_OPTIONS = 8 }; /* limit on an integrator's options */
+/* steps, evaluations, Jacobians, set-ups, failed error tests, Newton iterations
+ * and their failures, last order */
 enum { SOLVER_COUNTS = 8 };
 
-/* What an operand must be. */
+/* The required form of an operand. */
 typedef struct OperandForm {
 	const char *what;
 	uint8_t dtype, rank;
 } OperandForm;
 enum { SOLVER_FNS = 2 }; /* of an integrator: the equations and their Jacobian */
 
-/* An integrator of SUNDIALS; `problem` is an Ode or a Dae. */
+/* A SUNDIALS integrator; `problem` is an Ode or a Dae. */
 typedef struct Integrator {
 	uint32_t noperands, nfns, noptions; /* of the call without events */
 	const OperandForm *operands;
-	const char *parameters[SOLVER_FNS]; /* of the functions, behind what they capture, for words */
+	const char *parameters[SOLVER_FNS]; /* parameters after the captured values, for messages */
 	uint32_t nparameters[SOLVER_FNS];
 	const Family *family;
 	Status (*begin)(void *problem, Ctx *c, const HostCall *call, const Value *args);
@@ -37,42 +37,42 @@ typedef struct Integrator {
 	int (*state)(void *problem, double t, N_Vector y); /* the solution inside the last step */
 	void (*counts)(void *problem, int64_t counts[SOLVER_COUNTS]);
 	Status (*fail)(void *problem, int flag, double t);
-	/* gives up the integrator, and with it what refers to the events */
+	/* frees the integrator, which refers to the events */
 	void (*close)(void *problem);
 	void (*end)(void *problem);
 } Integrator;
 
-/* One call: the integrator, its problem, and where in that these stand. */
+/* One call: the integrator, its problem, and pointers into it. */
 typedef struct Integration {
 	const Integrator *by;
 	void *problem;
 	Solve *s;
 	const Given *in;
 	const N_Vector *y;
-	const double *t; /* where y is the solution */
-	Events *events;  /* looked for; NULL: none */
+	const double *t; /* time of y */
+	Events *events;  /* NULL: none */
 	Rows rows;
 	N_Vector between;
 } Integration;
 
-/* The march over an interval, without its `row`. */
+/* A time loop over the interval, without its `row`. */
 March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t),
                  Status (*fail)(void *ud, int flag, double t));
 
-/* The evaluations of "ode" and "dae", and of "ode_until" and "dae_until". */
+/* Evaluate "ode" and "dae", and "ode_until" and "dae_until". */
 Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results);
 Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args,
                        Value *results);
 
-/* The types of the results without events and with them. Throw unless
- * functions, operands and options are those of the integrator. */
+/* The result types without and with events. They throw if functions, operands
+ * or options do not match the integrator. */
 uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args,
                           uint32_t nargs, TypeId *out, uint32_t cap);
 uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call,
                                 const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
 
-/* Into `at` what the integrator `mem` knows of the errors of its step, by these
- * functions of its library. */
+/* Fills in `at` with the error estimates and weights of the integrator `mem`,
+ * which the two library functions return. */
 Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector),
                     int (*weights)(void *, N_Vector));
 

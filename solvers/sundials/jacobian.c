@@ -1,12 +1,12 @@
-/* jacobian.c - Jacobians: from the values a function gives to SUNDIALS' dense,
- * banded and sparse matrices and their solvers.
+/* jacobian.c - Jacobians as SUNDIALS' dense, banded and sparse matrices, and
+ * their linear solvers.
  *
- * Needs: sundials.h; SUNDIALS' dense solver, modules/band.c for banded ones,
- * modules/sparse.c for large sparse ones and KLU (SuiteSparse) for others.
- * Guarantees: a pattern is checked before it is used; elements named twice are
- * summed; the diagonal is added where it is missing, for SUNMatScaleAddI (A :=
- * I + cA) would otherwise make new storage at every step, and KLU would have to
- * begin anew.
+ * Needs: sundials.h; SUNDIALS' dense solver, modules/band.c for bands,
+ * modules/sparse.c for large sparse matrices, KLU (SuiteSparse) for others.
+ *
+ * Contract: a pattern is checked before use. Duplicate elements are summed.
+ * Missing diagonal elements are added: SUNMatScaleAddI (A := I + cA) would
+ * otherwise reallocate at every step, and KLU would repeat its analysis.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -29,9 +29,9 @@ static Status malformed(Solve *s, const char *what) {
 	return ST_ERROR;
 }
 
-/* Columns of the given pattern with repeats merged and the diagonal added.
- * mark[i]: where row i stands in this column, or -1. Without rowind and place
- * (first pass) it only counts. */
+/* Merges duplicates in the columns of the given pattern and adds the diagonal.
+ * mark[i]: the place of row i in this column, or -1. out NULL (first pass):
+ * only counts. Returns the number of elements. */
 static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, int64_t *mark,
                              Pattern *out) {
 	int64_t nnz = 0;
@@ -52,9 +52,8 @@ static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, in
 	return nnz;
 }
 
-/* How systems are solved. Where the matrix becomes a band, places are those of
- * SUNDIALS' matrix, column after column. Values of one place are summed as
- * before. */
+/* Chooses the linear solver. For a band, places become those of SUNDIALS' band
+ * matrix in column-major order. Values with the same place are still summed. */
 static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	const int64_t n = p->n;
 	const size_t bytes = (size_t)(2 * n) * sizeof *p->order;
@@ -80,7 +79,7 @@ static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	if (!solve_can_count(s, n * rows, "elements of a banded Jacobian")) return s->status;
 	for (int64_t k = 0; k < p->nvalues; k++) {
 		const int64_t at = p->place[k];
-		int64_t low = 0, high = n; /* the column: the last that begins at or before `at` */
+		int64_t low = 0, high = n; /* bisection for the column of `at` */
 		while (high - low > 1) {
 			const int64_t middle = (low + high) / 2;
 			if (p->colptr[middle] <= at) low = middle;
@@ -132,7 +131,7 @@ static Status order_copied(Solve *s, Pattern *p, const Pattern *from) {
 	return ST_OK;
 }
 
-/* The same band turned over, in the same order. */
+/* The transposed band, in the same order. */
 static Status band_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	const int64_t n = from->n, rows = from->band.below + from->band.above + 1;
 	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
@@ -197,8 +196,8 @@ SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix
 	if (sundials.SUNMatGetID(m) == SUNMATRIX_DENSE) return sundials.SUNLinSol_Dense(y, m, s->sun);
 	if (p->fronts || p->iterated) return sparse_solver(s, p, y);
 	SUNLinearSolver klu = sundials.SUNLinSol_KLU(y, m, s->sun);
-	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU
-	 * does by itself, the factors of grids in two dimensions are a fraction */
+	/* SUNDIALS' default ordering uses the pattern of A'A. KLU's own, by A + A',
+	 * has far less fill-in on two-dimensional grids. */
 	if (klu) sundials.SUNLinSol_KLUSetOrdering(klu, 0);
 	return klu;
 }
@@ -226,7 +225,7 @@ void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, cons
 
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed,
                   SUNMatrix m) {
-	if (p->dense) { /* row by row to column by column */
+	if (p->dense) { /* row-major to column-major */
 		for (int64_t j = 0; j < p->n; j++) {
 			double *column = sundials.SUNDenseMatrix_Column(m, (sunindextype)j);
 			for (int64_t i = 0; i < p->n; i++)
@@ -241,7 +240,7 @@ void pattern_fill(const Pattern *p, const double *values, double sign, bool tran
 		return;
 	}
 	double *data = SM_DATA_S(m);
-	/* SUNMatZero has wiped the pattern */
+	/* SUNMatZero has erased the pattern */
 	for (int64_t j = 0; j <= p->n; j++) SM_INDEXPTRS_S(m)[j] = (sunindextype)p->colptr[j];
 	for (int64_t k = 0; k < p->nnz; k++) SM_INDEXVALS_S(m)[k] = (sunindextype)p->rowind[k];
 	memset(data, 0, (size_t)p->nnz * sizeof *data);

@@ -1,13 +1,14 @@
 /* kinsol.c - the host function "kinsol": f(x) = 0 and x = g(x) by KINSOL.
  *
- * Needs: sundials.h; SUNDIALS' KINSOL and its linear solvers. Guarantees: as
- * solvers.h describes it; one call is one solve, and nothing of it is left.
- * Derivatives are the library's affair (stdlib/optim/nonlinear.dsl): they
- * follow from the zero and not from the way to it.
+ * Method: Newton's method with and without line search, Picard and fixed-point
+ * iteration with Anderson acceleration (Walker and Ni, SIAM J. Numer. Anal. 49,
+ * 2011; Hindmarsh et al., ACM TOMS 31, 2005).
  *
- * Methods: Newton's with and without a line search, Picard and fixed-point
- * iteration with Anderson's acceleration (Walker and Ni, SIAM J. Numer. Anal.
- * 49, 2011; Hindmarsh et al., ACM TOMS 31, 2005).
+ * Needs: sundials.h; SUNDIALS' KINSOL and its linear solvers.
+ *
+ * Contract: as in solvers.h. One call is one solve and keeps no state.
+ * Derivatives are in stdlib/optim/nonlinear.dsl: they follow from the zero, not
+ * from the iterations.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -23,7 +24,7 @@ typedef struct Run {
 	int64_t n;
 	bool krylov, iteration; /* x = g(x): no linear systems */
 	Pattern pattern;
-	Routine f, jac; /* jac(x), or jac(x, v), the product with v */
+	Routine f, jac; /* jac(x), or the product jac(x, v) */
 	void *mem;
 	N_Vector x;
 	SUNMatrix matrix;
@@ -68,8 +69,8 @@ static int call_product(N_Vector v, N_Vector out, N_Vector x, sunbooleantype *ne
 
 /* ---- failures ------------------------------------------------------------ */
 
-/* The equation that is furthest from holding, in the scale of f: its number,
- * and by how much */
+/* The equation with the largest residual in the scale of f. Returns its index,
+ * or -1 if f cannot be evaluated; *off: its residual. */
 static int64_t worst_equation(Run *r, const double *scale, double *off) {
 	int64_t worst = 0;
 	*off = NAN;
@@ -82,8 +83,8 @@ static int64_t worst_equation(Run *r, const double *scale, double *off) {
 	return worst;
 }
 
-/* Whether the equations hold as well as they should, but for rounding and what
- * the last step has changed */
+/* Whether the residuals are within tolerance, up to rounding and the effect of
+ * the last step. */
 static bool reached(Run *r, const double *scale, double tol) {
 	N_Vector f = finite_vector(r->x) ? solve_vector(&r->s, r->n) : NULL;
 	if (!f || call_f(r->x, f, r)) return false;
@@ -210,12 +211,12 @@ static int start(Run *r, const int64_t *o, int64_t memory, double tol, N_Vector 
 	int flag = KIN_SUCCESS;
 	if (o[STRATEGY] == KIN_FP || o[STRATEGY] == KIN_PICARD)
 		flag = sundials.KINSetMAA(r->mem, memory);
-	/* before KINInit, which makes room by it */
+	/* before KINInit, which allocates accordingly */
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetNumMaxIters(r->mem, o[MAX_STEPS]);
 	if (flag == KIN_SUCCESS) flag = sundials.KINInit(r->mem, call_f, r->x);
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetUserData(r->mem, r);
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetFuncNormTol(r->mem, tol);
-	/* its own limit follows from the start, which may be 0 */
+	/* KINSOL's default depends on the start, which may be 0 */
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetMaxNewtonStep(r->mem, 1e100);
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetScaledStepTol(r->mem, 1e-15);
 	if (flag == KIN_SUCCESS) flag = attach(r, o[HOLD]);
@@ -263,9 +264,9 @@ static Status solve(Run *r, const HostCall *call, const Value *args, Value *resu
 	r->x = solve_vector_of(s, r->n, x0);
 	N_Vector u = solve_vector_of(s, r->n, x_scale), v = solve_vector_of(s, r->n, f_scale);
 	if (!r->x || !u || !v) return ST_NOMEM;
-	/* Differences that have become dependent, as they do near the end, or where
-	 * all unknowns are alike, spoil the acceleration, which KINSOL does not
-	 * notice: then again with fewer of them. */
+	/* Nearly dependent differences spoil Anderson acceleration without notice
+	 * from KINSOL. They occur near convergence, or if all unknowns are equal.
+	 * Retry with a smaller depth. */
 	int64_t memory = o[STRATEGY] != KIN_FP && o[STRATEGY] != KIN_PICARD ? 0
 	                 : o[MEMORY] < r->n                                 ? o[MEMORY]
 	                                                                    : r->n - 1;

@@ -1,9 +1,9 @@
-/* ode.h - an initial value problem in CVODES, as "ode" and its derivatives use
- * it.
+/* ode.h - an initial value problem in CVODES, for "ode" and its derivatives.
  *
- * Needs: sundials.h. Guarantees: ode_begin reads the operands and checks them,
- * ode_start makes the integrator, ode_end undoes both whatever failed in
- * between.
+ * Needs: sundials.h.
+ *
+ * Contract: ode_begin reads and checks the operands. ode_start creates the
+ * integrator. ode_end releases both, whatever failed before.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_ODE_H
 #define ATLED_SOLVERS_SUNDIALS_ODE_H
@@ -30,7 +30,7 @@ enum {
 	ODE_DEGREE,
 	ODE_MAX_STEPS,
 	ODE_OPTIONS
-}; /* after the number captured by each */
+}; /* after the number of captured values of each function */
 
 typedef struct Ode {
 	Solve s;
@@ -40,51 +40,53 @@ typedef struct Ode {
 	bool adams;
 	Pattern pattern;
 	Routine f, jac;
-	void *mem; /* of CVODES */
+	void *mem; /* CVODES memory */
 	N_Vector y, atol_vector;
-	double t; /* where y is the solution */
+	double t; /* time of y */
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
 	SUNNonlinearSolver nonlinear;    /* of Adams */
 	Newton newton;                   /* of BDF */
-	struct Sensitivity *sensitivity; /* integrated along; NULL: not */
+	struct Sensitivity *sensitivity; /* integrated with the state; NULL: none */
 } Ode;
 
-/* call->options begin as those of "ode", args with the operands of "ode" and
- * what its functions capture. */
+/* call->options begin with those of "ode", and args with the operands of "ode"
+ * and the values that its functions capture. */
 Status ode_begin(Ode *o, Ctx *c, const HostCall *call, const Value *args);
 Status ode_start(Ode *o);
-/* gives up the integrator and goes back to (t0, y0), so that ode_start may
- * be called again */
+/* frees the integrator and returns to (t0, y0); ode_start may be called
+ * again */
 void ode_rewind(Ode *o);
 void ode_end(Ode *o);
-/* in words; the status of the callback where one stopped the run */
+/* reports a failure; returns the status of the callback that stopped the run */
 Status ode_fail(Ode *o, int flag, double t);
-Status ode_fail_backward(Ode *o, int flag, double t); /* the same, of the adjoint */
-int ode_step(void *ode, double *t);                   /* for march */
-/* df/dy at (t, y) into m, on the pattern p of it or of its transpose, times
- * `sign`; as CVODES wants it of a callback. */
+Status ode_fail_backward(Ode *o, int flag, double t); /* the same for the adjoint */
+int ode_step(void *ode, double *t);                   /* one step, for march */
+/* sign * df/dy at (t, y) into m, on the pattern p of df/dy or of its transpose.
+ * Returns the status of a CVODES callback. */
 int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed,
                  SUNMatrix m);
-March ode_march(Ode *o); /* without its `row` */
+March ode_march(Ode *o); /* without `row` */
 
-/* ---- y and its derivatives together -------------------------------------- */
+/* ---- forward sensitivities ----------------------------------------------- */
 
-/* The sensitivities s_k = dy/dp_k in directions k < ns: s' = J s + f_p dp,
- * which CVODES integrates beside y under its error control. */
+/* The sensitivities s_k = dy/dp_k in directions k < ns: s' = J s + f_p dp.
+ * CVODES integrates them with y under its error control. */
 typedef struct Sensitivity {
 	Ode *o;
 	Directions d;
-	Routine jvp; /* captured..., t, y, tangents of the active captured..., tangent of y */
-	bool flat;   /* f depends on nothing that is active: s' = 0 */
+	/* parameters: captured..., t, y, tangents of the active captured values,
+	 * tangent of y */
+	Routine jvp;
+	bool flat; /* f depends on nothing active: s' = 0 */
 	N_Vector *s, *atol;
 	SUNNonlinearSolver nonlinear;
 } Sensitivity;
-/* Then the directions are set in w->d, then ode_start, then sensitivity_start.
- */
+/* Then set the directions in w->d, and call ode_start and sensitivity_start, in
+ * that order. */
 Status sensitivity_begin(Sensitivity *w, Ode *o, Active active, Fn *jvp, uint32_t ns);
 Status sensitivity_start(Sensitivity *w);
-/* s at t, which lies in the last step, or is the start */
+/* s at t, which is in the last step or the initial time */
 int sensitivity_at(Sensitivity *w, double t);
 void sensitivity_end(Sensitivity *w);
 

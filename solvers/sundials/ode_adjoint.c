@@ -1,39 +1,42 @@
-/* ode_adjoint.c - gradients through an initial value problem: the host function
- * "ode_adjoint".
+/* ode_adjoint.c - the host function "ode_adjoint": gradients through an initial
+ * value problem.
  *
- * Needs: ode.h; CVODES' adjoint module. Guarantees: from w[k, i], the
- * cotangents of y_i(t_k), come those of y0 and of what f captures, to the
- * tolerances of the primal solve.
+ * Method: one of two, by estimated cost.
+ * - Forward, for few parameters or cotangents at very many times: the
+ *   sensitivities of all parameters are integrated, some columns at a time, and
+ *   contracted with w.
+ * - Backward, otherwise, along the solution, which CVODES stores in checkpoints
+ *   (Cao, Li, Petzold, Serban, SIAM J. Sci. Comput. 24, 2003, 1076). Each jump
+ *   restarts the integration at order 1, which costs some twenty evaluations.
  *
- * Two ways. With few parameters, or with cotangents at very many times, the
- * sensitivities of all of them are integrated forward, some columns at a time,
- * and contracted with w on the way. Otherwise backward in time
- *     lambda' = -J^T lambda,   lambda jumps by w[k] at t_k,   wy0 = lambda(t0),   wp = integral of f_p^T lambda,
- * along the solution that CVODES keeps in checkpoints (Cao, Li, Petzold,
- * Serban, SIAM J. Sci. Comput. 24 (2003) 1076). Each jump starts the
- * integration anew at order 1, which costs some twenty evaluations: that is
- * what the choice weighs.
+ *     lambda' = -J^T lambda, lambda jumps by w[k] at t_k, wy0 = lambda(t0),
+ *     wp = integral of f_p^T lambda
+ *
+ * Needs: ode.h; CVODES' adjoint module.
+ *
+ * Contract: from w[k, i], the cotangents of y_i(t_k), it computes those of y0
+ * and of the captured values of f, to the tolerances of the primal solve.
  */
 #include "solvers/sundials/ode.h"
 #include "solvers/sundials/second_order.h"
 #include <math.h>
 
 enum {
-	COLUMNS = 16,    /* integrated forward at a time */
-	FEW = 8,         /* parameters that forward always wins with */
-	JUMPS_PER = 10,  /* further parameters for each so many jumps */
-	CHECKPOINT = 250 /* steps between checkpoints, */
+	COLUMNS = 16,    /* sensitivities integrated at a time */
+	FEW = 8,         /* number of parameters for which forward always wins */
+	JUMPS_PER = 10,  /* jumps that make one further parameter worthwhile */
+	CHECKPOINT = 250 /* maximum number of steps between checkpoints */
 };
-#define STORE_BYTES (64 << 20) /* or fewer, so that the steps between two take no more than this */
+#define STORE_BYTES (64 << 20) /* limit on the memory of the steps between checkpoints */
 
 typedef struct Run {
 	Ode o;
 	Sensitivity w;
 	Active active;
-	int64_t count;           /* numbers in the gradient */
-	double *gradient;        /* y0's, then the captured ones' */
+	int64_t count;           /* entries of the gradient */
+	double *gradient;        /* of y0, then of the captured values */
 	const double *w_rows;    /* f64[nat, n] */
-	uint32_t first;          /* column of the gradient that sensitivity 0 belongs to */
+	uint32_t first;          /* the gradient's column of sensitivity 0 */
 	Routine state, captured; /* vjps: (captured..., t, y, lambda) */
 	/* of the backward problem */
 	int which;
@@ -143,8 +146,8 @@ static double largest(const double *x, int64_t n) {
 	return most;
 }
 
-/* What is negligible in lambda and in the gradient: both scale with w, the
- * gradient with what is differentiated by too. */
+/* Absolute tolerances of lambda and the gradient. Both scale with w, the
+ * gradient also with the parameters. */
 static void adjoint_tolerances(Run *r) {
 	Ode *o = &r->o;
 	const double w = largest(r->w_rows, o->in.nat * o->in.n), small = 1e-3 * o->in.rtol;
@@ -153,12 +156,12 @@ static void adjoint_tolerances(Run *r) {
 	for (int64_t i = 0; i < o->in.n; i++) a[i] = small * w;
 	if (!r->quadrature) return;
 	double *q = vector_data(r->quadrature_atol);
-	/* a solution that is 0 all the way has no size but what it may err by */
+	/* the size of a zero solution is its permitted error */
 	if (y == 0 && o->in.rtol > 0) y = largest(o->in.atol, o->in.n) / o->in.rtol;
 	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
 		const Value p = o->captured[r->active.captured[i]];
 		double size = 0, element = 0;
-		/* the largest, wherever it lies */
+		/* the largest element */
 		for (int64_t j = 0; p.kind == V_TENSOR && j < p.tensor->count; j++) {
 			int64_t index[MAX_RANK], rest = j;
 			for (uint32_t k = p.tensor->rank; k-- > 0;) {
@@ -216,7 +219,7 @@ static Status backward_start(Run *r, double t) {
 	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
 
-/* After a jump. */
+/* Restarts after a jump. */
 static Status backward_again(Run *r, double t) {
 	Ode *o = &r->o;
 	int flag = sundials.CVodeReInitB(o->mem, r->which, t, r->lambda);
@@ -225,7 +228,7 @@ static Status backward_again(Run *r, double t) {
 	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
 
-/* From t to `to`, lambda and the quadratures with it. */
+/* Integrates lambda and the quadratures from t to `to`. */
 static Status backward_to(Run *r, double t, double to) {
 	Ode *o = &r->o;
 	double reached;
@@ -242,10 +245,10 @@ static void jump(Run *r, int64_t k) {
 	for (int64_t i = 0; i < r->o.in.n; i++) lambda[i] += r->w_rows[k * r->o.in.n + i];
 }
 
-/* A time that the integrator cannot tell from another. */
+/* Whether the integrator cannot distinguish two times. */
 static bool same_time(double a, double b) { return fabs(a - b) <= 1e-14 * fmax(fabs(a), fabs(b)); }
 
-/* The vjps and the vectors that the backward problem works with. */
+/* Creates the vjps and vectors of the backward problem. */
 static Status backward_begin(Run *r, const HostCall *call) {
 	Ode *o = &r->o;
 	Solve *s = &o->s;
@@ -268,7 +271,7 @@ static Status backward_begin(Run *r, const HostCall *call) {
 	return r->quadrature && r->quadrature_atol ? ST_OK : ST_NOMEM;
 }
 
-/* The solution from t0 to t, kept in checkpoints. */
+/* Integrates the solution from t0 to t and stores checkpoints. */
 static Status keep_solution(Run *r, double t) {
 	Ode *o = &r->o;
 	const int64_t fit = STORE_BYTES / (o->in.n * (int64_t)sizeof(double));
@@ -361,11 +364,11 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	} else if (st == ST_OK) {
 		st = backward(&r, call);
 	}
-	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
+	if (st == ST_OK) st = o->s.status; /* a clone may have failed unnoticed */
 	if (st == ST_OK)
 		st = gradient_cut(&o->s, r.active, args[ODE_Y0], o->captured, r.gradient, results);
 	if (r.gradient) heap_free(c, r.gradient, (size_t)(r.count + 1) * sizeof *r.gradient);
-	if (o->mem) sundials.CVodeFree(&o->mem); /* before what it refers to */
+	if (o->mem) sundials.CVodeFree(&o->mem); /* before the objects that it refers to */
 	if (r.linear) sundials.SUNLinSolFree(r.linear);
 	if (r.matrix) sundials.SUNMatDestroy(r.matrix);
 	if (r.nonlinear) sundials.SUNNonlinSolFree(r.nonlinear);

@@ -1,9 +1,10 @@
-/* ode_sensitivity.c - forward sensitivities by CVODES, and the host function
- * "ode_tangent" that is made of them.
+/* ode_sensitivity.c - forward sensitivities by CVODES; the host function
+ * "ode_tangent".
  *
- * Needs: ode.h. Guarantees: y is integrated again together with its
- * sensitivities, under error control of both, and read at the times of the
- * primal solution.
+ * Method: y is integrated again together with its sensitivities, under error
+ * control of both, and read at the times of the primal solution.
+ *
+ * Needs: ode.h.
  */
 #include "solvers/sundials/ode.h"
 #include "solvers/sundials/second_order.h"
@@ -11,7 +12,7 @@
 
 /* ---- the integration ----------------------------------------------------- */
 
-/* CVODES calls this with its own user data, the Ode. */
+/* CVODES passes its own user data, the Ode. */
 static int sensitivity_rhs(int ns, double t, N_Vector y, N_Vector ydot, int k, N_Vector s,
                            N_Vector sdot, void *ode, N_Vector x1, N_Vector x2) {
 	(void)ns;
@@ -44,7 +45,7 @@ Status sensitivity_begin(Sensitivity *w, Ode *o, Active active, Fn *jvp, uint32_
 	w->s = solve_vectors(&o->s, ns, o->in.n);
 	w->atol = solve_vectors(&o->s, ns, o->in.n);
 	if (!w->s || !w->atol) return ST_NOMEM;
-	for (uint32_t k = 0; k < ns; k++) { /* a sensitivity that stays 0 needs some atol */
+	for (uint32_t k = 0; k < ns; k++) { /* needed where a sensitivity stays 0 */
 		double *a = vector_data(w->atol[k]);
 		for (int64_t i = 0; i < o->in.n; i++)
 			a[i] = o->in.atol[i] > 0 ? o->in.atol[i] : 1e-3 * o->in.rtol * fabs(o->in.y0[i]);
@@ -77,7 +78,7 @@ int sensitivity_at(Sensitivity *w, double t) {
 void sensitivity_end(Sensitivity *w) {
 	Ode *o = w->o;
 	if (!o) return;
-	if (o->mem) sundials.CVodeFree(&o->mem); /* it refers to what goes now */
+	if (o->mem) sundials.CVodeFree(&o->mem); /* it refers to what is freed below */
 	if (w->nonlinear) sundials.SUNNonlinSolFree(w->nonlinear);
 	solve_vectors_free(&o->s, w->d.ns, w->s);
 	solve_vectors_free(&o->s, w->d.ns, w->atol);
@@ -143,7 +144,7 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		m.fail = run_fail;
 		if (st == ST_OK) st = march(&m);
 	}
-	if (st == ST_OK) st = r.o.s.status; /* a clone that failed unseen */
+	if (st == ST_OK) st = r.o.s.status; /* a clone may have failed unnoticed */
 	if (st == ST_OK) results[0] = value_tensor(tensor_ref(r.out));
 	tensor_unref(r.out);
 	sensitivity_end(&r.w);

@@ -1,9 +1,10 @@
-/* output_rows.c - the rows of a solution as it is made: times and values, in
- * whole steps or at the times asked for.
+/* output_rows.c - the rows of a solution, in whole steps or at output times.
  *
- * Needs: sundials.h. Guarantees: rows stay as they were written, but those of
- * the first steps, which rows_join_first makes the rows of one step whose
- * polynomial is that of all of them to a part of the tolerances.
+ * Needs: sundials.h.
+ *
+ * Contract: rows are not changed after they are written, except by
+ * rows_join_first. It replaces the rows of the first steps by those of one
+ * step, whose polynomial reproduces them to a fraction of the tolerances.
  */
 #include "solvers/sundials/sundials.h"
 #include <float.h>
@@ -40,14 +41,14 @@ void rows_end(Rows *r) {
 	*r = (Rows){0};
 }
 
-/* ---- the first steps ----------------------------------------------------- */
+/* ---- merging the first steps --------------------------------------------- */
 
-/* Integrators of many orders begin with steps of order 1, which may be 1e-12 of
- * the whole. Their polynomials have the values, but no second derivatives: a
- * line has none, and roundings divided by 1e-24 are anything. */
+/* Variable-order integrators start with tiny steps of order 1. Second
+ * derivatives of their interpolants are useless: a line has none, and rounding
+ * errors are divided by the squared step size. */
 enum { FIRST_STEPS = 32, DEGREE_MOST = 16 };
-/* Of the tolerances, by which one polynomial may miss what several were. A step
- * may err by 1 itself. */
+/* Permitted deviation of the merged polynomial in units of the tolerances,
+ * which allow 1 per step. */
 #define PART 0.5
 
 static const double *times_of(const Rows *r) {
@@ -57,8 +58,8 @@ static const double *row_of(const Rows *r, int64_t k) {
 	return (const double *)(const void *)r->values->data + k * r->values->shape[1];
 }
 
-/* The weights at t of the values at the nodes of a step. One so short that its
- * nodes are not what they were before they were rounded is a line. */
+/* Interpolation weights at t for the nodes of a step. A step whose nodes are
+ * within rounding of each other is interpolated linearly. */
 static void weights_at(double t, const double *nodes, uint32_t degree, double *w) {
 	const double first = nodes[0], last = nodes[degree];
 	const bool line = fabs(last - first) <= 4 * degree * DBL_EPSILON * fabs(last);
@@ -80,9 +81,9 @@ static double combined(const double *w, const double *values, uint32_t degree, i
 	return y;
 }
 
-/* The values of the first steps at the nodes of one that is as long as all of
- * them. *fits: whether these tell the rows between as the tolerances want them.
- * Answers ^C and limits at each row. */
+/* Interpolates the first steps at the nodes of one step of their total length.
+ * *fits: whether it reproduces all rows within the tolerances. Polls for
+ * interrupts and limits at each row. */
 static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t degree, double rtol,
                       const double *atol, double *nodes, double *values, bool *fits) {
 	const double *t = times_of(r);
@@ -112,7 +113,7 @@ static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t deg
 	return ST_OK;
 }
 
-/* The rows behind the first `rows` follow those at nodes with these values. */
+/* Replaces the first `rows` rows by those at `nodes` with these values. */
 static Status replace_first(Solve *s, Rows *r, int64_t rows, uint32_t degree, const double *nodes,
                             const double *values) {
 	const int64_t n = r->values->shape[1], after = r->used - rows - 1, now = degree + 1 + after;

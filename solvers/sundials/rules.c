@@ -1,19 +1,19 @@
 /* rules.c - derivative rules of the solvers as IR.
  *
- * Needs: rules.h. Guarantees: as stated there. Tangents of t0 and of the times
- * wanted are turned into what the solver knows:
- *   t0 moves:  at fixed times the solution through (t0, y0) is the one that
- *   starts at y0 - y'(t0) dt0 instead, so
- *              dy0 := dy0 - y'(t0) dt0;
- *   a wanted time moves: its row moves by y' dt, and the time itself by dt; t0
- *   or t1 moves where the integrator chose the times: the first row is at t0
- *   and the last at t1, and they move with them as wanted times do. The rows
- *   between are where the integrator put them, and stay there.
- * The tolerances do not move the solution. Of an implicit system y' is not at
- * hand: a first time and wanted times that move are refused, and its last row
- * stays at the t1 of the value (the library moves it along the interpolant
- * instead, _rows_of_dae in ode.dsl); a tangent of its y'(t0) is ignored,
- * because it follows from the others.
+ * Method: tangents of t0 and of the output times are expressed by quantities
+ * that the solver knows.
+ * - t0: at fixed times, a change of t0 equals a change of the initial value,
+ *   dy0 := dy0 - y'(t0) dt0.
+ * - An output time: its row changes by y' dt, the time itself by dt. If the
+ *   integrator chose the times, the first row moves with t0 and the last with
+ *   t1; rows between stay fixed.
+ * - The tolerances have no effect on the solution.
+ * - Implicit systems: y' is not available. Derivatives with respect to t0 and
+ *   to output times are refused. The last row stays at the given t1; the
+ *   library moves it along the interpolant (_rows_of_dae in ode.dsl). A tangent
+ *   of y'(t0) is ignored, because it follows from the others.
+ *
+ * Needs: rules.h. Contract: as in rules.h.
  */
 #include "solvers/sundials/rules.h"
 
@@ -51,9 +51,9 @@ Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, 
 	return in;
 }
 
-/* A rate has the shape of what it is the rate of: where the function says its
- * own lengths a guard says so, which holds, since the integration has run.
- * Lengths that never are equal fail here, as the integration would. */
+/* Converts a rate to the shape of its state. If the function declares its own
+ * extents, a guard states the equality; it holds, because the integration has
+ * run. Unequal constant extents fail here, as the integration would. */
 static Ref shaped_like(Builder *b, Ref rate, Ref like) {
 	Ctx *c = build_ctx(b);
 	const Type r = *ref_ty(build_fn(b), rate), t = *ref_ty(build_fn(b), like);
@@ -93,7 +93,7 @@ static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const R
 	return build2(b, OP_MUL, rate, build_broadcast(b, dt, 2, t.dims, (int[]){0}));
 }
 
-/* Zeros like `rows` with x in the first row, or in the last. */
+/* Zeros like `rows`, with x in the first row, or in the last. */
 static Ref as_row(Builder *b, Ref x, Ref rows, bool last) {
 	Ctx *c = build_ctx(b);
 	const Type t = *ref_ty(build_fn(b), rows);
@@ -103,8 +103,8 @@ static Ref as_row(Builder *b, Ref x, Ref rows, bool last) {
 	return build_pad(b, build_reshape(b, x, t.rank, shape), low, t.dims, NULL);
 }
 
-/* What a first and a last time that move do to the times and the values of a
- * whole solution. Where it has one row only, that row is the last. */
+/* Adds the effect of moving first and last times on the times and values of a
+ * whole solution. A single row is the last. */
 static void moved_ends(Builder *b, const Family *m, const HostCall *call, const Ref *args,
                        const Ref *results, Ref dt0, Ref dt1, Ref *dtimes, Ref *dvalues) {
 	Ctx *c = build_ctx(b);
@@ -127,7 +127,7 @@ static void moved_ends(Builder *b, const Family *m, const HostCall *call, const 
 	*dvalues = tangent_sum(b, *dvalues, as_row(b, by, results[1], true));
 }
 
-/* The times are the integrator's own. */
+/* Whether the integrator chose the times. */
 static bool whole_solution(Builder *b, const Family *m, const Ref *args) {
 	int64_t length;
 	return dim_is_const(build_ctx(b), build_canon(b, ref_ty(build_fn(b), args[m->saveat])->dims[0]),
@@ -145,7 +145,7 @@ static bool moves(Builder *b, const Family *m, const HostCall *call, const Ref *
 	return true;
 }
 
-/* Options of a derived call: those of the primal one, and the words that
+/* Options of a derived call: those of the primal call, and the words that
  * active_of reads. */
 int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v,
                          uint32_t *n) {
@@ -164,8 +164,8 @@ static const HostDef *derived_host(Builder *b, const char *name) {
 	return def;
 }
 
-/* f as a function of the values that it captures, each of them once: at[k] says
- * which of them the k-th is. With one reference. */
+/* f as a function of its distinct captured values; at[k]: index of the k-th
+ * among them. Returns one reference. */
 static Fn *capturing_once(Ctx *c, Fn *f, uint32_t ncaptured, const uint32_t *at) {
 	const uint32_t n = fn_nparams(f);
 	Builder *b = build_begin(c, f->name, f->span, f);
@@ -185,10 +185,9 @@ typedef struct Derived {
 	Ref *args, *tangents;
 } Derived;
 
-/* The same call with a right-hand side that captures nothing twice where
- * something that moves is. Several functions in it may capture one parameter,
- * and each of them hands it over; there is one sensitivity of it and one
- * cotangent. */
+/* Removes duplicates among the captured values of f if a duplicate has a
+ * tangent. Several inner functions may capture the same parameter; it then
+ * needs a single sensitivity and a single cotangent. */
 static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                          const Ref *tangents) {
 	Ctx *c = build_ctx(b);
@@ -267,7 +266,7 @@ void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *gi
 		const int64_t *options = derived_options(b, m, call->options, v, &noptions);
 		Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured);
 		memcpy(operands, args, base * sizeof *operands);
-		/* the same numbers, and nothing's result */
+		/* the same values, but not a result of this call */
 		operands[n++] = whole_solution(b, m, args) ? results[0] : args[m->saveat];
 		if (v.y0) operands[n++] = dy0;
 		for (uint32_t k = 0; k < v.ncaptured; k++)
@@ -311,8 +310,8 @@ uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32
 	return n;
 }
 
-/* (parameters of f, w) -> cotangents of the active parameters; NULL when f does
- * not depend on them. */
+/* A function (parameters of f, w) -> cotangents of the active parameters. NULL
+ * when f does not depend on them. */
 Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	Fn *primal, *linear;
 	uint32_t nresiduals;

@@ -1,24 +1,24 @@
-/* second_order.c - derivatives of the derivatives of "ode" and "dae": of their
- * tangents and of their adjoints.
+/* second_order.c - derivatives of the tangents and adjoints of "ode" and "dae".
  *
- * Needs: second_order.h; what is where in a call, the family says. Guarantees:
- * derivatives of "ode" and "dae" of any order in every mixture of modes; of
- * "dae", by the times of what was taken backward there is none, which is
- * refused by name.
+ * Method: the tangent s of a solution y satisfies its own equation, so (y, s)
+ * solves a doubled system,
+ *     z' = (f(t, y; p), J s + f_p dp),  z(t0) = (y0, dy0),
+ *     with parameters (p, dp).
+ * - The derivative of the tangent is the tangent of the doubled system. Its
+ *   Jacobian is (J, 0; *, J), whose lower left block is omitted. Newton's
+ *   matrix then has a nilpotent error, which costs one more iteration.
+ * - The adjoint is g = (dY/dx)^T w for x = (y0, p). Its derivative with respect
+ *   to w is the adjoint again. That with respect to x is the Hessian of <w,
+ *   Y(x)> times dx. It is symmetric, so the curvature is its own transpose.
+ * - The curvature is the gradient of <w, s> for the doubled system in direction
+ *   dx. It is thus the adjoint of that system for the cotangents (0, w), with
+ *   the same derivatives.
  *
- * The tangent s of a solution y solves an equation of its own, so (y, s) is the
- * solution of a *doubled* system,
- *     z' = (f(t, y; p), J s + f_p dp),   z(t0) = (y0, dy0),   with parameters (p, dp),
- * and the derivative of the tangent is the tangent of the doubled system. Its
- * Jacobian is (J, 0; *, J), of which the lower left block is left out: Newton's
- * method then errs by a nilpotent matrix only and needs an iteration more.
+ * Needs: second_order.h; Family describes the layout of a call.
  *
- * The adjoint gives g = (dY/dx)^T w for x = (y0, p). Its derivative in w is the
- * adjoint again; in x it is the Hessian of <w, Y(x)> times dx, which is
- * symmetric, so that the curvature is its own transpose. It is the gradient, in
- * x, of <w, s> for the doubled system started in the direction dx, and so the
- * adjoint of that system for the cotangents (0, w): its own derivative is that
- * adjoint's.
+ * Contract: "ode" and "dae" have derivatives of any order in any mixture of
+ * modes. One case is refused with a message: derivatives of the adjoint of
+ * "dae" with respect to times.
  */
 #include "solvers/sundials/second_order.h"
 
@@ -32,7 +32,8 @@ static Ref or_zeros(Builder *b, Ref x, Ref like) {
 
 /* ---- the doubled system -------------------------------------------------- */
 
-/* The parameter z of a doubled function that replaces y, and its halves. */
+/* The parameter z that replaces y in a doubled function, and its half
+ * extent. */
 typedef struct Halves {
 	Ref z;
 	Dim half;
@@ -53,12 +54,12 @@ static Ref half_of(Builder *b, Halves h, bool second) {
 	return build_slice(b, h.z, &start, &h.half, NULL);
 }
 
-/* (captured..., dp of the active ones..., t, z) -> z', or with z' behind z the
- * residual, from the jvp of f. */
+/* From the jvp of f: (captured..., active dp..., t, z) -> z'. Implicit systems:
+ * (captured..., active dp..., t, z, z') -> residual. */
 static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive, uint32_t nstates) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jvp->name)), jvp->span, jvp);
 	build_derivative(b);
-	const uint32_t behind = ncaptured + 1 + nstates; /* the tangents in the jvp */
+	const uint32_t behind = ncaptured + 1 + nstates; /* index of the tangents in the jvp */
 	Ref *args = ARENA_ARRAY(scratch(b), Ref, behind + nactive + nstates),
 		out[2] = {REF_NONE, REF_NONE};
 	for (uint32_t k = 0; k < ncaptured; k++)
@@ -83,8 +84,8 @@ static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive, uint
 	return build_end(b, 1, &r);
 }
 
-/* (captured..., t, z) -> the two diagonal blocks; of a residual (captured...,
- * t, z, z', cj). */
+/* (captured..., t, z) -> the two diagonal blocks. Implicit systems:
+ * (captured..., t, z, z', cj). */
 static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense, bool implicit) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jac->name)), jac->span, jac);
 	build_derivative(b);
@@ -115,7 +116,7 @@ static int64_t *doubled_options(Builder *b, const HostCall *call, uint32_t nacti
 	return out;
 }
 
-/* The doubled "ode" call's functions; each with a reference. */
+/* The functions of the doubled call, each with one reference. */
 static void doubled_functions(Ctx *c, const HostCall *call, Fn *jvp, uint32_t nactive, Fn **fns) {
 	const Family *m = call->def->ud;
 	fns[FAMILY_F] = doubled_f(c, jvp, (uint32_t)call->options[1], nactive, m->implicit ? 2 : 1);
@@ -125,7 +126,7 @@ static void doubled_functions(Ctx *c, const HostCall *call, Fn *jvp, uint32_t na
 
 /* ---- the derivative of the tangent --------------------------------------- */
 
-/* The largest element, or 0 of an array without any. */
+/* The largest element; 0 of an empty array. */
 static Ref largest_of(Builder *b, Ref x) {
 	Ctx *c = build_ctx(b);
 	const Type type = *type_of(c, ref_type(build_fn(b), x));
@@ -138,8 +139,8 @@ static Ref largest_of(Builder *b, Ref x) {
 	                    (int[]){0});
 }
 
-/* x + 0.01 max x, but 1 where all are 0: what sensitivity_directions.c takes
- * for the size of values of magnitude x, up to a factor of two. */
+/* The largest |dp| / size of p, where size is |p| + 0.01 max |p|, or 1 for
+ * zeros. It equals that of sensitivity_directions.c up to a factor of two. */
 static Ref largest_ratio(Builder *b, Ref p, Ref dp) {
 	Ref size = build_convert(b, build1(b, OP_ABS, p), DT_F64),
 		ratio = build_convert(b, build1(b, OP_ABS, dp), DT_F64);
@@ -153,13 +154,13 @@ static Ref largest_ratio(Builder *b, Ref p, Ref dp) {
 /* atol of (y, s): that of s is that of y times the size of the direction. */
 static Ref doubled_atol(Builder *b, const Family *m, const Ref *args, Active v, Ref dy0,
                         const Ref *dp) {
-	Ref y0 = args[m->y0], size = build_f64(b, 1e-200); /* a direction of zeros: s stays 0 */
+	Ref y0 = args[m->y0], size = build_f64(b, 1e-200); /* for a zero direction: s stays 0 */
 	const TypeId vector = ref_type(build_fn(b), y0);
 	if (v.y0) size = build2(b, OP_MAX, size, largest_ratio(b, y0, dy0));
 	for (uint32_t k = 0; k < v.ncaptured; k++)
 		size = build2(b, OP_MAX, size,
 		              largest_ratio(b, args[m->operands + (uint32_t)v.captured[k]], dp[k]));
-	Ref some = build2(b, OP_MUL, build_f64(b, 1e-3), args[m->rtol]); /* where atol is 0 */
+	Ref some = build2(b, OP_MUL, build_f64(b, 1e-3), args[m->rtol]); /* for atol = 0 */
 	Ref atol =
 		build2(b, OP_ADD, args[m->atol],
 	           build2(b, OP_MUL, build_broadcast_scalar(b, some, vector), build1(b, OP_ABS, y0)));
@@ -183,21 +184,20 @@ static void doubled_pattern(Builder *b, const HostCall *call, const Ref *args, R
 	                 build2(b, OP_ADD, *rowind, build_broadcast_scalar(b, build_extent(b, n), tr)));
 }
 
-/* What is known of a call that is to be doubled: the operands of the call it
- * comes from, its times, the direction and, where they are asked for, the
- * tangents of all these. */
+/* A call to be doubled: its operands, times and direction, and optionally the
+ * tangents of these. */
 typedef struct Doubling {
 	const Family *m;
 	const HostCall *call;
-	const Ref *args, *tangents; /* tangents: NULL: not asked for */
+	const Ref *args, *tangents; /* tangents: NULL: not needed */
 	Active v;
-	uint32_t ncaptured; /* by f, before doubling */
-	uint32_t times;     /* where the times are */
-	uint32_t dy0, dp;   /* where the direction is */
+	uint32_t ncaptured; /* captured values of f before doubling */
+	uint32_t times;     /* index of the times */
+	uint32_t dy0, dp;   /* indices of the direction */
 } Doubling;
 
-/* The operands of the doubled call and its times behind them, and their
- * tangents. Gives how many. */
+/* Builds the operands of the doubled call, followed by its times, and their
+ * tangents. Returns their number. */
 static uint32_t doubled_operands(Builder *b, const Doubling *d, Ref *in, Ref *din) {
 	const Family *m = d->m;
 	const Ref *args = d->args, *t = d->tangents, y0 = args[m->y0],
@@ -230,7 +230,7 @@ static uint32_t doubled_operands(Builder *b, const Doubling *d, Ref *in, Ref *di
 	return n + 1;
 }
 
-/* The columns of the first half, or of the second. */
+/* The columns of the first or the second half. */
 static Ref half_columns(Builder *b, Ref rows, Ref y0, bool second) {
 	const Dim half = ref_ty(build_fn(b), y0)->dims[0], none = dim_const(build_ctx(b), 0);
 	const Type t = *ref_ty(build_fn(b), rows);
@@ -258,7 +258,7 @@ void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 	Ref out[3] = {args[base], REF_NONE, REF_NONE}, dout[3];
 	const uint32_t n = doubled_operands(b, &d, in, din) - 1;
 	din[m->saveat] = tangents[base];
-	/* the doubled solution itself is wanted only where rows move */
+	/* the doubled solution is needed only if rows move */
 	if (tangents[base] != REF_NONE) build_host(b, id, n, in, out, 3);
 	solver_jvp(b, host_call(c, id), n, in, out, din, dout);
 	result_tangents[0] =
@@ -267,8 +267,8 @@ void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 
 /* ---- the derivative of the adjoint --------------------------------------- */
 
-/* w is what an adjoint is linear in: cotangents g of its results give the
- * tangent in the direction g. */
+/* An adjoint is linear in w only. Its transpose for cotangents g of its results
+ * is the tangent in the direction g. */
 void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                        const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
@@ -293,13 +293,13 @@ void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const R
 	cotangents[base + 1] = out;
 }
 
-/* Columns 0 .. n-1 are zero, the others w's. */
+/* Prepends n zero columns to w. */
 static Ref below_zeros(Builder *b, Ref w) {
 	return build_concat(b, 2, (Ref[]){build_zeros(b, ref_type(build_fn(b), w)), w}, 1);
 }
 
-/* What is active in an adjoint or has a tangent now (dy0: of y0): the Hessian
- * is taken in all of it, to be symmetric. */
+/* The union of the adjoint's active parameters and those with a tangent (dy0:
+ * of y0). The Hessian covers all of them, to be symmetric. */
 static Active united(Builder *b, const HostCall *call, Ref dy0, const Ref *tangents) {
 	const Family *m = call->def->ud;
 	const Active v = active_of(m, call);
@@ -347,7 +347,7 @@ static HostId curvature_call(Builder *b, const HostCall *call, Active u) {
 	return id;
 }
 
-/* The cotangents that the adjoint gives, of y0 too, whether or not it is
+/* The adjoint's cotangents, including that of y0 whether or not it is
  * active. */
 static void whole_adjoint(Builder *b, const HostCall *call, const Ref *args, Active v, Ref *out) {
 	Ctx *c = build_ctx(b);
@@ -358,9 +358,9 @@ static void whole_adjoint(Builder *b, const HostCall *call, const Ref *args, Act
 	build_host(b, id, family_base(call->def->ud, call) + 2, args, out, 1 + v.ncaptured);
 }
 
-/* The products of w with the derivatives of f, or of f for each row, by the
- * active captured values (summed over the rows) and by y: out[0] is y's, the
- * others come behind it. Where f depends on none of these, all are REF_NONE. */
+/* Products of w with the derivatives of f, or of f applied to each row: out[0]
+ * with respect to y, the others with respect to the active captured values
+ * (summed over rows). All are REF_NONE if f depends on none of these. */
 static void pulled_back(Builder *b, const HostCall *call, Fn *f, Active v, const Ref *args, Ref t,
                         Ref y, Ref w, Ref *out) {
 	const Family *m = call->def->ud;
@@ -383,12 +383,12 @@ static Ref scaled(Builder *b, Ref x, Ref number) {
 	return build2(b, OP_MUL, x, build_broadcast_scalar(b, number, ref_type(build_fn(b), x)));
 }
 
-/* What times that move do to the adjoint's results, beyond a change of its
- * cotangents (which is added to *dw) and of y0 (which *dy0 becomes):
- *   a row's time moves: dy(t_k)/dx moves by J dy/dx + f_p, so that w_k becomes
- *   w_k + J^T w_k dt_k, and the parameters gain f_p^T w_k dt_k; t0 moves: Y(x)
- *   becomes Y(y0 - f(t0, y0; p) dt0, p), whose chain rule adds -J^T g dt0 and
- *   -f_p^T g dt0 for the cotangent g of y0. */
+/* Adds the effect of moving times on the adjoint's results. Changes of the
+ * cotangents are added to *dw, and changes of y0 to *dy0.
+ * - A row's time: dy(t_k)/dx changes by J dy/dx + f_p, so w_k becomes w_k + J^T
+ *   w_k dt_k, and the parameters gain f_p^T w_k dt_k.
+ * - t0: Y(x) becomes Y(y0 - f(t0, y0; p) dt0, p). Its chain rule adds -J^T g
+ *   dt0 and -f_p^T g dt0 for the cotangent g of y0. */
 static void moved_times(Builder *b, const HostCall *call, const Ref *args, Active v, Ref dt0,
                         Ref dt, Ref *dw, Ref *dy0, Ref *more) {
 	Ctx *c = build_ctx(b);
@@ -478,9 +478,9 @@ uint32_t curvature_types(Builder *b, const HostCall *call, const Ref *args, uint
 	return u.y0 + u.ncaptured;
 }
 
-/* A curvature as what it is for the doubled system: its adjoint for (0, w), of
- * whose result the first half counts. The call's functions and options are
- * those of the doubled adjoint. */
+/* A curvature as the adjoint of the doubled system for (0, w), whose result's
+ * first half is used. The call's functions and options are those of the doubled
+ * adjoint. */
 static Doubling doubling_of_curvature(const HostCall *call, const Ref *args, const Ref *tangents) {
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
@@ -510,8 +510,8 @@ void curvature_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *
 	result_tangents[0] = build_slice(b, result_tangents[0], (Dim[]){dim_const(c, 0)}, &half, NULL);
 }
 
-/* <g, curvature of w in direction u> is <w, D^2 Y(g, u)>: the tangent in the
- * direction g of the doubled solution's second half. */
+/* <g, curvature of w in direction u> = <w, D^2 Y(g, u)>: the tangent, in the
+ * direction g, of the second half of the doubled solution. */
 static void bilinear_in_w(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                           const Ref *g, Ref *cotangents) {
 	Ctx *c = build_ctx(b);

@@ -1,20 +1,21 @@
 /* second_order.h - derivatives of the derivatives of "ode" and "dae".
  *
- * Needs: rules.h. Guarantees: see second_order.c.
+ * Needs: rules.h. Contract: see second_order.c.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_SECOND_ORDER_H
 #define ATLED_SOLVERS_SUNDIALS_SECOND_ORDER_H
 
 #include "solvers/sundials/rules.h"
 
-/* "ode_curvature" and "dae_curvature", the second derivative of <w, Y> for a
- * solution Y and fixed cotangents w, applied to a direction:
- *   operands   those of "ode" or "dae", times, w, the direction in y0 (where active) and in the active captured values: it is
- *              linear in these
- *   functions  of the doubled system: f, its Jacobian, its jvp, and where there are any the vjp for y, the vjp for
- *              what it captures
- *   options    those of the doubled system, and what is active in the original one
- *   results    for y0 (where active) and the active captured values */
+/* "ode_curvature" and "dae_curvature": the Hessian-vector product of <w, Y>,
+ * for a solution Y and fixed cotangents w
+ *   operands   those of "ode" or "dae", times, w, the direction in y0 (if
+ *              active) and in the active captured values; linear in these
+ *   functions  of the doubled system: f, its Jacobian, its jvp, and if they
+ *              exist the vjp with respect to y and to the captured values
+ *   options    those of the doubled system, and the active parameters of the
+ *              original one
+ *   results    for y0 (if active) and the active captured values */
 void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                  const Ref *results, const Ref *tangents, Ref *result_tangents);
 void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,

@@ -1,15 +1,16 @@
-/* second_order_adjoint.c - the value of "ode_curvature" and "dae_curvature":
+/* second_order_adjoint.c - evaluation of "ode_curvature" and "dae_curvature",
  * the gradient of the doubled system.
  *
- * Needs: second_order.h, sensitivity_directions.h. Guarantees: as
- * second_order.h says; the adjoint of the family computes it, from operands
- * that are doubled here.
+ * Needs: second_order.h, sensitivity_directions.h.
+ *
+ * Contract: as in second_order.h. The operands are doubled here; the family's
+ * adjoint computes the result.
  */
 #include "solvers/sundials/sensitivity_directions.h"
 #include "solvers/sundials/second_order.h"
 #include <math.h>
 
-/* The operands of the doubled adjoint that differ from the original ones. */
+/* Operands of the doubled adjoint that differ from the original ones. */
 typedef struct Doubled {
 	Solve s; /* for reading operands */
 	Tensor *y0, *atol, *colptr, *rowind, *w;
@@ -46,7 +47,7 @@ static Status double_operands(Doubled *d, Ctx *c, const Family *m, Active u, boo
 	Solve *s = &d->s;
 	const int64_t n = value_count(args[m->y0]), rows = n ? value_count(*w) / n : 0;
 	const double *y0, *atol, *dy0 = NULL, *from;
-	double rtol, size = 1e-200; /* a direction of zeros: s stays 0 */
+	double rtol, size = 1e-200; /* for a zero direction: s stays 0 */
 	if (!solve_numbers(s, args[m->y0], "the initial value", n, &y0) ||
 	    !solve_numbers(s, args[m->atol], "atol", n, &atol))
 		return s->status;
@@ -83,7 +84,7 @@ static Status double_operands(Doubled *d, Ctx *c, const Family *m, Active u, boo
 	return dense ? ST_OK : double_pattern(d, c, m, n, args);
 }
 
-/* The first half of what belongs to (y0, dy0). */
+/* Keeps the first half of the gradient with respect to (y0, dy0). */
 static Status first_half(Ctx *c, Value *v) {
 	const int64_t n = v->tensor->count / 2;
 	Tensor *half = vector_of(c, DT_F64, n);

@@ -1,14 +1,14 @@
-/* sensitivity_directions.c - directions, their sizes, and gradients from them.
+/* sensitivity_directions.c - directions, their normalisation, and gradients
+ * from them.
  *
- * Needs: sensitivity_directions.h. Guarantees: as stated there.
+ * Method: the error of a sensitivity is measured by rtol and the atol of y.
+ * This is appropriate for dy = s dp if dp has the size of p (Maly and Petzold,
+ * Appl. Numer. Math. 20, 1996, 57; CVODES calls that size pbar). A direction is
+ * therefore divided by the largest ratio of its elements to the sizes of p, and
+ * the result multiplied by it. The size of an element is its magnitude, but at
+ * least a hundredth of the largest in its array, and 1 in an array of zeros.
  *
- * The error of a sensitivity is measured by rtol and the atol of y, which is
- * right for dy = s dp when dp is of p's own size (Maly and Petzold, Appl.
- * Numer. Math. 20 (1996) 57; CVODES calls that size pbar). A direction is
- * therefore divided, before the integration, by the largest ratio of its
- * elements to the sizes of p, and the result multiplied again. An element's
- * size is its magnitude, but no less than a hundredth of the largest in its
- * array, and 1 in an array of zeros.
+ * Needs: sensitivity_directions.h. Contract: as in that header.
  */
 #include "solvers/sundials/sensitivity_directions.h"
 #include <math.h>
@@ -32,7 +32,7 @@ static double relative_size(int64_t n, Dtype d, const char *p, const char *dp) {
 	return ratio;
 }
 
-/* A contiguous copy, as a tensor also for rank 0; NULL when memory fails. */
+/* A contiguous copy, as a tensor even for scalars; NULL when memory fails. */
 static Tensor *copy_of(Solve *s, Value v) {
 	Tensor *from = value_to_tensor(s->c, v), *t = from ? tensor_copy(s->c, from) : NULL;
 	tensor_unref(from);
@@ -65,7 +65,7 @@ double relative_size_of(Solve *s, Value p, Value dp) {
 	const bool alike = x && y && x->count == y->count && x->dtype == y->dtype;
 	const double size = alike ? relative_size(x->count, (Dtype)x->dtype, x->data, y->data) : NAN;
 	if (!x || !y) s->status = ST_NOMEM;
-	else if (!alike) { /* a call that came from a file */
+	else if (!alike) { /* a call that was read from a file */
 		diag_error(s->c, E_SHAPE, NO_SPAN,
 		           "the tangent of a captured value has %lld numbers, the value %lld",
 		           (long long)y->count, (long long)x->count);
@@ -84,7 +84,7 @@ Status direction_set(Directions *d, uint32_t k, const double *dy0, const Value *
 	if (dy0)
 		size =
 			fmax(size, relative_size(d->in->n, DT_F64, (const char *)d->in->y0, (const char *)dy0));
-	if (!isfinite(size)) size = 1; /* a tangent that is not finite: the solver will say so */
+	if (!isfinite(size)) size = 1; /* a tangent that is not finite: the solver will report it */
 	d->scale[k] = size;
 	const double by = size > 0 ? size : 1;
 	double *start = vector_data(d->start[k]);

@@ -1,10 +1,11 @@
-/* storable.c - which calls of solvers may stand in a file: what a call has to
- * be like, asked when it is written and, of bytes that nobody vouches for, when
- * it is read.
+/* storable.c - checks which solver calls can be serialised.
  *
- * Needs: ode.h, dae.h. Guarantees: a call that passes is one that the solver
- * can be given: functions of the operands that they capture, of times and of
- * states, and options in their range. Lengths are compared when it runs.
+ * Needs: ode.h, dae.h.
+ *
+ * Contract: a call is checked when it is written, and again when it is read
+ * from an untrusted file. A call that passes is valid for the solver: its
+ * functions take the captured operands, times and states, and its options are
+ * in range. Extents are compared at run time.
  */
 #include "solvers/sundials/dae.h"
 #include "solvers/sundials/ivp.h"
@@ -24,7 +25,7 @@ static bool same_kind(Ctx *c, TypeId x, TypeId y) {
 	return t->kind == TY_TENSOR && is_array(c, x, (Dtype)t->dtype, t->rank);
 }
 
-/* kinds: "s" a number, "v" a vector of f64, "i" one of i64. */
+/* kinds: "s" a scalar, "v" a vector of f64, "i" a vector of i64. */
 static bool operands_are(Builder *b, const Ref *args, const char *kinds) {
 	for (; *kinds; kinds++, args++)
 		if (!is_array(build_ctx(b), ref_type(build_fn(b), *args), *kinds == 'i' ? DT_I64 : DT_F64,
@@ -33,8 +34,8 @@ static bool operands_are(Builder *b, const Ref *args, const char *kinds) {
 	return true;
 }
 
-/* (captured..., what `kinds` says) -> a vector, or a matrix, whose numbers are
- * counted when it runs. */
+/* Whether f maps (captured..., operands of these kinds) to a vector or matrix,
+ * whose extents are checked at run time. */
 static bool takes(Builder *b, const Fn *f, uint32_t ncaptured, const Ref *captured,
                   const char *kinds) {
 	Ctx *c = build_ctx(b);
@@ -60,7 +61,7 @@ static bool gives_solution(Builder *b, uint32_t nresults, const TypeId *stated) 
 }
 
 typedef struct Shape {
-	uint32_t operands, least_options, degree; /* degree: which option it is */
+	uint32_t operands, least_options, degree; /* degree: index of that option */
 	const char *kinds, *f, *jac;
 } Shape;
 
@@ -94,8 +95,9 @@ bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *
 	return solver_may(b, call, nargs, args, nresults, stated, &dae_shape);
 }
 
-/* Behind what the solver has: times, the tangents of y0 and of what f captures
- * as the options say, and the jvp of f by these and by its states. */
+/* After the solver's operands: times, the tangents of y0 and of the captured
+ * values that the options select, and the jvp of f with respect to these and
+ * its states. */
 static bool tangent_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                         uint32_t nresults, const TypeId *stated, const Family *m, const Shape *s) {
 	enum { FNS = 3, ACTIVE = 4 };
@@ -154,8 +156,8 @@ bool dae_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, con
 	return tangent_may(b, call, nargs, args, nresults, stated, &dae_family, &dae_shape);
 }
 
-/* Column starts, rows, columns, values, right-hand sides. What the pattern says
- * is looked at when it runs. */
+/* Column starts, rows, columns, values, right-hand sides. The pattern is
+ * checked at run time. */
 bool sparse_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                       uint32_t nresults, const TypeId *stated) {
 	enum { RIGHT = 4, OPERANDS, OPTIONS = 3 };

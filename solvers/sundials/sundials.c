@@ -1,8 +1,10 @@
 /* sundials.c - operands and compiled functions of a solve.
  *
- * Needs: sundials.h. Guarantees: as stated there. A callback never throws
- * through SUNDIALS: it returns -1 after leaving a status in the Solve, and the
- * integrator gives up at once; it returns 1 for what a smaller step may cure.
+ * Needs: sundials.h.
+ *
+ * Contract: as in sundials.h. A callback never throws through SUNDIALS. It
+ * stores a status in the Solve and returns -1, and the integrator stops at
+ * once. It returns 1 for a failure that a smaller step may avoid.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -41,7 +43,7 @@ static bool wrong(Solve *s, const char *what, Value v, int64_t n, const char *ki
 	return false;
 }
 
-/* The operand as a contiguous tensor of the dtype, kept until the end. */
+/* The operand as a contiguous tensor of the dtype, released by solve_end. */
 static const char *elements(Solve *s, Value v, Dtype d) {
 	Tensor *t = NULL;
 	if (s->nkept == sizeof s->kept / sizeof *s->kept) {
@@ -129,7 +131,7 @@ Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) 
 	return check_values(s, in);
 }
 
-/* ---- what things are called ---------------------------------------------- */
+/* ---- names for messages -------------------------------------------------- */
 
 void solve_names(Solve *s, const HostCall *call, uint32_t noptions) {
 	const char **out[2] = {&s->names, &s->equations};
@@ -137,7 +139,7 @@ void solve_names(Solve *s, const HostCall *call, uint32_t noptions) {
 		const int64_t n = call->options[noptions++];
 		if (n <= 0 || n > (int64_t)call->noptions - (int64_t)noptions) return;
 		const char *text = (const char *)(const void *)(call->options + noptions);
-		if (text[n * (int64_t)sizeof(int64_t) - 1]) return; /* it must end somewhere */
+		if (text[n * (int64_t)sizeof(int64_t) - 1]) return; /* the string must be terminated */
 		*out[k] = *text ? text : NULL;
 		noptions += (uint32_t)n;
 	}
@@ -159,7 +161,7 @@ const char *name_of(const char *names, int64_t i, char *out, size_t cap) {
 	return NULL;
 }
 
-/* ---- the functions handed over ------------------------------------------- */
+/* ---- function arguments -------------------------------------------------- */
 
 Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured,
                      const Value *captured) {
@@ -183,8 +185,8 @@ void routine_end(Solve *s, Routine *r) {
 	*r = (Routine){0};
 }
 
-/* into: where result 0 goes if the routine can be called directly, which *there
- * then says. */
+/* into: where result 0 is written if the routine can be called directly.
+ * *there: whether it was. */
 static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
 	if (s->status != ST_OK) return -1;
 	r->calls++;
@@ -203,8 +205,8 @@ static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
 	}
 	if (st == ST_OK) return 0;
 	if (st == ST_ERROR && r->of && diag_total(s->c)) {
-		/* an error of the equations themselves: when it was, and the place of
-		 * the solve where it is inside the library */
+		/* an error of the equations: add the time, and drop a source location
+		 * inside the library */
 		Diag *d = (Diag *)(uintptr_t)diag_at(s->c, diag_total(s->c) - 1);
 		double t = 0;
 		value_as_f64(r->args[r->ncaptured], &t);
@@ -227,15 +229,15 @@ void routine_drop(Routine *r) {
 	}
 }
 
-/* 0 * x is 0 for every finite x; the sum stays 0 so long as all are, and the
- * loop has no branch. */
+/* 0 * x is 0 for every finite x, so the sum is 0 if all are finite; the loop
+ * has no branch. */
 static bool all_finite(const double *x, int64_t n) {
 	double sum = 0;
 	for (int64_t i = 0; i < n; i++) sum += 0 * x[i];
 	return sum == 0;
 }
 
-/* 0, or 1 where a number is not finite, which is remembered. */
+/* Returns 0, or 1 if a value is not finite, which is recorded in the Solve. */
 static int finite_or_told(Solve *s, const Routine *r, double t, int64_t n, const double *x) {
 	if (all_finite(x, n)) return 0;
 	s->bad = r->what;

@@ -1,16 +1,17 @@
-/* time_loop.c - from t0 to t1 step by step, and the rows of the result on the
- * way.
+/* time_loop.c - time stepping from t0 to t1, with the rows of the result.
  *
- * Needs: sundials.h. Guarantees: march calls row for the times that are due, in
- * order, each inside the step just made (or at t0); it stops where the
- * integrator fails, no longer advances, or has used up its steps.
+ * Needs: sundials.h.
+ *
+ * Contract: march calls row for each output time in order, inside the last step
+ * or at t0. It ends if the integrator fails, no longer advances, or exceeds
+ * max_steps.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
 
-/* Steps in a row that leave t where it is before they count as a standstill: a
- * solution that blows up makes the step smaller than the last digit of t, and
- * CVODES goes on with a warning. */
+/* Consecutive steps without a change of t that count as a standstill. A blow-up
+ * reduces the step below the rounding of t, and CVODES continues with a
+ * warning. */
 enum { STANDSTILL = 10 };
 
 double march_node(double a, double b, uint32_t j, uint32_t degree) {
@@ -45,7 +46,7 @@ static Status go(March *m, Progress *p) {
 				st = m->row(m->ud, k, m->at[k]);
 			continue;
 		}
-		/* the rows of the step; where events cut it, of its pieces */
+		/* the rows of the step, or of its parts if events cut it */
 		for (double a = before; st == ST_OK && a != t;) {
 			double b = t;
 			bool cut = false, stop = false;

@@ -1,10 +1,13 @@
-/* band.c - SUNDIALS' linear solver for banded Jacobians, by the factors of
- * band.c.
+/* band.c - SUNDIALS linear solver for banded Jacobians, with the factors of
+ * linear/band.c.
  *
- * Needs: sundials.h, band.h. Guarantees: the matrix is not changed; nothing is
- * allocated after the solver is made; a matrix that is singular is what a
- * smaller step may cure. The unknowns may stand in another order in the matrix
- * than in the vectors: then they are copied there and back.
+ * Needs: sundials.h, band.h.
+ *
+ * Contract:
+ * - The matrix is not changed. Only the constructor allocates.
+ * - A singular matrix is a recoverable failure.
+ * - The matrix may use another order of the unknowns than the vectors. They are
+ *   then permuted before and after the solve.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -15,7 +18,7 @@ typedef struct BandContent {
 	BandForm form;
 	double *factors, *exchanges, *moved;
 	size_t bytes;
-	sunindextype failed; /* column of a pivot that is no number, plus 1 */
+	sunindextype failed; /* column of a pivot that is not finite, plus 1 */
 } BandContent;
 
 static SUNLinearSolver_Type band_type(SUNLinearSolver s) {
@@ -37,7 +40,7 @@ static sunindextype band_last_flag(SUNLinearSolver s) {
 	return ((BandContent *)s->content)->failed;
 }
 
-/* From columns to rows. */
+/* Column-major to row-major storage. */
 static void take_matrix(BandContent *k, SUNMatrix m) {
 	const Band b = k->p->band;
 	const int64_t stride = band_stride(b), from = sundials.SUNBandMatrix_LDim(m),

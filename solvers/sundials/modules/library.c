@@ -1,11 +1,11 @@
-/* library.c - loads SUNDIALS
+/* library.c - loads SUNDIALS at run time.
  *
- * Method: each function is looked for in all libraries of the package, since
+ * Method: each function is looked up in all libraries of the package, because
  * their division differs by version. A package with MPI loads UCX, whose
- * initialiser would take over signals and start a thread; its settings in the
- * environment prevent both while the libraries are loaded, and are restored.
- * setenv is not safe beside a getenv on another thread: a host with such
- * threads sets these variables itself.
+ * initialiser would install signal handlers and start a thread. Environment
+ * variables prevent both during loading and are then restored. setenv is not
+ * safe while another thread calls getenv; a host with such threads sets the
+ * variables itself.
  */
 #include "solvers/sundials/modules/library.h"
 #include "lang/base/dynlib.h"
@@ -21,7 +21,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *const files[] = {SONAMES_SUNDIALS};
 enum { NFILES = sizeof files / sizeof *files };
 
-/* Settings of UCX that are made here where the user has made none. */
+/* UCX settings, applied where the user has set none. */
 static const char *const quiet[][2] = {
 	{"UCX_HANDLE_ERRORS", "none"}, {"UCX_VFS_ENABLE", "n"}, {"UCX_DEBUG_SIGNO", "0"}};
 enum { NQUIET = sizeof quiet / sizeof *quiet };
@@ -41,7 +41,7 @@ static bool open_all(void *libraries[NFILES]) {
 	return all;
 }
 
-/* SUN_COMM_NULL: Open MPI has it as the address of a variable of its own. */
+/* SUN_COMM_NULL; in Open MPI it is the address of a variable. */
 static bool find_no_comm(void *const libraries[NFILES]) {
 #if SUNDIALS_WITH_MPI && defined(OPEN_MPI)
 	return dynlib_find(libraries, NFILES, &(DynName){"ompi_mpi_comm_null", &sundials.no_comm}, 1);

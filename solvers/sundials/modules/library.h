@@ -1,11 +1,12 @@
-/* library.h - SUNDIALS, loaded when a solver first needs it
+/* library.h - SUNDIALS, loaded when a solver first needs it.
  *
- * Method: a table of the functions that are called, filled by dlopen and dlsym.
- * Some packages of SUNDIALS bring MPI, which is slow to start: a program that
- * calls none of its solvers does not wait for that.
+ * Method: a table of function pointers, filled by dlopen and dlsym. Some
+ * packages of SUNDIALS bring MPI, which is slow to start. Programs that use no
+ * solver do not load it.
+ *
  * Contract:
  * - sundials_open comes before any other use; solve_begin calls it.
- * - Code calls `sundials.CVodeInit(...)`, with the names and types of its
+ * - Code calls `sundials.CVodeInit(...)`, with the names and types of SUNDIALS'
  *   headers.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_MODULES_LIBRARY_H
@@ -113,8 +114,8 @@ typedef struct Sundials {
 
 extern Sundials sundials; /* filled by sundials_open */
 
-/* Loads SUNDIALS at the first call, on any thread. NULL, or why it is missing.
- */
+/* Loads SUNDIALS at the first call; any thread may call it. Returns NULL, or
+ * the reason why it is unavailable. */
 const char *sundials_open(void);
 
 #endif

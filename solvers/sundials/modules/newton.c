@@ -1,10 +1,9 @@
-/* newton.c - see newton.h
+/* newton.c - Newton iteration for CVODES and IDAS; see newton.h.
  *
- * The iterations that come with SUNDIALS take a first correction on trust, by
- * the rate at which those of earlier steps shrank. Under the matrix of a place
- * where the problem was stiffer every correction is small, whatever is left of
- * the equations: steps then follow the predictor, and the error test, which
- * measures the same corrections, sees nothing.
+ * SUNDIALS' own iteration may accept a first correction by the convergence rate
+ * of earlier steps. With a matrix from a stiffer state every correction is
+ * small, whatever the residual. Steps would then follow the predictor, and the
+ * error test, which measures the same corrections, would not notice.
  */
 #include "solvers/sundials/modules/newton.h"
 #include <float.h>
@@ -12,7 +11,8 @@
 
 enum { VECTORS = 4 };
 
-/* What rests somewhere, as on a contact, stays there exactly. */
+/* Zeroes corrections below rounding, so that an unknown at rest (in contact)
+ * stays exactly at rest. */
 static void leave_out_rounding(const Newton *w, N_Vector weights, double size) {
 	double *now = vector_data(w->now);
 	const double *weight = vector_data(weights);
@@ -20,9 +20,9 @@ static void leave_out_rounding(const Newton *w, N_Vector weights, double size) {
 		if (weight[i] * fabs(now[i]) <= 1e-15 && fabs(now[i]) <= 1e-15 * size) now[i] = 0;
 }
 
-/* Whether no equation is held up. One that the matrix takes for stiffer than it
- * is has small corrections, which a norm of all does not show, but what is left
- * of it stays; unless that is within what is allowed, or rounding. */
+/* Whether the residual of every equation shrinks. An equation that the matrix
+ * takes for stiffer than it is has small corrections, which a norm does not
+ * show, but its residual stays. Residuals within tolerance or rounding pass. */
 static bool all_shrink(const Newton *w, N_Vector weights, double enough) {
 	const double *left = vector_data(w->left), *before = vector_data(w->before),
 				 *now = vector_data(w->now), *weight = vector_data(weights);
@@ -34,8 +34,8 @@ static bool all_shrink(const Newton *w, N_Vector weights, double enough) {
 	return true;
 }
 
-/* Whether as much is left of the equations as is allowed. Where they jump there
- * is no more to be had. */
+/* Whether every residual is within the tolerance. At a jump of the equations
+ * they cannot shrink further. */
 static bool all_small(const Newton *w, N_Vector weights, double enough) {
 	const double *left = vector_data(w->left), *weight = vector_data(weights);
 	for (int64_t i = 0; i < w->n; i++)
@@ -96,7 +96,7 @@ static int solve(SUNNonlinearSolver solver, N_Vector y0, N_Vector y, N_Vector we
 	}
 }
 
-/* ---- as SUNDIALS asks for it --------------------------------------------- */
+/* ---- SUNDIALS' interface ------------------------------------------------- */
 
 static SUNNonlinearSolver_Type root_finding(SUNNonlinearSolver solver) {
 	(void)solver;

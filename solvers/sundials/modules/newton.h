@@ -1,12 +1,13 @@
-/* newton.h - Newton's method for the steps of CVODES and IDAS
+/* newton.h - Newton's method for the steps of CVODES and IDAS.
  *
- * Method: simplified Newton iterations (Hairer and Wanner, Solving ODEs II,
- * IV.8). Under a matrix that is not of this very step a first correction is
- * never the last: two corrections, and of each equation two residuals, say
- * together whether they shrink.
+ * Method: simplified Newton iteration (Hairer and Wanner, Solving ODEs II,
+ * IV.8). With a matrix from an earlier step the first correction is never
+ * accepted alone. Convergence is judged by two corrections and by two residuals
+ * of each equation.
+ *
  * Contract:
- * - newton_begin, then the integrator takes `solver`.
- * - newton_end comes after the integrator is freed.
+ * - Call newton_begin, then give `solver` to the integrator.
+ * - Call newton_end after the integrator is freed.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_MODULES_NEWTON_H
 #define ATLED_SOLVERS_SUNDIALS_MODULES_NEWTON_H
@@ -20,19 +21,20 @@ typedef struct Newton {
 	SUNNonlinSolLSolveFn correct;
 	Solve *s;
 	N_Vector *vectors;
-	/* a correction; what was left of the equations before it, and before the
-	 * last one */
+	/* the correction; the residual before it; the residual before the previous
+	 * correction */
 	N_Vector now, left, before;
 	int64_t n;
-	double rounding; /* corrections below it say nothing; in units of the tolerances */
-	/* of the parts of each equation, written with each matrix; NULL:
-	 * equations are in units of the unknowns, as those of CVODES are */
+	double rounding; /* corrections below it are rounding, in units of the tolerances */
+	/* sums of the absolute terms of each equation, set with each matrix; NULL:
+	 * the equations are in units of the unknowns, as in CVODES */
 	double *sizes;
-	int most;                  /* iterations */
+	int most;                  /* limit on iterations */
 	long iterations, failures; /* of the last step */
 } Newton;
 
-/* For n unknowns. sized: whether w->sizes are wanted. false: no memory */
+/* For n unknowns. sized: whether w->sizes is needed. Returns false when memory
+ * fails. */
 bool newton_begin(Newton *w, Solve *s, int64_t n, double rtol, bool sized);
 void newton_end(Newton *w);
 

@@ -1,24 +1,27 @@
-/* nvector.c - SUNDIALS' vectors over tensors.
+/* nvector.c - SUNDIALS vectors whose storage is tensors.
  *
- * Needs: sundials.h. Guarantees: a vector's elements are a tensor's (aligned,
- * padded, counted by the context's heap), so that a compiled function takes the
- * vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS
- * clones all of its work vectors from the one it is given, so they are tensors
- * too. Every vector is on its Solve's list, and solve_end frees what a failure
- * inside SUNDIALS left behind.
+ * Needs: sundials.h.
  *
- * N_VClone of SUNDIALS 6 does not survive a clone that is NULL. So a Solve has
- * a spare vector of each length: where memory fails a clone is the spare,
- * whatever it holds, and the Solve's status says ST_NOMEM; callbacks then
- * refuse, and the next check ends the run.
+ * Contract:
+ * - A vector's elements are those of a tensor (aligned, padded, allocated from
+ *   the context's heap), so a compiled function takes the vector without a
+ *   copy.
+ * - Arithmetic is that of SUNDIALS' serial vector. SUNDIALS clones its work
+ *   vectors from the given one, so they are tensors, too.
+ * - Every vector is on the list of its Solve. solve_end frees those that a
+ *   failure inside SUNDIALS left behind.
+ * - N_VClone of SUNDIALS 6 crashes on a NULL clone. A Solve therefore has a
+ *   spare vector of each length. When memory fails, clone returns the spare and
+ *   sets the Solve's status to ST_NOMEM. Callbacks then fail, and the next
+ *   check ends the run.
  */
 #include "solvers/sundials/sundials.h"
 
-/* lengths in use: unknowns, parameters */
+/* number of vector lengths in use: unknowns, parameters */
 #define SPARES (sizeof((Solve *)0)->spare / sizeof(N_Vector))
 
 struct VectorContent {
-	struct _N_VectorContent_Serial serial; /* first: SUNDIALS' serial operations read it */
+	struct _N_VectorContent_Serial serial; /* must be first: SUNDIALS' serial operations read it */
 	Solve *owner;
 	N_Vector self;
 	Tensor *tensor;
@@ -34,7 +37,7 @@ double *vector_data(N_Vector v) { return content_of(v)->serial.data; }
 
 static void destroy(N_Vector v) {
 	VectorContent *k = content_of(v);
-	if (k && k->spare) return; /* until solve_end */
+	if (k && k->spare) return; /* freed by solve_end */
 	if (k) {
 		Solve *s = k->owner;
 		if (k->before) k->before->next = k->next;
@@ -61,7 +64,7 @@ static N_Vector clone(N_Vector v) {
 	return spare_of(s, content_of(v)->serial.length);
 }
 
-static N_Vector no_clone(N_Vector v) { /* without data: nothing in the integrators asks for one */
+static N_Vector no_clone(N_Vector v) { /* clone without data; the integrators never call it */
 	(void)v;
 	return NULL;
 }
@@ -132,7 +135,7 @@ N_Vector *solve_vectors(Solve *s, uint32_t count, int64_t n) {
 }
 
 static void keep_message(Solve *s, int code, const char *message) {
-	if (code >= 0) return; /* warnings: the march watches the step itself */
+	if (code >= 0) return; /* warnings; the time loop checks the step itself */
 	size_t n = strlen(message);
 	if (n >= sizeof s->said) n = sizeof s->said - 1;
 	memcpy(s->said, message, n);
@@ -163,7 +166,7 @@ Status solve_begin(Solve *s, Ctx *c) {
 #if SUNDIALS_HANDLER_OF_CONTEXT
 	sundials.SUNContext_ClearErrHandlers(s->sun);
 	if (sundials.SUNContext_PushErrHandler(s->sun, listen, s)) return ST_NOMEM;
-	sundials.SUNContext_SetLogger(s->sun, NULL); /* which prints warnings otherwise */
+	sundials.SUNContext_SetLogger(s->sun, NULL); /* it would print warnings */
 #endif
 	return ST_OK;
 }

@@ -1,32 +1,31 @@
-/* sparse.c - SUNDIALS' linear solver for Jacobians whose exact factors fill in:
- * by fronts (UMFPACK), or GMRES with incomplete factors.
+/* sparse.c - SUNDIALS linear solver for sparse Jacobians whose factors fill in:
+ * multifrontal LU (UMFPACK), or GMRES with incomplete factors.
  *
- * Needs: sundials.h, factor_cache.h; SUNDIALS' GMRES. Guarantees: the matrix is
- * not changed; nothing is allocated in GMRES after the first setup; a singular
- * matrix is what a smaller step may cure.
+ * Method: the preconditioner is relaxed ILU(0) in reverse Cuthill-McKee order.
+ * Dropped fill-in is added to the diagonal, which preserves smooth modes,
+ * unless the pivot would become small. The columns of A are the rows of A', so
+ * the factorisation is A' = L U, and A = U' L'. Sources: Meijerink and van der
+ * Vorst, Math. Comp. 31 (1977); Gustafsson, BIT 18 (1978); Axelsson and
+ * Lindskog, Numer. Math. 48 (1986); Saad and Schultz, SIAM J. Sci. Stat.
+ * Comput. 7 (1986); the order: Duff and Meurant, BIT 29 (1989).
  *
- * Iterated: the preconditioner is L U with the pattern of the matrix, ILU(0),
- * in reverse Cuthill-McKee order, which brings the unknowns of one place next
- * to each other; what falls outside the pattern goes to the diagonal, so that
- * slow waves are kept (relaxed ILU: without it diffusion on 256 x 256 points
- * does not converge), except where that would make the pivot small. The columns
- * of A are the rows of A', so what is factored is A' = L U, and A = U' L'.
- * Where a pivot is zero, or GMRES does not converge several times in a row,
- * exact factors take over and stay, unless iterations were asked for: then
- * SUNDIALS tries smaller steps. Sources: Meijerink and van der Vorst, Math.
- * Comp. 31 (1977); Gustafsson, BIT 18 (1978); Axelsson and Lindskog, Numer.
- * Math. 48 (1986); Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); the
- * order: Duff and Meurant, BIT 29 (1989).
+ * Needs: sundials.h, factor_cache.h; SUNDIALS' GMRES.
+ *
+ * Contract:
+ * - The matrix is not changed. GMRES allocates nothing after the first setup.
+ * - A singular matrix is a recoverable failure.
+ * - On a zero pivot, or when GMRES fails several times in a row, exact factors
+ *   replace it permanently. If the user chose iterations, SUNDIALS reduces the
+ *   step instead.
  */
 #include "solvers/linear/factor_cache.h"
 #include "solvers/sundials/sundials.h"
 #include <math.h>
 
 enum { KRYLOV = 20, RESTARTS = 5, PATIENCE = 3 };
-/* How much of what is dropped goes to the diagonal; how much more exactly
- * systems are solved than SUNDIALS asks, since what is left of them enters its
- * estimate of a step's error: with its own tolerance reaction and diffusion
- * take four times the steps. */
+/* RELAXED: share of the dropped fill-in that is added to the diagonal. TIGHTER:
+ * factor on the tolerance that SUNDIALS requests. The residual enters its error
+ * estimate; with its own tolerance it takes far more steps. */
 #define RELAXED 0.99
 #define TIGHTER 0.01
 
@@ -34,9 +33,10 @@ typedef struct Sparse {
 	Solve *s;
 	const Pattern *p;
 	bool iterated;
-	int64_t failed_solves; /* in a row */
-	/* the matrix by columns in its order, rows ascending; from: which value of
-	 * SUNDIALS' matrix; diagonal: where it stands (iterated) */
+	int64_t failed_solves; /* consecutive failures */
+	/* the matrix by columns in its order, rows ascending; from: index into the
+	 * values of SUNDIALS' matrix; diagonal: index of each diagonal element
+	 * (iterated) */
 	int64_t *start, *row, *from, *diagonal, *place;
 	double *values, *moved;
 	size_t bytes;
@@ -48,9 +48,9 @@ typedef struct Sparse {
 
 static Sparse *sparse_of(SUNLinearSolver s) { return s->content; }
 
-/* ---- the matrix in its order --------------------------------------------- */
+/* ---- the permuted matrix ------------------------------------------------- */
 
-/* By columns in the order, twice transposed, so that rows ascend. */
+/* Sorts by columns in the order, by two transpositions, so that rows ascend. */
 static Status arrange(Sparse *k, const int64_t *order) {
 	const Pattern *p = k->p;
 	const int64_t n = p->n, nnz = p->nnz;
@@ -71,7 +71,7 @@ static Status arrange(Sparse *k, const int64_t *order) {
 			source[at] = e;
 		}
 	}
-	/* next[i] is now where row i ends */
+	/* next[i] is now the end of row i */
 	memset(k->start, 0, (size_t)(n + 1) * sizeof *k->start);
 	for (int64_t e = 0; e < nnz; e++) k->start[column[e] + 1]++;
 	for (int64_t j = 0; j < n; j++) k->start[j + 1] += k->start[j];
@@ -93,11 +93,11 @@ static Status arrange(Sparse *k, const int64_t *order) {
 
 /* ---- incomplete factors -------------------------------------------------- */
 
-/* A' = L U on the pattern of A', whose rows are start, row; the diagonal
- * becomes its inverse. false: a pivot is zero or no number. */
+/* A' = L U on the pattern of A', whose rows are start, row. The diagonal is
+ * replaced by its inverse. Returns false when a pivot is zero or not finite. */
 static bool incomplete(Sparse *k) {
 	const int64_t n = k->p->n, *start = k->start, *row = k->row, *diagonal = k->diagonal;
-	int64_t *place = k->place; /* of a column in this row */
+	int64_t *place = k->place; /* position of a column in this row */
 	double *v = k->values;
 	bool good = true;
 	for (int64_t i = 0; i < n && good; i++) {
@@ -145,7 +145,7 @@ static int precondition(void *content, N_Vector r, N_Vector z, double tolerance,
 	const int64_t n = k->p->n, *order = k->p->order;
 	const double *from = vector_data(r);
 	double *to = vector_data(z), *x = order ? k->moved : to;
-	/* it is raised again where SUNDIALS asks next */
+	/* the next SUNDIALS callback reports it again */
 	if (ctx_poll(k->s->c, (uint64_t)(2 * k->p->nnz)) != ST_OK) {
 		k->s->status = ST_INTERRUPTED;
 		return -1;
@@ -171,7 +171,7 @@ static int multiply(void *content, N_Vector v, N_Vector z) {
 
 /* ---- exact factors ------------------------------------------------------- */
 
-/* From here on, in the order that UMFPACK finds. */
+/* Switches to exact factors, in UMFPACK's order. */
 static int begin_factors(Sparse *k) {
 	if (k->factors) return SUN_SUCCESS;
 	if (arrange(k, NULL) != ST_OK) return SUN_ERR_MEM_FAIL;
@@ -227,7 +227,7 @@ static int set_scaling(SUNLinearSolver s, N_Vector left, N_Vector right) {
 static int set_zero_guess(SUNLinearSolver s, sunbooleantype on) {
 	return sundials.SUNLinSolSetZeroGuess(sparse_of(s)->gmres, on);
 }
-/* With no iterations SUNDIALS takes the residual for the solution. */
+/* With 0 iterations SUNDIALS would take the residual for the solution. */
 static int iterations(SUNLinearSolver s) {
 	return sparse_of(s)->iterated ? sundials.SUNLinSolNumIters(sparse_of(s)->gmres) : 1;
 }

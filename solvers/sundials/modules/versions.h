@@ -1,10 +1,10 @@
-/* versions.h - one set of names for SUNDIALS 6.4 to 7
+/* versions.h - one set of names for SUNDIALS 6.4 to 7.
  *
  * Contract:
  * - Code uses the names of SUNDIALS 7. Here they are defined for SUNDIALS 6.
- * - `sunindextype` may have 32 or 64 bits: never take it for int64_t in memory.
- * - Where the package was built with MPI its headers need mpi.h, which the
- *   Makefile finds. Nothing of MPI is called.
+ * - `sunindextype` may have 32 or 64 bits; never treat it as int64_t in memory.
+ * - If the package was built with MPI, its headers need mpi.h, which the
+ *   Makefile finds. No MPI function is called.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_MODULES_VERSIONS_H
 #define ATLED_SOLVERS_SUNDIALS_MODULES_VERSIONS_H
@@ -27,7 +27,7 @@
 
 #if SUNDIALS_VERSION_MAJOR >= 7
 
-/* Errors go to a handler of the context. */
+/* Errors are reported to a handler of the context. */
 #define SUNDIALS_HANDLER_OF_CONTEXT 1
 #define SUNDIALS_WITH_MPI SUNDIALS_MPI_ENABLED
 
