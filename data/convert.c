@@ -1,10 +1,12 @@
-/* convert.c - elements of files as elements of arrays; numbers as text; names,
- * records and strings that readers share.
+/* convert.c - conversion of file elements and decimal numbers; names, records
+ * and strings shared by the readers.
  *
- * Needs: data/internal.h. Guarantees: conversions are exact: every file element
- * has a dtype that holds it, except whole numbers of 64 bits without sign from
- * 2^63 on, which are reported. Decimal text does not depend on the host's
- * locale.
+ * Needs: data/internal.h.
+ *
+ * Contract:
+ * - Conversions are exact. Every file element has a dtype that holds it, except
+ *   u64 values of 2^63 or more, which are reported.
+ * - Decimal conversion does not depend on the host's locale.
  */
 #include "data/internal.h"
 
@@ -103,9 +105,9 @@ int64_t elem_convert(Elem e, bool swap, size_t n, const void *from, void *to) {
 	return -1;
 }
 
-/* ---- numbers as text ----------------------------------------------------- */
+/* ---- decimal numbers ----------------------------------------------------- */
 
-/* What snprintf and strtod use for a point here. */
+/* The decimal point of snprintf and strtod in the current locale. */
 static char local_point(void) {
 	char text[8];
 	snprintf(text, sizeof text, "%.1f", 0.5);
@@ -212,7 +214,7 @@ void fields_add(Fields *f, const char *name, size_t n, Value v) {
 			names ? heap_resize(f->c, f->values, f->cap * sizeof *values, cap * sizeof *values)
 				  : NULL;
 		if (!values) {
-			if (names) { /* back to the size that cap says */
+			if (names) { /* back to the size that f->cap records */
 				Atom *smaller =
 					heap_resize(f->c, f->names, cap * sizeof *names, f->cap * sizeof *names);
 				if (smaller || !f->cap) f->names = smaller;

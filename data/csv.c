@@ -1,15 +1,18 @@
-/* csv.c - tables as text: columns between commas, tabs or what `separator`
- * says.
+/* csv.c - delimited tables: columns separated by commas, tabs or `separator`.
  *
- * Needs: data/internal.h. Format: RFC 4180 (quotes doubled within quotes, line
- * ends in quoted cells). Guarantees: a table with a header is a record of
- * columns, one without a matrix where all cells are numbers (one column: a
- * vector), else a record with the names c0, c1 ... A column of whole numbers is
- * i64, of numbers f64 or c128, of true and false bool, of anything else a list
- * of texts. Empty cells, NA, N/A, null and NaN among numbers are NaN. Quoted
- * cells are text, unless all of the file are quoted. Reals come back with all
- * their bits. Rows of unequal lengths and quotes without end are errors with
- * their line.
+ * Needs: data/internal.h. Format: RFC 4180 (doubled quotes and line breaks
+ * inside quoted cells).
+ *
+ * Contract:
+ * - A table with a header is a record of columns. Without a header it is a
+ *   matrix if all cells are numeric (one column: a vector), else a record with
+ *   the names c0, c1 ...
+ * - A column of integers is i64, of other numbers f64 or c128, of true and
+ *   false bool, otherwise a list of strings.
+ * - Empty cells, NA, N/A, null and NaN among numbers are NaN. Quoted cells are
+ *   strings, unless all cells of the file are quoted.
+ * - Reals are written with all their bits.
+ * - Rows of unequal length and unterminated quotes are errors with their line.
  */
 #include "data/internal.h"
 
@@ -19,7 +22,7 @@
 typedef struct Cell {
 	const char *at;
 	uint32_t n;
-	bool quoted, doubled; /* has "" inside */
+	bool quoted, doubled; /* doubled: contains "" */
 	uint32_t line;
 } Cell;
 
@@ -84,7 +87,7 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 			if (st != ST_OK) return st;
 			more = p < end && *p == sep;
 			if (more) p++;
-			if (more && p >= end) { /* a separator at the very end: one more empty cell */
+			if (more && p >= end) { /* a trailing separator: one more empty cell */
 				st = add_cell(t, (Cell){.at = end, .line = (uint32_t)line});
 				if (st != ST_OK) return st;
 				more = false;
@@ -113,7 +116,7 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 	return ST_OK;
 }
 
-/* ---- what a cell is ------------------------------------------------------ */
+/* ---- kinds of cells ------------------------------------------------------ */
 
 typedef enum Kind { MISSING = 1, TRUTH = 2, WHOLE = 4, REAL = 8, COMPLEX = 16, WORDS = 32 } Kind;
 
@@ -129,7 +132,7 @@ static bool is_missing(const char *at, size_t n) {
 	       is_word(at, n, "nan") || is_word(at, n, "null");
 }
 
-/* A real number, nan or inf; the end of it or NULL. */
+/* Reads a real number, nan or inf. Returns its end or NULL. */
 static const char *real_read(const char *p, const char *end, double *x) {
 	const char *q = p;
 	bool minus = q < end && *q == '-';
@@ -157,7 +160,7 @@ static bool whole_read(const char *p, const char *end, int64_t *out) {
 	return true;
 }
 
-/* a+bj, a+bi, a+bim, bj, in brackets or not. */
+/* Reads a+bj, a+bi, a+bim or bj, optionally in parentheses. */
 static bool complex_read(const char *p, const char *end, double z[2]) {
 	if (end - p >= 2 && *p == '(' && end[-1] == ')') p++, end--;
 	double x;
@@ -209,7 +212,7 @@ static Value cell_text(Table *t, const Cell *cell) {
 	return v;
 }
 
-/* One cell as an element of a column of some dtype. */
+/* Stores a cell as an element of a column of dtype d. */
 static void put_cell(const Cell *cell, Dtype d, char *to) {
 	const char *p = cell->at, *end = p + cell->n;
 	double z[2] = {__builtin_nan(""), 0};
@@ -227,7 +230,7 @@ static void put_cell(const Cell *cell, Dtype d, char *to) {
 	}
 }
 
-/* The dtype for cells of these kinds; DT_COUNT: texts. */
+/* The dtype for cells of these kinds; DT_COUNT: strings. */
 static Dtype dtype_for(unsigned kinds) {
 	if (kinds & WORDS) return DT_COUNT;
 	if (kinds & TRUTH) return kinds == TRUTH ? DT_BOOL : DT_COUNT;
@@ -286,7 +289,7 @@ static Status read_matrix(Table *t, unsigned kinds, Value *out) {
 	return st;
 }
 
-/* What stands between the columns, when nobody says so. */
+/* Guesses the separator. */
 static char guess_separator(Input *in, const char *text, const char *end) {
 	const char *dot = strrchr(in->path, '.');
 	if (dot && !strcmp(dot, ".tsv")) return '\t';
@@ -316,9 +319,8 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 	for (uint64_t i = 0; i < t.n; i++) quotes_mean |= !t.cells[i].quoted;
 	if (st == ST_OK) {
 		bool header = o->header > 0;
-		if (o->header < 0 && t.rows) { /* a header is a row of words, over anything */
-			/* names of rows have no name themselves in what pandas and R write
-			 */
+		if (o->header < 0 && t.rows) { /* a header is a row of strings above other rows */
+			/* pandas and R leave the header cell of row names empty */
 			const bool nameless = !t.cells[0].n && t.columns > 1 && t.rows > 1;
 			header = true;
 			for (uint64_t k = nameless; k < t.columns; k++)
@@ -433,7 +435,8 @@ static void put_element(Output *out, Dtype d, const char *at) {
 	output_str(out, "j");
 }
 
-/* A column: a vector, or a list of texts. */
+/* Whether v is a column: a vector or a list of strings and scalars. *n: its
+ * length. */
 static bool column_length(Value v, uint64_t *n) {
 	if (v.kind == V_TENSOR && v.tensor->rank == 1) return *n = (uint64_t)v.tensor->shape[0], true;
 	if (v.kind != V_LIST && v.kind != V_TUPLE) return false;

@@ -1,11 +1,15 @@
 /* gmsh.c - meshes in Gmsh's text format, versions 2.2 and 4.1 (gmsh.info, "MSH
  * file format").
  *
- * Needs: data/internal.h. Guarantees: points f64[n, 3], and lines, triangles
- * and tetrahedra as i64[m, k] of rows of points with, for each, the number of
- * its physical group in `names` (-1: none); whatever is in a file, the message
- * names the line. Elements of other kinds are an error, points as elements are
- * passed over. Binary files are refused.
+ * Needs: data/internal.h.
+ *
+ * Contract:
+ * - The result has points f64[n, 3]. Lines, triangles and tetrahedra are i64[m,
+ *   k] with rows of point indices. Each element has the index of its physical
+ *   group in `names` (-1: none).
+ * - Messages about malformed files name the line.
+ * - Elements of other kinds are an error; point elements are skipped. Binary
+ *   files are refused.
  */
 #include "data/internal.h"
 
@@ -15,7 +19,7 @@
 enum { KINDS = 3 }; /* lines, triangles, tetrahedra */
 
 typedef struct Elements {
-	int64_t *node, *group; /* heap; node: k + 2 for each of kind k */
+	int64_t *node, *group; /* heap; node: k + 2 per element of kind k */
 	size_t n, node_cap, group_cap;
 } Elements;
 typedef struct Group {
@@ -66,7 +70,7 @@ static bool grow(Msh *m, void **at, size_t *cap, size_t n, size_t size) {
 	return true;
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------- */
 
 static void blanks(Msh *m) {
 	for (; m->p < m->end && (*m->p == ' ' || *m->p == '\t' || *m->p == '\r' || *m->p == '\n');
@@ -103,7 +107,7 @@ static int64_t whole(Msh *m, const char *what) {
 	m->p = p;
 	return minus ? -v : v;
 }
-/* How many of something follow, each at least two bytes of text. */
+/* Reads a count of items; each takes at least two bytes of the file. */
 static size_t number_of(Msh *m, const char *what) {
 	int64_t n = whole(m, what);
 	if (m->st == ST_OK && (n < 0 || n > (m->end - m->p) / 2 + 1))
@@ -123,7 +127,7 @@ static void want(Msh *m, const char *word) {
 	if (m->st == ST_OK && !word_is(m, word)) FAIL(m, "%s is wanted here", word);
 }
 
-/* ---- parts --------------------------------------------------------------- */
+/* ---- sections ------------------------------------------------------------ */
 
 static void read_format(Msh *m) {
 	const double version = real(m, "the version of the format");
@@ -165,8 +169,8 @@ static void read_names(Msh *m) {
 	want(m, "$EndPhysicalNames");
 }
 
-/* Version 4: which physical group each curve, surface and volume belongs to;
- * the first counts. */
+/* Version 4: the physical group of each curve, surface and volume; the first
+ * counts. */
 static void read_entities(Msh *m) {
 	size_t n[4];
 	static const char *const what[] = {"the number of points", "the number of curves",
@@ -347,7 +351,7 @@ static void read_parts(Msh *m) {
 	if (m->st == ST_OK && !m->has_elements) FAIL(m, "a part is missing: $Nodes or $Elements");
 }
 
-/* ---- the value ----------------------------------------------------------- */
+/* ---- result -------------------------------------------------------------- */
 
 static Value table(Msh *m, Dtype dtype, uint32_t rank, const int64_t *shape, const void *from,
                    size_t bytes) {
@@ -357,7 +361,7 @@ static Value table(Msh *m, Dtype dtype, uint32_t rank, const int64_t *shape, con
 	if (bytes) memcpy(t->data, from, bytes);
 	return value_tensor(t);
 }
-/* Numbers of groups become places in the list of names of that dimension. */
+/* Replaces group tags by indices into the names of that dimension. */
 static void name_groups(Msh *m, int kind) {
 	Elements *e = &m->e[kind];
 	for (size_t i = 0; i < e->n; i++) {

@@ -1,12 +1,16 @@
-/* hdf5.c - HDF5 files: records as groups, arrays and texts as datasets, complex
- * numbers and truth values as h5py writes them.
+/* hdf5.c - HDF5 files: records as groups, arrays and strings as datasets,
+ * complex numbers and booleans as in h5py.
  *
- * Needs: data/internal.h, the headers of HDF5 1.10 to 2, and libhdf5 when a
- * file is first read or written. Guarantees: every dtype and rank comes back as
- * it was, fields in their order; lists, functions and the like are groups with
- * the attribute `atled_kind` (value_tree.c). Links that lead back to a group
- * around them, links to other files and datasets that lie in other files are
- * errors. One file at a time: the library is not made for threads.
+ * Needs: data/internal.h, the headers of HDF5 1.10 to 2, and libhdf5, which is
+ * loaded at the first use.
+ *
+ * Contract:
+ * - Every dtype and rank, and the order of fields, are restored. Lists,
+ *   functions and similar values are groups with the attribute `atled_kind`
+ *   (value_tree.c).
+ * - Errors: cyclic links, links to other files, and datasets stored in other
+ *   files.
+ * - A lock admits one file at a time, because the library is not thread-safe.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "data/internal.h"
@@ -24,7 +28,8 @@ typedef hid_t hid;
 typedef hsize_t hsize;
 typedef herr_t herr;
 
-/* All that is called of the library, and the variables behind its constants. */
+/* The functions that are called, and the variables behind the library's
+ * constants. */
 #define FUNCTIONS(F)                                                                               \
 	F(H5open)                                                                                      \
 	F(H5dont_atexit)                                                                               \
@@ -72,7 +77,8 @@ enum { OBJECTS_MOST = 200000, NAME_MOST = 1024, SLAB = 1 << 20 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *library;
 
-/* NULL when the library is here, else why it is not. With the lock. */
+/* Loads the library. Returns NULL, or why it is unavailable. The caller holds
+ * the lock. */
 static const char *open_library(void) {
 	if (library) return NULL;
 #define NAME(name) DYN_NAME(h5, name),
@@ -86,7 +92,7 @@ static const char *open_library(void) {
 		return "the HDF5 library that is installed here is not the one that Atled was built with";
 	h5.H5dont_atexit();
 	if (h5.H5open() < 0) return "the HDF5 library does not start";
-	h5.H5Eset_auto2(0, NULL, NULL); /* it prints errors otherwise */
+	h5.H5Eset_auto2(0, NULL, NULL); /* it would print errors */
 	library = lib;
 	return NULL;
 }
@@ -94,7 +100,7 @@ static const char *open_library(void) {
 static herr innermost(unsigned n, const H5E_error2_t *e, void *ud) {
 	(void)n;
 	snprintf(ud, 200, "%s", e->desc ? e->desc : "");
-	return 1; /* the first is the innermost */
+	return 1; /* the first entry is the innermost */
 }
 
 static Status h5_bad(Input *in, const char *where, const char *what) {
@@ -110,21 +116,21 @@ typedef struct Reader {
 	Input *in;
 	Ctx *c;
 	hid lapl;
-	uint64_t around[DEEPEST + 2]; /* addresses of the groups we are in */
+	uint64_t around[DEEPEST + 2]; /* addresses of the enclosing groups */
 	int depth;
 	uint32_t objects;
-	char path[4096]; /* of the object, for messages */
+	char path[4096]; /* of the current object, for messages */
 } Reader;
 
-/* How a type is read into memory: the dtype, and the type to ask for. ELEM:
- * what elem_convert makes of it. */
+/* How a type is read: its element type, and the memory type to request. */
 typedef struct Plan {
 	Elem elem;
-	hid mem; /* to be closed when own */
+	hid mem; /* closed by the caller if own */
 	bool own;
 } Plan;
 
-/* The two halves of a complex number. */
+/* Whether the type has the real and imaginary part of a complex number. *part:
+ * the larger part's size. */
 static bool is_complex(hid type, size_t *part) {
 	if (h5.H5Tget_nmembers(type) != 2) return false;
 	bool ok = true;
@@ -173,7 +179,8 @@ static bool plan_type(hid type, Plan *p) {
 	int class = h5.H5Tget_class(type);
 	hid whole = type;
 	if (class == H5T_ENUM) {
-		if (is_truth(type)) return *p = (Plan){EL_BOOL, type, false}, true; /* as it lies there */
+		/* with its type in the file */
+		if (is_truth(type)) return *p = (Plan){EL_BOOL, type, false}, true;
 		whole = h5.H5Tget_super(type);
 		class = whole >= 0 ? H5T_INTEGER : -1;
 	}
@@ -200,8 +207,8 @@ static bool plan_type(hid type, Plan *p) {
 	return false;
 }
 
-/* All elements of a dataset as `mem`, in slabs of its first axis. `size`: of
- * one element in memory. */
+/* Reads all elements of a dataset as type `mem`, in slabs along the first axis.
+ * `size`: bytes of an element in memory. */
 static Status read_slabs(Reader *r, hid set, hid space, hid mem, uint32_t rank,
                          const int64_t *shape, size_t size, char *to) {
 	hsize start[32] = {0}, count[32], chunk[32] = {0};
@@ -218,7 +225,7 @@ static Status read_slabs(Reader *r, hid set, hid space, hid mem, uint32_t rank,
 	int64_t rows = SLAB / row > 0 ? SLAB / row : 1;
 	hid list = h5.H5Dget_create_plist(set);
 	if (list >= 0) {
-		/* whole chunks, so that none is unpacked twice */
+		/* whole chunks, so that none is decompressed twice */
 		if (h5.H5Pget_layout(list) == H5D_CHUNKED && h5.H5Pget_chunk(list, (int)rank, chunk) > 0 &&
 		    chunk[0])
 			rows = rows / (int64_t)chunk[0] > 0 ? rows / (int64_t)chunk[0] * (int64_t)chunk[0]
@@ -269,7 +276,7 @@ static Status text_of(Reader *r, const char *text, size_t n, Value *out) {
 	return out->kind == V_UNSET ? data_no_memory(r->c, r->in->path, n) : ST_OK;
 }
 
-/* Texts of a dataset, or of an attribute when `attribute`. */
+/* Reads the strings of a dataset, or of an attribute if `attribute`. */
 static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid type, uint32_t rank,
                          const int64_t *shape, Value *out) {
 	if (rank > 1) return input_bad(r->in, "%.200s: texts with more than one axis", r->path);
@@ -315,7 +322,7 @@ static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid typ
 	return st;
 }
 
-/* A table of records: a record of columns. */
+/* Reads a table of compounds as a record of columns. */
 static Status read_compound(Reader *r, hid set, hid space, hid type, uint32_t rank,
                             const int64_t *shape, Value *out) {
 	Fields f;
@@ -394,7 +401,7 @@ static Status read_dataset(Reader *r, hid set, Value *out) {
 	return st;
 }
 
-/* The attribute atled_kind as the field .kind. */
+/* Reads the attribute atled_kind as the field .kind. */
 static Status read_kind(Reader *r, hid group, Fields *f) {
 	if (h5.H5Aexists(group, "atled_kind") <= 0) return ST_OK;
 	hid a = h5.H5Aopen(group, "atled_kind", 0), type = a >= 0 ? h5.H5Aget_type(a) : -1,
@@ -434,7 +441,7 @@ static Status read_member(Reader *r, hid group, const char *name, size_t n, Fiel
 	if (st == ST_OK) {
 		const int what = h5.H5Iget_type(object);
 		if (what == H5I_DATASET) st = read_dataset(r, object, &v);
-		else if (what != H5I_GROUP) goto done; /* a named type holds no value */
+		else if (what != H5I_GROUP) goto done; /* a named type has no value */
 		else if (r->depth >= DEEPEST)
 			st = input_bad(r->in, "%.200s: groups nested more than 200 deep", r->path);
 		else {
@@ -526,7 +533,7 @@ Status hdf5_read(Input *in, const Options *o, Value *out) {
 	const char *missing = open_library();
 	Status st = missing ? input_bad(in, "%s", missing) : ST_OK;
 	int fd = in->fd;
-	if (st == ST_OK && fd < 0) { /* bytes in memory, or from a pipe */
+	if (st == ST_OK && fd < 0) { /* bytes in memory or from a pipe */
 		fd = memfd_create("hdf5", MFD_CLOEXEC);
 		if (fd < 0 || write(fd, in->mem, in->size) != (ssize_t)in->size)
 			st = input_bad(in, "the bytes cannot be put into a file of their own");
@@ -595,7 +602,7 @@ static Status write_array(Output *out, const Options *o, hid group, const char *
 	}
 	hid space = rank ? h5.H5Screate_simple((int)rank, dims, NULL) : h5.H5Screate(H5S_SCALAR),
 		type = type_for(d), list = h5.H5Pcreate(*h5.H5P_CLS_DATASET_CREATE_ID_g);
-	h5.H5Pset_obj_track_times(list, false); /* the same value gives the same file */
+	h5.H5Pset_obj_track_times(list, false); /* equal values give equal files */
 	if (o->compress && rank && whole->count) {
 		hsize cells = 1;
 		for (uint32_t i = rank; i-- > 0;) {
@@ -635,7 +642,7 @@ static Status write_array(Output *out, const Options *o, hid group, const char *
 	return st;
 }
 
-/* One text, or a list of them. */
+/* Writes a string or a list of strings. */
 static Status write_texts(Output *out, hid group, const char *name, Value v) {
 	const uint32_t n = v.kind == V_STRING ? 1 : v.object->n;
 	const char **texts = heap_alloc(out->c, (n + 1) * sizeof *texts);
@@ -698,7 +705,7 @@ static Status write_tree(Output *out, const Options *o, Value v) {
 	Value tree = {.kind = V_UNSET}, whole = v;
 	Status st = ST_OK;
 	const bool bare = v.kind != V_RECORD;
-	if (bare) { /* one value: a dataset of this name */
+	if (bare) { /* a single value: a dataset of this name */
 		Fields f;
 		fields_init(&f, out->c);
 		fields_add(&f, "value", 5, value_ref(v));
@@ -710,7 +717,8 @@ static Status write_tree(Output *out, const Options *o, Value v) {
 	if (st != ST_OK) return st;
 	hid create = h5.H5Pcreate(*h5.H5P_CLS_FILE_CREATE_ID_g),
 		in_order = h5.H5Pcreate(*h5.H5P_CLS_GROUP_CREATE_ID_g);
-	h5.H5Pset_link_creation_order(create, 3); /* tracked, and indexed: fields keep their order */
+	/* tracked and indexed, to preserve the order of fields */
+	h5.H5Pset_link_creation_order(create, 3);
 	h5.H5Pset_link_creation_order(in_order, 3);
 	h5.H5Pset_obj_track_times(in_order, false);
 	hid file = h5.H5Fcreate(out->beside, 2, create, 0),

@@ -1,8 +1,10 @@
-/* io.c - load, save and what goes with them: which format a file has, what is
- * granted, and the order of opening, reading and closing.
+/* io.c - load, save and related functions: choice of the format, grants, and
+ * opening and closing of files.
  *
- * Needs: data/internal.h. Guarantees: one file a format; a format is one row of
- * the table below. Texts are UTF-8; a line ends at \n or \r\n.
+ * Needs: data/internal.h.
+ *
+ * Contract: each format has one file, and one row in the table below. Strings
+ * are UTF-8; a line ends with \n or \r\n.
  */
 #include "data/internal.h"
 
@@ -16,7 +18,7 @@
 #include <unistd.h>
 
 typedef struct Format {
-	const char *name, *endings; /* endings between blanks */
+	const char *name, *endings; /* endings: extensions between blanks */
 	Status (*read)(Input *in, const Options *o, Value *out);
 	Status (*write)(Output *out, const Options *o, Value v);
 } Format;
@@ -84,15 +86,14 @@ static Status find_format(Ctx *c, const char *path, const char *name, const Form
 	return ST_ERROR;
 }
 
-/* The format that the options or the path's ending name. Where the name says
- * what separates, that becomes an option. */
+/* Chooses the format from the options or the extension. Format "tsv" also sets
+ * the separator. */
 static Status choose_format(Ctx *c, const char *path, Options *o, const Format **out) {
 	if (!strcmp(o->format, "tsv") && !o->separator) o->separator = '\t';
 	return find_format(c, path, o->format, out);
 }
 
-/* (path, format, header, separator[, compress]) behind the first `from`
- * arguments. */
+/* Reads the options format, header and separator from args[0 .. 2]. */
 static Status read_options(Ctx *c, const Value *args, Options *o) {
 	size_t n;
 	*o = (Options){.format = string_text(args[0], NULL), .header = -1};
@@ -169,9 +170,9 @@ static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 	return st;
 }
 
-/* ---- texts and folders --------------------------------------------------- */
+/* ---- text files and folders ---------------------------------------------- */
 
-/* UTF-8, or an error with the line. */
+/* Requires UTF-8; an error names the line. */
 Status text_read(Input *in, const Options *o, Value *out) {
 	(void)o;
 	char *text;
@@ -187,7 +188,7 @@ Status text_read(Input *in, const Options *o, Value *out) {
 	return st;
 }
 
-/* A string, or strings as lines. */
+/* Writes a string, or a list of strings as lines. */
 Status text_write(Output *out, const Options *o, Value v) {
 	(void)o;
 	size_t n;
@@ -209,8 +210,8 @@ Status text_write(Output *out, const Options *o, Value v) {
 	return out->status;
 }
 
-/* Pieces of IR in their binary form: what these are, and what makes functions
- * of them, lies in other rooms. */
+/* Functions as IR in binary form. The encoding and the conversion are in other
+ * modules, reached through the hooks. */
 Status air_read(Input *in, const Options *o, Value *out) {
 	(void)o;
 	const DataHooks *h = data_hooks(in->c);
@@ -265,7 +266,7 @@ static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	return st;
 }
 
-/* A variable of the environment; NONE where there is none. */
+/* An environment variable; NONE if it is not set. */
 static Status environment(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	size_t n, wrong_at;
@@ -300,8 +301,8 @@ static int by_name(const void *x, const void *y) {
 	return strcmp(string_text(*a, NULL), string_text(*b, NULL));
 }
 
-/* The names in a folder that end as asked, in order, without those that begin
- * with a point. */
+/* The sorted names in a folder that have the given ending, without hidden
+ * files. */
 static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	const char *path;

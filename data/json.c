@@ -1,12 +1,17 @@
 /* json.c - JSON: records as objects, lists and arrays as arrays, numbers,
- * texts, true, false and null.
+ * strings, true, false and null.
  *
- * Needs: data/internal.h. Format: RFC 8259. Guarantees: whole numbers and reals
- * come back with all their bits (a real is written with a point or exponent, a
- * whole number without); an array of numbers, or of such arrays of one shape,
- * is an array when it is read. What JSON has no words for (NaN, infinities,
- * complex numbers, functions) is refused when writing; NaN, comments and commas
- * too many are refused when reading. Messages name the line and column.
+ * Needs: data/internal.h. Format: RFC 8259.
+ *
+ * Contract:
+ * - Integers and reals are restored exactly. A real is written with a point or
+ *   exponent, an integer without.
+ * - A JSON array of numbers, or of such arrays of one shape, is read as an
+ *   array.
+ * - Values without a JSON form (NaN, infinities, complex numbers, functions)
+ *   are refused by the writer. NaN, comments and extra commas are refused by
+ *   the reader.
+ * - Messages name the line and column.
  */
 #include "data/internal.h"
 
@@ -66,7 +71,7 @@ static void add_letter(Text *t, uint32_t u) {
 	text_add(t, s, n);
 }
 
-/* At the opening quote. */
+/* Reads a string; j->p is at the opening quote. */
 static Status read_string(Parser *j, Text *t) {
 	const char *start = j->p++;
 	for (;;) {
@@ -150,8 +155,8 @@ static Status read_number(Parser *j, Value *out) {
 	return ST_OK;
 }
 
-/* Several items as one array where that says the same: numbers, truth values,
- * or arrays of one shape. */
+/* Combines items into one array if they are numbers, booleans, or arrays of one
+ * shape; else into a list. */
 static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 	bool arrays = true, same = true, bools = true, ints = true;
 	for (uint32_t i = 0; i < n && arrays; i++) {
@@ -171,7 +176,7 @@ static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 		*out = t ? value_tensor(t) : (Value){.kind = V_UNSET};
 		return t ? ST_OK : data_no_memory(j->c, j->in->path, 64);
 	}
-	/* truth values and numbers do not mix */
+	/* booleans and numbers do not mix */
 	if (arrays && !bools)
 		for (uint32_t i = 0; i < n; i++) same &= value_dtype(items[i]) != DT_BOOL;
 	if (!arrays || !same || value_rank(items[0]) == MAX_RANK) {

@@ -1,9 +1,11 @@
-/* npy.c - NumPy's .npy: one array, or texts.
+/* npy.c - NumPy's .npy: one array, or strings.
  *
  * Needs: data/internal.h. Format: numpy.lib.format, versions 1 to 3.
- * Guarantees: reads every dtype of numbers in either byte order and either
- * order of axes, and texts (U, S); writes version 1 in the machine's order, row
- * by row. Numbers of dtypes that Atled lacks become the next larger one.
+ *
+ * Contract:
+ * - Reads every numeric dtype in either byte order and axis order, and strings
+ *   (U, S). Dtypes that Atled lacks are widened.
+ * - Writes version 1 in the machine's byte order, row-major.
  */
 #include "data/internal.h"
 
@@ -15,7 +17,7 @@ enum { HEADER_MOST = 1 << 20, PIECE = 1 << 18 };
 typedef struct Header {
 	Elem elem;
 	char text;        /* 'U', 'S', or 0 for numbers */
-	uint64_t letters; /* of a text */
+	uint64_t letters; /* characters of a string */
 	bool swap, fortran;
 	uint32_t rank;
 	int64_t shape[32];
@@ -27,8 +29,7 @@ static Status bad(const Stream *s, uint64_t at, const char *what) {
 	return input_bad_byte(s->in, at, "%s", what);
 }
 
-/* The value behind 'key': in the header's dictionary; NULL when there is none.
- */
+/* The value after 'key': in the header's dictionary; NULL if it is missing. */
 static const char *value_of(const char *text, const char *key) {
 	const size_t n = strlen(key);
 	for (const char *p = text; (p = strstr(p, key)); p += n) {
@@ -89,7 +90,7 @@ static const char *read_shape(const char *p, Header *h) {
 	}
 }
 
-/* Texts of fixed width: one string, or a list of them. */
+/* Reads fixed-width strings: one string, or a list of them. */
 static Status read_texts(Stream *s, const Header *h, Value *out) {
 	Ctx *c = s->in->c;
 	if (h->rank > 1) return bad(s, s->at, "texts with more than one axis");
@@ -273,7 +274,7 @@ static uint32_t next_letter(const unsigned char **p, const unsigned char *end) {
 	return u;
 }
 
-/* The texts of a value: itself, or the items of a list. */
+/* The i-th string of a string or a list. */
 static Value text_at(Value v, uint32_t i) {
 	return v.kind == V_STRING ? v : ((const SeqObject *)v.object)->items[i];
 }
@@ -316,7 +317,7 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 	}
 	int len = snprintf(head + 10, sizeof head - 10,
 	                   "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", what, shape);
-	size_t whole = ((size_t)len + 11 + 63) / 64 * 64; /* elements start at a multiple of 64 */
+	size_t whole = ((size_t)len + 11 + 63) / 64 * 64; /* the data are aligned to 64 bytes */
 	memset(head + 10 + len, ' ', whole - 10 - (size_t)len);
 	head[whole - 1] = '\n';
 	memcpy(head, "\x93NUMPY\x01", 7);
@@ -346,7 +347,7 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 	if (!t) return ST_NOMEM;
 	const size_t size = dtype_size((Dtype)t->dtype);
 	Status st = ST_OK;
-	/* in pieces, so that an interrupt is seen */
+	/* in chunks, to poll for interrupts */
 	for (int64_t i = 0; i < t->count && st == ST_OK; i += PIECE) {
 		const int64_t n = t->count - i < PIECE ? t->count - i : PIECE;
 		put(ud, t->data + i * (int64_t)size, (size_t)n * size);

@@ -1,10 +1,13 @@
 /* npz.c - NumPy's .npz: a zip archive of .npy files, stored or deflated, as a
  * record.
  *
- * Needs: data/internal.h, zlib. Guarantees: reads archives with and without
- * zip64; every member's checksum is compared. A name with / in it is a field of
- * a field, so that records of records come back as they were; what is no array
- * becomes members named `.kind` and 0, 1 ... (value_tree.c).
+ * Needs: data/internal.h, zlib.
+ *
+ * Contract:
+ * - Reads archives with and without zip64, and checks every member's checksum.
+ * - A / in a member's name denotes a nested record, so nested records are
+ *   restored. Values that are not arrays become members named `.kind` and 0, 1
+ *   ... (value_tree.c).
  */
 #include "data/internal.h"
 
@@ -18,7 +21,7 @@ static uint32_t le2(const uint8_t *p) { return p[0] | (uint32_t)p[1] << 8; }
 static uint32_t le4(const uint8_t *p) { return le2(p) | le2(p + 2) << 16; }
 static uint64_t le8(const uint8_t *p) { return le4(p) | (uint64_t)le4(p + 4) << 32; }
 
-/* zlib's memory is the context's; each block remembers its size in front. */
+/* zlib allocates from the context; each block is preceded by its size. */
 static void *z_alloc(void *ud, unsigned n, unsigned size) {
 	size_t bytes = (size_t)n * size + 16;
 	char *p = heap_alloc(ud, bytes);
@@ -36,9 +39,9 @@ static void z_free(void *ud, void *p) {
 /* ---- reading ------------------------------------------------------------- */
 
 typedef struct Member {
-	Stream stream; /* first: npy_from_stream is given this */
+	Stream stream; /* must be first: npy_from_stream receives it */
 	Input *file;
-	uint64_t next, packed; /* bytes in the file still to be read */
+	uint64_t next, packed; /* position in the file; compressed bytes still to be read */
 	bool deflated, ended;
 	z_stream z;
 	uint32_t crc;
@@ -98,9 +101,9 @@ static Status read_member(Stream *s, void *to, size_t n) {
 	return ST_OK;
 }
 
-/* Nested records by the names' parts: a tree of fields in the making. */
+/* A tree of nested records under construction. */
 typedef struct Node {
-	char *name; /* heap, name_bytes */
+	char *name; /* heap, `bytes` long */
 	size_t bytes;
 	Value value; /* V_UNSET: a record */
 	struct Node *first, *last, *next;
@@ -226,7 +229,7 @@ static Status read_entry(Input *in, const Entry *e, Node *root, uint8_t *piece) 
 	return place(in, root, name, v);
 }
 
-/* Sizes and place that are beyond 32 bits stand in a field of their own. */
+/* Reads the zip64 extra field, which holds sizes and offsets above 32 bits. */
 static bool zip64_field(const uint8_t *x, size_t n, Entry *e) {
 	for (size_t i = 0; i + 4 <= n;) {
 		size_t len = le2(x + i + 2), at = i + 4;
@@ -246,7 +249,7 @@ static bool zip64_field(const uint8_t *x, size_t n, Entry *e) {
 	return e->size != 0xffffffffu && e->packed != 0xffffffffu && e->header != 0xffffffffu;
 }
 
-/* Where the list of members is, from the record at the end. */
+/* Locates the central directory from the end record. */
 static Status find_list(Input *in, uint64_t *at, uint64_t *bytes, uint64_t *n) {
 	uint8_t *tail = NULL;
 	const size_t most = in->size < 66000 ? (size_t)in->size : 66000;
@@ -413,9 +416,9 @@ static Status write_member(Zip *z, const char *name, Value v) {
 	uint8_t h[30 + 20] = {0};
 	put4(h, 0x04034b50);
 	put2(h + 4, wide ? 45 : 20);
-	put2(h + 6, 0x800); /* the name is UTF-8 */
+	put2(h + 6, 0x800); /* flag: the name is UTF-8 */
 	put2(h + 8, z->compress ? 8 : 0);
-	put2(h + 12, 0x21); /* 1 January 1980: the same value gives the same file */
+	put2(h + 12, 0x21); /* 1 January 1980: equal values give equal files */
 	put2(h + 26, (uint32_t)len - 1);
 	put2(h + 28, wide ? 20 : 0);
 	put2(h + 30, 1);
@@ -473,7 +476,7 @@ static Status write_tree(Zip *z, const char *path, size_t n, Value v, int depth)
 	return st;
 }
 
-/* One array alone is the member that NumPy's savez makes of it. */
+/* A single array is stored like NumPy's savez. */
 static Status write_alone(Output *out, const Options *o, Value v) {
 	const Atom name = atom(out->c, "arr_0");
 	const Value record = value_record(out->c, 1, &name, &v);

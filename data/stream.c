@@ -1,10 +1,12 @@
-/* stream.c - files as bytes: reading at a place, and writing beside a file that
- * is then replaced.
+/* stream.c - byte files: positioned reads, and atomic replacement on writing.
  *
- * Needs: data/internal.h. Guarantees: reads end with an error that names the
- * byte where the file ended; what is written is flushed to the disk before it
- * takes an old file's place, and removed when anything failed. Devices and
- * pipes are read and written as they are.
+ * Needs: data/internal.h.
+ *
+ * Contract:
+ * - A read past the end is an error that names the byte.
+ * - Output is flushed to the disk before it replaces an existing file, and
+ *   removed after any failure.
+ * - Devices and pipes are read and written directly.
  */
 #include "data/internal.h"
 
@@ -62,7 +64,7 @@ Status data_no_memory(Ctx *c, const char *path, uint64_t bytes) {
 	return ST_NOMEM;
 }
 
-/* ~/ at the beginning is the home directory. */
+/* Resolves a leading ~/ to the home directory. */
 static const char *resolve(Ctx *c, const char *path, char **made, size_t *bytes) {
 	const char *home = getenv("HOME");
 	*made = NULL;
@@ -91,7 +93,7 @@ static Status read_stream(Input *in) {
 			}
 		}
 		ssize_t got = st == ST_OK ? read(in->fd, at + n, cap - n) : 0;
-		if (got < 0 && errno == EAGAIN) { /* nothing there yet: wait, but hear interrupts */
+		if (got < 0 && errno == EAGAIN) { /* no data yet: wait, but poll for interrupts */
 			poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 20);
 			continue;
 		}
@@ -117,7 +119,7 @@ Status input_open(Input *in, Ctx *c, const char *path) {
 	char *made;
 	size_t bytes;
 	const char *real = resolve(c, path, &made, &bytes);
-	/* a pipe nobody writes to must not hold us up */
+	/* do not block on a pipe without a writer */
 	in->fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int why = errno;
 	heap_free(c, made, bytes);
@@ -241,7 +243,7 @@ Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *
 	*out = NULL;
 	if (huge)
 		return input_bad(in, "an array of this shape has more elements than fit into any memory");
-	for (uint32_t i = 0; i < rank; i++) /* even of an empty one the other lengths must be sane */
+	for (uint32_t i = 0; i < rank; i++) /* the other extents of an empty array must be valid, too */
 		if (shape[i] > INT64_MAX / 16)
 			return input_bad(in, "an axis has the length %lld", (long long)shape[i]);
 	*out = tensor_new(in->c, dtype, rank, shape);
@@ -278,7 +280,7 @@ Status output_open(Output *out, Ctx *c, const char *path) {
 	const char *real = resolve(c, path, &made, &bytes);
 	struct stat about;
 	bool there = !stat(real, &about);
-	/* what a link points to is replaced, not the link */
+	/* replace the target of a symbolic link, not the link */
 	out->target = there && S_ISREG(about.st_mode) ? realpath(real, NULL) : strdup(real);
 	heap_free(c, made, bytes);
 	out->buffer = heap_alloc(c, PIECE);
@@ -377,7 +379,7 @@ Status output_settle(Output *out) {
 	if (out->status == ST_OK) output_flush(out);
 	if (out->status == ST_OK && !out->direct && out->fd >= 0) {
 		const bool lost = out->replaces && fsync(out->fd) && errno != EINVAL && errno != ENOSYS;
-		/* some file systems tell of a full disk only now */
+		/* some file systems report a full disk only at this point */
 		if (lost || close(out->fd)) output_bad(out, "%s", strerror(errno));
 		if (!lost) out->fd = -1;
 	}

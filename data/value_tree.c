@@ -1,8 +1,10 @@
 /* value_tree.c - any value as records whose leaves are arrays and strings, for
- * the formats that know no more: npz and HDF5.
+ * npz and HDF5.
  *
- * Needs: data/internal.h. Guarantees: tree_in(tree_out(v)) is v, functions and
- * problems included where the context has hooks for them.
+ * Needs: data/internal.h.
+ *
+ * Contract: tree_in(tree_out(v)) equals v. Functions and problems need the
+ * context's hooks.
  */
 #include "data/internal.h"
 
@@ -35,7 +37,7 @@ static Status add_kind(Ctx *c, Fields *f, const char *kind) {
 	return f->failed ? ST_NOMEM : ST_OK;
 }
 
-/* A list of nothing but texts, which the formats know. */
+/* Whether a nonempty list holds only strings, which the formats support. */
 static bool all_texts(Value v) {
 	for (uint32_t i = 0; i < v.object->n; i++)
 		if (((const SeqObject *)v.object)->items[i].kind != V_STRING) return false;
@@ -149,7 +151,7 @@ static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth)
 		for (uint32_t i = 0; i < f.n && st == ST_OK; i++) {
 			char number[16];
 			snprintf(number, sizeof number, "%u", i);
-			/* as a rule they are in order */
+			/* the fields are usually in order */
 			int64_t k = !strcmp(atom_text(c, f.names[i]), number)
 			                ? i
 			                : fields_find(&f, number, strlen(number));

@@ -1,12 +1,16 @@
-/* vtk_read.c - VTK's XML files: image data (.vti) and unstructured grids
+/* vtk_read.c - reads VTK's XML files: image data (.vti) and unstructured grids
  * (.vtu).
  *
- * Needs: data/internal.h, xml.h, zlib. Guarantees: arrays in text, base64
- * within their element, or appended raw or as base64, of any type of numbers
- * and either byte order, plain or packed by zlib. An image is a record (origin,
- * spacing, dims, point, cell), whose arrays have x as their first axis; a grid
- * is a record (points, cells, types, point, cell), with `offsets` where cells
- * differ in their numbers of points. One piece.
+ * Needs: data/internal.h, xml.h, zlib.
+ *
+ * Contract:
+ * - Arrays may be ASCII, inline base64, or appended (raw or base64). All
+ *   numeric types, both byte orders and zlib compression are supported.
+ * - An image is a record (origin, spacing, dims, point, cell); x is the first
+ *   axis of its arrays.
+ * - A grid is a record (points, cells, types, point, cell), with `offsets` if
+ *   cells have different numbers of points.
+ * - A file must have one piece.
  */
 #include "data/xml.h"
 
@@ -19,13 +23,13 @@ typedef struct File {
 	Ctx *c;
 	const char *text, *end;
 	const XmlNode *root;
-	bool wide; /* lengths have 8 bytes */
+	bool wide; /* 8-byte lengths */
 	bool swap, packed;
-	const char *appended; /* first byte behind the mark; NULL: there is none */
+	const char *appended; /* first byte after the mark _; NULL: no appended data */
 	bool appended_base64;
 } File;
 
-/* Bytes of an array, as they come: raw or base64. */
+/* The bytes of an array, raw or base64. */
 typedef struct Bytes {
 	const char *p, *end;
 	bool base64;
@@ -51,8 +55,8 @@ static bool bytes_read(Bytes *b, void *to, uint64_t n) {
 		return true;
 	}
 	while (n) {
-		/* a group of four letters; one that ends in = ends a run, and
-		 * another may follow */
+		/* a group of four characters; padding ends a run, after which another
+		 * may follow */
 		if (!b->nleft) {
 			int v[4], k = 0, pad = 0;
 			for (; k < 4; k++) {
@@ -106,7 +110,7 @@ static bool to_int(XmlText t, int64_t *out) {
 	return true;
 }
 
-/* Numbers between blanks; how many there were, at most cap. */
+/* Parses numbers separated by blanks; returns their count, at most cap. */
 static uint32_t to_reals(XmlText t, double *out, uint32_t cap) {
 	if (!t.at) return 0;
 	const char *p = t.at, *end = t.at + t.n;
@@ -249,7 +253,7 @@ static Status read_ascii(File *f, const XmlNode *n, Elem e, Tensor **out) {
 	return st;
 }
 
-/* A DataArray as a vector of its elements, and how many of them go together. */
+/* Reads a DataArray as a vector, with its number of components. */
 static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *components) {
 	Elem e;
 	*out = NULL;
@@ -276,7 +280,7 @@ static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *compo
 	} else return bad(f, n, "an unknown format of data");
 	XmlText as = xml_attribute(n, "atled");
 	if (st != ST_OK || !as.at) return st;
-	/* dtypes that VTK does not have */
+	/* dtypes that VTK lacks */
 	Tensor *t = *out, *made = NULL;
 	if (xml_is(as, "bool")) {
 		made = tensor_new(f->c, DT_BOOL, 1, t->shape);
@@ -294,10 +298,11 @@ static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *compo
 	return made ? ST_OK : data_no_memory(f->c, f->in->path, 64);
 }
 
-/* ---- what they stand on -------------------------------------------------- */
+/* ---- grids --------------------------------------------------------------- */
 
-/* The vector in the shape lengths[rank-1], ..., lengths[0], components; x
- * becomes the first axis. Takes t. */
+/* Reshapes the vector to (lengths[rank-1], ..., lengths[0], components) and
+ * reverses the grid's axes, so that x is the first. drop_one: omits a single
+ * component. Takes t. */
 static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, const int64_t *lengths,
                        int64_t components, bool drop_one, Value *out) {
 	int64_t want = components, shape[MAX_RANK], stride[MAX_RANK], step = components;
@@ -326,7 +331,7 @@ static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, cons
 	return ST_OK;
 }
 
-/* PointData, CellData: a record of the arrays in it. */
+/* Reads PointData or CellData as a record of arrays. */
 static Status read_fields(File *f, const XmlNode *piece, const char *section, uint32_t rank,
                           const int64_t *lengths, Value *out) {
 	Fields fields;
@@ -431,7 +436,8 @@ static Status read_image(File *f, const XmlNode *grid, Value *out) {
 	return give(f, &r, st, out);
 }
 
-/* A child's only array, as whole numbers or reals. */
+/* Reads an element's array, or that with the given name, as i64 or f64. f32 is
+ * not widened. */
 static Status named_array(File *f, const XmlNode *of, const char *name, Dtype d, Tensor **out,
                           int64_t *components, const XmlNode **which) {
 	*out = NULL;
@@ -482,7 +488,7 @@ static Status read_grid(File *f, const XmlNode *grid, Value *out) {
 	if (st == ST_OK) st = in_shape(f, where, t, 1, &points, 3, false, &v);
 	if (st == ST_OK) {
 		int64_t columns;
-		/* as many as were given */
+		/* the number of columns given to the writer */
 		if (to_int(xml_attribute(where, "atled_columns"), &columns) &&
 		    (columns == 1 || columns == 2)) {
 			Tensor *few = tensor_view(f->c, v.tensor, 2, (int64_t[]){points, columns},

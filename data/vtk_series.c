@@ -1,11 +1,13 @@
-/* vtk_series.c - ParaView's collections (.pvd): a series of images or grids in
- * time, one file of VTK for each time beside the file that lists them.
+/* vtk_series.c - ParaView's collections (.pvd): a time series of images or
+ * grids, with one VTK file per time beside the list file.
  *
- * Needs: data/internal.h, xml.h. Guarantees: all files of a set are on the disk
- * before any takes its name, and the list takes its name last; when one of them
- * fails, none does, and what was there stays. Between the first name and the
- * last there is no list, so that a list never speaks of the files of another
- * set.
+ * Needs: data/internal.h, xml.h.
+ *
+ * Contract:
+ * - All files of a series are complete before any is renamed, and the list is
+ *   renamed last. If one fails, none is renamed and existing files stay.
+ * - The old list is removed before the first rename. A list thus never refers
+ *   to the files of another series.
  */
 #include "data/xml.h"
 
@@ -24,9 +26,9 @@ static Value get(Ctx *c, Value record, const char *name) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* A record of the same fields at the i-th time: what varies has the times as
- * its first axis. An owned value, V_UNSET when that is not so or memory failed
- * (then *st says). */
+/* The record's fields at the i-th time; their first axis are the times. Returns
+ * an owned value, or V_UNSET with *st set if a field does not fit or memory
+ * fails. */
 static Value at_time(Output *out, Value record, int64_t i, int64_t times, const char *section,
                      Status *st) {
 	Fields f;
@@ -52,7 +54,7 @@ static Value at_time(Output *out, Value record, int64_t i, int64_t times, const 
 	return made;
 }
 
-/* The whole record as it is at the i-th time. */
+/* The whole record at the i-th time. */
 static Value piece_of(Output *out, Value v, int64_t i, int64_t times, Status *st) {
 	Fields f;
 	fields_init(&f, out->c);
@@ -73,7 +75,8 @@ static Value piece_of(Output *out, Value v, int64_t i, int64_t times, Status *st
 	return made;
 }
 
-/* The path without its ending, and of that the part behind the last slash. */
+/* Length of the path without its extension. *base: the part after the last
+ * slash. */
 static size_t stem_of(const char *path, const char **base) {
 	const char *slash = strrchr(path, '/'), *dot;
 	*base = slash ? slash + 1 : path;
@@ -141,7 +144,7 @@ Status pvd_write(Output *out, const Options *o, Value v) {
 	output_str(out, "  </Collection>\n</VTKFile>\n");
 	if (st == ST_OK) st = output_settle(out);
 	if (st == ST_OK) output_withdraw(out);
-	for (int64_t i = 0; i < opened; i++) { /* each takes its name, or is removed */
+	for (int64_t i = 0; i < opened; i++) { /* each is renamed, or removed */
 		if (st != ST_OK && pieces[i].status == ST_OK) pieces[i].status = st;
 		Status closed = output_close(&pieces[i]);
 		if (st == ST_OK) st = closed;
@@ -153,8 +156,7 @@ Status pvd_write(Output *out, const Options *o, Value v) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* The text of an attribute, with what stands for &, <, > and quotes, at most
- * cap - 1 bytes. */
+/* Decodes an attribute's value with its XML entities, at most cap - 1 bytes. */
 static size_t plain_of(XmlText t, char *to, size_t cap) {
 	static const struct {
 		const char *code;

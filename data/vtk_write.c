@@ -1,10 +1,11 @@
-/* vtk_write.c - VTK's XML files for ParaView: image data (.vti) and
+/* vtk_write.c - writes VTK's XML files for ParaView: image data (.vti) and
  * unstructured grids (.vtu), with appended raw data.
  *
- * Needs: data/internal.h, zlib. Guarantees: fields in either order of axes; x
- * is the first axis of an array and the fastest in the file. Truth values and
- * complex numbers, which VTK lacks, are bytes and pairs with an attribute that
- * vtk_read.c knows.
+ * Needs: data/internal.h, zlib.
+ *
+ * Contract: x is the first axis of an array and the fastest in the file. VTK
+ * has no booleans and complex numbers. They are written as bytes and pairs,
+ * with an attribute that vtk_read.c recognises.
  */
 #include "data/internal.h"
 
@@ -14,8 +15,8 @@
 
 enum { ARRAYS_MOST = 1000, BLOCK = 1 << 18 };
 
-/* An array that is appended: its elements as they go into the file, and where
- * its offset is to be written. */
+/* An appended array: its elements in file order, and the position of its offset
+ * in the file. */
 typedef struct Piece {
 	Tensor *t;
 	uint64_t offset_at;
@@ -40,7 +41,7 @@ static Status no_memory(Writer *w) {
 	return w->out->status = data_no_memory(w->c, w->out->path, 64);
 }
 
-/* Names go into an attribute in quotes. */
+/* Writes a name into a quoted attribute. */
 static void put_name(Output *out, const char *name, size_t n) {
 	char plain[1200];
 	if (n > 390) n = 390;
@@ -53,8 +54,8 @@ static void put_name(Output *out, const char *name, size_t n) {
 	}
 }
 
-/* The element of an array; takes t, whose elements are in the file's order.
- * `more`: attributes. */
+/* Writes the DataArray element of an array. Takes t, whose elements are in file
+ * order. `more`: further attributes. */
 static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_t components,
                         const char *more) {
 	static const char *const types[DT_COUNT] = {"UInt8",   "Int32",   "Int64",  "Float32",
@@ -79,8 +80,7 @@ static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_
 	return out->status;
 }
 
-/* x, whose first `rank` axes are the grid's, with these turned round: x
- * fastest. */
+/* Reverses the first `rank` axes of x, so that x varies fastest. */
 static Tensor *turned(Ctx *c, Value x, uint32_t rank) {
 	Tensor *t = value_to_tensor(c, x);
 	if (!t) return NULL;
@@ -97,8 +97,8 @@ static Tensor *turned(Ctx *c, Value x, uint32_t rank) {
 	return whole;
 }
 
-/* PointData or CellData: every field of the record must have the grid's
- * lengths, and may have one axis of components more. */
+/* Writes PointData or CellData. Every field must have the grid's extents, and
+ * may have one more axis for components. */
 static Status put_fields(Writer *w, const char *section, Value record, uint32_t rank,
                          const int64_t *lengths) {
 	Output *out = w->out;
@@ -194,7 +194,8 @@ static Status whole_file(Output *out, const Options *o, const char *type, Value 
 
 /* ---- images -------------------------------------------------------------- */
 
-/* n numbers from a field of the record, or as they are when it is not there. */
+/* Reads n numbers from a field of the record; keeps the defaults if it is
+ * missing. */
 static bool numbers(Ctx *c, Value record, const char *name, uint32_t n, double *to) {
 	Value v = get(c, record, name);
 	if (v.kind == V_UNSET || v.kind == V_NONE) return true;
@@ -215,7 +216,7 @@ static Status image(Writer *w, Value v) {
 	Ctx *c = w->c;
 	Value point = get(c, v, "point"), cell = get(c, v, "cell"), dims = get(c, v, "dims");
 	const bool told = point.kind == V_RECORD || cell.kind == V_RECORD;
-	if (!told) { /* a record of fields, or a single one */
+	if (!told) { /* a record of fields, or a single field */
 		point = v;
 		cell = (Value){.kind = V_UNSET};
 	}
@@ -228,7 +229,7 @@ static Status image(Writer *w, Value v) {
 		if (rank < 1 || rank > 3 || !numbers(c, v, "dims", rank, lengths))
 			return output_bad(out, "dims are one to three lengths");
 	} else {
-		/* the field with the fewest axes says the grid */
+		/* the field with the fewest axes determines the grid */
 		for (uint32_t i = 0; r && i < r->head.n; i++) {
 			Value f = r->fields[i].value;
 			if (value_is_array(f) && value_is_array(first) && value_rank(f) < value_rank(first))
@@ -320,7 +321,7 @@ static Status grid(Writer *w, Value v) {
 	}
 	if (flat) m = offsets.kind == V_TENSOR ? offsets.tensor->shape[0] : 0;
 	else if (!none) m = cells.tensor->shape[0], k = cells.tensor->shape[1];
-	/* coordinates: three columns */
+	/* coordinates, padded to three columns */
 	const bool single = value_dtype(points) == DT_F32;
 	Tensor *xyz = tensor_zeros(c, single ? DT_F32 : DT_F64, 2, (int64_t[]){n, 3});
 	if (!xyz) return no_memory(w);
@@ -381,7 +382,7 @@ static Status grid(Writer *w, Value v) {
 		tensor_unref(what);
 		return st;
 	}
-	Tensor *bytes = tensor_new(c, DT_BOOL, 1, &m); /* VTK wants the types as bytes */
+	Tensor *bytes = tensor_new(c, DT_BOOL, 1, &m); /* VTK requires byte types */
 	for (int64_t i = 0; bytes && i < m; i++)
 		((uint8_t *)bytes->data)[i] = (uint8_t)((int64_t *)(void *)what->data)[i];
 	tensor_unref(what);

@@ -1,10 +1,13 @@
-/* xml.c - the part of XML that VTK's files use: elements with attributes, and
+/* xml.c - the subset of XML that VTK's files use: elements with attributes, and
  * the text between them.
  *
- * Needs: xml.h. Guarantees: the tree points into the text, which must outlive
- * it; comments, declarations and CDATA of text are passed over; what is
- * malformed is an error with its line. What stands in an AppendedData element
- * is left alone: it may be any bytes.
+ * Needs: xml.h.
+ *
+ * Contract:
+ * - The tree points into the text, which must outlive it.
+ * - Comments, declarations and CDATA are skipped. Malformed input is an error
+ *   with its line.
+ * - The content of an AppendedData element is not parsed; it may be any bytes.
  */
 #include "data/xml.h"
 
@@ -13,7 +16,7 @@
 typedef struct Parser {
 	Input *in;
 	const char *text, *p, *end;
-	XmlNode *pool; /* all nodes, so that they are freed together */
+	XmlNode *pool; /* list of all nodes, for freeing */
 	int depth;
 	uint64_t nodes;
 } Parser;
@@ -57,7 +60,7 @@ static bool find(Parser *x, const char *what, const char **at) {
 	return false;
 }
 
-/* Declarations and comments. */
+/* Skips declarations and comments. */
 static Status skip_others(Parser *x) {
 	for (;;) {
 		blanks(x);
@@ -114,7 +117,7 @@ static Status element(Parser *x, XmlNode **out) {
 		x->p = stop + 1;
 	}
 	node->text.at = x->p;
-	/* bytes: the last thing in the file */
+	/* binary data up to the end of the file */
 	if (node->name.n == 12 && !memcmp(node->name.at, "AppendedData", 12)) {
 		node->text.n = (size_t)(x->end - x->p);
 		x->p = x->end;

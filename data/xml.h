@@ -15,7 +15,7 @@ typedef struct XmlText {
 } XmlText;
 
 typedef struct XmlNode {
-	XmlText name, text; /* text: up to the first element inside */
+	XmlText name, text; /* text: up to the first child element */
 	const char *start;
 	uint32_t nattributes;
 	struct {
@@ -27,8 +27,8 @@ typedef struct XmlNode {
 Status xml_read(Input *in, const char *text, size_t n, XmlNode **root);
 void xml_free(Ctx *c, XmlNode *root);
 bool xml_is(XmlText t, const char *what);
-XmlNode *xml_child(const XmlNode *n, const char *called); /* NULL when there is none */
-XmlText xml_attribute(const XmlNode *n, const char *key); /* at NULL when there is none */
+XmlNode *xml_child(const XmlNode *n, const char *called); /* NULL if there is none */
+XmlText xml_attribute(const XmlNode *n, const char *key); /* .at is NULL if there is none */
 Status xml_bad(Input *in, const char *text, const XmlNode *n, const char *what);
 
 #endif
