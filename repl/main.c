@@ -1,7 +1,8 @@
-/* main.c - the program `atled`: reads the command line and goes where it says.
+/* main.c - entry point of the program `atled`.
  *
- * Needs: program.h. Guarantees: ends with one of the exit codes of program.h; a
- * closed pipe ends it without a word.
+ * Guarantees:
+ * - The process ends with one of the exit codes of program.h.
+ * - A closed pipe ends it silently.
  */
 #include "repl/core/program.h"
 

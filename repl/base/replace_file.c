@@ -1,9 +1,8 @@
-/* replace_file.c - files that appear whole or not at all, as replace_file.h
- * says.
+/* replace_file.c - implementation of replace_file.h.
  *
  * Needs: POSIX files.
  */
-#define _GNU_SOURCE /* O_CLOEXEC, realpath */
+#define _GNU_SOURCE /* for O_CLOEXEC, realpath */
 #include "repl/base/replace_file.h"
 
 #include <errno.h>
@@ -20,7 +19,8 @@ const char *replacement_error(int number) {
 	return number == REPLACE_NOT_REGULAR ? "not a regular file" : strerror(number);
 }
 
-/* Follows links, and refuses what a rename would destroy. */
+/* Follows symbolic links. Refuses a target that is no regular file, since a
+ * rename would destroy it. */
 static int resolve(FileReplacement *f, const char *path, struct stat *there) {
 	const size_t n = strlen(path);
 	if (!n) return ENOENT;
@@ -50,7 +50,7 @@ int replacement_open(FileReplacement *f, const char *path) {
 		if (f->fd < 0 && errno != EEXIST && errno != EINTR) break;
 	}
 	if (f->fd < 0) return errno;
-	/* open() subtracts the umask; a file that is replaced keeps its mode. */
+	/* open() subtracts the umask; a replaced file keeps its mode. */
 	return f->was_there && fchmod(f->fd, mode) ? replacement_close(f, errno) : 0;
 }
 

@@ -1,11 +1,16 @@
-/* display.c - texts that grow, and how results are shown.
+/* display.c - growable strings and the display of results.
  *
- * Needs: program.h. Guarantees: a value is shown in one line, except that the
- * rows of a matrix, and the parts of what has matrices or large arrays in it,
- * stand below one another; of an array with more than a few hundred numbers,
- * among the parts of something else more than sixteen, a header and the corners
- * are shown; of a long text of several lines among them the first. Sentences
- * fit the terminal.
+ * Needs: program.h.
+ *
+ * Guarantees:
+ * - A value is written in one line, with two exceptions. Rows of a matrix are
+ *   on separate lines. So are the elements of a record, tuple or list that
+ *   contains a matrix or a large array.
+ * - A large array is written as a header and corners. The limit is WHOLE_MOST
+ *   elements, PART_MOST inside another value.
+ * - Inside such a value, a long string of several lines is cut after its first
+ *   line.
+ * - Lines are wrapped to the width of the terminal.
  */
 #include "repl/core/program.h"
 
@@ -17,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- texts --------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
 static bool reserve(Buffer *b, size_t n) {
 	if (b->failed) return false;
@@ -80,21 +85,24 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why) {
 	bool bad = ferror(f) != 0;
 	if (!standard) fclose(f);
 	*why = bad ? "cannot be read" : "does not fit into memory";
-	if (!bad) buffer_add(b, "", 0); /* a zero byte, also when there is nothing */
+	/* Terminates the buffer with a zero byte even when the file is empty. */
+	if (!bad) buffer_add(b, "", 0);
 	return !bad && !b->failed;
 }
 
 /* ---- values -------------------------------------------------------------- */
 
-#define WHOLE_MOST 200 /* numbers of an array that is shown whole */
-/* ... where it is a part of a record, tuple or list: a solution keeps
- * hundreds, which nobody reads to find its other fields */
+#define WHOLE_MOST 200 /* largest array that is shown whole */
+/* The limit inside a record, tuple or list. It is small because a solution
+ * holds hundreds of elements, which would hide its other fields. */
 #define PART_MOST 16
-#define TEXT_MOST 60 /* bytes of a text of several lines that is shown whole there */
+/* largest string of several lines that is shown whole inside another value, in
+ * bytes */
+#define TEXT_MOST 60
 #define EDGE 3
 
-/* Rows below one another: a new line after each "]," and as many spaces as
- * there are brackets open. */
+/* Puts each row on its own line: a newline after each "],", then one space for
+ * each open bracket. */
 static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 	size_t from = 0;
 	int depth = 0;
@@ -104,7 +112,7 @@ static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 		if (text[i] != ',' || !i ||
 		    (text[i - 1] != ']' && (i < 4 || strncmp(text + i - 3, "...", 3))))
 			continue;
-		/* "..." inside a row */
+		/* an ellipsis inside a row */
 		if (text[i - 1] != ']' && i + 2 < n && text[i + 2] != '[') continue;
 		sink(ud, text + from, i + 1 - from);
 		sink(ud, "\n", 1);
@@ -116,8 +124,8 @@ static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 	sink(ud, text + from, n - from);
 }
 
-/* Whether a value reads better with its parts below one another: it has a
- * matrix in it, or an array of more than `most` numbers. */
+/* Returns whether the elements of a value are written on separate lines. This
+ * holds when it contains a matrix, or an array of more than `most` elements. */
 static bool is_tall(const atled_value *v, int64_t most) {
 	const atled_kind kind = atled_value_kind(v);
 	bool tall = false;
@@ -155,7 +163,7 @@ static void put_array(const atled_value *v, int64_t most, Buffer *out) {
 	atled_tensor_free(t);
 }
 
-/* Lines of a part stand as far in as the part begins. */
+/* Indents all lines of an element to the column where the element begins. */
 static void put_indented(const Buffer *part, size_t in, Buffer *out) {
 	for (size_t i = 0; i < part->n; i++) {
 		buffer_add(out, part->at + i, 1);
@@ -163,8 +171,8 @@ static void put_indented(const Buffer *part, size_t in, Buffer *out) {
 	}
 }
 
-/* A string among other values, as print writes it there; of a long one of
- * several lines the first. */
+/* Writes a string inside another value, quoted as print does. A long string of
+ * several lines is cut after the first. */
 static void put_quoted(const atled_value *v, Buffer *out) {
 	size_t n = 0;
 	const char *text = atled_value_string(v, &n);
@@ -215,8 +223,8 @@ static void put_value(const atled_value *v, int64_t most, Buffer *out) {
 	buffer_str(out, kind == ATLED_TUPLE && n == 1 ? ",)" : ")");
 }
 
-/* A line that is wider than the terminal goes on below, behind a comma, under
- * what its innermost bracket encloses. */
+/* Wraps a line that is wider than the terminal after a comma. The continuation
+ * is aligned with the contents of the innermost bracket. */
 static void put_line(const char *line, size_t n, int columns, FILE *out) {
 	size_t in = 0;
 	for (;;) {
@@ -270,7 +278,7 @@ void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	buffer_free(&text);
 }
 
-/* ---- sentences ----------------------------------------------------------- */
+/* ---- prose --------------------------------------------------------------- */
 
 bool terminal_size(FILE *f, int *columns, int *rows) {
 	struct winsize w;
@@ -281,8 +289,8 @@ bool terminal_size(FILE *f, int *columns, int *rows) {
 	return true;
 }
 
-/* Where a line of at most `width` characters ends: before the last blank that
- * lets it fit, or at its end. */
+/* Returns where a line of at most `width` characters ends: before the last
+ * blank that fits, or at the end of the text. */
 static size_t break_at(const char *line, size_t n, size_t from, size_t width) {
 	size_t seen = 0, blank = 0;
 	for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,9 @@
-/* options.c - the command line: one table of options and one of commands, from
- * which help, the man page and completion are made.
+/* options.c - command-line parser, help and man page.
  *
- * Needs: program.h. Guarantees: what is not in the tables is refused with a
- * message and exit code 2.
+ * Method: one table of options and one of commands, see options.h.
+ *
+ * Guarantees: an unknown option or command is refused with a message and exit
+ * code 2.
  */
 #include "repl/core/options.h"
 
@@ -113,8 +114,8 @@ static void help(FILE *out) {
 		fprintf(out, "  %-22s %s\n", exit_codes[i][0], exit_codes[i][1]);
 }
 
-/* Text for roff: no line starts with a dot, hyphens are minus signs where they
- * are options. */
+/* Writes a string for roff. Escapes a leading dot, and writes hyphens of
+ * options as minus signs. */
 static void roff(FILE *out, const char *text, bool minus) {
 	for (const char *p = text; *p; p++) {
 		if (*p == '\\') fputs("\\e", out);
@@ -233,7 +234,7 @@ static bool read_size(const char *text, size_t *out) {
 	return true;
 }
 
-/* Does what an option says; false ends the program. */
+/* Applies one option. Returns false when the program must end with *code. */
 static bool apply(Options *o, const OptionRow *r, const char *value, int *code) {
 	int64_t whole = 0;
 	double number = 0;
@@ -299,7 +300,8 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 	return true;
 }
 
-/* The option a word names, and where its value starts (NULL: the next word). */
+/* Returns the option that a word names, or NULL. *value is the start of its
+ * value, or NULL when the value is the next word. */
 static const OptionRow *find_option(const char *word, const char **value) {
 	*value = NULL;
 	for (size_t i = 0; i < NROWS; i++) {
@@ -326,13 +328,13 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 		*code = EXIT_LIMIT;
 		return false;
 	}
-	char **words = argv; /* non-options move to the front */
+	char **words = argv; /* Operands are moved to the front of argv. */
 	int nwords = 0;
 	bool is_script = false;
 	for (int i = 1; i < argc; i++) {
 		char *word = argv[i];
 		if (is_script || word[0] != '-' || !word[1]) {
-			/* what follows a program's name is the program's business */
+			/* All words after a program's name are arguments of the program. */
 			if (!nwords && !o->nexpressions) {
 				bool command = false;
 				for (size_t k = 0; k < NCOMMANDS; k++)
@@ -347,8 +349,8 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 				}
 			} else if (nwords == 1 && o->command == COMMAND_RUN) is_script = true;
 			words[nwords++] = word;
-			/* the word `run` that was put in front may overwrite a word not
-			 * read yet only where i is 0, which is the program's name */
+			/* Prepending `run` may overwrite an unread word unless i is 0, the
+			 * program's own name. */
 			continue;
 		}
 		if (!strcmp(word, "--")) {

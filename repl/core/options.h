@@ -1,5 +1,6 @@
-/* options.h - the tables of options and commands, from which help, the man page
- * and completion are made.
+/* options.h - tables of options and commands.
+ *
+ * Help, the man page and shell completion are generated from them.
  *
  * Needs: program.h. Private to repl/.
  */
@@ -35,8 +36,8 @@ typedef struct OptionRow {
 	OptionId id;
 	char letter;
 	const char *name;
-	const char *arg;    /* NULL: takes none */
-	const char *values; /* what completion offers; "" files; NULL nothing */
+	const char *arg;    /* NULL: takes no argument */
+	const char *values; /* completions: "": file names; NULL: none */
 	const char *help;
 } OptionRow;
 
@@ -46,14 +47,14 @@ extern const size_t option_count;
 typedef struct CommandRow {
 	Command command;
 	const char *name, *args, *help;
-	int least, most; /* arguments; -1: any number */
+	int least, most; /* number of arguments; -1: unlimited */
 } CommandRow;
 
 extern const CommandRow command_rows[];
 extern const size_t command_count;
 
-/* shell_completion.c: the completion script for a shell; false: there is none
- * for it. */
+/* shell_completion.c: writes the completion script for a shell. Returns false
+ * for an unknown shell. */
 bool options_completion(const char *shell, FILE *out);
 
 #endif

@@ -1,15 +1,23 @@
-/* plot_bridge.c - `_picture_draw(figure, file)`, `_picture_check(figure)` and
- * `_picture_film(frames, count, file, rate, dpi)`: what the library's plot
- * module hands over becomes pictures, and a figure that is a result is shown.
+/* plot_bridge.c - native functions that draw the library's figures.
  *
- * Needs: program.h, repl/plot/plot.h. A figure is a record with kind "figure":
- * panels, title, rows, cols, size (inches), dpi. A panel is a record: title,
- * xlabel ..., layers. A layer is a record: kind, label, colour, style, marker
- * ... and the arrays of its kind; the names are those of PlotLayer where it has
- * them. Any field may be missing, or none. Guarantees: a file ends in .svg or
- * .png (a film in .png, .apng or .gif), or is "" for a picture in text where
- * print goes; without the grant for files none is written; a value that is no
- * figure is told apart by plot_show.
+ * Defines `_picture_draw(figure, file)`, `_picture_check(figure)` and
+ * `_picture_film(frames, count, file, rate, dpi)`, and shows a result that is a
+ * figure.
+ *
+ * Needs: program.h, repl/plot/plot.h.
+ * - A figure is a record with kind "figure": panels, title, rows, cols, size
+ *   (inches), dpi.
+ * - A panel is a record: title, xlabel ..., layers.
+ * - A layer is a record: kind, label, colour, style, marker ... and the arrays
+ *   of its kind. Its field names are those of PlotLayer where PlotLayer has
+ *   them.
+ * - Any field may be absent, or none.
+ *
+ * Guarantees:
+ * - A file name ends in .svg or .png, that of an animation in .png, .apng or
+ *   .gif. The name "" draws the figure as text where print writes.
+ * - Without the grant for files no file is written.
+ * - plot_show returns false for a value that is no figure.
  */
 #include "repl/core/program.h"
 #include "repl/plot/plot.h"
@@ -23,11 +31,11 @@
 
 #define ARRAYS_MOST 65536
 #define PANELS_MOST 256
-#define AXES 4 /* x, y, colours, y at the right */
+#define AXES 4 /* x, y, colours, right y */
 
 typedef struct Drawing {
 	Figure *figure;
-	double **arrays; /* the samples, alive until the figure is written */
+	double **arrays; /* the samples; they live until the figure is written */
 	size_t narrays, cap;
 	double dpi;
 	atled_status status;
@@ -53,7 +61,8 @@ static void want(Drawing *d, PlotStatus st) {
 
 /* ---- fields with defaults ------------------------------------------------ */
 
-/* A copy of a text field, "" when it is not there. The caller frees it. */
+/* Returns a copy of a string field, "" when the field is absent. The caller
+ * frees it. */
 static char *text_field(Drawing *d, const atled_value *record, const char *name) {
 	atled_value *v = atled_value_field(record, name);
 	const char *text =
@@ -66,7 +75,7 @@ static char *text_field(Drawing *d, const atled_value *record, const char *name)
 
 static char *marked_text(const char *text);
 
-/* The same for a text that is drawn. */
+/* The same for a string that is drawn: its markup is converted. */
 static char *drawn_field(Drawing *d, const atled_value *record, const char *name) {
 	char *plain = text_field(d, record, name), *text = plain ? marked_text(plain) : NULL;
 	if (plain && !text) fail(d, ATLED_NOMEM, NULL);
@@ -109,12 +118,13 @@ static bool is_letter(char c) {
 }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* U+2000 .. U+2BFF: signs, not letters. */
+/* Whether the character is in U+2000 .. U+2BFF: symbols, not letters. */
 static bool is_symbol(const char *p) { return (unsigned char)p[0] == 0xe2; }
 
-/* How much from `p` on a ^ or _ before it raises or lowers: a number with its
- * sign, a letter after ^, up to three letters and figures after the _ of a name
- * of one letter or of a sign. 0: the sign stands for itself. */
+/* Returns how many bytes from `p` on, after ^ or _, are a superscript or
+ * subscript. A superscript is a number with its sign, or one letter. A
+ * subscript is up to three letters and digits, after a name of one letter or a
+ * symbol. With 0 the ^ or _ is an ordinary character. */
 static size_t script_length(const char *text, const char *p, bool raised) {
 	size_t n = 0;
 	static const char minus[] = "\xe2\x88\x92";
@@ -125,10 +135,12 @@ static size_t script_length(const char *text, const char *p, bool raised) {
 		while (is_digit(p[n]) || (n > sign && p[n] == '.' && is_digit(p[n + 1]))) n++;
 		if (n > sign) return n;
 		if (!is_letter(p[n])) return 0;
-		for (n++; p[n - 1] & 0x80 && (p[n] & 0xc0) == 0x80;) n++; /* the rest of one character */
+		/* the remaining bytes of one character */
+		for (n++; p[n - 1] & 0x80 && (p[n] & 0xc0) == 0x80;) n++;
 		return is_letter(p[n]) ? 0 : n;
 	}
-	const char *base = p - 2; /* the character before the sign, and what is before that */
+	/* base: the character before the ^ or _; before: the one in front of it */
+	const char *base = p - 2;
 	while (base > text && (*base & 0xc0) == 0x80) base--;
 	if (base < text || *base == ' ' || *base == '_' || is_digit(*base)) return 0;
 	if (is_letter(*base) && !is_symbol(base) && base > text &&
@@ -137,7 +149,7 @@ static size_t script_length(const char *text, const char *p, bool raised) {
 		while (before > text && (*before & 0xc0) == 0x80) before--;
 		size_t digits = 0;
 		while (is_digit(p[digits])) digits++;
-		bool number = digits && !is_letter(p[digits]) && p[digits] != '_'; /* log_10 */
+		bool number = digits && !is_letter(p[digits]) && p[digits] != '_'; /* as in log_10 */
 		/* a word in snake case */
 		if (!is_symbol(before) && !number) return 0;
 	}
@@ -146,9 +158,9 @@ static size_t script_length(const char *text, const char *p, bool raised) {
 	return characters <= 3 && p[n] != '_' ? n : 0;
 }
 
-/* A text in the marks of plot.h: x^2, 10^-6, u_xx, x^(n+1) and u_(i,j) become
- * groups in braces, which a string of the language would have to escape. The
- * caller frees it; NULL when memory fails. */
+/* Converts a string to the markup of plot.h: x^2, 10^-6, u_xx, x^(n+1) and
+ * u_(i,j) become groups in braces. (A string of the language would have to
+ * escape braces.) The caller frees the result; NULL when memory fails. */
 static char *marked_text(const char *text) {
 	char *out = malloc(4 * strlen(text) + 1), *at = out;
 	if (!out) return NULL;
@@ -174,7 +186,7 @@ static char *marked_text(const char *text) {
 		*at++ = '{';
 		for (const char *q = p + 1 + skip; q < p + 1 + skip + n; q++) {
 			if (*q != '-') *at++ = *q;
-			else at = (char *)memcpy(at, "\xe2\x88\x92", 3) + 3; /* a true minus */
+			else at = (char *)memcpy(at, "\xe2\x88\x92", 3) + 3; /* a typographic minus */
 		}
 		*at++ = '}';
 		p += 1 + n + 2 * skip;
@@ -183,8 +195,8 @@ static char *marked_text(const char *text) {
 	return out;
 }
 
-/* The value of a word, of a list that ends with a name of NULL; -1 and the
- * error set when it is none of them. */
+/* Returns the value of a word in a list that ends with the name NULL. For an
+ * unknown word it sets the error and returns -1. */
 static int word_of(Drawing *d, const char *what, const char *text, const Word *words) {
 	for (const Word *w = words; w->name; w++)
 		if (!strcasecmp(text, w->name)) return w->value;
@@ -298,7 +310,7 @@ static int colour_field(Drawing *d, const atled_value *record) {
 /* ---- samples ------------------------------------------------------------- */
 
 typedef struct Samples {
-	double *at; /* row by row; NULL: not given */
+	double *at; /* row-major; NULL: absent */
 	uint32_t rank;
 	size_t shape[2];
 } Samples;
@@ -353,8 +365,9 @@ static Samples samples_field(Drawing *d, const atled_value *series, const char *
 	return s;
 }
 
-/* Two numbers, as a tuple, a list or an array; false when they are not given.
- * open: one of them may be none, which is NaN. */
+/* Reads two scalars from a tuple, a list or an array. Returns false when the
+ * field is absent. With `open` either of them may be none, which is stored as
+ * NaN. */
 static bool pair_field(Drawing *d, const atled_value *record, const char *name, bool open,
                        double out[2]) {
 	atled_value *v = atled_value_field(record, name);
@@ -478,7 +491,7 @@ static void add_text(Drawing *d, int panel, const atled_value *record, const cha
 	free(text);
 }
 
-/* Places and texts of the ticks of one axis. */
+/* Sets the positions and labels of the ticks of one axis. */
 static void add_ticks(Drawing *d, int panel, const atled_value *record, PlotAxis axis) {
 	static const char *const places[4] = {"xticks", "yticks", NULL, "y2ticks"},
 							 *const texts_of[4] = {"xnames", "ynames", NULL, "y2names"};
@@ -487,7 +500,7 @@ static void add_ticks(Drawing *d, int panel, const atled_value *record, PlotAxis
 	atled_value *names = atled_value_field(record, texts_of[axis]);
 	size_t count = names && atled_value_kind(names) != ATLED_NONE ? atled_value_count(names) : 0;
 	if (d->status == ATLED_OK && (at || count)) {
-		if (!at) { /* names alone stand at 0, 1, 2 ... */
+		if (!at) { /* names without positions are at 0, 1, 2 ... */
 			double *own = keep_array(d, count);
 			for (size_t i = 0; own && i < count; i++) own[i] = (double)i;
 			at = own;
@@ -550,7 +563,7 @@ static void add_panel(Drawing *d, int panel, const atled_value *record) {
 		atled_value_free(one);
 	}
 	atled_value_free(layers);
-	/* Limits of one side: the other is where the data ends. */
+	/* Where only one limit is given, the extent of the data gives the other. */
 	for (int a = 0; a < 4 && d->status == ATLED_OK; a++) {
 		double low, high, given[2];
 		if (panel_fixed(d->figure, panel, (PlotAxis)a) ||
@@ -587,8 +600,8 @@ static bool is_figure(const atled_value *v) {
 	return is;
 }
 
-/* Makes d->figure from the record. close_drawing afterwards, whatever came of
- * it. */
+/* Makes d->figure from the record. The caller must call close_drawing, even
+ * after a failure. */
 static void open_drawing(Drawing *d, const atled_value *record) {
 	*d = (Drawing){.dpi = 192};
 	if (!is_figure(record)) {
@@ -620,7 +633,8 @@ static void open_drawing(Drawing *d, const atled_value *record) {
 	atled_value_free(panels);
 }
 
-/* At most 120 by 30 of the terminal that `out` is; without one 80 by 24. */
+/* Draws on at most 120 by 30 characters of the terminal `out`; without a
+ * terminal, on 80 by 24. */
 static void write_terminal(Drawing *d, FILE *out, PlotSink sink, void *ud) {
 	int columns = 80, rows = 24, wide, high;
 	if (out && terminal_size(out, &wide, &high)) {
@@ -683,8 +697,8 @@ static atled_status finish(Drawing *d, atled_context *ctx) {
 	return status;
 }
 
-/* Whether the figure can be drawn: an error stands at the call that made it,
- * not where it is shown. */
+/* Checks that the figure can be drawn, so that an error is reported at the call
+ * that made it and not where it is shown. */
 static atled_status check(void *ud, atled_context *ctx, uint32_t nargs,
                           const atled_value *const *args, atled_value **result) {
 	(void)ud;
@@ -707,15 +721,15 @@ static atled_status draw(void *ud, atled_context *ctx, uint32_t nargs,
 	return finish(&d, ctx);
 }
 
-/* ---- films --------------------------------------------------------------- */
+/* ---- animations ---------------------------------------------------------- */
 
 typedef struct Reached {
 	bool any, fixed;
 	double low, high;
 } Reached;
 
-/* Frame k: an item of a list, or what a function gives for k. The caller frees
- * it. */
+/* Returns frame k: an item of a list, or the result of a function of k. The
+ * caller frees it. */
 static atled_value *frame(Drawing *d, atled_context *ctx, const atled_value *frames, int64_t k) {
 	if (atled_value_kind(frames) != ATLED_FUNCTION) {
 		atled_value *v = atled_value_item(frames, (size_t)k);
@@ -727,13 +741,14 @@ static atled_value *frame(Drawing *d, atled_context *ctx, const atled_value *fra
 	atled_status st = number ? atled_value_call(ctx, frames, 1, args, &v) : ATLED_NOMEM;
 	atled_value_free(number);
 	if (st != ATLED_OK) {
-		d->status = st; /* its message stands already */
+		d->status = st; /* the context holds its message already */
 		d->error[0] = 0;
 	}
 	return v;
 }
 
-/* What all frames reach on the axes that none of them fixes. */
+/* Computes the extent of the data of all frames, for the axes without fixed
+ * limits. */
 static void measure_films(Drawing *total, atled_context *ctx, const atled_value *frames,
                           int64_t count, Reached *reached) {
 	for (int64_t k = 0; k < count && total->status == ATLED_OK; k++) {
@@ -813,7 +828,8 @@ static atled_status film(void *ud, atled_context *ctx, uint32_t nargs,
 	if (d.status == ATLED_OK) measure_films(&d, ctx, args[0], count, reached);
 	if (d.status == ATLED_OK) shoot_film(&d, ctx, args[0], count, file, rate, dpi, reached);
 	free(reached);
-	if (d.status == ATLED_ERROR && !d.error[0]) return d.status; /* a frame's own error */
+	/* the error of a frame, already reported */
+	if (d.status == ATLED_ERROR && !d.error[0]) return d.status;
 	return finish(&d, ctx);
 }
 

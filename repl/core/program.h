@@ -1,7 +1,9 @@
-/* program.h - what the files of the program `atled` share: options, the context
- * it drives, showing values and messages.
+/* program.h - interface shared by the files of the program `atled`.
  *
- * Needs: atled.h and libc. Private to repl/. The program sees the language
+ * Declares the options, the program's context, the display of values, and
+ * messages.
+ *
+ * Needs: atled.h and libc. Private to repl/: the program uses the language
  * through atled.h only.
  */
 #ifndef ATLED_REPL_CORE_PROGRAM_H
@@ -11,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Exit codes: stable. */
+/* The exit codes are stable. */
 enum {
 	EXIT_OK = 0,
 	EXIT_SCRIPT = 1,
@@ -41,13 +43,13 @@ typedef enum Colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } Colour;
 
 typedef struct Options {
 	Command command;
-	const char **expressions; /* of -e, in order */
+	const char **expressions; /* the arguments of -e, in order */
 	int nexpressions;
-	char **args; /* what follows the command */
+	char **args; /* the arguments after the command */
 	int nargs;
 	Colour colour;
 	bool json, safe, docs, profile, check_rules, check_only, to_stdout;
-	const char *dump; /* NULL: nothing is */
+	const char *dump; /* the stage to dump; NULL: none */
 	bool has_seed;
 	int64_t seed;
 	int threads;
@@ -57,14 +59,14 @@ typedef struct Options {
 	const char *filter;
 } Options;
 
-/* options.c: reads the command line. false: the program ends with *code (help
- * was shown, or the line was wrong). */
+/* options.c: reads the command line into *o. Returns false when the program
+ * must end with *code: help was shown, or the command line is wrong. */
 bool options_read(Options *o, int argc, char **argv, int *code);
 void options_free(Options *o);
 
-/* A growable text; `failed` sticks. */
+/* A growable string. After an allocation fails, `failed` stays true. */
 typedef struct Buffer {
-	char *at; /* zero-terminated once there is any */
+	char *at; /* zero-terminated when not NULL */
 	size_t n, cap;
 	bool failed;
 } Buffer;
@@ -72,47 +74,48 @@ void buffer_add(Buffer *b, const char *text, size_t n);
 void buffer_str(Buffer *b, const char *text);
 void buffer_format(Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_free(Buffer *b);
-void buffer_sink(void *ud, const char *text, size_t n); /* an atled_sink; ud: a Buffer */
-/* A whole file ("-": standard input). false: *why says what is wrong. */
+void buffer_sink(void *ud, const char *text, size_t n); /* An atled_sink; `ud` is a Buffer. */
+/* Appends a whole file; the path "-" is standard input. When it returns false,
+ * *why holds the reason. */
 bool buffer_read_file(Buffer *b, const char *path, const char **why);
 
-/* session.c: a context as the options want it, and what is said of it. NULL
- * when it cannot be made (said on stderr). */
+/* session.c: returns a new context configured by the options, or NULL after a
+ * message on stderr. The caller closes it. */
 atled_context *session_open(const Options *o);
 void session_close(atled_context *ctx);
-/* The same for the last one of the program, which does not wait for machine
- * code that nobody will call any more; then, and after a ^C, session_leave must
- * end the program, when everything has been written. It returns where nothing
- * was left. */
+/* Closes the program's last context without waiting for pending machine code.
+ * After this call, or after ^C, the program writes its output and then calls
+ * session_leave, which ends the process. session_leave returns when no context
+ * was left open. */
 void session_close_last(atled_context *ctx);
 void session_leave(int code);
 bool use_colour(const Options *o, FILE *f);
-void file_sink(void *ud, const char *text, size_t n); /* ud: a FILE */
-/* All errors and warnings of the last call, on stderr. */
+void file_sink(void *ud, const char *text, size_t n); /* An atled_sink; `ud` is a FILE. */
+/* Writes all errors and warnings of the last call to stderr. */
 void session_report(atled_context *ctx, const Options *o);
 int session_exit_code(const atled_context *ctx, atled_status st);
-/* commands.c: `use` starts from the program's folder; a file that cannot be
- * read, with the exit code. */
+/* commands.c: set_folder makes `use` search the folder of the program `path`.
+ * cannot_read reports an unreadable file and returns the exit code. */
 atled_status set_folder(atled_context *ctx, const char *path);
 int cannot_read(const char *path, const char *why);
-void put_json(const char *text, size_t n); /* a text as a JSON string, on standard output */
-/* ^C reaches this context while it is set. */
+void put_json(const char *text, size_t n); /* Writes a string as JSON to standard output. */
+/* From now on ^C interrupts this context. */
 void session_catch_interrupts(atled_context *ctx);
 
-/* display.c: writes a result as the program shows it: small values whole, large
- * arrays by header and corners. Ends without newline. */
+/* display.c: writes a result as the program shows it. Small values are written
+ * whole, large arrays as a header and corners. No newline follows. */
 void display_value(const atled_value *v, atled_sink sink, void *ud);
-/* How wide and high the terminal is that `f` writes to; false, and nothing is
- * written, when it is none or does not say. */
+/* Gets the size of the terminal that `f` writes to. Returns false, and leaves
+ * *columns and *rows alone, when `f` is no terminal or its size is unknown. */
 bool terminal_size(FILE *f, int *columns, int *rows);
-/* A text of sentences on standard output: lines that are wider than the
- * terminal go on below, at a blank, further in. Lines further in than `code`
- * are programs and stay as they are; what goes to no terminal does, too. */
-#define HELP_CODE 4 /* of the help on a name */
+/* Writes prose to standard output and wraps it at blanks to the terminal's
+ * width, with an indent. Lines indented by `code` columns or more are programs
+ * and are not wrapped. Nothing is wrapped when the output is no terminal. */
+#define HELP_CODE 4 /* for the help on a name */
 void print_text(const char *text, size_t n, int code);
 
-/* commands.c, fmt.c, bench.c, test.c, doc_test.c, repl.c: each gives the exit
- * code. */
+/* commands.c, fmt.c, bench.c, test.c, doc_test.c, repl.c: each command returns
+ * the exit code. */
 int command_run(const Options *o);
 int command_check(const Options *o);
 int command_fmt(const Options *o);
@@ -124,15 +127,15 @@ int command_bench(const Options *o);
 int command_test(const Options *o);
 int command_repl(const Options *o);
 
-/* progress.c: how far a long call has come, on standard error. progress_begin:
- * a call begins; progress_clear: before anything else is written to the
- * terminal. */
+/* progress.c: shows the progress of a long call on standard error. The program
+ * calls progress_begin when a call begins, and progress_clear before it writes
+ * anything else to the terminal. */
 void progress_on(atled_context *ctx);
 void progress_begin(void);
 void progress_clear(void);
 
-/* bench.c: what happened between two looks at the figures, in a line: "1.2 ms:
- * 0.4 ms compiling ...". */
+/* bench.c: times a call. clock_tell writes one line about the time since
+ * clock_start: "1.2 ms: 0.4 ms compiling ...". */
 typedef struct Clock {
 	double from;
 	atled_stat stat;
@@ -140,14 +143,15 @@ typedef struct Clock {
 double seconds_now(void);
 void clock_start(Clock *k, atled_context *ctx);
 void clock_tell(const Clock *k, atled_context *ctx, FILE *out);
-/* Calls a function without arguments again and again, and tells how long it
- * takes. */
+/* Calls a function without arguments repeatedly and reports its run time. */
 atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out);
 
-/* plot_bridge.c: registers what the library's plot module calls. */
+/* plot_bridge.c: registers the native functions of the library's plot
+ * module. */
 atled_status plot_bridge_install(atled_context *ctx);
-/* Shows a picture, as wide and as colourful as `out` allows (NULL: 80 columns,
- * plain); false when v is none. */
+/* Draws `v` as text if it is a figure, else returns false. The width and
+ * colours suit the terminal `out`; with NULL it draws 80 columns without
+ * colour. */
 bool plot_show(const atled_value *v, FILE *out, atled_sink sink, void *ud);
 
 #endif

@@ -1,8 +1,11 @@
-/* progress.c - how far a long call has come, on standard error: after two
- * seconds a line that is drawn anew on a terminal, elsewhere a line a minute.
+/* progress.c - progress display of a long call on standard error.
  *
- * Needs: program.h. Guarantees: the line is gone before anything else is
- * written there.
+ * Method: after two seconds a terminal shows one line, which is redrawn. Other
+ * outputs get one line a minute.
+ *
+ * Needs: program.h.
+ *
+ * Guarantees: the line is erased before anything else is written there.
  */
 #include "repl/core/program.h"
 
@@ -15,11 +18,11 @@
 #define LINE_EVERY 60.0
 
 static double began, last_line;
-/* The outermost loop as it was first met, from which follows how long it will
- * take. */
+/* The state of the outermost loop when it was first reported; the remaining
+ * time is extrapolated from it. */
 static struct {
-	double part, at;     /* done then, and when that was */
-	int64_t step, steps; /* as it was seen last */
+	double part, at;     /* fraction done, and the time at which it was */
+	int64_t step, steps; /* the most recent report */
 	double from, to;
 } loop;
 static bool drawn;
@@ -45,13 +48,13 @@ static const char *duration(double s, char out[32]) {
 	return out;
 }
 
-/* The part that is done, or less than 0. */
+/* Returns the fraction that is done, or a negative value when it is unknown. */
 static double done(const atled_progress_state *s) {
 	if (s->from != s->to) return (s->time - s->from) / (s->to - s->from);
 	return s->steps > 0 ? (double)s->step / (double)s->steps : -1;
 }
 
-/* Seconds that are left, or less than 0. */
+/* Returns the remaining seconds, or a negative value when they are unknown. */
 static double left(const atled_progress_state *s, double now) {
 	const double part = done(s), gone = part - loop.part;
 	return part < 1 && gone > 0.005 ? (now - loop.at) * (1 - part) / gone : -1;
@@ -73,8 +76,8 @@ static void describe_one(Buffer *b, const atled_progress_state *s) {
 		buffer_format(b, "%s %.4g  ", s->names[k], s->values[k]);
 }
 
-/* The outermost loop, which knows best how long it will take, and the
- * innermost, where it happens. */
+/* Describes the outermost loop, whose remaining time is known best, and the
+ * innermost loop, which is running. */
 static void describe(Buffer *b, const atled_progress_state *s, double now) {
 	char text[32];
 	const double part = done(s), took = now - began;
@@ -144,7 +147,7 @@ static void tell(void *ud, const atled_progress_state *s) {
 
 void progress_on(atled_context *ctx) {
 	const char *term = getenv("TERM");
-	/* a terminal that cannot erase a line gets none */
+	/* A terminal that cannot erase a line gets no progress display. */
 	if (isatty(STDERR_FILENO) && (!term || !*term || !strcmp(term, "dumb"))) return;
 	progress_begin();
 	atled_progress(ctx, tell, NULL);

@@ -1,8 +1,9 @@
-/* session.c - the program's context: made as the options say, its messages on
- * stderr, ^C, exit codes.
+/* session.c - the program's context: options, messages, ^C and exit codes.
  *
- * Needs: program.h. Guarantees: the program's only global state is the context
- * that ^C interrupts, and whether one was left open at the end.
+ * Needs: program.h.
+ *
+ * Guarantees: the only global state is the context that ^C interrupts, and
+ * whether a context was left open at the end.
  */
 #include "repl/core/program.h"
 
@@ -16,7 +17,7 @@ static _Atomic(atled_context *) interrupted;
 static volatile sig_atomic_t presses, ever;
 static bool left_open;
 
-/* The first ^C asks, the third, when nobody listens, ends the program. */
+/* ^C interrupts the running call; the third unanswered ^C ends the process. */
 static void on_interrupt(int signal_number) {
 	(void)signal_number;
 	atled_context *ctx = atomic_load(&interrupted);
@@ -80,8 +81,8 @@ atled_context *session_open(const Options *o) {
 
 void session_close(atled_context *ctx) {
 	progress_clear();
-	/* a call that cannot be stopped may still run: the end of the process is
-	 * its end, too */
+	/* A call that cannot be interrupted may still be running. The context stays
+	 * open; the process end stops the call. */
 	if (ever) {
 		left_open = true;
 		return;
@@ -111,7 +112,7 @@ void session_report(atled_context *ctx, const Options *o) {
 	size_t n = atled_error_count(ctx);
 	for (size_t i = 0; i < n; i++) {
 		atled_error e = {.size = sizeof e};
-		/* as it was asked for */
+		/* The program itself requested this exit; it is no error. */
 		if (atled_error_at(ctx, i, &e) == ATLED_OK && e.status == ATLED_EXIT && !e.warning)
 			continue;
 		atled_error_write(ctx, i, form, file_sink, stderr);

@@ -1,8 +1,11 @@
-/* shell_completion.c - completion scripts for bash, zsh and fish, from the
- * tables of options and commands.
+/* shell_completion.c - completion scripts for bash, zsh and fish.
  *
- * Needs: options.h. Guarantees: a script names every option and command, and
- * what values an option takes.
+ * Method: the scripts are generated from the tables of options and commands.
+ *
+ * Needs: options.h.
+ *
+ * Guarantees: a script names every option and command, and the values of each
+ * option.
  */
 #include "repl/core/options.h"
 
@@ -39,8 +42,8 @@ static void bash_script(FILE *out) {
 	      out);
 }
 
-/* Inside single quotes of a shell; `also` are characters that need a backslash
- * there. */
+/* Escapes a string for single quotes of a shell. The characters in `also` get a
+ * backslash. */
 static void quoted(FILE *out, const char *text, const char *also) {
 	for (; *text; text++) {
 		if (*text == '\'') fputs("'\\''", out);

@@ -1,14 +1,16 @@
-/* animation.c - animated pictures: APNG and GIF, written frame by frame.
+/* animation.c - animations: APNG and GIF, written frame by frame.
  *
- * Needs: internal.h, libpng through png_encode. Guarantees: one frame is in
- * memory at a time, and the one before it, of which only what changed is
- * written; the file grows beside its name and takes it when the last frame is
- * there; a film that fails or is given up leaves nothing. GIF frames have 256
- * colours of their own, chosen by cutting the box of their colours where it is
- * longest (Heckbert 1982).
+ * Method: GIF frames have 256 colours each, chosen by median cut (Heckbert
+ * 1982). APNG: W3C PNG specification, third edition, chunks acTL, fcTL and
+ * fdAT. GIF: GIF89a with LZW.
  *
- * APNG: W3C PNG specification, third edition, chunks acTL, fcTL and fdAT. GIF:
- * GIF89a with its LZW codes.
+ * Needs: internal.h, libpng through png_encode.
+ *
+ * Guarantees:
+ * - Only the current and the previous frame are in memory; only changed pixels
+ *   are written.
+ * - The file is replaced atomically after the last frame. An animation that
+ *   fails or is abandoned leaves no file.
  */
 #include "repl/plot/internal.h"
 
@@ -24,9 +26,9 @@ struct Film {
 	bool gif;
 	int frames, written, delay; /* delay: in hundredths of a second (GIF) or thousandths (APNG) */
 	int width, height, failed;  /* failed: an errno */
-	uint8_t *before;            /* the frame before, rgb */
+	uint8_t *before;            /* the previous frame, rgb */
 	uint32_t sequence;          /* of APNG's chunks */
-	uint32_t crc[256];          /* the checksum of each byte */
+	uint32_t crc[256];          /* CRC table */
 	char error[PLOT_ERROR_TEXT];
 	PlotStatus status;
 };
@@ -58,8 +60,8 @@ static void put_bytes(Film *film, const void *bytes, size_t n) {
 	if (!film->failed) film->failed = replacement_write(&film->file, bytes, n);
 }
 
-/* The part of the picture that differs from the frame before; at least one
- * pixel. */
+/* The bounding box of the pixels that changed since the previous frame; at
+ * least one pixel. */
 typedef struct Part {
 	int x, y, width, height;
 } Part;
@@ -92,7 +94,7 @@ static uint32_t crc_over(const Film *film, uint32_t crc, const uint8_t *p, size_
 	return crc;
 }
 
-/* A chunk whose data begins with `head`, of up to 32 bytes. */
+/* Writes a chunk whose data begins with `head`, of up to 32 bytes. */
 static void put_chunk(Film *film, const char *kind, const uint8_t *head, size_t nhead,
                       const uint8_t *data, size_t n) {
 	uint8_t size[4], name[4], check[4];
@@ -135,7 +137,7 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 		       3 * (size_t)p.width);
 	bool done = png_encode(&film->alloc, p.width, p.height, part, NULL, &png);
 	plot_resize(&film->alloc, part, bytes, 0);
-	/* The frame as a PNG of its own gives the chunks of the film. */
+	/* Takes the chunks from an encoding of the frame as a PNG. */
 	for (size_t at = 8; done && at + 12 <= png.n;) {
 		const uint8_t *chunk = (const uint8_t *)png.at + at;
 		size_t n =
@@ -148,7 +150,7 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 			if (at == 8) {
 				uint8_t d[8];
 				put_be32(d, (uint32_t)film->frames);
-				put_be32(d + 4, 0); /* again and again */
+				put_be32(d + 4, 0); /* loop forever */
 				put_chunk(film, "acTL", d, 8, NULL, 0);
 			}
 		}
@@ -176,7 +178,7 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 
 /* ---- GIF ----------------------------------------------------------------- */
 
-#define BINS 32768 /* colours by five bits of each part */
+#define BINS 32768 /* colours by five bits of each component */
 
 typedef struct Box {
 	uint16_t lo[3], hi[3]; /* included, in steps of eight */
@@ -211,8 +213,7 @@ static uint64_t shrink_box(const Palette *p, Box *b) {
 	return tight.count;
 }
 
-/* Cuts the box across its longest side, where half of its pixels lie on each
- * side. */
+/* Cuts the box across its longest side at the median pixel. */
 static Box cut_box(const Palette *p, Box *b) {
 	int side = 0;
 	for (int k = 1; k < 3; k++)
@@ -252,8 +253,8 @@ static void make_palette(Palette *p, const uint8_t *rgb, size_t pixels) {
 			int longest = 0;
 			for (int c = 0; c < 3; c++)
 				if (b->hi[c] - b->lo[c] > longest) longest = b->hi[c] - b->lo[c];
-			/* Rare colours count as well: a thin line is few pixels and much of
-			 * the picture. */
+			/* The square root favours rare colours: a thin line has few pixels
+			 * but matters. */
 			double w = longest * sqrt((double)b->count);
 			if (longest && w > worth) worth = w, best = k;
 		}
@@ -275,7 +276,7 @@ static void make_palette(Palette *p, const uint8_t *rgb, size_t pixels) {
 	}
 }
 
-typedef struct Codes { /* bits into blocks of at most 255 bytes */
+typedef struct Codes { /* packs bits into blocks of at most 255 bytes */
 	PlotBuffer *out;
 	uint8_t block[256];
 	int n, bits;
@@ -303,8 +304,8 @@ static void put_code(Codes *c, uint32_t code, int width) {
 
 #define CODES 4096
 
-/* LZW with codes of 8 bits to begin with: next[code][byte] would be large, so
- * children hang in lists. */
+/* LZW with codes of 8 bits initially. A table next[code][byte] would be large,
+ * so children are linked lists. */
 static void compress_indices(PlotBuffer *out, const uint8_t *index, size_t n) {
 	static const int first = 258;
 	uint16_t child[CODES], sibling[CODES];
@@ -370,18 +371,18 @@ static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
 			plot_put(&out, "GIF89a", 6);
 			put_le16(&out, film->width);
 			put_le16(&out, film->height);
-			/* no colours for all frames */
+			/* no global colour table */
 			plot_put(&out, "\x70\0\0", 3);
-			plot_put(&out, "\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0", 19); /* again and again */
+			plot_put(&out, "\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0", 19); /* loop forever */
 		}
-		plot_put(&out, "\x21\xf9\x04\x04", 4); /* the frame stays under the next one */
+		plot_put(&out, "\x21\xf9\x04\x04", 4); /* the frame is not disposed of */
 		put_le16(&out, film->delay < 2 ? 2 : film->delay);
 		plot_put(&out, "\0\0\x2c", 3);
 		put_le16(&out, p.x);
 		put_le16(&out, p.y);
 		put_le16(&out, p.width);
 		put_le16(&out, p.height);
-		plot_put(&out, "\x87", 1); /* 256 colours of its own */
+		plot_put(&out, "\x87", 1); /* a local table of 256 colours */
 		plot_put(&out, palette->colour, sizeof palette->colour);
 		compress_indices(&out, index, pixels);
 		if (film->written + 1 == film->frames) plot_put(&out, "\x3b", 1);
@@ -393,7 +394,7 @@ static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
 	return done ? PLOT_OK : plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a frame");
 }
 
-/* ---- both ---------------------------------------------------------------- */
+/* ---- both formats -------------------------------------------------------- */
 
 PlotStatus film_add(Film *film, Figure *f, double dpi) {
 	if (!film || !f) return PLOT_BAD_ARGUMENT;
@@ -447,7 +448,7 @@ PlotStatus film_end(Film *film, char *error, size_t error_cap) {
 	if (status) snprintf(error, error_cap, "%s", film->error);
 	if (film->file.fd >= 0) {
 		char other[PLOT_ERROR_TEXT];
-		/* A film that is given up goes the way of one that could not be
+		/* An abandoned animation is treated like one that could not be
 		 * written. */
 		PlotStatus closed =
 			plot_file_close(&film->file, film->path,

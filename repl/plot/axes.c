@@ -1,27 +1,27 @@
-/* axes.c - from data to axis ranges, from values to places on an axis, and from
- * fields to regular samples.
+/* axes.c - axis ranges, positions on an axis, and resampling of fields.
  *
- * Needs: internal.h, a figure whose series and fields have been checked by
- * figure.c. Guarantees: every span has finite lo < hi far enough apart to be
- * marked, positive on a log axis, whatever the data; samples that are NaN,
- * infinite or not positive on a log axis count as gaps; resampling costs one
- * pass over the field.
+ * Needs: internal.h, a figure whose series and fields were checked by figure.c.
+ *
+ * Guarantees:
+ * - Every span has finite lo < hi, far enough apart for ticks, and positive on
+ *   a log axis, for any data.
+ * - NaN, infinite samples, and samples not positive on a log axis are gaps.
+ * - Resampling makes one pass over the field.
  */
 #include "repl/plot/internal.h"
 
 #include <math.h>
 
-#define LINE_MARGIN 0.05 /* free room beyond the data, over the length of the axis */
+#define LINE_MARGIN 0.05 /* margin beyond the data, over the length of the axis */
 #define POINT_MARGIN 0.04
-#define ARROW_MARGIN 0.14 /* arrows start at their points and lead away from them */
-/* how large the smaller sign must be, over the larger, for a map with a
- * middle */
+#define ARROW_MARGIN 0.14 /* arrows extend beyond their starting points */
+/* smallest ratio of the two extremes for a diverging map */
 #define DIVERGING_FROM 0.1
 
 /* ---- ranges -------------------------------------------------------------- */
 
 typedef struct Extent {
-	double lo, hi; /* lo > hi: nothing seen */
+	double lo, hi; /* lo > hi: empty */
 } Extent;
 
 static void extent_add(Extent *e, double v, bool log) {
@@ -30,9 +30,8 @@ static void extent_add(Extent *e, double v, bool log) {
 	if (v > e->hi) e->hi = v;
 }
 
-/* The edge of the first or last cell along one axis of a field, in the axis's
- * own measure (logarithms on a log axis).
- */
+/* Returns a coordinate of a field in the measure of the axis (a logarithm on a
+ * log axis). */
 static double field_coordinate(const double *x, size_t i, bool log) {
 	double v = x ? x[i] : (double)i;
 	return log ? log10(v) : v;
@@ -40,11 +39,11 @@ static double field_coordinate(const double *x, size_t i, bool log) {
 
 static double measure_back(double v, bool log) { return log ? pow(10, v) : v; }
 
-/* Adds what a field covers: its outermost points, or the outer edges of its
+/* Adds the range of a field: its outermost points, or the outer edges of its
  * outermost cells. */
 static void extent_add_field(Extent *e, const double *x, size_t n, bool cells, bool log) {
 	size_t first = 0;
-	if (log) /* coordinates at or below zero lie beyond the end of a log axis */
+	if (log) /* coordinates at or below zero are outside a log axis */
 		while (first < n && !(field_coordinate(x, first, false) > 0)) first++;
 	if (log && x && n > 1 && x[n - 1] < x[0])
 		while (n > first && !(x[n - 1] > 0)) n--;
@@ -62,8 +61,7 @@ static void extent_add_field(Extent *e, const double *x, size_t n, bool cells, b
 	extent_add(e, measure_back(b, log), log);
 }
 
-/* Moves lo and hi apart until ticks can tell them apart; adds the free margin.
- */
+/* Widens a span until ticks are distinguishable, and adds the margin. */
 static void span_open(PlotSpan *s, double margin) {
 	if (s->log) {
 		double a = log10(s->lo), b = log10(s->hi);
@@ -93,8 +91,7 @@ static void span_open(PlotSpan *s, double margin) {
 	}
 }
 
-/* Limits set by the caller are taken as they are, unless the axis cannot show
- * them. */
+/* Takes the limits set by the caller, unless the axis cannot show them. */
 static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
 	static const char *const names[4] = {"x", "y", "colour", "right-hand y"};
 	const PlotPanel *p = &f->panels[panel];
@@ -116,10 +113,10 @@ static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
 	return PLOT_OK;
 }
 
-/* ---- what layers cover --------------------------------------------------- */
+/* ---- ranges of layers ---------------------------------------------------- */
 
-/* Width of bar i: given, or eight tenths of the smallest distance between bars.
- */
+/* Returns the width of bar i: as given, or eight tenths of the smallest
+ * distance between bars. */
 double bar_width(const PlotItem *it, size_t i) {
 	if (it->more.b) return fabs(it->more.b[i]);
 	return it->s.n > 1 ? 0.8 * it->more.scale : 0.8;
@@ -127,7 +124,7 @@ double bar_width(const PlotItem *it, size_t i) {
 
 double bar_base(const PlotItem *it, size_t i) { return it->more.a ? it->more.a[i] : it->more.base; }
 
-/* A coordinate of NaN says nothing about its axis. */
+/* Receives one point of a layer; a NaN coordinate adds nothing to its axis. */
 typedef void (*Reach)(void *ud, double x, double y);
 
 static void grid_reach(const PlotField *g, Reach to, void *ud) {
@@ -174,8 +171,8 @@ static void item_reach(const PlotItem *it, Reach to, void *ud) {
 typedef struct Reached {
 	const PlotPanel *p;
 	Extent e;
-	int axis;   /* 0: x; 1: that of y */
-	PlotAxis y; /* the one by which the layer measures */
+	int axis;   /* 0: x; 1: y */
+	PlotAxis y; /* the y axis of the layer */
 	bool log[2];
 } Reached;
 
@@ -187,8 +184,7 @@ static void reach_point(void *ud, double x, double y) {
 		bool silent = at[a] != at[a] && a != r->axis;
 		if (!silent && (!plot_usable(at[a]) || (r->log[a] && at[a] <= 0))) return;
 	}
-	/* what lies outside fixed limits of the other axis does not stretch this
-	 * one */
+	/* points outside fixed limits of the other axis do not extend this one */
 	const int across = 1 - r->axis, other = across ? (int)r->y : PLOT_X;
 	const PlotPanel *p = r->p;
 	if (p->fixed[other] && (at[across] < plot_min(p->low[other], p->high[other]) ||
@@ -197,7 +193,7 @@ static void reach_point(void *ud, double x, double y) {
 	extent_add(&r->e, at[r->axis], false);
 }
 
-/* Gaps of NaN in a series are not silent: they are left out whole. */
+/* Unlike in grids, a NaN coordinate of a series omits the whole sample. */
 static void reach_series(Reached *r, const PlotItem *it) {
 	for (size_t i = 0; i < it->s.n; i++) {
 		double x = item_x(it, i), y = item_y(it, i);
@@ -235,7 +231,8 @@ static size_t count_left_out(const PlotPanel *p) {
 	return n;
 }
 
-/* Bars stand on their axis: no free room below their base. */
+/* Returns whether bars have their base at `at`: then there is no margin below
+ * it. */
 static bool stands_on(const PlotPanel *p, PlotAxis axis, double at) {
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
@@ -289,7 +286,7 @@ static PlotStatus colour_span(Figure *f, int panel, PlotAxes *out) {
 	return PLOT_OK;
 }
 
-/* The range of one axis of a panel in space. */
+/* Returns the range of one axis of a panel in perspective. */
 static Extent solid_extent(const PlotPanel *p, int axis, bool log) {
 	Extent e = {INFINITY, -INFINITY};
 	for (size_t k = 0; k < p->n; k++) {
@@ -331,8 +328,8 @@ static PlotStatus solid_axes(Figure *f, int panel, PlotAxes *out) {
 	return PLOT_OK;
 }
 
-/* A curve whose x goes back and forth is no graph of a function: its outermost
- * parts touch the sides. */
+/* Returns whether x goes back and forth: the curve is no graph of a function
+ * and needs a margin at the sides. */
 static bool line_turns(const PlotItem *it, bool log) {
 	if (it->kind != PLOT_LINE || !it->s.x) return false;
 	bool rises = false, falls = false;
@@ -347,7 +344,7 @@ static bool line_turns(const PlotItem *it, bool log) {
 	return rises && falls;
 }
 
-/* The free room beyond the data at either end of an axis, as a part of its
+/* Returns the margin beyond the data at either end of an axis, over its
  * length. */
 static double axis_margin(const PlotPanel *p, PlotAxis axis) {
 	bool points = false, arrows = false, turns = false, tight = p->has_field;
@@ -461,18 +458,18 @@ double span_place(const PlotSpan *s, double v) {
 
 /* ---- fields -------------------------------------------------------------- */
 
-/* Which samples of one axis of a field make up one sample of the raster. */
+/* The samples of one axis of a field that make up one sample of the raster. */
 typedef struct Pick {
 	size_t first, last; /* first > last: none */
 	double
-		/* last == first + 1 and interpolating: share of `last`; else a plain
+		/* weight of `last` when last == first + 1 and interpolating; else the
 		 * mean of first .. last is taken */
 		weight;
 	bool blend;
 } Pick;
 
-/* Places of the field's points (or, for cells, of the n + 1 edges) along the
- * axis, rising. *backwards: the order was turned. */
+/* Computes the positions of the field's points (or of the n + 1 edges of cells)
+ * along the axis, rising. *backwards: the order was reversed. */
 static double *field_places(const double *x, size_t n, bool cells, const PlotSpan *s,
                             PlotArena *arena, bool *backwards) {
 	size_t count = cells ? n + 1 : n;
@@ -531,8 +528,8 @@ static Pick *field_picks(const double *x, size_t n, bool cells, const PlotSpan *
 		if (!cells && at[first] < lo) first++;
 		while (last + 1 < (cells ? n : points) && at[last + 1] < hi) last++;
 		if (cells) {
-			/* Mean over cells only when several whole ones fall into the
-			 * sample; else the cell in the middle. */
+			/* Takes the mean only when the sample covers several whole cells;
+			 * else the cell in the centre. */
 			bool several = last >= first + 2;
 			*pick = (Pick){several ? first : j, several ? last : j, 0, false};
 		} else if (last >= first + 2 && last < points) {

@@ -1,14 +1,17 @@
-/* colour.c - the colours of series and the colour maps of fields.
+/* colour.c - colours of series and colour maps of fields.
  *
- * Needs: internal.h. Guarantees: the first eight series colours stay apart for
- * readers with any common colour blindness and in print; the sequential map
- * rises evenly in lightness from end to end; the diverging map is equally light
- * at equal distances from its white middle.
- *
- * Maps are given by a few points in a perceptual space (lightness, chroma, hue
- * of Oklab) and computed from them, so that evenness is a property of the
- * construction. Colours outside of what screens show lose chroma, never
+ * Method: a map interpolates a few points in a perceptual space (lightness,
+ * chroma, hue of Oklab). Colours outside the screen's gamut lose chroma, never
  * lightness.
+ *
+ * Needs: internal.h.
+ *
+ * Guarantees:
+ * - The first eight series colours are distinguishable in print and with any
+ *   common colour blindness.
+ * - The lightness of the sequential map rises uniformly.
+ * - The diverging map is equally light at equal distances from its white
+ *   centre.
  */
 #include "repl/plot/internal.h"
 
@@ -85,8 +88,8 @@ static PlotColour oklab_colour(double light, double a, double b) {
 
 /* ---- maps ---------------------------------------------------------------- */
 
-/* A smooth curve through the points at even distances: cubic pieces with
- * central slopes. */
+/* Cubic Hermite interpolation at equidistant points, with central differences
+ * as derivatives. */
 static double through(double before, double from, double to, double after, double t) {
 	double slope0 = (to - before) / 2, slope1 = (after - from) / 2;
 	double t2 = t * t, t3 = t2 * t;
@@ -106,7 +109,7 @@ static PlotColour shade_at(const Shade *points, int n, double t) {
 		b[i] = s->chroma * sin(s->hue * PLOT_PI / 180);
 	}
 	double light =
-		/* piecewise linear: exactly even */
+		/* piecewise linear: exactly uniform */
 		points[k].light + part * (points[k + 1].light - points[k].light);
 	return oklab_colour(light, through(a[0], a[1], a[2], a[3], part),
 	                    through(b[0], b[1], b[2], b[3], part));
@@ -126,8 +129,8 @@ void plot_map_colours(PlotMap map, PlotColour table[256]) {
 		{0.140, 0.020, 300}, {0.275, 0.120, 305}, {0.410, 0.165, 340}, {0.545, 0.185, 12},
 		{0.680, 0.180, 42},  {0.815, 0.150, 72},  {0.950, 0.095, 100},
 	};
-	/* Light in the middle, dark at both ends, blue on the way up and red on the
-	 * way down. */
+	/* Light in the centre, dark at both ends, blue in the first half and red in
+	 * the second. */
 	static const Shade cyclic[9] = {
 		{0.300, 0.055, 325}, {0.430, 0.130, 280}, {0.580, 0.110, 250},
 		{0.760, 0.060, 225}, {0.910, 0.015, 120}, {0.760, 0.075, 55},
@@ -175,7 +178,8 @@ static Lab lab_of(PlotColour c) {
 	             0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s};
 }
 
-/* Colour 16 .. 255 of a terminal: a cube of 6 by 6 by 6, then 24 greys. */
+/* Returns colour 16 .. 255 of a terminal: a cube of 6 by 6 by 6, then 24
+ * greys. */
 static PlotColour ansi_shown(int n) {
 	static const uint8_t level[6] = {0, 95, 135, 175, 215, 255};
 	if (n >= 232)
@@ -193,7 +197,7 @@ void plot_map_ansi(PlotMap map, int16_t table[256]) {
 	for (int i = 0; i < 256; i++) {
 		Lab want = lab_of(palette[i]);
 		double best = INFINITY;
-		/* nearest to the eye, so that a map's hue does not jump about */
+		/* the perceptually nearest, so that the hue of a map does not jump */
 		for (int n = 16; n < 256; n++) {
 			double dl = known[n].light - want.light, da = known[n].a - want.a,
 				   db = known[n].b - want.b;
@@ -221,12 +225,12 @@ int plot_ansi_nearest(PlotColour c) {
 }
 
 int plot_ansi_series(int index) {
-	if (index & 0x1000000) { /* black and near-black ink would vanish on a dark ground */
+	if (index & 0x1000000) { /* black and near-black would vanish on a dark background */
 		PlotColour c = plot_series_colour(index);
 		return c.r < 60 && c.g < 60 && c.b < 60 ? 246 : plot_ansi_nearest(c);
 	}
 	/* The order of plot_series_colour, lighter where that would vanish on a
-	 * dark ground. */
+	 * dark background. */
 	static const int colours[PLOT_COLOURS] = {33, 202, 36, 170, 178, 75, 246, 137};
 	int k = index % PLOT_COLOURS;
 	return colours[k < 0 ? k + PLOT_COLOURS : k];

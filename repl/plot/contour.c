@@ -1,15 +1,19 @@
-/* contour.c - lines of equal value and the areas between them, by marching over
- * the squares of a grid.
+/* contour.c - contour lines and the areas between them.
  *
- * Needs: internal.h, a grid checked by figure.c. Guarantees: lines are joined
- * as far as they go, and close where they can; a square whose corners alternate
- * is decided by the mean of its corners; squares with a missing corner are left
- * out. Areas are drawn one over another, the lowest first, so that no seam
- * shows between them. The cost is that of the grid times the number of levels.
+ * Method: marching squares. A saddle square is decided by the mean of its
+ * corners. Areas are drawn from the lowest up, each over the previous, so that
+ * no seam is visible.
  *
- * Edges of squares are numbered: 2 * node for the one towards the next node
- * along x, 2 * node + 1 along y. For areas the grid has a rim of nodes that lie
- * below everything, so that every line closes.
+ * Edges of squares are numbered: 2*node towards the next node along x,
+ * 2*node + 1 along y. For areas the grid gets a border of nodes below every
+ * level, which closes every line.
+ *
+ * Needs: internal.h, a grid checked by figure.c.
+ *
+ * Guarantees:
+ * - Lines are connected as far as possible, and closed where possible.
+ * - Squares with a missing corner are omitted.
+ * - The cost is the size of the grid times the number of levels.
  */
 #include "repl/plot/internal.h"
 
@@ -21,8 +25,8 @@
 #define LABEL_STRAIGHT 0.93
 #define LABEL_APART 12.0
 
-/* The round values between the ends of the axis, where it has at most so many.
- */
+/* Gets the round values inside the axis, from a tick search with at most `most`
+ * ticks. */
 static int levels_of_ticks(const PlotSpan *z, int most, double *out) {
 	PlotTicks ticks;
 	int n = 0;
@@ -34,8 +38,8 @@ static int levels_of_ticks(const PlotSpan *z, int most, double *out) {
 	return n;
 }
 
-/* Levels that are not given are round, and of the two nearest numbers of them
- * the one nearer to what is wanted. */
+/* Automatic levels are round. Of the two nearest counts, takes the one closer
+ * to LEVELS_WANTED. */
 int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS]) {
 	const PlotLayer *m = &it->more;
 	if (m->nlevels) {
@@ -57,14 +61,14 @@ uint8_t contour_band(const PlotSpan *z, const double *levels, int n, int k) {
 	return (uint8_t)((u == u ? u : 0) * (PLOT_MAP_COLOURS - 1) + 0.5);
 }
 
-/* ---- marching ------------------------------------------------------------ */
+/* ---- marching squares ---------------------------------------------------- */
 
 typedef struct March {
 	const PlotField *g;
 	bool rim, log;
-	size_t nx, ny; /* nodes, with the rim */
+	size_t nx, ny; /* nodes, with the border */
 	double *px, *py, level;
-	uint8_t *seen; /* a bit for each edge */
+	uint8_t *seen; /* one bit for each edge */
 	PlotArena *arena;
 	PlotPoint *at;
 	size_t n, cap;
@@ -150,8 +154,8 @@ static PlotPoint edge_place(const March *m, size_t edge) {
 	                   m->py[j] + t * (m->py[j2] - m->py[j])};
 }
 
-/* Where the line goes that enters square (i, j) by an edge; SIZE_MAX when it
- * ends there. */
+/* Returns the edge by which the line leaves square (i, j) that it enters by
+ * `entry`; SIZE_MAX when it ends there. */
 static size_t square_exit(const March *m, size_t i, size_t j, size_t entry) {
 	if (i + 1 >= m->nx || j + 1 >= m->ny) return SIZE_MAX;
 	double a = node_value(m, i, j), b = node_value(m, i + 1, j), c = node_value(m, i + 1, j + 1),
@@ -182,8 +186,8 @@ static bool edge_mark(March *m, size_t edge) { /* true the first time */
 	return true;
 }
 
-/* Follows the line from an edge into the square on one side of it. True when it
- * came back to where it began. */
+/* Follows the line from an edge into the square on one side of it. Returns
+ * whether it is closed. */
 static bool march_along(March *m, size_t edge, bool forward) {
 	size_t start = edge, i = edge / 2 / m->ny, j = edge / 2 % m->ny;
 	if (!forward) {
@@ -197,7 +201,7 @@ static bool march_along(March *m, size_t edge, bool forward) {
 		march_point(m, edge_place(m, exit));
 		if (exit == start) return true;
 		if (!edge_mark(m, exit)) return false;
-		/* Into the square on the other side of the exit. */
+		/* Continues in the square on the other side of the exit. */
 		size_t ei = exit / 2 / m->ny, ej = exit / 2 % m->ny;
 		bool back = ei == i && ej == j;
 		if (back && (exit & 1 ? !ei : !ej)) return false;
@@ -277,7 +281,7 @@ static void draw_areas(Scene *s, const PanelBox *box, const PlotItem *it, const 
 	plot_arena_free(&arena);
 }
 
-/* ---- lines with numbers -------------------------------------------------- */
+/* ---- labelled lines ------------------------------------------------------ */
 
 #define MOST_LABELS 200
 
@@ -293,7 +297,7 @@ typedef struct Lines {
 	int labels;
 } Lines;
 
-/* The point at a distance along the line. */
+/* Returns the point at distance d along the line. */
 static PlotPoint along(const PlotPoint *at, const double *length, size_t n, double d) {
 	size_t lo = 0, hi = n - 1;
 	while (hi - lo > 1) {
@@ -306,7 +310,7 @@ static PlotPoint along(const PlotPoint *at, const double *length, size_t n, doub
 	return (PlotPoint){at[lo].x + t * (at[hi].x - at[lo].x), at[lo].y + t * (at[hi].y - at[lo].y)};
 }
 
-/* How well a label stands at d, 0: not at all. */
+/* Returns the quality of a label at d; 0: not possible. */
 static double label_worth(const Lines *l, const PlotPoint *at, const double *length, size_t n,
                           double d) {
 	double half = l->width / 2 + 2;
@@ -376,7 +380,7 @@ static void draw_level_line(void *ud, PlotPoint *at, size_t n, bool closed) {
 	draw_part(l, at, length, n, from, whole);
 }
 
-/* Light colours of a map are made dark enough for lines on white. */
+/* Darkens light colours of a map for lines on white. */
 static PlotColour readable(PlotColour c) {
 	double light = (0.3 * c.r + 0.59 * c.g + 0.11 * c.b) / 255;
 	return light > 0.62 ? plot_shade(c, 0.62 / light) : c;

@@ -1,10 +1,14 @@
-/* draw.c - draws one laid-out panel into the scene: field, lines, points,
- * frame, ticks, texts, legend and colour bar.
+/* draw.c - drawing of one panel into the scene.
  *
- * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: lines are
- * clipped before they are drawn, so that no coordinate lies far from the panel;
- * a line of any number of samples becomes at most four points per half pixel
- * column it runs through; texts stay in the room that layout.c gave them.
+ * Draws field, lines, points, frame, ticks, text, legend and colour bar.
+ *
+ * Needs: internal.h, a PanelBox from layout.c.
+ *
+ * Guarantees:
+ * - Lines are clipped first, so all coordinates are near the panel.
+ * - A line of any number of samples becomes at most four points per half pixel
+ *   column.
+ * - Text stays in the room that layout.c reserved.
  */
 #include "repl/plot/internal.h"
 
@@ -16,15 +20,15 @@ static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {48, 48, 52, 255},
 static const PlotColour faint_ink = {120, 120, 126, 255}, paper = {255, 255, 255, 230},
 						border = {196, 196, 202, 255};
 
-#define OUTSIDE 12.0       /* how far beyond the plot lines go on before they are clipped */
-#define LARGEST_IMAGE 3072 /* samples of a field along one side; beyond it pixels repeat */
-#define ALL_MARKERS 60     /* a line with more samples shows markers only now and then */
+#define OUTSIDE 12.0       /* lines are clipped at this distance outside the plot */
+#define LARGEST_IMAGE 3072 /* samples along one side of a field; pixels repeat beyond it */
+#define ALL_MARKERS 60     /* a line with more samples shows only some markers */
 #define MARKER_APART 16.0
 #define CELL 5.0        /* of the grid that finds an empty place for the legend */
 #define LEGEND_LINE 1.4 /* height of a line over the size of its text */
 #define LEGEND_INSET 6.0
 
-/* ---- texts that fit ------------------------------------------------------ */
+/* ---- fitting text -------------------------------------------------------- */
 
 const char *draw_fit(PlotArena *arena, const char *text, double *size, double room) {
 	double width = font_width(text, *size);
@@ -32,8 +36,8 @@ const char *draw_fit(PlotArena *arena, const char *text, double *size, double ro
 	double smaller = plot_max(0.72, room / width);
 	*size *= smaller;
 	if (width * smaller <= room * 1.0001) return text;
-	/* Cut at the last character before which the text and an ellipsis fit.
-	 * Marked groups that are cut open close at the end. */
+	/* Cuts before the last character at which the text and an ellipsis fit.
+	 * Open markup groups are closed at the end. */
 	static const char dots[] = "\xe2\x80\xa6";
 	size_t n = strlen(text), keep = 0;
 	char *copy = plot_take(arena, n + sizeof dots, 1);
@@ -54,7 +58,7 @@ const char *draw_fit(PlotArena *arena, const char *text, double *size, double ro
 	return copy;
 }
 
-/* ---- data to places ------------------------------------------------------ */
+/* ---- from data to positions ---------------------------------------------- */
 
 const PanelBox *draw_box(const PanelBox *box, const PlotItem *it, PanelBox *own) {
 	if (!it->more.right) return box;
@@ -76,7 +80,7 @@ bool draw_inside(const PlotRect *r, PlotPoint p) {
 	return p.x >= r->x0 - 1e-6 && p.x <= r->x1 + 1e-6 && p.y >= r->y0 - 1e-6 && p.y <= r->y1 + 1e-6;
 }
 
-/* Cuts the segment to the rectangle; false when nothing is left. */
+/* Clips the segment to the rectangle; false when nothing remains. */
 static bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
 	double t0 = 0, t1 = 1, dx = b->x - a->x, dy = b->y - a->y;
 	const double step[4] = {-dx, dx, -dy, dy},
@@ -122,8 +126,8 @@ void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Collects runs of points, keeping of each narrow column the first, the lowest,
- * the highest and the last one. */
+/* Collects runs of points. Of each narrow column it keeps the first, lowest,
+ * highest and last point. */
 typedef struct Runs {
 	Scene *s;
 	const PlotItem *it;
@@ -161,7 +165,7 @@ static void run_close_column(Runs *r) {
 
 static void run_end(Runs *r) {
 	run_close_column(r);
-	if (r->n == 1) /* a sample between two gaps: a dot that can be seen */
+	if (r->n == 1) /* a sample between two gaps: a visible dot */
 		scene_line(r->s, r->at, 1, 2.4 * r->width, r->colour, PLOT_SOLID);
 	else if (r->n) scene_line(r->s, r->at, r->n, r->width, r->colour, r->it->dash);
 	r->n = 0;
@@ -199,8 +203,8 @@ double draw_marker_width(const PlotItem *it) {
 	if ((it->dash == PLOT_NO_LINE || it->kind == PLOT_STEMS || it->kind == PLOT_ERRORS) &&
 	    it->s.width > 0)
 		return plot_max(it->s.width, 0.5);
-	/* A cloud of thousands reads better, and is drawn sooner, with small
-	 * points. */
+	/* A cloud of thousands of markers is clearer, and faster to draw, with
+	 * small points. */
 	if (it->dash == PLOT_NO_LINE && it->s.n > 800)
 		return plot_max(2, plot_style.marker * sqrt(800.0 / (double)it->s.n));
 	return plot_max(plot_style.marker, draw_line_width(it) * 2.6);
@@ -219,8 +223,8 @@ void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it) {
 	scene_clip(s, NULL);
 }
 
-/* The area between two edges; gaps divide it. Of each narrow column only the
- * extremes of both edges are kept. */
+/* Draws the area between two edges; gaps divide it. Of each narrow column only
+ * the extremes of both edges are kept. */
 void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it) {
 	Runs edge[2] = {{.s = s, .columns = 2 * s->resolution}, {.s = s, .columns = 2 * s->resolution}};
 	PlotColour c = draw_colour(it, 0.3);
@@ -246,8 +250,8 @@ void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it) {
 	scene_clip(s, NULL);
 }
 
-/* Markers of samples inside the plot. Those that would hide one another exactly
- * are drawn once. */
+/* Draws the markers of samples inside the plot. Coincident markers are drawn
+ * once. */
 void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
 	if (it->marker == PLOT_MARKER_NONE) return;
 	const PlotRect *r = &box->plot;
@@ -287,7 +291,7 @@ static void draw_image(Scene *s, PlotRect r, const PlotField *z, const PlotAxes 
 	uint8_t *index = plot_take(&s->arena, n, 1);
 	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
 	PlotField flat = *z;
-	/* between the two ends of a cycle lies not their mean */
+	/* the mean of the two ends of a cycle is meaningless */
 	flat.cells = z->cells || axes->map == PLOT_MAP_CYCLIC;
 	if (!values || !index || !palette ||
 	    !field_resample(&flat, axes, &s->arena, width, height, values))
@@ -299,8 +303,7 @@ static void draw_image(Scene *s, PlotRect r, const PlotField *z, const PlotAxes 
 
 /* ---- frame and ticks ----------------------------------------------------- */
 
-/* A width of whole pixels, and a place that makes a line of that width fall on
- * whole pixels. */
+/* Round a width, and a position of a line of that width, to whole pixels. */
 static double crisp_width(const Scene *s, double w) {
 	return plot_max(1, floor(w * s->resolution + 0.5)) / s->resolution;
 }
@@ -442,8 +445,8 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	}
 }
 
-/* The bar of filled contours shows their colours: no field may need the whole
- * map. */
+/* Gets the levels for the bar of filled contours. Returns 0 when the bar shows
+ * the whole map. */
 static int bar_levels(const PlotPanel *p, const PlotSpan *z, double levels[PLOT_LEVELS]) {
 	const PlotItem *filled = NULL;
 	for (size_t i = 0; i < p->n; i++) {
@@ -461,8 +464,8 @@ static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	r.x1 = floor(r.x1 * s->resolution + 0.5) / s->resolution;
 	const PlotSpan *z = &box->axes.axis[PLOT_Z];
 
-	/* One column, from the high end down: equal steps along the axis as drawn.
-	 */
+	/* One column, from the high end down, in equal steps along the axis as
+	 * drawn. */
 	int height = (int)plot_clamp(floor((r.y1 - r.y0) * s->resolution + 0.5), 2, 8192);
 	uint8_t *index = plot_take(&s->arena, (size_t)height, 1);
 	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
@@ -536,8 +539,7 @@ static void ink_stroke(Ink *k, PlotPoint a, PlotPoint b) {
 	}
 }
 
-/* Areas count in every cell whose middle they cover, by the rule of alternate
- * crossings. */
+/* Adds an area to every cell whose centre is inside, by the even-odd rule. */
 static void ink_area(Ink *k, const Prim *p) {
 	double top = INFINITY, bottom = -INFINITY;
 	for (size_t i = 0; i < p->n; i++)
@@ -545,7 +547,7 @@ static void ink_area(Ink *k, const Prim *p) {
 			top = plot_min(top, p->points[i].y);
 			bottom = plot_max(bottom, p->points[i].y);
 		}
-	if (p->colour.a < 60) return; /* a tint that reaches across the plot leaves no better place */
+	if (p->colour.a < 60) return; /* a faint area is likely to cover the whole plot */
 	double amount = p->colour.a > 160 ? CELL : CELL * 0.4;
 	for (int row = 0; row < k->down; row++) {
 		double y = k->r->y0 + (row + 0.5) * CELL;
@@ -557,7 +559,7 @@ static void ink_area(Ink *k, const Prim *p) {
 	}
 }
 
-/* What has been drawn, whatever its kind. */
+/* Adds everything that was drawn. */
 static void ink_scene(Ink *k, const Scene *s) {
 	for (const Prim *p = s->first; p; p = p->next) {
 		if (p->kind == PRIM_POLYGON && p->n < 4000) ink_area(k, p);
@@ -607,7 +609,7 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 	k.down = (int)((box->plot.y1 - box->plot.y0) / CELL) + 1;
 	k.cell = plot_take(arena, (size_t)k.across * (size_t)k.down, sizeof *k.cell);
 	if (!k.cell) return 0;
-	if (!panel_covered(p)) { /* where all is covered no place is better than another */
+	if (!panel_covered(p)) { /* in a covered plot all places are equal */
 		Scene trial = {.arena = {arena->alloc, NULL, false},
 		               .width = box->plot.x1,
 		               .height = box->plot.y1,
@@ -630,7 +632,7 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 			*at = corner;
 		}
 	}
-	/* Where no corner is free, the middle of a side may be. */
+	/* If no corner is free, tries the middles of the sides. */
 	double across = box->plot.x1 - box->plot.x0, down = box->plot.y1 - box->plot.y0;
 	for (int i = 0; i < 4 && best > 0; i++) {
 		PlotPoint corner = legend_corner(box, i == 1   ? PLOT_LEGEND_BOTTOM_RIGHT
@@ -647,7 +649,7 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 	return best;
 }
 
-/* The sample of a layer in the legend, from its left end. */
+/* Draws the sample of a layer in the legend; `at` is its left end. */
 static void draw_swatch(Scene *s, const PanelBox *box, const PlotItem *it, PlotPoint at) {
 	double width = plot_style.swatch;
 	PlotColour c = draw_colour(it, it->kind == PLOT_BAND ? 0.3 : 1);

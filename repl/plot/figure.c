@@ -1,8 +1,11 @@
-/* figure.c - a figure and what is put into it.
+/* figure.c - figures, panels and their contents.
  *
- * Needs: internal.h. Guarantees: texts are owned and clean; series and fields
- * are checked once, here, so that the writers can trust them; a failed call
- * leaves the figure as it was and says why.
+ * Needs: internal.h.
+ *
+ * Guarantees:
+ * - Strings are owned and sanitised.
+ * - Series and fields are checked here only; the writers trust them.
+ * - A failed call leaves the figure unchanged and sets the error message.
  */
 #include "repl/plot/internal.h"
 
@@ -28,7 +31,7 @@ static PlotStatus no_memory(Figure *f) {
 	return plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the plot");
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- life cycle ---------------------------------------------------------- */
 
 Figure *figure_new(const PlotAllocator *alloc, int rows, int cols) {
 	if (!alloc) alloc = &plot_malloc;
@@ -78,8 +81,8 @@ void figure_free(Figure *f) {
 
 const char *figure_error(const Figure *f) { return f ? f->error : "there is no figure"; }
 
-/* Layers of these kinds are told apart by the colours of the row; the others
- * are black unless they say more. */
+/* Layers of these kinds get the next series colour; the others are black by
+ * default. */
 static bool takes_colour(PlotKind k) {
 	return k == PLOT_LINE || k == PLOT_SCATTER || k == PLOT_BAND || k == PLOT_BARS ||
 	       k == PLOT_STEMS || k == PLOT_ERRORS || k == PLOT_POLYGON || k == PLOT_LINE_3D ||
@@ -99,7 +102,7 @@ static PlotStatus set_text(Figure *f, char **slot, const char *text) {
 	return PLOT_OK;
 }
 
-/* The panel, or NULL with the error set. */
+/* Returns the panel, or NULL with the error set. */
 static PlotPanel *find_panel(Figure *f, int panel) {
 	if (!f) return NULL;
 	int n = f->rows * f->cols;
@@ -282,7 +285,7 @@ bool panel_has_bar(const PlotPanel *p) {
 	for (size_t i = 0; i < p->n; i++) {
 		const PlotItem *it = &p->items[i];
 		if (it->more.c && it->kind != PLOT_ERRORS) return true;
-		/* Lines with numbers on them, and lines of one colour, need no bar. */
+		/* Labelled lines, and lines of a single colour, need no bar. */
 		if (it->kind == PLOT_CONTOURS &&
 		    (it->more.filled || (!it->more.labelled && it->s.colour < 0)))
 			return true;
@@ -299,8 +302,8 @@ bool panel_covered(const PlotPanel *p) {
 
 /* ---- data ---------------------------------------------------------------- */
 
-/* Coordinates must be finite and go one way; returns the first index where they
- * do not, or n. */
+/* Coordinates must be finite and strictly monotonic. Returns the first index
+ * where they are not, or n. */
 static size_t first_disorder(const double *x, size_t n) {
 	if (!x) return n;
 	for (size_t i = 0; i < n; i++) {
@@ -310,7 +313,7 @@ static size_t first_disorder(const double *x, size_t n) {
 	return n;
 }
 
-/* Checks the grid of a field and settles its steps. */
+/* Checks the grid of a field and sets its default steps. */
 static PlotStatus check_grid(Figure *f, PlotField *z) {
 	if (!z->z || !z->nx || !z->ny)
 		return plot_fail(f, PLOT_BAD_ARGUMENT, "a field needs at least one value");
@@ -340,7 +343,7 @@ static bool in_space(PlotKind k) {
 	return k == PLOT_SURFACE || k == PLOT_LINE_3D || k == PLOT_SCATTER_3D;
 }
 
-/* What each kind cannot do without. */
+/* Checks the fields that each kind requires. */
 static PlotStatus check_layer(Figure *f, const PlotPanel *p, const PlotLayer *l) {
 	const PlotSeries *s = &l->s;
 	if ((int)l->kind < 0 || (int)l->kind > (int)PLOT_SCATTER_3D)
@@ -383,8 +386,8 @@ static PlotStatus check_layer(Figure *f, const PlotPanel *p, const PlotLayer *l)
 	return PLOT_OK;
 }
 
-/* The least distance between neighbouring bars, which decides how wide they
- * are. */
+/* Returns the smallest distance between neighbouring bars, which determines
+ * their width. */
 static double smallest_gap(const PlotItem *it) {
 	double least = INFINITY;
 	for (size_t i = 1; i < it->s.n; i++) {
@@ -419,7 +422,7 @@ PlotStatus panel_layer(Figure *f, int panel, const PlotLayer *layer) {
 		plot_free_text(&f->alloc, label);
 		return status;
 	}
-	int number = 0; /* among the layers that take a colour from the row */
+	int number = 0; /* index among the layers that take a series colour */
 	for (size_t i = 0; i < p->n; i++) number += takes_colour(p->items[i].kind);
 	number %= 1024;
 	bool scatter = l.kind == PLOT_SCATTER || l.kind == PLOT_SCATTER_3D;
@@ -430,8 +433,8 @@ PlotStatus panel_layer(Figure *f, int panel, const PlotLayer *layer) {
 	if (!it->s.x_step) it->s.x_step = 1;
 	if (!it->s.y_step) it->s.y_step = 1;
 	it->colour = s->colour >= 0 ? s->colour : takes_colour(l.kind) ? number : PLOT_RGB(24, 24, 28);
-	/* When the colours come round again the dashes change, so that every series
-	 * stays its own. */
+	/* When the series colours repeat, the dash changes, so that series stay
+	 * distinguishable. */
 	static const PlotDash rounds[4] = {PLOT_SOLID, PLOT_DASHED, PLOT_DOTTED, PLOT_DASH_DOT};
 	it->dash = s->dash == PLOT_DASH_AUTO
 	               ? rounds[s->colour < 0 && l.kind == PLOT_LINE ? number / PLOT_COLOURS % 4 : 0]

@@ -1,9 +1,11 @@
-/* font.c - measures and draws texts with the built-in stroke font.
+/* font.c - measuring and drawing of strings with the built-in stroke font.
  *
- * Needs: internal.h, the shapes of glyphs.c. Guarantees: width and strokes
- * agree exactly, since both come from one walk over the text; a character
- * without a shape is drawn as an empty box; curves are cut finely enough for
- * the number of pixels they will cover.
+ * Needs: internal.h, the glyphs of glyphs.c.
+ *
+ * Guarantees:
+ * - Width and strokes agree exactly: both use the same walk over the string.
+ * - A character without a glyph is drawn as an empty box.
+ * - Curves are flattened according to the number of pixels they cover.
  */
 #include "repl/plot/internal.h"
 
@@ -12,11 +14,11 @@
 #define MISSING_WIDTH 60
 #define ACCENT_LIFT 17 /* over tall letters */
 
-/* One character where it is to stand, in units of the text. */
+/* One character at its place, in units of the text. */
 typedef struct Placed {
 	const char *stroke;
 	double x, y, scale; /* y up from the baseline; scale: units per hundredth */
-	double weight;      /* small raised and lowered letters are a little thinner */
+	double weight;      /* superscripts and subscripts are a little thinner */
 } Placed;
 
 static bool is_tall(uint32_t c) {
@@ -31,7 +33,7 @@ static bool is_tall(uint32_t c) {
 
 typedef void (*PlacedFn)(void *ud, const Placed *p);
 
-/* Calls `each` for every glyph of the text and returns the text's width. */
+/* Calls `each` for every glyph of the string and returns the string's width. */
 static double walk_text(const char *text, double size, PlacedFn each, void *ud) {
 	PlotCursor cursor = {.at = text};
 	double x = 0, centre = 0;
@@ -58,7 +60,7 @@ static double walk_text(const char *text, double size, PlacedFn each, void *ud) 
 			p.x = centre;
 			if (tall && base != 0x327) p.y += ACCENT_LIFT * scale;
 		} else if (plot_char_columns(c) == 0) {
-			continue; /* an invisible mark without a shape */
+			continue; /* an invisible mark without a glyph */
 		} else {
 			centre = x + advance / 2;
 			tall = is_tall(base);

@@ -1,20 +1,25 @@
-/* glyphs.c - the shapes of the built-in font, drawn for Atled as strokes of
- * even thickness with round ends.
+/* glyphs.c - glyphs of the built-in stroke font, drawn for Atled.
  *
- * Needs: internal.h. Guarantees: codes rise, so that a search by halving finds
- * them; every printable ASCII character, the Greek alphabet and the signs of
- * everyday mathematics have a shape of their own or an alias that leads to one.
+ * Needs: internal.h.
  *
- * Hundredths of the text size; y up, 0 the baseline. The numbers are the middle
- * of a stroke: capitals and figures stand between 4 and 68, small letters
- * between 4 and 48, ascenders reach 70, descenders -16. The thickness adds
- * about 4 all around.
+ * Guarantees:
+ * - Codes rise, as the binary search requires.
+ * - Every printable ASCII character, the Greek alphabet and common mathematical
+ *   symbols have a glyph, or an alias of one.
  *
- *   M x y                   lift the pen and start there
- *   L x y                   straight on
- *   C x y  x y  x y         a cubic curve: two handles and the end
- *   A cx cy rx ry from to   an arc of an ellipse, angles in degrees, counter-clockwise when they rise; joined to what
- * came before D x y                   a dot A letter holds for further numbers until the next one.
+ * Strokes have uniform thickness and round ends. Units are hundredths of the
+ * text size; y is up, 0 the baseline. Coordinates are those of the centre line.
+ * Capitals and digits are between 4 and 68, small letters between 4 and 48;
+ * ascenders reach 70, descenders -16. The thickness adds about 4 on each side.
+ *
+ *   M x y                   move to
+ *   L x y                   line to
+ *   C x y  x y  x y         cubic Bezier curve: two control points and the end
+ *   A cx cy rx ry from to   elliptic arc connected to the previous point; angles
+ *                           in degrees, counter-clockwise when they rise
+ *   D x y                   a dot
+ *
+ * A letter applies to further numbers until the next one.
  */
 #include "repl/plot/internal.h"
 
@@ -171,7 +176,7 @@ static const PlotGlyph glyphs[] = {
      "33 7 36 12"},
 };
 
-/* Above the Latin block: letters and signs, still in rising order. */
+/* Letters and symbols above the Latin block, still in rising order. */
 static const PlotGlyph more_glyphs[] = {
 	{0x393, 56, "M 12 4 L 12 68 L 52 68"},
 	{0x394, 68, "M 34 68 L 6 4 L 62 4 L 34 68"},
@@ -343,8 +348,8 @@ static const PlotGlyphAlias aliases[] = {
 	{0x2217, '*', 0, 0},     {0x2223, '|', 0, 0},     {0x2c7c, 'j', 0, -1},
 };
 
-/* Marks over the letter before: around x = 0 and above small letters; capitals
- * push them up. */
+/* Accents over the previous letter: around x = 0 and above small letters;
+ * capitals move them up. */
 static const PlotGlyph accents[] = {
 	{0x300, 0, "M -7 69 L 3 58"},
 	{0x301, 0, "M -3 58 L 7 69"},

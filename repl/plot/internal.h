@@ -1,13 +1,14 @@
-/* internal.h - what the files of repl/plot share: memory, texts, the figure's
- * records, axes, ticks, font, scene and raster.
+/* internal.h - interface shared by the files of repl/plot.
  *
- * Needs: plot.h. Guarantees: included by repl/plot/ *.c only; nothing here is
- * visible to a user of plot.h.
+ * Needs: plot.h. Included by repl/plot/ *.c only; nothing here is visible to a
+ * user of plot.h.
  *
- * The road of a picture:  Figure --axes, ticks--> layout --> Scene (a list of
- * primitives) --> svg.c | raster.c + png.c
- *                         Figure --axes, ticks--> terminal.c (a grid of
- *                         character cells)
+ * From a figure to output:
+ *
+ *   Figure --axes, ticks--> layout --> Scene (a list of primitives)
+ *                                        --> svg.c | raster.c + png.c
+ *   Figure --axes, ticks--> terminal.c (a grid of character cells)
+ *
  * Lengths in a scene are units of 1/96 inch, x to the right, y down.
  */
 #ifndef ATLED_REPL_PLOT_INTERNAL_H
@@ -17,7 +18,7 @@
 #include "repl/base/replace_file.h"
 
 #define PLOT_PI 3.14159265358979323846
-#define PLOT_HUGE 1e307 /* samples beyond this are treated as infinite, so that no span overflows */
+#define PLOT_HUGE 1e307 /* samples beyond this count as infinite, so that no span overflows */
 
 static inline double plot_min(double a, double b) { return a < b ? a : b; }
 static inline double plot_max(double a, double b) { return a > b ? a : b; }
@@ -42,8 +43,8 @@ typedef struct PlotColour {
 void *plot_resize(const PlotAllocator *alloc, void *p, size_t old_bytes, size_t new_bytes);
 extern const PlotAllocator plot_malloc;
 
-/* Memory that dies together. plot_take clears; it returns NULL and sets
- * `failed`, for good, when memory or the size fails. */
+/* An arena. plot_take returns zeroed memory. When memory fails or the size
+ * overflows, it returns NULL and sets `failed` permanently. */
 typedef struct PlotArena {
 	const PlotAllocator *alloc;
 	struct PlotBlock *blocks;
@@ -54,7 +55,8 @@ void *plot_take(PlotArena *a, size_t count, size_t bytes);
 const char *plot_take_text(PlotArena *a, const char *text, size_t n);
 void plot_arena_free(PlotArena *a);
 
-/* Growing bytes. After a failure `failed` stays set and puts do nothing. */
+/* A growable byte buffer. After a failure `failed` stays set and puts do
+ * nothing. */
 typedef struct PlotBuffer {
 	const PlotAllocator *alloc;
 	char *at;
@@ -64,39 +66,38 @@ typedef struct PlotBuffer {
 void plot_put(PlotBuffer *b, const void *bytes, size_t n);
 void plot_puts(PlotBuffer *b, const char *text);
 void plot_put_int(PlotBuffer *b, int64_t v);
-/* no trailing zeros; any locale; |v| is cut at 1e9 */
+/* no trailing zeros; independent of the locale; |v| is clamped to 1e9 */
 void plot_put_fixed(PlotBuffer *b, double v, int decimals);
 void plot_buffer_free(PlotBuffer *b);
 
-/* the next character, 0 at the end; U+FFFD for a wrong byte */
+/* the next character, 0 at the end; U+FFFD for an invalid byte */
 uint32_t plot_utf8(const char **p);
-size_t plot_utf8_write(uint32_t c, char out[4]); /* bytes written */
+size_t plot_utf8_write(uint32_t c, char out[4]); /* returns the bytes written */
 int plot_char_columns(uint32_t c);               /* 0, 1 or 2 columns of a terminal */
 
-/* Walks a text with its ^{...} and _{...}: level is +1 in a raised group, -1 in
- * a lowered one, else 0. */
+/* Iterates over a string with its ^{...} and _{...}: level is +1 in a
+ * superscript, -1 in a subscript, else 0. */
 typedef struct PlotCursor {
 	const char *at;
-	int depth, groups; /* open braces; how many of them are remembered in level[] */
+	int depth, groups; /* open braces; how many of them are recorded in level[] */
 	int level[8];
 	int at_depth[8];
 } PlotCursor;
 uint32_t plot_next(PlotCursor *c, int *level); /* 0 at the end */
 
-/* A clean copy: valid UTF-8, no control characters, at most PLOT_LONGEST_TEXT
- * characters. NULL when memory fails. */
+/* Returns a sanitised copy: valid UTF-8, no control characters, at most
+ * PLOT_LONGEST_TEXT characters. NULL when memory fails. */
 #define PLOT_LONGEST_TEXT 1000
 char *plot_copy_text(const PlotAllocator *alloc, const char *text);
 void plot_free_text(const PlotAllocator *alloc, char *text);
 
-/* The whole file appears under `path`, or nothing changes. `error` receives the
- * reason. */
+/* Replaces the file atomically. On failure `error` receives the reason. */
 PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error,
                            size_t error_cap);
 
-/* ---- figure.c: the records ----------------------------------------------- */
+/* ---- figure.c: figures and panels ---------------------------------------- */
 
-typedef struct PlotItem { /* a layer in its panel, with everything automatic decided */
+typedef struct PlotItem { /* a layer in its panel, with automatic settings resolved */
 	PlotKind kind;
 	PlotSeries s;   /* s.label is owned */
 	PlotLayer more; /* more.text is owned; more.s is not used */
@@ -105,7 +106,7 @@ typedef struct PlotItem { /* a layer in its panel, with everything automatic dec
 	int colour;
 } PlotItem;
 
-typedef struct PlotNames { /* ticks that the caller chose */
+typedef struct PlotNames { /* ticks set by the caller */
 	size_t n;
 	double *at;
 	char **text;
@@ -141,8 +142,8 @@ PlotStatus plot_fail(Figure *f, PlotStatus status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void figure_natural_size(const Figure *f, double *width, double *height);
 bool figure_shows(const Figure *f,
-                  /* false: nothing was put into the panel, but into others,
-                   * so its place stays empty */
+                  /* false: this panel is empty and others are not, so its place
+                   * stays blank */
                   int panel);
 
 static inline double item_x(const PlotItem *it, size_t i) {
@@ -152,7 +153,7 @@ static inline double item_y(const PlotItem *it, size_t i) {
 	return it->s.y[(ptrdiff_t)i * it->s.y_step];
 }
 
-bool panel_right(const PlotPanel *p); /* a layer is measured by the axis at the right */
+bool panel_right(const PlotPanel *p); /* a layer is measured by the right axis */
 /* something is shown by colour: the z axis has a meaning */
 bool panel_coloured(const PlotPanel *p);
 bool panel_has_bar(const PlotPanel *p); /* and the reader needs a colour bar for it */
@@ -163,7 +164,7 @@ static inline size_t grid_at(const PlotField *g, size_t i, size_t j) {
 static inline double grid_x(const PlotField *g, size_t i) { return g->x ? g->x[i] : (double)i; }
 static inline double grid_y(const PlotField *g, size_t j) { return g->y ? g->y[j] : (double)j; }
 
-/* ---- axes.c: ranges, and fields brought to a raster ---------------------- */
+/* ---- axes.c: ranges, and resampling of fields ---------------------------- */
 
 typedef struct PlotSpan {
 	double lo, hi; /* lo < hi, both usable; positive when log */
@@ -173,23 +174,23 @@ typedef struct PlotSpan {
 typedef struct PlotAxes {
 	PlotSpan axis[4];
 	bool right;       /* there is a second y axis */
-	PlotMap map;      /* decided; meaningful where panel_coloured */
-	const char *note; /* what to say in an empty panel, or NULL */
+	PlotMap map;      /* resolved; meaningful if panel_coloured */
+	const char *note; /* message in an empty panel, or NULL */
 	size_t left_out;  /* samples that are not positive, on a log axis */
 } PlotAxes;
 
 PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out);
-/* in units of the data, or of what is added to it */
+/* in data units */
 double bar_width(const PlotItem *it, size_t i);
 double bar_base(const PlotItem *it, size_t i);
 
-/* Where v lies: 0 at the start of the axis, 1 at its end, beyond for values
- * outside (at most 1e6 away); NaN for a gap.
- */
+/* Returns the position of v: 0 at the start of the axis, 1 at its end, outside
+ * [0, 1] for values outside (at most 1e6 away). NaN for a gap. */
 double span_place(const PlotSpan *s, double v);
 
-/* The panel's field on width*height samples, the first row at the high end of y
- * as drawn. NaN: a missing sample; infinite: outside of the field. */
+/* Resamples the panel's field to width*height, the first row at the high end
+ * of y as drawn. NaN marks a missing sample, infinity a sample outside the
+ * field. */
 bool field_resample(const PlotField *z, const PlotAxes *axes, PlotArena *arena, int width,
                     int height, double *out);
 
@@ -199,28 +200,28 @@ bool field_resample(const PlotField *z, const PlotAxes *axes, PlotArena *arena, 
 #define PLOT_MINOR_TICKS 400
 typedef struct PlotTick {
 	double at;
-	char label[64]; /* "" when it has been thinned out */
+	char label[64]; /* "" when it was thinned out */
 } PlotTick;
 typedef struct PlotTicks {
 	int n, minors;
 	PlotTick major[PLOT_TICKS]; /* rising, within [lo, hi] up to rounding */
 	double minor[PLOT_MINOR_TICKS];
-	/* what every label is to be multiplied by or added to, as "×10^{6}"; ""
-	 * if nothing */
+	/* common factor or offset of the labels, as "×10^{6}"; "" if none */
 	char multiplier[160];
 } PlotTicks;
 
-/* A number as a label shows it: six figures, a true minus, powers of ten. */
+/* Formats a number as a label: six digits, a typographic minus, powers of
+ * ten. */
 void ticks_number(double v, char *out, size_t cap);
-/* At most `most` (2 .. PLOT_TICKS) labelled ticks. */
+/* Finds at most `most` (2 .. PLOT_TICKS) labelled ticks. */
 void ticks_find(const PlotSpan *s, int most, PlotTicks *out);
-/* Ticks that the caller chose, those on the axis; room: its length, to which
- * the texts are cut (0: not). */
+/* Takes those ticks of the caller that are on the axis. `room` is the length of
+ * the axis; labels are cut to their share of it. With 0 they are not cut. */
 void ticks_named(const PlotNames *names, const PlotSpan *span, double room, PlotTicks *out);
 
 /* ---- colour.c ------------------------------------------------------------ */
 
-#define PLOT_MAP_COLOURS 253 /* an odd number, so that a diverging map has a middle */
+#define PLOT_MAP_COLOURS 253 /* an odd number, so that a diverging map has a centre */
 #define PLOT_MAP_MISSING 254 /* a sample that is NaN or infinite: grey */
 #define PLOT_MAP_OUTSIDE 255 /* beyond the field: transparent */
 PlotColour plot_series_colour(int index);
@@ -228,11 +229,11 @@ void plot_map_colours(PlotMap map, PlotColour table[256]);
 uint8_t plot_map_index(const PlotSpan *z, double v); /* of a resampled value */
 /* the nearest of the 240 fixed colours of a terminal */
 void plot_map_ansi(PlotMap map, int16_t table[256]);
-int plot_ansi_series(int index); /* readable on dark and on light ground */
+int plot_ansi_series(int index); /* readable on dark and light backgrounds */
 int plot_ansi_nearest(PlotColour c);
 PlotColour plot_shade(PlotColour c, double light); /* light < 1: darker, > 1: mixed with white */
 
-/* ---- font.c, glyphs.c: texts as strokes ---------------------------------- */
+/* ---- font.c, glyphs.c: strokes of strings -------------------------------- */
 
 typedef struct PlotGlyph {
 	uint32_t code;
@@ -240,23 +241,23 @@ typedef struct PlotGlyph {
 	const char *stroke; /* see glyphs.c */
 } PlotGlyph;
 const PlotGlyph *glyph_find(uint32_t code);
-/* What a character is made of when it has no strokes of its own. */
+/* Composition of a character that has no strokes of its own. */
 typedef struct PlotGlyphAlias {
 	uint32_t code, base, accent; /* accent 0: none */
-	int8_t level;                /* +1: a small raised base; -1: a small lowered one */
+	int8_t level;                /* +1: superscript of base; -1: subscript */
 } PlotGlyphAlias;
 const PlotGlyphAlias *glyph_alias(uint32_t code);
 
 double font_width(const char *text, double size);
-/* Sends every piece of every stroke, in the coordinates of the baseline: start
- * of the text at (0, 0), y down. */
-/* weight: thickness of the piece over that of normal letters. */
+/* Sends every segment of every stroke, relative to the start of the baseline, y
+ * down. */
+/* weight: thickness relative to normal letters */
 typedef void (*PlotPiece)(void *ud, PlotPoint a, PlotPoint b, double weight);
 void font_strokes(const char *text, double size, double pixels_per_unit, PlotPiece piece, void *ud);
 #define FONT_STEM 0.082 /* thickness of a stroke over the size */
 #define FONT_STEM_BOLD 0.108
-#define FONT_SCRIPT 0.72 /* size of raised and lowered text */
-#define FONT_RAISE 0.36  /* how far, over the size */
+#define FONT_SCRIPT 0.72 /* size of superscripts and subscripts */
+#define FONT_RAISE 0.36  /* vertical shift over the size */
 #define FONT_LOWER 0.16
 #define FONT_CAP 0.72 /* height of capitals and digits */
 
@@ -269,7 +270,7 @@ typedef struct Prim {
 	struct Prim *next;
 	PrimKind kind;
 	const PlotRect *clip; /* NULL: the whole picture */
-	int clip_number;      /* counts the clips of the scene from 1; 0 with NULL */
+	int clip_number;      /* number of the clip in the scene, from 1; 0: none */
 	PlotColour colour;
 	const PlotPoint *points; /* line, polygon, markers; text: one point on the baseline */
 	size_t n;
@@ -279,34 +280,33 @@ typedef struct Prim {
 	const char *text;
 	PlotAnchor anchor;
 	bool bold;
-	double angle;  /* text: counter-clockwise, in degrees: 90 reads from bottom to top */
-	PlotRect rect; /* image: where */
+	double angle;  /* text: counter-clockwise in degrees; 90 reads upwards */
+	PlotRect rect; /* image: its place */
 	int width, height;
 	const uint8_t *index;      /* image: width*height */
-	const PlotColour *palette; /* 256 */
+	const PlotColour *palette; /* 256 entries */
 } Prim;
 
 typedef struct Scene {
 	PlotArena arena;
 	double width, height;
-	double resolution; /* pixels per unit that images are made for and fine lines are aligned to */
+	double resolution; /* pixels per unit, for images and alignment of fine lines */
 	const char *title;
 	Prim *first, *last;
 	const PlotRect *clip;
 	int clips, clip_number;
 } Scene;
 
-/* Points are copied, images borrowed. scene_clip holds for what follows, NULL
- * ends it; scene_bold: the last text. */
+/* Points are copied, images borrowed. scene_clip applies to the primitives
+ * after it, until NULL ends it. scene_bold applies to the last string. */
 void scene_clip(Scene *s, const PlotRect *rect);
 void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotColour c,
                 PlotDash dash);
 void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double width,
                    PlotColour c);
-/* The inside by the rule of alternate crossings; a point of NaN ends a ring and
- * begins the next. */
+/* Fills by the even-odd rule. A NaN point ends a ring and begins the next. */
 void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c);
-/* whether the point is inside, by that rule */
+/* whether the point is inside, by the even-odd rule */
 bool prim_holds(const Prim *polygon, double x, double y);
 void scene_box(Scene *s, PlotRect r, PlotColour c);
 void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width,
@@ -321,25 +321,26 @@ void scene_bold(Scene *s);
 void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,
                  const PlotColour *palette);
 
-/* Lengths of ink and gap over the line's width; returns how many (0: solid).
- * Ends are round, so ink reaches half a width further. */
+/* Gets the lengths of ink and gap over the line's width; returns their number
+ * (0: solid). Ends are round, so ink extends by half a width. */
 int plot_dash_pattern(PlotDash dash, double out[4]);
-/* The outline of a marker of width 1 around 0; returns the corners (0: it is
- * made of lines, see marker_bars). */
+/* Gets the outline of a marker of width 1 around 0. Returns the number of
+ * corners; 0: the marker consists of lines, see plot_marker_bars. */
 #define PLOT_MARKER_CORNERS 32
 int plot_marker_outline(PlotMarker m, PlotPoint out[PLOT_MARKER_CORNERS]);
-int plot_marker_bars(PlotMarker m, PlotPoint out[4]); /* pairs of ends; returns the points */
-/* width of the white line around it; 0 for small ones */
+/* pairs of ends; returns the number of points */
+int plot_marker_bars(PlotMarker m, PlotPoint out[4]);
+/* width of the white outline; 0 for small markers */
 double plot_marker_edge(double width);
 
-/* ---- layout.c, draw.c: a figure becomes a scene -------------------------- */
+/* ---- layout.c, draw.c: from a figure to a scene -------------------------- */
 
-/* The scene's arena is to be freed whatever is returned. */
+/* The caller must free the scene's arena, even after a failure. */
 PlotStatus figure_scene(Figure *f, double width, double height, double resolution, Scene *out);
 
-/* What layout.c and draw.c agree on. */
+/* Dimensions shared by layout.c and draw.c. */
 typedef struct PlotStyle {
-	double title, heading, label, tick, legend; /* sizes of texts */
+	double title, heading, label, tick, legend; /* sizes of text */
 	/* lengths of ticks, widths of lines, marker width */
 	double major, minor, axis, line, marker;
 	/* legend sample, legend padding, colour bar width and distance */
@@ -350,28 +351,29 @@ extern const PlotStyle plot_style;
 typedef struct PanelBox {
 	PlotAxes axes;
 	PlotTicks x, y, y2, z;
-	double left, right, top, bottom; /* margins wanted around the plot */
-	double z_width;                  /* of the colour bar with its texts */
-	double y2_width;                 /* of the ticks and texts at the right */
+	double left, right, top, bottom; /* margins needed around the plot */
+	double z_width;                  /* of the colour bar with its labels */
+	double y2_width;                 /* of the ticks and labels of the right axis */
 	double legend_width, legend_height;
 	/* from the plot's lower edge to the baselines of x label and x
 	 * multiplier */
 	double label_drop, factor_drop;
-	double note_drop; /* and of the note on samples that are left out; 0: none */
+	double note_drop; /* the same for the note on omitted samples; 0: none */
 	char note[80];
-	bool outside; /* the legend stands beside the panel */
+	bool outside; /* the legend is beside the panel */
 	PlotRect plot;
 } PanelBox;
-/* The box as the layer sees it, which may be measured by the axis at the right:
- * `box` itself, or `own`. */
+/* Returns the box with the y axis of the layer: `box` itself, or `own` for the
+ * right axis. */
 const PanelBox *draw_box(const PanelBox *box, const PlotItem *it, PanelBox *own);
-/* Where a sample stands in box->plot; NaN in a coordinate is a gap. */
+/* Returns the position of a sample in box->plot; a NaN coordinate is a gap. */
 PlotPoint draw_place(const PanelBox *box, double x, double y);
-/* Sends a series as points joined by lines, cut off a little outside of the
- * plot; `start` begins a new run. */
+/* Sends a series as connected points, clipped slightly outside the plot.
+ * `start` begins a new run. */
 typedef void (*PlotTrace)(void *ud, PlotPoint p, bool start);
 void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud);
-/* Everything of the layers that lies under the frame, and what lies over it. */
+/* draw_bodies draws the parts of the layers below the frame, draw_points those
+ * above it. */
 void draw_bodies(Scene *s, const PlotPanel *p, const PanelBox *box);
 void draw_points(Scene *s, const PlotPanel *p, const PanelBox *box);
 void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it);
@@ -384,21 +386,22 @@ bool draw_is_gap(PlotPoint p);
 bool draw_inside(const PlotRect *r, PlotPoint p);
 void draw_arrow_head(Scene *s, PlotPoint from, PlotPoint to, double size, PlotColour c);
 void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s);
-/* Length of ink inside the legend at its best place within the panel; *place
- * receives the upper left corner. */
+/* Finds the best place of the legend inside the panel; *place is its upper left
+ * corner. Returns the length of ink that it covers. */
 double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *arena,
                          PlotPoint *place);
 int legend_entries(const PlotPanel *p);
 const char *draw_fit(PlotArena *arena, const char *text, double *size,
                      double room); /* shrinks, then cuts with an ellipsis */
 
-/* ---- contour.c, streamlines.c, perspective.c: layers with an algorithm ---- */
+/* ---- contour.c, streamlines.c, perspective.c ----------------------------- */
 
 #define PLOT_LEVELS 64
-/* The levels of a contour layer on this z axis, rising; at most PLOT_LEVELS. */
+/* Gets the levels of a contour layer on this z axis, rising; at most
+ * PLOT_LEVELS. */
 int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS]);
-/* The colour index of the area from level k - 1 to level k, k from 0 (below
- * all) to n. */
+/* Returns the colour index of the area from level k - 1 to level k, with k from
+ * 0 (below all levels) to n. */
 uint8_t contour_band(const PlotSpan *z, const double *levels, int n, int k);
 void contour_draw(Scene *s, const PanelBox *box, const PlotItem *it);
 void flow_draw(Scene *s, const PanelBox *box, const PlotItem *it);
@@ -406,23 +409,24 @@ void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box);
 
 /* ---- svg.c, raster.c, png.c ---------------------------------------------- */
 
-/* Those of replace_file.h, with what went wrong in words. */
+/* As in replace_file.h, with a message in `error`. */
 PlotStatus plot_file_open(FileReplacement *file, const char *path, char *error, size_t error_cap);
 PlotStatus plot_file_close(FileReplacement *file, const char *path, int failed, char *error,
                            size_t error_cap);
 
 typedef struct Raster {
 	int width, height;
-	uint8_t *rgb; /* 3*width*height, white at first */
+	uint8_t *rgb; /* 3*width*height, initially white */
 } Raster;
-/* False when memory fails. rgb comes from the arena. */
+/* Returns false when memory fails. rgb belongs to the arena. */
 bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raster *out);
 
-/* The figure as pixels; the arena of the raster is to be freed whatever is
- * returned. */
+/* Draws the figure as pixels. The caller must free the arena, even after a
+ * failure. */
 PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Raster *out);
-/* PNG bytes: palette NULL: rgb, 3 bytes a pixel; else 8-bit indices into 256
- * colours, with alpha. False when memory fails. */
+/* Encodes a PNG. With palette NULL the pixels are rgb, 3 bytes each; else they
+ * are 8-bit indices into 256 colours with alpha. Returns false when memory
+ * fails. */
 bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels,
                 const PlotColour *palette, PlotBuffer *out);
 

@@ -1,14 +1,17 @@
-/* layout.c - decides where everything in a figure stands, then has draw.c draw
- * it.
+/* layout.c - layout of a figure; calls draw.c to draw the panels.
  *
- * Needs: internal.h. Guarantees: plots in one column share their left and right
- * edges, plots in one row their upper and lower ones; no text lies over
- * another: labels of ticks are thinned until they are apart and long texts are
- * shrunk, then cut; plot edges fall on whole pixels. A picture without room for
- * its plots is an error, not a heap of ink.
+ * Method: margins depend on tick labels, the labels on the size of the plots,
+ * and the size on the margins. A few fixed-point iterations resolve this.
  *
- * Margins depend on tick labels, those on the size of the plots, and that on
- * the margins: a few rounds settle it.
+ * Needs: internal.h.
+ *
+ * Guarantees:
+ * - Plots in a column share their left and right edges, plots in a row their
+ *   upper and lower ones.
+ * - Text does not overlap: tick labels are thinned, long text is shrunk, then
+ *   cut.
+ * - Plot edges are on whole pixels.
+ * - A picture without room for its plots is an error.
  */
 #include "repl/plot/internal.h"
 
@@ -33,14 +36,13 @@ const PlotStyle plot_style = {
 	.bar_gap = 10,
 };
 
-#define EDGE 5.0        /* white around the whole picture and between panels */
-#define LEAST_PLOT 36.0 /* width and height of the smallest plot worth drawing */
+#define EDGE 5.0        /* margin around the whole picture and between panels */
+#define LEAST_PLOT 36.0 /* smallest width and height of a plot */
 #define TICK_GAP 4.0    /* between a tick and its label */
 #define LABEL_APART 9.0 /* between neighbouring labels on the x axis */
 #define ROUNDS 6
-#define LEAST_LABEL 15.0 /* room for a legend's texts below which there is no legend */
-/* ink, in units of length, that a legend may cover before it goes beside the
- * panel */
+#define LEAST_LABEL 15.0 /* with less room for its labels, the legend is omitted */
+/* length of ink that a legend may cover before it moves beside the panel */
 #define CROWDED 24.0
 
 /* ---- ticks that fit ------------------------------------------------------ */
@@ -58,7 +60,7 @@ static bool labels_apart(const PlotTicks *t, const PlotSpan *span, double length
 	return ok;
 }
 
-/* Removes labels that come too near to the last one kept. */
+/* Removes labels that are too near to the previous remaining one. */
 static void thin_labels(PlotTicks *t, const PlotSpan *span, double length) {
 	double end = -1e9;
 	for (int k = 0; k < t->n; k++) {
@@ -70,11 +72,11 @@ static void thin_labels(PlotTicks *t, const PlotSpan *span, double length) {
 	}
 }
 
-/* Cuts a label until it is no wider than the room. */
+/* Cuts a label to fit the room. */
 static void cut_label(char *label, double room) {
 	while (*label && font_width(label, plot_style.tick) > room) {
 		size_t n = strlen(label);
-		/* the ellipsis of the turn before */
+		/* the ellipsis of the previous iteration */
 		if (n >= 3 && !strcmp(label + n - 3, "\xe2\x80\xa6")) n -= 3;
 		do n--;
 		while (n && ((unsigned char)label[n] & 0xc0) == 0x80);
@@ -86,7 +88,7 @@ static void cut_label(char *label, double room) {
 	}
 }
 
-/* Texts are cut to the room between neighbours; room 0: not. */
+/* Cuts labels to the room between neighbours; with room 0, does not. */
 void ticks_named(const PlotNames *names, const PlotSpan *span, double room, PlotTicks *out) {
 	out->n = out->minors = 0;
 	out->multiplier[0] = 0;
@@ -130,7 +132,7 @@ static void find_y_ticks(const PlotNames *names, const PlotSpan *span, double he
                          PlotTicks *out) {
 	if (names && names->n) {
 		ticks_named(names, span, 0, out);
-		double end = -1e9; /* lines of text one above another */
+		double end = -1e9; /* labels are stacked lines */
 		for (int k = 0; k < out->n; k++) {
 			PlotTick *t = &out->major[span->turned ? out->n - 1 - k : k];
 			double at = span_place(span, t->at) * height;
@@ -157,8 +159,7 @@ static double title_room(const PlotPanel *p, const PanelBox *box) {
 	                        : 0;
 	if (!p->title) return mark;
 	double title = plot_style.heading * 1.45;
-	/* The multiplier stands at the left of the title's line when both have room
-	 * there. */
+	/* The multiplier is at the left of the title's line if both fit there. */
 	double taken = font_width(p->title, plot_style.heading) / 2 +
 	               plot_max(font_width(box->y.multiplier, plot_style.tick),
 	                        font_width(box->y2.multiplier, plot_style.tick)) +
@@ -167,7 +168,7 @@ static double title_room(const PlotPanel *p, const PanelBox *box) {
 	return mark && !beside ? title + mark : title;
 }
 
-/* Sets the margins that the panel wants with its present ticks. */
+/* Sets the margins that the panel needs with its present ticks. */
 static void measure(const PlotPanel *p, PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	double out = panel_covered(p) ? st->major : 0, width = box->plot.x1 - box->plot.x0;
@@ -178,7 +179,7 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 	double ticks = out + TICK_GAP + 2 + st->tick * FONT_CAP, row = ticks + st->label * 1.45;
 	bool factor = box->x.multiplier[0];
 	box->factor_drop = box->label_drop = row;
-	if (factor && p->label[PLOT_X]) { /* side by side when there is room for both */
+	if (factor && p->label[PLOT_X]) { /* side by side if both fit */
 		double taken = font_width(p->label[PLOT_X], st->label) / 2 +
 		               font_width(box->x.multiplier, st->tick) + 14;
 		if (taken > width / 2) box->label_drop = row + st->tick * 1.35;
@@ -201,7 +202,7 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 		return;
 	}
 
-	double right = 4, left = 0; /* for the halves of the outer x labels that stick out */
+	double right = 4, left = 0; /* overhang of the outer x labels */
 	for (int i = 0; i < box->x.n; i++) {
 		double half = font_width(box->x.major[i].label, st->tick) / 2;
 		double at = span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * width;
@@ -226,8 +227,8 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 	if (box->outside) box->right += box->legend_width + 8;
 }
 
-/* Size of the legend's box; long labels are cut to a share of the plot, many of
- * them to its height. */
+/* Computes the size of the legend's box. Long labels are cut to a share of the
+ * plot's width; entries beyond its height are omitted. */
 static void measure_legend(const PlotPanel *p, PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	double around = 2 * st->pad + st->swatch + 6, width = box->plot.x1 - box->plot.x0,
@@ -243,7 +244,7 @@ static void measure_legend(const PlotPanel *p, PanelBox *box) {
 	int fits = (int)((box->plot.y1 - box->plot.y0 - 2 * st->pad - 8) / (st->legend * 1.4));
 	if (fits < 1) fits = 1;
 	if (n > fits) n = fits;
-	/* viewers of SVG have other fonts */
+	/* SVG viewers use other fonts, which may be wider */
 	box->legend_width = around + plot_min(1.04 * widest_label, room);
 	box->legend_height = 2 * st->pad - 2 + n * st->legend * 1.4;
 }
@@ -288,7 +289,7 @@ static void place_plots(const Figure *f, PanelBox *boxes, const Grid *g, double 
 		for (int c = 0; c < f->cols; c++) {
 			x += g->left[c];
 			PlotRect at = {x, y, x + g->width, y + g->height};
-			/* its ticks stand inside: it takes the room of the margins */
+			/* its ticks are inside, so it takes the room of the margins */
 			if (f->panels[r * f->cols + c].solid) {
 				at.x0 -= g->left[c] - EDGE;
 				at.x1 += g->right[c] - EDGE;
@@ -310,8 +311,7 @@ static PlotStatus too_small(Figure *f, const Grid *g) {
 	                 f->cols);
 }
 
-/* A plot whose units have a given ratio gets narrower or lower within its
- * place, about the middle. */
+/* Shrinks a plot with a fixed aspect ratio in its place, about the centre. */
 static void keep_aspect(const PlotPanel *p, PanelBox *b, double resolution) {
 	if (!(p->aspect > 0) || p->solid) return;
 	const PlotSpan *x = &b->axes.axis[PLOT_X], *y = &b->axes.axis[PLOT_Y];
@@ -330,7 +330,7 @@ static void keep_aspect(const PlotPanel *p, PanelBox *b, double resolution) {
 	b->plot.y1 = to_grid(b->plot.y1 - less / 2, resolution);
 }
 
-/* Some rounds of: place, find ticks, measure. */
+/* Iterates: place the plots, find ticks, measure margins. */
 static PlotStatus settle(Figure *f, PanelBox *boxes, const bool *blank, const Scene *s) {
 	Grid g;
 	int n = f->rows * f->cols;
@@ -366,7 +366,8 @@ static PlotStatus settle(Figure *f, PanelBox *boxes, const bool *blank, const Sc
 	return PLOT_OK;
 }
 
-/* Moves legends out that would cover much; true when any was. */
+/* Moves legends that would cover much beside the panel. Returns whether any
+ * moved. */
 static bool move_legends(const Figure *f, PanelBox *boxes, PlotArena *arena) {
 	bool moved = false;
 	for (int k = 0; k < f->rows * f->cols; k++) {
@@ -377,7 +378,7 @@ static bool move_legends(const Figure *f, PanelBox *boxes, PlotArena *arena) {
 		double width = b->plot.x1 - b->plot.x0, height = b->plot.y1 - b->plot.y0;
 		bool fits = b->legend_width + 12 < width && b->legend_height + 12 < height;
 		if (fits && draw_legend_place(p, b, arena, &place) <= CROWDED) continue;
-		/* no room beside it either: cover the least */
+		/* There is no room beside it either: it covers the least. */
 		if (width - b->legend_width < 2.5 * LEAST_PLOT) continue;
 		b->outside = moved = true;
 	}

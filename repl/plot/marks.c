@@ -1,20 +1,26 @@
-/* marks.c - draws the layers of a flat panel: bands, bars, error bars, stems,
- * rules, arrows, areas, texts, and markers whose colour says a value.
+/* marks.c - drawing of the layers of a flat panel.
  *
- * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: gaps are left
- * out; what a logarithmic axis cannot show ends at the edge of the plot;
- * everything but texts is clipped to the plot; the cost is that of the samples.
+ * Draws bands, bars, error bars, stems, rules, arrows, areas, text, and markers
+ * coloured by value.
+ *
+ * Needs: internal.h, a PanelBox from layout.c.
+ *
+ * Guarantees:
+ * - Gaps are omitted. A shape with a value that a log axis cannot show ends at
+ *   the edge of the plot.
+ * - Everything but text is clipped to the plot.
+ * - The cost is linear in the number of samples.
  */
 #include "repl/plot/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CAP 3.2          /* half the length of the bar across an error bar's end */
-#define LEAST_EDGE 5.0   /* bars narrower than this have no white edges */
-#define ARROW_APART 17.0 /* of the arrows of a grid: closer ones are thinned */
-#define ARROW_SHARE 0.95 /* longest arrow over the distance of the arrows */
-#define LEAST_ARROW 1.2  /* shorter ones are dots */
+#define CAP 3.2          /* half the length of an error bar's end cap */
+#define LEAST_EDGE 5.0   /* narrower bars have no white edges */
+#define ARROW_APART 17.0 /* spacing of the arrows of a grid; closer ones are thinned */
+#define ARROW_SHARE 0.95 /* longest arrow over the spacing of the arrows */
+#define LEAST_ARROW 1.2  /* shorter arrows are dots */
 
 PlotColour draw_colour(const PlotItem *it, double usual_opacity) {
 	PlotColour c = plot_series_colour(it->colour);
@@ -23,8 +29,8 @@ PlotColour draw_colour(const PlotItem *it, double usual_opacity) {
 	return c;
 }
 
-/* Where a value stands along one axis; what the axis cannot show stands beyond
- * its low end. */
+/* Returns the position of a value along one axis. Values that a log axis cannot
+ * show are placed beyond its low end. */
 static double place_along(const PanelBox *box, PlotAxis axis, double v) {
 	const PlotRect *r = &box->plot;
 	const PlotSpan *s = &box->axes.axis[axis];
@@ -53,7 +59,7 @@ static void draw_bars(Scene *s, const PanelBox *box, const PlotItem *it) {
 		                      : (PlotRect){plot_min(a0, a1), plot_min(v0, v1), plot_max(a0, a1),
 		                                   plot_max(v0, v1)};
 		if (!(r.x1 >= r.x0 && r.y1 >= r.y0)) continue;
-		/* Edges on whole pixels: no seam between bars that touch. */
+		/* Edges on whole pixels leave no seam between adjacent bars. */
 		if (sideways) r.y0 = on_pixel(s, r.y0), r.y1 = on_pixel(s, r.y1);
 		else r.x0 = on_pixel(s, r.x0), r.x1 = on_pixel(s, r.x1);
 		scene_box(s, r, c);
@@ -175,8 +181,8 @@ static void draw_one_arrow(Scene *s, PlotPoint from, PlotPoint to, double width,
 	draw_arrow_head(s, from, to, head, c);
 }
 
-/* One arrow: its place in the plot and its components along the axes as drawn,
- * per unit of the data. */
+/* One arrow: its position in the plot and its components along the axes as
+ * drawn, per data unit. */
 typedef struct Vector {
 	PlotPoint at;
 	double u, v, value;
@@ -202,7 +208,7 @@ static void draw_arrows(Scene *s, const PanelBox *box, const PlotItem *it) {
 		if (g->z) {
 			size_t across = (g->nx - 1) / step_x + 1, i = k % across * step_x,
 				   j = k / across * step_y;
-			/* the stride leaves a rest: half of it on each side */
+			/* half the remainder of the stride on each side */
 			i += (g->nx - 1) % step_x / 2;
 			j += (g->ny - 1) % step_y / 2;
 			x = grid_x(g, i), y = grid_y(g, j), u = g->z[grid_at(g, i, j)],
@@ -237,7 +243,7 @@ static void draw_arrows(Scene *s, const PanelBox *box, const PlotItem *it) {
 	}
 }
 
-/* ---- texts --------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 	double size = it->s.width > 0 ? it->s.width : plot_style.legend;
@@ -246,7 +252,7 @@ static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 		if (draw_is_gap(p) || !draw_inside(&box->plot, p)) continue;
 		PlotColour c = draw_colour(it, 1);
 		double width = font_width(it->more.text, size), shift = (1 - it->more.anchor) * width / 2;
-		/* It stays inside of the plot where it can. */
+		/* Keeps it inside the plot if possible. */
 		double left = plot_clamp(p.x - width + shift, box->plot.x0 + 3,
 		                         plot_max(box->plot.x0 + 3, box->plot.x1 - width - 3));
 		double gap = it->more.anchor ? 4 * -it->more.anchor : 0, base = p.y + size * FONT_CAP / 2;
@@ -254,8 +260,8 @@ static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 		if (it->more.a) {
 			PlotPoint to = draw_place(box, it->more.a[i], it->more.b[i]);
 			if (!draw_is_gap(to)) {
-				/* From the edge of the text's box that looks towards the point.
-				 */
+				/* The arrow starts at the edge of the text's box, towards the
+				 * point. */
 				PlotRect r = {left - 3, base - size * 0.95, left + width + 3, base + size * 0.3};
 				PlotPoint from = {(r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2}, end = to, start = from;
 				double dx = to.x - from.x, dy = to.y - from.y;
@@ -273,10 +279,10 @@ static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 	}
 }
 
-/* ---- markers with values ------------------------------------------------- */
+/* ---- markers coloured by value ------------------------------------------- */
 
-/* Markers by rising value, those of one colour together, so that the highest
- * lie on top. */
+/* Draws markers grouped by colour and by rising value, so that the highest are
+ * on top. */
 static void draw_valued(Scene *s, const PanelBox *box, const PlotItem *it) {
 	PlotColour map[256];
 	plot_map_colours(box->axes.map, map);

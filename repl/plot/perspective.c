@@ -1,12 +1,14 @@
-/* perspective.c - panels in perspective: surfaces, curves and points in space,
- * with the box of their axes.
+/* perspective.c - panels in perspective: surfaces, curves, points and axes.
  *
- * Needs: internal.h, spans of all three axes. Guarantees: what is farther away
- * is drawn first; what lies outside of the axes is left out; no label of a tick
- * lies over another; at most MOST_SIDE squares along each side of a surface.
+ * Method: painter's algorithm, farthest first. The axes become a box of half
+ * lengths 1, 1 and HEIGHT around 0, seen from a point at distance EYE.
  *
- * The axes become a box of half lengths 1, 1 and HEIGHT around 0, seen from a
- * point at a distance of EYE.
+ * Needs: internal.h, spans of all three axes.
+ *
+ * Guarantees:
+ * - Data outside the axes is omitted.
+ * - Tick labels do not overlap.
+ * - A surface has at most MOST_SIDE squares along each side.
  */
 #include "repl/plot/internal.h"
 
@@ -16,12 +18,12 @@
 #include <string.h>
 
 #define HEIGHT 0.72
-/* farther away where one looks from above or below, since there lines
- * towards the eye only confuse */
+/* The distance is larger when seen from above or below, where lines towards the
+ * eye are confusing. */
 #define EYE 6.5
-#define LEAST_EDGE 34.0 /* shorter edges of the box, as seen, have no marks */
+#define LEAST_EDGE 34.0 /* shorter projected edges of the box have no ticks */
 #define MOST_SIDE 150
-#define MESH_MOST 64 /* finer surfaces show no lines */
+#define MESH_MOST 64 /* finer surfaces have no mesh lines */
 #define LABELS 60
 
 static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {70, 70, 76, 255},
@@ -42,7 +44,7 @@ typedef struct View {
 
 static double dot3(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-/* Where a point stands seen from the eye: x to the right, y up, z towards the
+/* Transforms a point to eye coordinates: x to the right, y up, z towards the
  * eye. */
 static Vec turn(const View *v, Vec p) {
 	double x = -v->sin_a * p.x + v->cos_a * p.y, toward = v->cos_a * p.x + v->sin_a * p.y;
@@ -56,7 +58,7 @@ static PlotPoint project(const View *v, Vec p, double *depth) {
 	return (PlotPoint){v->cx + v->scale * t.x * w, v->cy - v->scale * t.y * w};
 }
 
-/* A point of the data within the box; NaN outside of the axes. */
+/* Maps a data point into the box; NaN outside the axes. */
 static Vec place(const View *v, double x, double y, double z) {
 	const PlotSpan *s = v->box->axes.axis;
 	double u[3] = {span_place(&s[0], x), span_place(&s[1], y), span_place(&s[2], z)};
@@ -104,7 +106,7 @@ static void set(Vec *p, int axis, double v) {
 }
 static double half_of(int axis) { return axis == 2 ? HEIGHT : 1; }
 
-/* The side of the box along an axis that lies farther from the eye. */
+/* Returns the side of the box along an axis that is farther from the eye. */
 static double far_side(const View *v, int axis) {
 	Vec p = {0, 0, 0};
 	set(&p, axis, 1);
@@ -123,7 +125,7 @@ static void draw_panes(Scene *s, const View *v, PlotTicks ticks[3]) {
 		}
 		draw_face(s, v, corner);
 	}
-	for (int a = 0; a < 3; a++) { /* lines at the ticks, on the two panes that the axis runs in */
+	for (int a = 0; a < 3; a++) { /* lines at the ticks, on the two panes of the axis */
 		for (int i = 0; i < ticks[a].n; i++) {
 			double u = span_place(&v->box->axes.axis[a], ticks[a].major[i].at);
 			if (!(u > 1e-6 && u < 1 - 1e-6)) continue;
@@ -153,8 +155,7 @@ static bool keep_label(View *v, PlotRect r) {
 	return true;
 }
 
-/* The edge of the box that carries the marks of an axis: its two other
- * coordinates. */
+/* Finds the edge of the box that carries the ticks of an axis. */
 static void axis_edge(const View *v, int axis, Vec *from, Vec *to, Vec *outward) {
 	int b = (axis + 1) % 3, c = (axis + 2) % 3;
 	double best = -INFINITY;
@@ -197,7 +198,7 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 		double length = hypot(q.x - o.x, q.y - o.y);
 		out = length > 1e-6 ? (PlotPoint){(q.x - o.x) / length, (q.y - o.y) / length}
 		                    : (PlotPoint){0, 1};
-		/* Seen from the side the floor is a line, and marks go down. */
+		/* Seen from the side the floor is a line; ticks point down. */
 		PlotPoint normal = {-(b.y - a.y), b.x - a.x};
 		double n = hypot(normal.x, normal.y);
 		if (n > 1e-6) {
@@ -218,7 +219,7 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 		scene_segment(s, at.x, at.y, at.x + out.x * st->major, at.y + out.y * st->major, 0.9,
 		              frame_ink);
 		double w = font_width(ticks->major[i].label, st->tick), h = st->tick * FONT_CAP;
-		/* The nearest point of the label's box is a gap away from the tick. */
+		/* Puts the nearest point of the label's box at `gap` from the tick. */
 		double gap = st->major + 4, x = at.x + out.x * gap + out.x * w / 2,
 			   y = at.y + out.y * gap + out.y * h / 2;
 		PlotRect r = {x - w / 2, y - h / 2, x + w / 2, y + h / 2};
@@ -242,8 +243,7 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 	if (angle > 90) angle -= 180;
 	if (angle <= -90) angle += 180;
 	const char *fitted = draw_fit(&s->arena, both, &size, plot_max(width_of_edge * 1.1, 40));
-	/* The text's own line is as far out as the labels, and half its height
-	 * further. */
+	/* The axis label is as far out as the tick labels, plus half its height. */
 	double turned = angle * PLOT_PI / 180, w = font_width(fitted, size) / 2, h = size * 0.5;
 	double half = fabs(out.x * cos(turned) - out.y * sin(turned)) * w +
 	              fabs(out.x * sin(turned) + out.y * cos(turned)) * h;
@@ -254,9 +254,9 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 	scene_text_turned(s, fitted, at.x, at.y, size, ANCHOR_MIDDLE, angle, ink);
 }
 
-/* ---- what stands in it --------------------------------------------------- */
+/* ---- contents of the box ------------------------------------------------- */
 
-typedef struct Piece { /* a square, a part of a line or a point */
+typedef struct Piece { /* a square, a line segment or a point */
 	double depth;
 	PlotPoint at[4];
 	int n;
@@ -288,7 +288,8 @@ static int by_depth(const void *a, const void *b) {
 	return p->depth < q->depth ? -1 : p->depth > q->depth;
 }
 
-/* Light from the upper left behind the eye: how bright a square is. */
+/* Returns the brightness of a square, lit from the upper left behind the
+ * eye. */
 static double light_of(const View *v, const Vec c[4]) {
 	Vec e = {c[2].x - c[0].x, c[2].y - c[0].y, c[2].z - c[0].z},
 		f = {c[3].x - c[1].x, c[3].y - c[1].y, c[3].z - c[1].z};
@@ -334,7 +335,7 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 			double light = light_of(v, corner);
 			p.depth = depth;
 			p.fill = plot_shade(c, light > 1 ? 1 + 0.6 * (light - 1) : light);
-			/* a line of its own colour closes the seam */
+			/* an outline in its own colour closes the seam */
 			p.line = mesh ? plot_shade(p.fill, 0.72) : p.fill;
 			p.width = mesh ? 0.5 : 0.6;
 			if (it->s.opacity > 0) p.fill.a = (uint8_t)(it->s.opacity * 255 + 0.5);
@@ -344,8 +345,7 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 	}
 }
 
-/* Lines go into the list piece by piece only where a surface may hide parts of
- * them. */
+/* Adds a line by segments only if a surface may hide parts of it. */
 static void add_line(Pieces *list, Scene *s, const View *v, const PlotItem *it, bool by_piece) {
 	PlotColour c = draw_colour(it, 1);
 	double width = draw_line_width(it);

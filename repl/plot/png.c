@@ -1,9 +1,13 @@
-/* png.c - the one file that knows libpng: pixels become a PNG in memory, and a
- * figure becomes a PNG file.
+/* png.c - PNG encoding in memory, and PNG files of figures.
  *
- * Needs: internal.h, libpng. Guarantees: libpng's memory comes from the
- * figure's allocator and is returned on every path; its errors come back as
- * false and never print; no foreign frame but libpng's own is jumped over.
+ * Needs: internal.h, libpng.
+ *
+ * Guarantees:
+ * - No other file uses libpng.
+ * - libpng's memory comes from the figure's allocator and is returned on every
+ *   path.
+ * - libpng's errors are returned as false and never printed.
+ * - longjmp crosses only libpng's own frames.
  */
 #include "repl/plot/internal.h"
 
@@ -12,7 +16,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* libpng frees without telling sizes, so each block carries its own. */
+/* libpng frees without a size, so each block stores its own. */
 #define SIZE_ROOM 16
 
 static png_voidp take(png_structp png, png_alloc_size_t n) {
@@ -57,8 +61,7 @@ typedef struct Picture {
 	const PlotColour *palette;
 } Picture;
 
-/* Everything between setjmp and the end, with no variable of its own that must
- * outlive a jump. */
+/* Everything after setjmp; no local variable must survive a jump. */
 static bool encode(png_structp png, png_infop info, const Picture *p, PlotBuffer *out) {
 	if (setjmp(png_jmpbuf(png))) return false;
 	png_set_write_fn(png, out, on_write, on_flush);
@@ -95,7 +98,7 @@ bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t
 	return done && !out->failed;
 }
 
-/* ---- a figure as a file -------------------------------------------------- */
+/* ---- PNG files of figures ------------------------------------------------ */
 
 #define SMALLEST 16
 #define LARGEST 16384
@@ -104,8 +107,8 @@ bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t
 PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Raster *out) {
 	double natural_width, natural_height;
 	figure_natural_size(f, &natural_width, &natural_height);
-	/* The layout keeps the natural area in the ratio asked for, so that text
-	 * grows with the number of pixels. */
+	/* The layout has the natural area with the requested aspect ratio, so that
+	 * text scales with the number of pixels. */
 	double resolution = sqrt((double)width * height / (natural_width * natural_height));
 	Scene scene;
 	PlotStatus status =

@@ -1,15 +1,19 @@
-/* raster.c - draws a scene into pixels with smooth edges.
+/* raster.c - rasteriser with anti-aliasing.
  *
- * Needs: internal.h, a scene whose coordinates layout has kept near the
- * picture. Guarantees: nothing is written outside of the picture or of a
- * primitive's clip; a line covers each pixel once, however often it crosses
- * itself; the cost is that of the pixels near to the ink.
+ * Method: every primitive is drawn into a coverage mask (0 to 255), which then
+ * blends its colour over the picture.
+ * - Strokes: the coverage follows from the distance of the pixel's centre to
+ *   the centre line. The largest value wins, so joints, ends and dots are round
+ *   and seamless.
+ * - Polygons: the covered area in sixteen slices of each pixel row.
  *
- * Every primitive is first drawn into a mask of coverages, 0 to 255, then
- * blended over the picture through the mask. A stroke's coverage comes from the
- * distance of the pixel's centre to the stroke's middle line and the larger one
- * wins, so that joints, ends and dots are round and seamless. A polygon's
- * coverage is the area it covers in sixteen slices of each pixel row.
+ * Needs: internal.h, a scene with coordinates near the picture, as layout makes
+ * it.
+ *
+ * Guarantees:
+ * - Nothing is written outside the picture or a primitive's clip.
+ * - A line covers each pixel once, even where it crosses itself.
+ * - The cost is proportional to the pixels near ink.
  */
 #include "repl/plot/internal.h"
 
@@ -24,12 +28,12 @@ typedef struct Area {
 typedef struct Brush {
 	Raster *r;
 	double scale_x, scale_y;
-	uint8_t *mask; /* zero wherever nothing is pending */
+	uint8_t *mask; /* zero outside `dirty` */
 	float *row;    /* width + 1, zero between uses */
 	Area clip, dirty;
 	double half; /* half the width of the current stroke, in pixels */
 	PlotArena *arena;
-	double *cross; /* where a polygon's edges cross the slices of rows */
+	double *cross; /* crossings of a polygon's edges with the slices of rows */
 	size_t crossings, *start, slices;
 } Brush;
 
@@ -75,7 +79,7 @@ static void brush_apply(Brush *b, PlotColour c) {
 
 /* ---- strokes ------------------------------------------------------------- */
 
-/* A piece of a stroke between two points in pixels. */
+/* Draws a segment of a stroke; p and q are in pixels. */
 static void brush_piece(Brush *b, PlotPoint p, PlotPoint q) {
 	double half = b->half, reach = half + 0.5;
 	if (!(fabs(p.x) < 1e7 && fabs(p.y) < 1e7 && fabs(q.x) < 1e7 && fabs(q.y) < 1e7)) return;
@@ -85,8 +89,8 @@ static void brush_piece(Brush *b, PlotPoint p, PlotPoint q) {
 	if (y0 < b->clip.y0) y0 = b->clip.y0;
 	if (y1 > b->clip.y1) y1 = b->clip.y1;
 	for (int y = y0; y < y1; y++) {
-		/* The part of the piece that comes within reach of this row, and from
-		 * it the columns to look at. */
+		/* The part of the segment within reach of this row, and from it the
+		 * range of columns. */
 		double cy = y + 0.5, ta = 0, tb = 1;
 		if (fabs(dy) > 1e-9) {
 			double t0 = (cy - reach - p.y) / dy, t1 = (cy + reach - p.y) / dy;
@@ -165,7 +169,7 @@ static void draw_line(Brush *b, const Prim *p) {
 
 #define SLICES 16
 
-/* Adds the length of [x0, x1] that lies in each pixel of the row. */
+/* Adds the length of [x0, x1] to each pixel of the row. */
 static void add_run(Brush *b, double x0, double x1, float weight) {
 	x0 = plot_clamp(x0, b->clip.x0, b->clip.x1);
 	x1 = plot_clamp(x1, b->clip.x0, b->clip.x1);
@@ -180,8 +184,8 @@ static void add_run(Brush *b, double x0, double x1, float weight) {
 	b->row[last] += weight * (float)(x1 - last);
 }
 
-/* The slices whose middles the edge crosses, counted from slice 0 of row y0 and
- * kept within [0, slices). */
+/* Gets the slices whose centres the edge crosses, counted from slice 0 of row
+ * y0 and clamped to [0, slices). */
 static bool edge_slices(PlotPoint p, PlotPoint q, int y0, int slices, int *from, int *to) {
 	double low = plot_min(p.y, q.y), high = plot_max(p.y, q.y);
 	/* last excluded */
@@ -191,7 +195,8 @@ static bool edge_slices(PlotPoint p, PlotPoint q, int y0, int slices, int *from,
 	return *from < *to;
 }
 
-/* Calls for each edge of each ring: from point i to the one after it. */
+/* Iterates over the edges of all rings: returns the end of the edge from point
+ * i. */
 static size_t ring_next(const PlotPoint *at, size_t n, size_t i, size_t *start) {
 	if (i + 1 < n && at[i + 1].x == at[i + 1].x) return i + 1;
 	size_t back = *start;
@@ -204,7 +209,8 @@ static int by_value(const void *a, const void *b) {
 	return x < y ? -1 : x > y;
 }
 
-/* Room for the crossings of a polygon, kept from one polygon to the next. */
+/* Provides memory for the crossings of a polygon; it is reused by later
+ * polygons. */
 static bool crossing_room(Brush *b, size_t crossings, size_t slices) {
 	if (crossings > b->crossings) {
 		double *more = plot_take(b->arena, 2 * crossings, sizeof *more);
@@ -239,7 +245,7 @@ static void fill_polygon(Brush *b, const PlotPoint *at, size_t n) {
 	if (x1 > b->clip.x1) x1 = b->clip.x1;
 	if (x0 >= x1 || y0 >= y1) return;
 
-	/* Crossings sorted into slices: counted, then placed. */
+	/* Sorts the crossings into slices by counting sort. */
 	int slices = (y1 - y0) * SLICES, from, to;
 	size_t total = 0, first = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -305,7 +311,8 @@ static void draw_polygon(Brush *b, const Prim *p, PlotArena *arena) {
 	brush_apply(b, p->colour);
 }
 
-/* A filled shape with its white edge, which keeps overlapping markers apart. */
+/* Draws a filled shape with a white outline that separates overlapping
+ * markers. */
 static void draw_outline(Brush *b, PlotPoint middle, double size, double edge,
                          const PlotPoint *shape, int corners, PlotColour c) {
 	PlotPoint at[PLOT_MARKER_CORNERS];
@@ -319,8 +326,7 @@ static void draw_outline(Brush *b, PlotPoint middle, double size, double edge,
 	brush_apply(b, (PlotColour){255, 255, 255, 255});
 }
 
-/* The same for a circle, as two dots of a brush: there may be very many of
- * them. */
+/* The same for a circle, as two brush dots, which is faster. */
 static void draw_circle(Brush *b, PlotPoint middle, double size, double edge, PlotColour c) {
 	if (edge > 0) {
 		b->half = (size + edge) / 2;
@@ -358,13 +364,13 @@ typedef struct TextBrush {
 	Brush *brush;
 	PlotPoint origin; /* in pixels */
 	double scale;
-	double across, along; /* cosine and sine of the angle it is turned by */
+	double across, along; /* cosine and sine of the angle of rotation */
 	double half;          /* half the thickness of normal letters, in pixels */
 } TextBrush;
 
 static void text_piece(void *ud, PlotPoint a, PlotPoint b, double weight) {
 	TextBrush *t = ud;
-	t->brush->half = plot_max(t->half * weight, 0.45); /* small text stays dark enough to read */
+	t->brush->half = plot_max(t->half * weight, 0.45); /* keeps small text dark enough */
 	PlotPoint p = {a.x * t->scale, a.y * t->scale}, q = {b.x * t->scale, b.y * t->scale};
 	p = (PlotPoint){p.x * t->across + p.y * t->along, p.y * t->across - p.x * t->along};
 	q = (PlotPoint){q.x * t->across + q.y * t->along, q.y * t->across - q.x * t->along};
@@ -382,8 +388,8 @@ static void draw_text(Brush *b, const Prim *p) {
 	               .across = cos(angle),
 	               .along = sin(angle),
 	               .half = p->size * (p->bold ? FONT_STEM_BOLD : FONT_STEM) * scale / 2};
-	/* The baseline falls on the border of two pixels, so that feet of letters
-	 * are sharp. */
+	/* Puts the baseline on a pixel boundary, so that the feet of letters are
+	 * sharp. */
 	if (p->angle == 90) {
 		t.across = 0;
 		t.origin.x = floor(t.origin.x + 0.5);

@@ -1,9 +1,11 @@
-/* scene.c - the list of drawing primitives that both the SVG and the PNG writer
- * read, and the shapes they must agree on.
+/* scene.c - list of drawing primitives for the SVG and PNG writers.
  *
- * Needs: internal.h. Guarantees: primitives keep the order they were added in;
- * points are copied; when memory fails the arena's flag is set and the
- * primitive is left out, so that callers check once, at the end.
+ * Needs: internal.h.
+ *
+ * Guarantees:
+ * - Primitives stay in the order in which they were added; points are copied.
+ * - When memory fails, the arena's flag is set and the primitive is omitted.
+ *   Callers check once, at the end.
  */
 #include "repl/plot/internal.h"
 
@@ -151,7 +153,7 @@ int plot_dash_pattern(PlotDash dash, double out[4]) {
 }
 
 int plot_marker_outline(PlotMarker m, PlotPoint out[PLOT_MARKER_CORNERS]) {
-	/* Widths are chosen so that all shapes look equally large. */
+	/* The widths make all shapes look equally large. */
 	static const PlotPoint square[4] = {{-0.44, -0.44}, {0.44, -0.44}, {0.44, 0.44}, {-0.44, 0.44}};
 	static const PlotPoint diamond[4] = {{0, -0.62}, {0.62, 0}, {0, 0.62}, {-0.62, 0}};
 	static const PlotPoint up[3] = {{0, -0.62}, {0.56, 0.38}, {-0.56, 0.38}};

@@ -1,13 +1,17 @@
-/* streamlines.c - lines along a field of vectors, evenly spread over the plot.
+/* streamlines.c - evenly spaced streamlines of a vector field.
  *
- * Needs: internal.h, a grid checked by figure.c. Guarantees: no line comes
- * nearer to another than about a cell of the mask; every line ends, at a cell
- * that is taken, at the edge, where the field is missing or stands still, or
- * after a fixed length; lines shorter than a few cells are not drawn.
+ * Method: a mask of cells records which line passed through. Seeds go in rings
+ * from the edge of the plot to its centre. A line is integrated in both
+ * directions by the midpoint rule in the plane of the picture. It stops at the
+ * first cell of another line.
  *
- * Seeds go around the plot from its rim to its middle. A line is integrated
- * both ways by the midpoint rule in the plane of the picture, and stops at the
- * first cell that holds another line.
+ * Needs: internal.h, a grid checked by figure.c.
+ *
+ * Guarantees:
+ * - The distance between lines is at least about one cell.
+ * - Every line ends: at a taken cell, at the edge, where the field is missing
+ *   or zero, or after a fixed length.
+ * - Lines shorter than a few cells are not drawn.
  */
 #include "repl/plot/internal.h"
 
@@ -16,24 +20,24 @@
 
 #define CELL 15.0
 #define STEP 1.0
-#define LONGEST 5000 /* steps one way */
+#define LONGEST 5000 /* steps in one direction */
 #define SHORTEST 26.0
 
 typedef struct Flow {
 	const PlotField *g;
 	const double *w;
-	double *px, *py; /* places of the grid lines, rising or falling */
+	double *px, *py; /* positions of the grid lines, rising or falling */
 	double *dx, *dy; /* lengths in the picture over those in the data */
 	PlotRect r;
 	int across, down;
 	double cell;
-	int *taken; /* the number of the line that went through, 0: none */
+	int *taken; /* number of the line through the cell, 0: none */
 	int line;
 	PlotPoint *at;
 	size_t n;
 } Flow;
 
-/* The interval of the grid lines that holds v, -1 outside. */
+/* Returns the interval of the grid lines that contains v, -1 outside. */
 static ptrdiff_t find_interval(const double *at, size_t n, double v) {
 	bool rises = at[n - 1] > at[0];
 	if (!(rises ? v >= at[0] && v <= at[n - 1] : v <= at[0] && v >= at[n - 1])) return -1;
@@ -46,7 +50,7 @@ static ptrdiff_t find_interval(const double *at, size_t n, double v) {
 	return (ptrdiff_t)lo;
 }
 
-/* The direction of the field in the picture, of length 1; false where there is
+/* Gets the unit vector of the field in the picture; false where there is
  * none. */
 static bool flow_direction(const Flow *f, PlotPoint p, PlotPoint *out) {
 	ptrdiff_t i = find_interval(f->px, f->g->nx, p.x), j = find_interval(f->py, f->g->ny, p.y);
@@ -73,11 +77,12 @@ static int *flow_cell(const Flow *f, PlotPoint p) {
 	return x >= 0 && y >= 0 && x < f->across && y < f->down ? &f->taken[y * f->across + x] : NULL;
 }
 
-/* One way from a point; adds to f->at. True when the line came back to the
- * point: it is closed. */
+/* Integrates in one direction and appends to f->at. Returns true when the line
+ * came back to `p`: it is closed. */
 static bool flow_walk(Flow *f, PlotPoint p, double sign) {
 	const PlotPoint start = p;
-	/* steps left to close in, once it is in a cell of its own */
+	/* steps left to reach the start, after the line entered one of its own
+	 * cells */
 	int *cell = flow_cell(f, p), left = -1;
 	const int *last = cell;
 	size_t before = 0;
@@ -87,7 +92,7 @@ static bool flow_walk(Flow *f, PlotPoint p, double sign) {
 		if (!flow_direction(f, p, &a)) break;
 		PlotPoint middle = {p.x + sign * STEP / 2 * a.x, p.y + sign * STEP / 2 * a.y};
 		if (!flow_direction(f, middle, &b)) break;
-		if (a.x * b.x + a.y * b.y < 0) break; /* it turns back within a step: a sink */
+		if (a.x * b.x + a.y * b.y < 0) break; /* the direction reverses within a step: a sink */
 		p = (PlotPoint){p.x + sign * STEP * b.x, p.y + sign * STEP * b.y};
 		int *next = flow_cell(f, p);
 		if (!next) break;

@@ -1,8 +1,11 @@
-/* support.c - memory, growing bytes, UTF-8, marked-up text and files.
+/* support.c - memory, byte buffers, UTF-8, markup and files.
  *
- * Needs: internal.h. Guarantees: every size is checked before it is multiplied;
- * a failed allocation leaves a flag, never a torn record; numbers do not depend
- * on the locale.
+ * Needs: internal.h.
+ *
+ * Guarantees:
+ * - Sizes are checked for overflow.
+ * - A failed allocation sets a flag and leaves every record consistent.
+ * - Numbers do not depend on the locale.
  */
 #include "repl/plot/internal.h"
 
@@ -78,7 +81,7 @@ void plot_arena_free(PlotArena *a) {
 	}
 }
 
-/* ---- growing bytes ------------------------------------------------------- */
+/* ---- byte buffers -------------------------------------------------------- */
 
 void plot_put(PlotBuffer *b, const void *bytes, size_t n) {
 	if (b->failed || !n) return;
@@ -226,7 +229,7 @@ uint32_t plot_next(PlotCursor *c, int *level) {
 	}
 }
 
-/* What stays of a character in a clean text. */
+/* Replaces characters that are not allowed in a sanitised string. */
 static uint32_t clean(uint32_t c) {
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return ' ';
 	return c == 0xfffe || c == 0xffff ? 0xfffd : c;

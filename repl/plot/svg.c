@@ -1,9 +1,14 @@
-/* svg.c - writes a scene as an SVG picture.
+/* svg.c - SVG writer of a scene.
  *
- * Needs: internal.h. Guarantees: well-formed XML in UTF-8; texts are real
- * <text>, so they can be searched, edited and read aloud; numbers have a point
- * in every locale; names inside the file carry a stamp of its contents, so that
- * several pictures can share one page.
+ * Needs: internal.h.
+ *
+ * Guarantees:
+ * - The output is well-formed XML in UTF-8.
+ * - Strings are <text> elements, so they can be searched, edited and read
+ *   aloud.
+ * - Numbers have a point in every locale.
+ * - Ids contain a hash of the contents, so that several pictures can share one
+ *   page.
  */
 #include "repl/plot/internal.h"
 
@@ -57,7 +62,7 @@ static void put_points(PlotBuffer *b, const Prim *p) {
 		if (i) plot_put(b, " ", 1);
 		put_point(b, p->points[i]);
 	}
-	if (p->n == 1) { /* a dot: a line of no length with round ends */
+	if (p->n == 1) { /* a dot: a line of length zero with round ends */
 		plot_put(b, " ", 1);
 		put_point(b, p->points[0]);
 	}
@@ -75,7 +80,7 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 		for (int i = 0; i < parts; i++) {
 			if (i) plot_put(b, " ", 1);
 			double length = pattern[i] * p->size;
-			/* some viewers leave out dashes of no length */
+			/* some viewers omit dashes of length zero */
 			plot_put_fixed(b, length > 0.01 ? length : 0.01, 2);
 		}
 		plot_put(b, "\"", 1);
@@ -84,8 +89,8 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 	plot_puts(b, "/>\n");
 }
 
-/* The line that follows a polygon around its own corners, which one element can
- * draw as well; else NULL. */
+/* Returns the next line if it is the outline of polygon `p`, so that one
+ * element can draw both; else NULL. */
 static const Prim *edge_of(const Prim *p) {
 	const Prim *q = p->next;
 	if (!q || q->kind != PRIM_LINE || q->clip_number != p->clip_number || q->n != p->n + 1 ||
@@ -97,8 +102,7 @@ static const Prim *edge_of(const Prim *p) {
 	return q;
 }
 
-/* One ring or several, each closed; holes are where two of them lie over each
- * other. */
+/* Writes one or several rings, each closed; overlaps of two rings are holes. */
 static void write_polygon(PlotBuffer *b, const Prim *p, const Prim *edge) {
 	plot_puts(b, "<path");
 	if (edge) {
@@ -184,7 +188,7 @@ static void write_text(PlotBuffer *b, const Prim *p) {
 	PlotCursor cursor = {.at = p->text};
 	int level, now = 0;
 	bool open = false;
-	double height = 0; /* of the baseline now */
+	double height = 0; /* current shift of the baseline */
 	for (uint32_t c; (c = plot_next(&cursor, &level)); put_escaped(b, c)) {
 		if (level == now) continue;
 		double target = level > 0 ? FONT_RAISE * p->size : level < 0 ? -FONT_LOWER * p->size : 0;
@@ -227,7 +231,7 @@ static void write_image(PlotBuffer *b, const Prim *p) {
 	plot_buffer_free(&png);
 }
 
-/* Eight figures that depend on all points of the scene. */
+/* Makes an eight-digit hash of all points of the scene. */
 static void make_stamp(const Scene *s, char out[9]) {
 	uint32_t h = 2166136261u;
 	for (const Prim *p = s->first; p; p = p->next) {

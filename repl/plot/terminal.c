@@ -1,14 +1,18 @@
-/* terminal.c - a figure as lines of text: braille dots for lines, half blocks
- * for fields, box drawing for axes.
+/* terminal.c - figures as text in a grid of character cells.
  *
- * Needs: internal.h, a terminal with UTF-8. Guarantees: no line is wider than
- * asked for; colour codes are closed on the line that opened them; without
- * colour, series differ by dashes and fields by shades; the text is sent at
- * once when it is complete, or not at all.
+ * Lines are braille dots, fields half blocks, axes box-drawing characters.
  *
- * A panel from above: title, label of y, plot with the y axis at its left, x
- * axis, labels of its ticks, label of x, legend, scale of colours. In a low
- * panel the less important of these lines are left out.
+ * A panel from top to bottom: title, y label, plot with the y axis at its left,
+ * x axis, tick labels, x label, legend, colour bar. A low panel omits the less
+ * important lines.
+ *
+ * Needs: internal.h, a terminal with UTF-8.
+ *
+ * Guarantees:
+ * - No line is wider than requested.
+ * - Colour codes are closed on the line that opened them.
+ * - Without colour, series differ by dashes and fields by shading.
+ * - The complete text is sent at once, or not at all.
  */
 #include "repl/plot/internal.h"
 
@@ -19,7 +23,7 @@
 
 #define LEAST_COLUMNS 20
 #define LEAST_ROWS 6
-#define PANEL_COLUMNS 26 /* a grid with less per panel is printed one panel below another */
+#define PANEL_COLUMNS 26 /* with fewer columns per panel, panels are stacked */
 #define PANEL_ROWS 9
 #define LEAST_PLOT_ROWS 3
 #define LEGEND_ROWS 3
@@ -31,7 +35,7 @@ typedef struct Cell {
 	uint32_t ch, mark; /* ch 0: blank; mark: a combining character or 0 */
 	int16_t ink, ground;
 	bool bold, taken; /* taken: the right half of a wide character */
-	bool text;        /* part of a text within the plot */
+	bool text;        /* part of a string inside the plot */
 } Cell;
 
 typedef struct Canvas {
@@ -55,9 +59,10 @@ static void canvas_put(Canvas *c, int x, int y, uint32_t ch, int ink) {
 	cell->ink = (int16_t)ink;
 }
 
-/* ---- texts --------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
-/* The raised or lowered form of a character, 0 if there is none. */
+/* Returns the superscript or subscript form of a character, 0 if there is
+ * none. */
 static uint32_t script_form(uint32_t c, int level) {
 	static const struct {
 		char from;
@@ -83,9 +88,8 @@ static void put_char(PlotBuffer *b, uint32_t c) {
 	plot_put(b, utf8, plot_utf8_write(c, utf8));
 }
 
-/* One raised or lowered group: as such characters where all of them exist, else
- * as ^(...). Moves the cursor behind it.
- */
+/* Writes one superscript or subscript: with such characters if all of them
+ * exist, else as ^(...). Moves the cursor after it. */
 static void put_group(PlotBuffer *b, PlotCursor *cursor, int level) {
 	bool all = true;
 	int n = 0, here;
@@ -104,7 +108,7 @@ static void put_group(PlotBuffer *b, PlotCursor *cursor, int level) {
 	if (!all && n > 1) plot_puts(b, ")");
 }
 
-/* The text without marks, as plain characters. Never NULL. */
+/* Returns the string without markup. Never NULL. */
 static const char *plain_text(Canvas *canvas, const char *text) {
 	PlotBuffer b = {.alloc = canvas->arena->alloc};
 	PlotCursor cursor = {.at = text};
@@ -132,7 +136,7 @@ static int text_columns(const char *text) {
 	return n;
 }
 
-/* Writes at most `room` columns, the last one an ellipsis when the text is
+/* Writes at most `room` columns, the last one an ellipsis when the string is
  * longer. Returns the columns used. */
 static int canvas_text(Canvas *c, int x, int y, int room, const char *text, int ink, bool bold) {
 	int used = 0, whole = text_columns(text), limit = whole > room ? room - 1 : room;
@@ -220,8 +224,8 @@ static void dots_point(void *ud, PlotPoint p, bool start) {
 typedef struct Pane {
 	Canvas *c;
 	const PlotPanel *p;
-	PanelBox *box;               /* box->plot counts dots: from the first to the last */
-	int x, y, width, height;     /* everything, in cells */
+	PanelBox *box;               /* box->plot counts dots, from the first to the last */
+	int x, y, width, height;     /* the whole panel, in cells */
 	int left, top, across, down; /* the plot */
 	int legend_rows;
 	bool title, y_label, x_label, bar;
@@ -232,9 +236,9 @@ static uint32_t marker_sign(PlotMarker m) {
 	return (int)m < 8 ? signs[m] : 0;
 }
 
-#define SIGNS 120 /* a series with more samples than this shows dots in place of its markers */
+#define SIGNS 120 /* a longer series shows dots instead of markers */
 
-/* Without colour an unasked-for dash tells the series apart. */
+/* Without colour, automatic dashes distinguish the series. */
 static PlotDash pane_dash(const Pane *pane, size_t item) {
 	static const PlotDash turns[4] = {PLOT_SOLID, PLOT_DASHED, PLOT_DOTTED, PLOT_DASH_DOT};
 	const PlotItem *it = &pane->p->items[item];
@@ -286,7 +290,7 @@ static uint32_t shade(double u) {
 	return shades[(int)plot_clamp(u * 5, 0, 4)];
 }
 
-/* A field by half cells; with levels as the areas between them. */
+/* Draws a field by half cells; with levels, as the areas between them. */
 static void draw_field(Pane *pane, const PlotField *field, const double *levels, int nlevels) {
 	int width = pane->across, height = 2 * pane->down;
 	double *values = plot_take(pane->c->arena, (size_t)width * (size_t)height, sizeof *values);
@@ -325,10 +329,10 @@ static void draw_field(Pane *pane, const PlotField *field, const double *levels,
 	}
 }
 
-/* ---- layers as the other writers draw them ------------------------------- */
+/* ---- layers drawn through a scene ---------------------------------------- */
 
 #define UNITS 2.8    /* of a scene to a dot: a letter is then about as wide as a cell */
-#define SMALL_AREA 7 /* dots: what is smaller is drawn in dots, not in half cells */
+#define SMALL_AREA 7 /* in dots; smaller areas are drawn as dots, not as half cells */
 
 static int ink_of(PlotColour c) {
 	for (int k = 0; k < PLOT_COLOURS; k++) {
@@ -397,7 +401,7 @@ static void cells_text(Pane *pane, const Prim *p) {
 	                                         : p->anchor == ANCHOR_END  ? width
 	                                                                    : 0;
 	double x = p->points[0].x, y = p->points[0].y;
-	if (p->anchor == ANCHOR_START && p->angle == 0) { /* the middle stays where it was meant */
+	if (p->anchor == ANCHOR_START && p->angle == 0) { /* keeps the centre where it was intended */
 		x += font_width(p->text, p->size) / 2;
 		anchor = width / 2;
 	}
@@ -406,7 +410,7 @@ static void cells_text(Pane *pane, const Prim *p) {
 	if (column + width > pane->across) column = pane->across - width;
 	if (column < 0) column = 0;
 	if (row < 0 || row >= pane->down) return;
-	/* Another text there is not written over. */
+	/* Does not overwrite other text. */
 	for (int k = -1; k <= width; k++) {
 		const Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
 		if (cell && column + k >= 0 && cell->text) return;
@@ -435,7 +439,7 @@ static void cells_scene(Pane *pane, const Scene *s) {
 		          .ink = ink_of(p->colour),
 		          .dash = p->dash};
 		bool white = p->colour.r > 250 && p->colour.g > 250 && p->colour.b > 250;
-		if (white) continue; /* edges that only keep things apart */
+		if (white) continue; /* edges that only separate shapes */
 		if (p->kind == PRIM_POLYGON && p->colour.r < 245) cells_area(pane, &d, p);
 		if (p->kind == PRIM_LINE && !(pane->p->solid && p->size < 0.65))
 			for (size_t i = 0; i < p->n; i++)
@@ -452,7 +456,7 @@ static void cells_scene(Pane *pane, const Scene *s) {
 	}
 }
 
-/* One layer, or with `item` NULL the whole of a panel in space. */
+/* Draws one layer, or with `item` NULL the whole of a panel in perspective. */
 static void draw_layer(Pane *pane, const PlotItem *item) {
 	PlotPanel one = *pane->p;
 	PanelBox *box = plot_take(pane->c->arena, 1, sizeof *box);
@@ -476,15 +480,15 @@ static void draw_layer(Pane *pane, const PlotItem *item) {
 	plot_arena_free(&s.arena);
 }
 
-/* The cell of a place on an axis of n cells with `dots` dots each, -1 when it
- * lies outside. */
+/* Returns the cell of a position on an axis of n cells with `dots` dots each,
+ * -1 outside. */
 static int axis_cell(const PlotSpan *s, double at, int n, int dots) {
 	double u = span_place(s, at);
 	if (!(u > -1e-6 && u < 1 + 1e-6)) return -1;
 	return (int)plot_clamp(floor((u * (n * dots - 1) + 0.5) / dots), 0, n - 1);
 }
 
-/* The axis at the left, or the one at the right. */
+/* Draws the left or the right axis. */
 static void draw_y_axis(Pane *pane, bool right) {
 	const PlotTicks *t = right ? &pane->box->y2 : &pane->box->y;
 	int x = right ? pane->left + pane->across : pane->left - 1, last = -1;
@@ -525,7 +529,7 @@ static void draw_x_axis(Pane *pane) {
 	}
 }
 
-/* The sample of a series in the legend. */
+/* Draws the sample of a series in the legend. */
 static int draw_swatch(Pane *pane, int x, int y, size_t item) {
 	const PlotItem *it = &pane->p->items[item];
 	static const uint32_t looks[5][3] = {{0x2500, 0x2500, 0x2500},
@@ -554,7 +558,8 @@ static int draw_swatch(Pane *pane, int x, int y, size_t item) {
 	return n;
 }
 
-/* Rows the legend takes, or draws it: one entry after another, wrapped. */
+/* Draws the legend, or only counts its rows: one entry after another,
+ * wrapped. */
 static int lay_legend(Pane *pane, int y, int rows, bool draw) {
 	int x = 0, row = 0;
 	if (pane->p->legend == PLOT_LEGEND_NONE || !legend_entries(pane->p)) return 0;
@@ -587,7 +592,7 @@ static const char *number_text(Canvas *c, double v) {
 	char text[40];
 	int n = snprintf(text, sizeof text, "%.4g", v);
 	for (int i = 0; i < n; i++)
-		if (text[i] == ',') text[i] = '.'; /* whatever the locale */
+		if (text[i] == ',') text[i] = '.'; /* independent of the locale */
 	return plot_take_text(c->arena, text, (size_t)n);
 }
 
@@ -597,7 +602,7 @@ static void draw_bar(Pane *pane, int y) {
 	double ends[2] = {z->turned ? z->hi : z->lo, z->turned ? z->lo : z->hi};
 	for (int i = 0; i < 2; i++)
 		if (!z->log && fabs(ends[i]) < 1e-6 * (z->hi - z->lo))
-			ends[i] = 0; /* rounding errors are not worth their figures */
+			ends[i] = 0; /* suppress rounding errors */
 	const char *low = number_text(pane->c, ends[0]), *high = number_text(pane->c, ends[1]);
 	int room = pane->width - text_columns(low) - text_columns(high) - 2, x = pane->x;
 	int cells = room < 24 ? room : 24, for_label = room - cells - 2;
@@ -615,7 +620,7 @@ static void draw_bar(Pane *pane, int y) {
 	canvas_text(pane->c, x + cells + 1, y, pane->width, high, PLAIN, false);
 }
 
-/* The ticks of an axis of y, and the columns that their texts want. */
+/* Finds the ticks of a y axis; returns the columns that their labels need. */
 static int find_side(Pane *pane, PlotAxis axis, PlotTicks *ticks) {
 	const PlotSpan *span = &pane->box->axes.axis[axis];
 	int most = pane->down / 3, widest = 0;
@@ -628,7 +633,7 @@ static int find_side(Pane *pane, PlotAxis axis, PlotTicks *ticks) {
 	return widest > (pane->width - 12) / (pane->box->axes.right ? 2 : 1) ? 0 : widest;
 }
 
-/* Decides which lines there are, finds the ticks and the size of the plot. */
+/* Decides which lines are shown, finds the ticks and the size of the plot. */
 static void measure_pane(Pane *pane) {
 	const PlotPanel *p = pane->p;
 	PanelBox *box = pane->box;
@@ -654,7 +659,7 @@ static void measure_pane(Pane *pane) {
 			             pane->legend_rows - pane->bar;
 			if (pane->down >= LEAST_PLOT_ROWS) break;
 			if (drop == 0 && pane->legend_rows > 1) pane->legend_rows = 1;
-			/* without it the labels would lie */
+			/* the labels would be wrong without it */
 			if (drop == 1) pane->x_label = box->x.multiplier[0];
 			if (drop == 2) pane->bar = false;
 			if (drop == 3) pane->y_label = box->y.multiplier[0] || box->y2.multiplier[0];
@@ -684,7 +689,7 @@ static void measure_pane(Pane *pane) {
 	box->plot = (PlotRect){0, 0, 2 * pane->across - 1, 4 * pane->down - 1};
 }
 
-/* A label and a multiplier in one line, e.g. "u (×10⁶)". */
+/* Returns a label and a multiplier in one line, e.g. "u (×10⁶)". */
 static const char *with_multiplier(Canvas *c, const char *label, const char *multiplier) {
 	const char *plain = label ? plain_text(c, label) : "", *factor = plain_text(c, multiplier);
 	if (!*factor) return plain;
@@ -742,7 +747,7 @@ static void draw_pane(Pane *pane) {
 	if (pane->bar) draw_bar(pane, y);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole figure ---------------------------------------------------- */
 
 static void put_style(PlotBuffer *out, const Cell *cell) {
 	plot_puts(out, cell->bold ? "\x1b[0;1" : "\x1b[0");
@@ -761,7 +766,7 @@ static void put_row(PlotBuffer *out, Canvas *c, int y) {
 	const Cell plain = {.ink = PLAIN, .ground = PLAIN};
 	Cell now = plain;
 	int end = c->width;
-	for (; end > 0; end--) { /* blanks at the end are not written */
+	for (; end > 0; end--) { /* trailing blanks are not written */
 		const Cell *cell = canvas_at(c, end - 1, y);
 		if ((cell->ch && cell->ch != ' ') || cell->taken || (c->colour && cell->ground != PLAIN))
 			break;

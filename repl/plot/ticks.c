@@ -1,11 +1,13 @@
-/* ticks.c - where an axis is marked and what stands there.
+/* ticks.c - positions and labels of ticks.
  *
- * Needs: internal.h, an axis with usable limits. Guarantees: linear ticks are
- * multiples of 1, 2 or 5 times a power of ten and their labels are exact
- * decimal numbers, made from integers; log ticks are powers of ten, or
- * multiples of them on short axes. There are at most as many labels as asked
- * for, none equal to another. Long labels move their common part into the
- * multiplier.
+ * Needs: internal.h, an axis with usable limits.
+ *
+ * Guarantees:
+ * - Linear ticks are multiples of 1, 2 or 5 times a power of ten. Their labels
+ *   are exact decimals, computed from integers.
+ * - Log ticks are powers of ten; on short axes, multiples of them.
+ * - There are at most as many labels as requested, all different.
+ * - The common part of long labels becomes the multiplier.
  */
 #include "repl/plot/internal.h"
 
@@ -18,18 +20,17 @@
 #define TIMES "\xc3\x97"
 
 static double power_of_ten(int e) {
-	/* Two factors, so that neither overflows nor becomes zero where the product
-	 * does not. */
+	/* Two factors avoid overflow and underflow of the intermediate result. */
 	return e < -300 ? pow(10, e + 200) * 1e-200 : pow(10, e);
 }
 
-/* q * 10^e, rounded once where that is possible. */
+/* Returns q * 10^e, with a single rounding where possible. */
 static double scaled(int64_t q, int e) {
 	return e < 0 && e >= -22 ? (double)q / power_of_ten(-e) : (double)q * power_of_ten(e);
 }
 
-/* Writes the number q * 10^e in plain decimal figures, with a true minus sign.
- * -20 <= e <= 20. */
+/* Writes q * 10^e as a plain decimal with a typographic minus. -20 <= e <=
+ * 20. */
 static void write_decimal(char *out, size_t cap, int64_t q, int e) {
 	char digits[64];
 	uint64_t rest = q < 0 ? 0 - (uint64_t)q : (uint64_t)q;
@@ -76,7 +77,7 @@ void ticks_number(double v, char *out, size_t cap) {
 	}
 	snprintf(text, sizeof text, "%.6g", fabs(v));
 	for (char *p = text; *p; p++)
-		if (*p == ',') *p = '.'; /* whatever the locale */
+		if (*p == ',') *p = '.'; /* independent of the locale */
 	char *e = strchr(text, 'e');
 	int exponent = e ? atoi(e + 1) : 0;
 	if (e) *e = 0;
@@ -90,8 +91,8 @@ void ticks_number(double v, char *out, size_t cap) {
 
 /* ---- linear -------------------------------------------------------------- */
 
-/* The step m * 10^e, m one of 1, 2, 5, and the first and last multiple of it in
- * [lo, hi]. */
+/* The step m * 10^e with m one of 1, 2, 5, and the first and last multiple of
+ * it in [lo, hi]. */
 typedef struct Steps {
 	int m, e;
 	int64_t first, last;
@@ -127,8 +128,8 @@ static int64_t integer_power(int e) {
 
 static int decimal_exponent(double v) { return (int)floor(log10(v) + 1e-12); }
 
-/* Labels of the multiples, with a common exponent or a common offset taken out
- * when they would be long. */
+/* Writes the labels of the multiples. Long labels have a common exponent or
+ * offset taken out. */
 static void label_steps(const Steps *s, PlotTicks *out) {
 	double largest = plot_max(fabs(multiple(s, s->first)), fabs(multiple(s, s->last)));
 	double span = multiple(s, s->last) - multiple(s, s->first);
@@ -136,7 +137,7 @@ static void label_steps(const Steps *s, PlotTicks *out) {
 	int64_t offset = 0; /* in units of 10^e */
 	char base[96] = "", factor[40] = "";
 	if (largest > 0 && decimal_exponent(largest) - s->e >= 6 && largest > 20 * span) {
-		/* Take out the roundest number among the labels. */
+		/* Takes out the roundest number among the labels. */
 		int64_t low = s->first * s->m, high = s->last * s->m, unit = integer_power(17);
 		for (; unit > 1; unit /= 10) {
 			/* the first multiple from low on */
@@ -192,7 +193,7 @@ static void write_power(char *out, size_t cap, int m, int e) {
 	else snprintf(out, cap, "%d" TIMES "10^{%s%d}", m, e < 0 ? MINUS : "", e < 0 ? -e : e);
 }
 
-/* On an axis of everyday numbers 0.5, 1, 2 read better than 5*10^-1, 10^0,
+/* On an axis of ordinary magnitudes 0.5, 1, 2 read better than 5*10^-1, 10^0,
  * 2*10^0. */
 static void write_multiple(char *out, size_t cap, int m, int e, bool plain) {
 	if (plain) write_decimal(out, cap, m, e);
@@ -254,7 +255,7 @@ static void log_ticks(double lo, double hi, int most, PlotTicks *out) {
 		add_minor_powers(lo, hi, 1, out);
 		return;
 	}
-	out->n = 0; /* on so short an axis the marks of a linear one read better */
+	out->n = 0; /* on so short an axis linear ticks read better */
 	linear_ticks(lo, hi, most, out);
 }
 

@@ -1,8 +1,9 @@
-/* commands.c - what is no program at the prompt: ?name, ??name, and the
- * :commands, one table.
+/* commands.c - commands of the prompt: ?name, ??name and :commands.
  *
- * Needs: repl.h. Guarantees: a command that fails says why on stderr and
- * changes nothing.
+ * Needs: repl.h.
+ *
+ * Guarantees: a command that fails reports the reason on stderr and changes
+ * nothing.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -27,7 +28,7 @@ static bool is_name(const char *text) {
 	return n > 0;
 }
 
-/* "f(x, y)" in one piece: where the bracket opens; NULL for anything else. */
+/* If the text is one call "f(x, y)", returns its opening bracket, else NULL. */
 static const char *call_bracket(const char *text) {
 	const char *open = strchr(text, '(');
 	if (!open || open == text || text[strlen(text) - 1] != ')') return NULL;
@@ -42,19 +43,20 @@ static const char *call_bracket(const char *text) {
 	return good && depth == 0 ? open : NULL;
 }
 
-/* Whether an expression can be run, before a command puts something round it:
- * what is wrong with it is said of its own text. */
+/* Checks an expression before a command wraps it in a function, so that errors
+ * refer to the text that was typed. */
 static bool is_sound(Repl *r, const char *rest, const char *name) {
 	atled_status st = atled_check(r->ctx, rest, strlen(rest), name);
 	report(r, st);
 	return st == ATLED_OK;
 }
 
-/* Arguments that compute something belong to what is looked at; names and
- * numbers do not. */
+/* Returns whether the arguments are only names and numbers. Arguments that
+ * compute belong to the inspected expression. */
 static bool plain_arguments(const char *open) { return !open[1 + strcspn(open + 1, "(+*/^@{|>")]; }
 
-/* what(f, x) for f(x), what(() -> e) for any other expression. */
+/* Runs what(f, x) for a call f(x), and what(() -> e) for any other expression
+ * e. */
 static void look_at(Repl *r, const char *what, const char *rest) {
 	if (!is_sound(r, rest, "<look>")) return;
 	Buffer text = {0};
@@ -75,8 +77,8 @@ static void show_plan(Repl *r, const char *rest) { look_at(r, "plan", rest); }
 
 static void show_native(Repl *r, const char *rest) { look_at(r, "native", rest); }
 
-/* What an input computes: without `name =`, and without what hides the result.
- */
+/* Returns the expression of an input, without `name =` and without a final `;`.
+ * The caller frees it. */
 static char *right_side(const char *input) {
 	size_t name = 0;
 	while (*input == ' ') input++;
@@ -89,15 +91,15 @@ static char *right_side(const char *input) {
 	return text;
 }
 
-/* nan_check of an expression, or of the last input; what it prints is what is
- * wanted. */
+/* Runs nan_check on an expression, or on the last input. Its result is
+ * discarded: its printed report is the answer. */
 static void show_nan(Repl *r, const char *rest) {
 	char *last = *rest ? NULL : right_side(r->last ? r->last : "");
 	if (!*rest && (!last || !*last)) fputs("there is no input yet to look at\n", stderr);
 	else {
 		Buffer text = {0};
-		/* arguments of a call are looked at, too; the expression has a line of
-		 * its own, which messages show */
+		/* As a lambda, the arguments of a call are checked too. The expression
+		 * has its own line because messages show that line. */
 		buffer_format(&text, "nan_check(() -> (\n%s\n));", *rest ? rest : last);
 		if (!text.failed && is_sound(r, *rest ? rest : last, "<nan>"))
 			repl_run(r, text.at, text.n, "<nan>");
@@ -151,7 +153,7 @@ static void show_variables(Repl *r, const char *rest) {
 	report(r, atled_variables(r->ctx, show_variable, NULL));
 }
 
-/* "~/x" and "x" as they would be understood by a shell; to be freed. */
+/* Expands "~/" in a path as a shell does. The caller frees the result. */
 static char *path_of(const char *rest) {
 	const char *home = rest[0] == '~' && rest[1] == '/' ? getenv("HOME") : NULL;
 	Buffer path = {0};
@@ -181,7 +183,8 @@ static void reload(Repl *r, const char *rest) {
 	else fputs("no file was loaded yet\n", stderr);
 }
 
-/* A command with the shell, which ^C reaches while this program waits. */
+/* Runs a shell command and returns its exit code. ^C reaches the command while
+ * this program waits. */
 static int shell(const char *command) {
 	fflush(stdout);
 	const int status = system(command);
@@ -197,7 +200,7 @@ static void run_shell(Repl *r, const char *rest) {
 	if (code) fprintf(stderr, "exit status %d\n", code);
 }
 
-/* The editor gets the path as its argument, however it is spelt. */
+/* Quotes the path, so that the editor gets it as one argument. */
 static bool run_editor(const char *path) {
 	const char *editor = getenv("VISUAL");
 	if (!editor || !*editor) editor = getenv("EDITOR");
@@ -215,8 +218,8 @@ static bool run_editor(const char *path) {
 	return code == 0;
 }
 
-/* A file, which is then run; or the last input, as a file of its own that goes
- * afterwards. */
+/* Edits a file and runs it. Without a file, edits the last input in a temporary
+ * file. */
 static void edit(Repl *r, const char *rest) {
 	if (r->options->safe) {
 		fputs("--safe grants no commands\n", stderr);

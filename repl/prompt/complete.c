@@ -1,10 +1,13 @@
-/* complete.c - what could stand where the cursor is: names in scope, fields of
- * records, names of arguments, modules, files, :commands, and \alpha by the
- * names that TeX has; each with its signature.
+/* complete.c - completion at the cursor.
  *
- * Needs: repl.h, readline for file names. Guarantees: asks the context only
- * while nothing runs in it, and runs nothing for a completion but the
- * definitions of a library module that was not used before.
+ * Candidates are names in scope, fields of records, names of arguments,
+ * modules, files, :commands, and \alpha by TeX names; each with its signature.
+ *
+ * Needs: repl.h; readline for file names.
+ *
+ * Guarantees: the context is used only while nothing runs in it. The only code
+ * that a completion runs is the definitions of a library module that was not
+ * used before.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -15,18 +18,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NOTES_MOST 60 /* of more candidates only the names are shown */
+#define NOTES_MOST 60 /* with more candidates only names are shown */
 #define NOTE_CHARS 200
 
 static atled_context *context;
 
-/* ---- gathering ----------------------------------------------------------- */
+/* ---- gathering candidates ------------------------------------------------ */
 
 typedef struct Gather {
 	Completions *out;
-	const char *prefix; /* what the names must start with */
-	const char *before; /* what stands before them in the word: "r." */
-	const char *after;  /* what is put behind: "(" or "" */
+	const char *prefix; /* prefix of the names */
+	const char *before; /* part of the word in front of them: "r." */
+	const char *after;  /* appended to a name: "(" or "" */
 	size_t nprefix;
 } Gather;
 
@@ -79,7 +82,7 @@ static void sort(Completions *c) {
 	c->n = k;
 }
 
-/* ---- where the cursor is ------------------------------------------------- */
+/* ---- position of the cursor ---------------------------------------------- */
 
 static bool in_name(char ch) {
 	const unsigned char c = (unsigned char)ch;
@@ -89,12 +92,13 @@ static bool in_name(char ch) {
 enum { NESTED_MOST = 16 };
 typedef struct Place {
 	bool in_string, in_comment;
-	size_t string; /* where the text of the string begins */
+	size_t string; /* where the contents of the string begin */
 } Place;
 
-/* Strings may hold programs between braces, and these strings. */
+/* Finds out whether the cursor is in a string or comment. Strings may hold
+ * programs between braces, and these hold strings in turn. */
 static Place find_place(const char *text, size_t point) {
-	/* braces that are open in the program that a string of this level holds */
+	/* open braces in the program inside the string of each level */
 	int braces[NESTED_MOST], level = 0;
 	size_t begins[NESTED_MOST] = {0};
 	Place p = {0};
@@ -124,8 +128,8 @@ static Place find_place(const char *text, size_t point) {
 	return p;
 }
 
-/* The call whose arguments the point is in: where its name begins and ends.
- * false: none. */
+/* Finds the call whose arguments contain the cursor, and where its name begins
+ * and ends. Returns false when there is none. */
 static bool find_call(const char *text, size_t point, size_t *from, size_t *to) {
 	int depth = 0;
 	for (size_t i = point; i-- > 0;) {
@@ -140,7 +144,7 @@ static bool find_call(const char *text, size_t point, size_t *from, size_t *to) 
 	return false;
 }
 
-/* ---- what a name is ------------------------------------------------------ */
+/* ---- signatures and values ----------------------------------------------- */
 
 static char *signature(const char *name) {
 	Buffer text = {0};
@@ -156,8 +160,8 @@ static char *signature(const char *name) {
 	return text.at;
 }
 
-/* The names of the arguments in "f(x, y; axis = -1)": each ends at a comma,
- * semicolon, equals sign, colon or bracket. */
+/* Adds the names of the arguments in "f(x, y; axis = -1)". A name ends at a
+ * comma, semicolon, equals sign, colon or bracket. */
 static void add_arguments(Gather *g, const char *head) {
 	const char *p = strchr(head, '(');
 	int depth = 0;
@@ -191,8 +195,8 @@ static void add_name(void *ud, const char *name, const atled_value *v) {
 	} else keep(ud, name, NULL);
 }
 
-/* a.b.c up to the last dot, by looking only: nothing is run. NULL: no such
- * value. */
+/* Returns the value of a.b.c up to the last dot, or NULL. Only looks values up;
+ * runs nothing. */
 static atled_value *value_at(const char *path, const char *end) {
 	const char *dot = memchr(path, '.', (size_t)(end - path));
 	if (!dot) dot = end;
@@ -237,7 +241,7 @@ static void add_fields(Gather *g, const char *word, const char *dot) {
 	free(module);
 }
 
-/* ---- the kinds ----------------------------------------------------------- */
+/* ---- kinds of candidates ------------------------------------------------- */
 
 static void complete_symbol(Completions *out, const char *text, size_t from, size_t point) {
 	char *word;
@@ -251,7 +255,7 @@ static void complete_symbol(Completions *out, const char *text, size_t from, siz
 		g.nprefix--;
 		g.before = "\\";
 		for (size_t i = 0; symbol_at(i, &name, &sign); i++) keep(&g, name, sign);
-		if (out->n == 1) { /* the only one: the sign itself */
+		if (out->n == 1) { /* a single candidate: insert the character itself */
 			free(out->at[0].text);
 			free(out->at[0].note);
 			out->n = 0;
@@ -301,10 +305,10 @@ static void complete_command(Completions *out, const char *text, size_t from, si
 typedef struct Own {
 	Gather *g;
 	const char *text;
-	size_t from; /* of the word that is completed */
+	size_t from; /* start of the word that is completed */
 } Own;
 
-/* Names that the text itself has: arguments and variables of a block that is
+/* Adds names of the input itself: arguments and variables of a block that has
  * not run yet. */
 static void add_own(void *ud, atled_token kind, size_t start, size_t end) {
 	const Own *o = ud;
@@ -321,7 +325,7 @@ static void complete_name(Completions *out, const char *text, size_t from, size_
 	size_t call_from, call_to;
 	Gather g = gather(out, text, from, point, &word);
 	if (!word) return;
-	/* the names of arguments come first */
+	/* names of arguments come first */
 	if (find_call(text, from, &call_from, &call_to) &&
 	    (call = strndup(text + call_from, call_to - call_from))) {
 		out->head = signature(call);
@@ -331,7 +335,7 @@ static void complete_name(Completions *out, const char *text, size_t from, size_
 		free(call);
 	}
 	const size_t arguments = out->n;
-	if (!*word && out->head) { /* nothing typed yet: the arguments are what is asked for */
+	if (!*word && out->head) { /* Nothing is typed yet: offer only the arguments. */
 		free(word);
 		return;
 	}
@@ -358,7 +362,7 @@ void complete_find(const char *text, size_t point, Completions *out) {
 	*out = (Completions){.from = point};
 	const size_t skip = strspn(text, " ");
 	size_t from = point;
-	/* \name, where a mark of raising or lowering may come first */
+	/* name; a superscript or subscript mark may precede the name */
 	while (from > skip && (in_name(text[from - 1]) || strchr("^+-=()", text[from - 1])) &&
 	       text[from - 1] != '\\')
 		from--;
@@ -389,7 +393,7 @@ void complete_find(const char *text, size_t point, Completions *out) {
 	for (from = point; from > 0 && (in_name(text[from - 1]) || (text[from - 1] == '.' && from > 1 &&
 	                                                            in_name(text[from - 2])));)
 		from--;
-	/* after `use` come modules */
+	/* modules after `use` */
 	size_t before = from;
 	while (before > 0 && text[before - 1] == ' ') before--;
 	char *word;

@@ -1,9 +1,11 @@
-/* edit.c - the text at the prompt, of one or more lines, edited as one: what
- * the keys do.
+/* edit.c - multi-line editor of the prompt: actions of the keys.
  *
- * Needs: repl.h, readline, whose buffer, kill ring, undo and search are used;
- * screen.c paints. Guarantees: the text is handed over when it is whole; the
- * terminal is as it was whenever edit_read has returned.
+ * Needs: repl.h; readline's buffer, kill ring, undo and search. screen.c
+ * paints.
+ *
+ * Guarantees:
+ * - edit_read returns only complete inputs.
+ * - The terminal has its original settings whenever edit_read has returned.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -16,8 +18,8 @@
 #include <unistd.h>
 
 static bool in_colour, painted_late, leaving;
-static Buffer menu;   /* what completion offers: goes with the next key */
-static int goal = -1; /* the column that moving up and down keeps to */
+static Buffer menu;   /* completion menu, erased by the next key */
+static int goal = -1; /* the column that vertical moves return to */
 
 /* ---- painting ------------------------------------------------------------ */
 
@@ -27,7 +29,7 @@ static bool more_keys(void) {
 }
 
 static const char *suggestion(void) {
-	/* without colour it could not be told from what was typed */
+	/* Without colour a suggestion would look like typed text. */
 	if (!in_colour || leaving || !rl_end || rl_point != rl_end || rl_display_prompt != rl_prompt)
 		return NULL;
 	return history_suggestion(rl_line_buffer, (size_t)rl_end);
@@ -51,7 +53,7 @@ static int key_tab(int count, int key);
 
 static void redisplay(void) {
 	if (rl_last_func != key_tab) buffer_free(&menu);
-	painted_late = more_keys(); /* keys that came together are painted together */
+	painted_late = more_keys(); /* Keys that arrive together are painted together. */
 	if (!painted_late) paint();
 }
 
@@ -60,7 +62,7 @@ static int get_key(FILE *in) {
 	return key_get(in);
 }
 
-/* ---- lines of the text --------------------------------------------------- */
+/* ---- lines of the input -------------------------------------------------- */
 
 static int line_start(int at) {
 	while (at > 0 && rl_line_buffer[at - 1] != '\n') at--;
@@ -80,7 +82,8 @@ static int characters(int from, int to) {
 
 static bool moves_vertically(void);
 
-/* To the line that starts at `start`, as near to the column as it goes. */
+/* Moves to the line that starts at `start`, to the column `goal` or the line's
+ * end. */
 static void to_line(int start) {
 	const int end = line_end(start);
 	rl_point = start;
@@ -93,7 +96,7 @@ static int key_up(int count, int key) {
 	const int start = line_start(rl_point);
 	if (!start) {
 		const int st = rl_get_previous_history(count, key);
-		rl_point = line_end(0); /* the next one goes on up */
+		rl_point = line_end(0); /* so that the next key_up moves on up */
 		return st;
 	}
 	if (!moves_vertically()) goal = characters(start, rl_point);
@@ -124,7 +127,7 @@ static int key_home(int count, int key) {
 	return 0;
 }
 
-/* The suggestion becomes text: all of it, or its first word. */
+/* Inserts the suggestion, or its first word. */
 static bool accept_suggestion(bool word) {
 	const char *more = suggestion();
 	if (!more) return false;
@@ -178,10 +181,10 @@ static int key_clear(int count, int key) {
 	return 0;
 }
 
-/* ---- ending it ----------------------------------------------------------- */
+/* ---- end of the input ---------------------------------------------------- */
 
-/* How far the next line is indented: as the last one, and two more for what it
- * opens. */
+/* Returns the indentation of a new line: that of the current line, plus two if
+ * it opens brackets. */
 static int indentation(void) {
 	const int start = line_start(rl_point);
 	int n = 0, open = 0;
@@ -196,7 +199,7 @@ static int indentation(void) {
 static int key_newline(int count, int key) {
 	(void)count;
 	(void)key;
-	const int n = more_keys() ? 0 : indentation(); /* what is pasted as keys is indented already */
+	const int n = more_keys() ? 0 : indentation(); /* text pasted as keys is indented already */
 	rl_begin_undo_group();
 	rl_insert_text("\n");
 	for (int i = 0; i < n; i++) rl_insert_text(" ");
@@ -236,8 +239,8 @@ static int key_cancel(int count, int key) {
 	return 0;
 }
 
-/* A bracket that closes what an earlier line opened goes back below that line's
- * beginning. */
+/* A closing bracket at the start of a line moves back to the indentation of the
+ * line with the opening bracket. */
 static int key_close(int count, int key) {
 	const int start = line_start(rl_point);
 	int blank = start;
@@ -284,7 +287,8 @@ static int width_of(const char *text) {
 	return n;
 }
 
-/* With what they are, one a line, when they are few; else in columns. */
+/* Shows candidates with their descriptions, one a line, when they are few; else
+ * in columns. */
 static void show_menu(const Completions *c) {
 	int rows, columns, widest = 0;
 	screen_size(&rows, &columns);
@@ -298,7 +302,7 @@ static void show_menu(const Completions *c) {
 		for (size_t i = 0; i < c->n; i++) {
 			const char *note = c->at[i].note ? c->at[i].note : "";
 			const size_t same = strlen(c->at[i].text);
-			/* a signature begins with the name itself */
+			/* the signature begins with the name itself */
 			if (!strncmp(note, c->at[i].text, same) && note[same] == '(')
 				buffer_format(&menu, "  %s\n", note);
 			else
@@ -328,7 +332,7 @@ static size_t common(const Completions *c) {
 		while (k < n && c->at[i].text[k] == c->at[0].text[k]) k++;
 		n = k;
 	}
-	/* whole characters */
+	/* complete UTF-8 characters only */
 	while (n && c->n > 1 && ((unsigned char)c->at[0].text[n] & 0xc0) == 0x80) n--;
 	return n;
 }
@@ -338,7 +342,7 @@ static int key_tab(int count, int key) {
 	(void)key;
 	buffer_free(&menu);
 	const int start = line_start(rl_point);
-	/* at the beginning of a further line */
+	/* TAB indents at the beginning of a further line */
 	if (start && start + (int)strspn(rl_line_buffer + start, " ") >= rl_point) {
 		rl_insert_text("  ");
 		return 0;

@@ -1,13 +1,17 @@
-/* history.c - the texts typed so far: in readline's list, and in a file that
- * sessions share.
+/* history.c - earlier inputs, in readline's list and in a shared file.
  *
- * Needs: repl.h, readline's history. Guarantees: the file is its owner's only;
- * a line of it is one text, of however many lines; what two sessions add at
- * once is all kept; a file that is shortened is replaced as a whole.
+ * Needs: repl.h, readline's history.
  *
- * In the file, a backslash stands before a backslash, before `n` for a new
- * line, and before `#` at the beginning. A line that begins with `#` is a time
- * stamp of an older form and is passed over.
+ * Guarantees:
+ * - All sessions share the file.
+ * - Only the owner can read the file.
+ * - A line of the file is one input, of any number of lines.
+ * - Additions of concurrent sessions are all kept.
+ * - The file is shortened by replacing it atomically.
+ *
+ * Format: a backslash escapes a backslash, a newline (as `n`), and `#` at the
+ * beginning of a line. A line that begins with `#` is a time stamp of an older
+ * format and is ignored.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -45,7 +49,7 @@ static void escaped(Buffer *b, const char *text) {
 	buffer_str(b, "\n");
 }
 
-/* In place. */
+/* Unescapes a line in place. */
 static void unescape(char *line) {
 	char *to = line;
 	for (const char *p = line; *p; p++) {
@@ -55,8 +59,8 @@ static void unescape(char *line) {
 	*to = 0;
 }
 
-/* The file, locked, as it stands under its name now: another session may have
- * replaced it while this one waited. */
+/* Opens and locks the file that now has the name: another session may have
+ * replaced it while this one waited for the lock. */
 static int open_locked(void) {
 	for (int tries = 0; tries < 10; tries++) {
 		const int fd = open(history_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -86,7 +90,7 @@ static bool write_whole(int fd, const char *at, size_t n) {
 static void shorten(void) {
 	Buffer all = {0};
 	for (int i = 0; i < history_length; i++) escaped(&all, history_get(history_base + i)->line);
-	if (!all.failed) replace_file(history_path, all.at, all.n); /* it stays long when that fails */
+	if (!all.failed) replace_file(history_path, all.at, all.n); /* on failure it stays long */
 	buffer_free(&all);
 }
 
@@ -104,7 +108,7 @@ void history_open(void) {
 	}
 	make_folders(history_path);
 	const int fd = open_locked();
-	if (fd < 0) { /* it cannot be kept */
+	if (fd < 0) { /* the history cannot be stored */
 		free(history_path);
 		history_path = NULL;
 		return;

@@ -1,8 +1,10 @@
-/* keys.c - keys from the terminal, and reading a line where the terminal cannot
- * move its cursor.
+/* keys.c - keys from the terminal, and line input without cursor movement.
  *
- * Needs: repl.h, readline. Guarantees: while a text is read, ^C is a key; the
- * terminal is as it was whenever line_read has returned.
+ * Needs: repl.h, readline.
+ *
+ * Guarantees:
+ * - While an input is read, ^C is a key.
+ * - The terminal has its original settings whenever line_read has returned.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -20,7 +22,7 @@ const char first_prompt[] = "atled> ", more_prompt[] = "  ...> ";
 bool key_cancelled;
 
 static volatile sig_atomic_t pressed, resized;
-static int later = EOF; /* a key that came after a ^C that is still to be heard of */
+static int later = EOF; /* a key that came after a ^C that is not handled yet */
 static struct sigaction interrupt_before, resize_before;
 
 static void on_interrupt(int signal_number) {
@@ -38,11 +40,12 @@ void keys_setup(void) {
 	rl_catch_signals = 0;
 	rl_catch_sigwinch = 0;
 	rl_change_environment = 0;
-	/* names may have Greek letters where the environment names no locale */
+	/* Allows Greek letters in names when the environment sets no locale. */
 	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8"))
 		setlocale(LC_CTYPE, "C.UTF-8");
 	rl_initialize();
-	/* else keys of ours are taken at every prompt */
+	/* Otherwise readline rebinds the terminal's special keys at every prompt,
+	 * over our bindings. */
 	rl_variable_bind("bind-tty-special-chars", "off");
 }
 
@@ -68,7 +71,9 @@ int key_get(FILE *in) {
 			pressed = 0;
 			key_cancelled = true;
 		}
-		if (key_cancelled) return 3; /* until somebody takes it back: no key swallows it */
+		/* every call returns ^C until keys_begin, so that no key binding can
+		 * swallow it */
+		if (key_cancelled) return 3;
 		if (later != EOF) {
 			const int key = later;
 			later = EOF;
@@ -81,14 +86,14 @@ int key_get(FILE *in) {
 		unsigned char ch;
 		const ssize_t n = read(fileno(in), &ch, 1);
 		if (n == 1 && !pressed) return ch;
-		/* ^C empties the terminal's queue, so a key that is read along with it
-		 * was pressed after it */
+		/* ^C empties the terminal's queue, so a key read at the same time was
+		 * pressed after it. */
 		if (n == 1) later = ch;
 		else if (n == 0 || errno != EINTR) return EOF;
 	}
 }
 
-/* ---- prompts that were pasted along -------------------------------------- */
+/* ---- pasted prompts ------------------------------------------------------ */
 
 static size_t prompt_of(const char *line) {
 	if (!strncmp(line, first_prompt, sizeof first_prompt - 1)) return sizeof first_prompt - 1;
@@ -103,8 +108,7 @@ char *without_prompts(const char *text, size_t n) {
 	const char *first = copy;
 	while (*first == '\n') first++;
 	if (!prompt_of(first)) return copy;
-	/* a transcript: what stands on lines without a prompt was shown, not typed
-	 */
+	/* A transcript: lines without a prompt are output, not input. */
 	char *to = copy;
 	for (const char *line = first; *line;) {
 		const char *end = strchrnul(line, '\n');
@@ -120,7 +124,7 @@ char *without_prompts(const char *text, size_t n) {
 	return copy;
 }
 
-/* ---- a line -------------------------------------------------------------- */
+/* ---- reading a line ------------------------------------------------------ */
 
 static int cancel(int count, int key) {
 	(void)count;

@@ -1,8 +1,10 @@
-/* repl.c - the interactive prompt: reads statements, runs them, shows what they
- * give.
+/* repl.c - the interactive prompt: a read-eval-print loop.
  *
- * Needs: repl.h. Guarantees: a statement that fails or is interrupted changes
- * nothing; where standard input is no terminal it is run as a program.
+ * Needs: repl.h.
+ *
+ * Guarantees:
+ * - A statement that fails or is interrupted changes nothing.
+ * - When standard input is no terminal, it is run as a program.
  */
 #include "repl/prompt/repl.h"
 
@@ -50,8 +52,8 @@ static bool complete_text(const char *text) {
 	return text[0] == ':' || text[0] == '?' || !atled_incomplete(text, strlen(text));
 }
 
-/* Reads a whole text line by line, where the terminal can do no more. NULL at
- * the end of the input. */
+/* Reads a whole input line by line, on a terminal that cannot move its cursor.
+ * Returns NULL at the end of the input. */
 static char *read_lines(void) {
 	Buffer text = {0};
 	do {

@@ -1,13 +1,14 @@
-/* screen.c - what stands on the terminal while a text is typed: prompts, the
- * text in colours, a suggestion behind it and lines below it.
+/* screen.c - painting of the prompt, the input and the lines below it.
  *
- * Needs: repl.h, a terminal that moves its cursor (ECMA-48). Guarantees: only
- * rows that changed are written, in one write; a text that is higher than the
- * terminal is shown around the cursor.
+ * Method: the picture is laid out in rows twice, first to find the cursor's
+ * position, then to make the bytes of the visible rows. The last column stays
+ * empty, so that line wrapping of the terminal does not matter.
  *
- * A picture is laid out in rows twice: once to learn where the cursor comes to
- * stand, then, for the rows that are seen, as bytes. The last column stays
- * empty, so that no terminal's way of wrapping matters.
+ * Needs: repl.h, a terminal that moves its cursor (ECMA-48).
+ *
+ * Guarantees:
+ * - Only changed rows are written, in one write.
+ * - Of an input higher than the terminal, the rows around the cursor are shown.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -33,8 +34,8 @@ typedef enum Style {
 	STYLE_BELOW
 } Style;
 
-/* Colours of the terminal's own palette that can be read on light and on dark.
- */
+/* Colours of the terminal's palette that are readable on light and dark
+ * backgrounds. */
 static const char *const styles[] = {
 	[STYLE_PLAIN] = "",           [STYLE_PROMPT] = "\033[1;34m", [STYLE_MORE] = "\033[34m",
 	[STYLE_KEYWORD] = "\033[35m", [STYLE_NUMBER] = "\033[36m",   [STYLE_STRING] = "\033[32m",
@@ -51,17 +52,17 @@ typedef struct Rows {
 	int n, cap;
 } Rows;
 
-static Rows shown, next;              /* on the terminal, and to be */
-static int cursor_row, cursor_column; /* from the first of the rows shown */
+static Rows shown, next;              /* on the terminal, and about to be */
+static int cursor_row, cursor_column; /* relative to the first row shown */
 static int columns_then;
 
-/* ---- laying out ---------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------- */
 
 typedef struct Layout {
 	int limit, row, column;
 	int from, to; /* rows that are written into `next` */
 	bool colour;
-	Style style; /* that the row's bytes are in */
+	Style style; /* of the row's last bytes */
 } Layout;
 
 static Row *row_at(Layout *l) {
@@ -113,7 +114,7 @@ static void put(Layout *l, const char *bytes, size_t n, int width, Style style) 
 	l->column += width;
 }
 
-/* One character of UTF-8: its bytes, and its columns. */
+/* Decodes one UTF-8 character. Returns its bytes; *width is its columns. */
 static size_t character(const char *p, const char *end, int *width) {
 	const unsigned char first = (unsigned char)*p;
 	*width = 1;
@@ -129,8 +130,8 @@ static size_t character(const char *p, const char *end, int *width) {
 	return n;
 }
 
-/* Plain characters on rows that are not seen are only counted: so a long text
- * costs little. */
+/* Only counts printable ASCII on rows that are not visible, which makes long
+ * inputs cheap. Returns false when the text must be laid out. */
 static bool skip_text(Layout *l, const char *p, size_t n) {
 	const long last = l->row + (long)(n / (size_t)l->limit) + 1;
 	if (last >= l->from && l->row < l->to) return false;
@@ -165,8 +166,8 @@ static void put_text(Layout *l, const char *p, size_t n, const unsigned char *st
 	}
 }
 
-/* The text with its prompts. *row and *column: where the byte `point` stands.
- */
+/* Lays out the input with its prompts. *row and *column are the position of the
+ * byte `point`. */
 static void put_lines(Layout *l, const Picture *p, const char *text, size_t n,
                       const unsigned char *style, size_t point, int *row, int *column) {
 	for (size_t from = 0;;) {
@@ -174,8 +175,8 @@ static void put_lines(Layout *l, const Picture *p, const char *text, size_t n,
 		const size_t to = end ? (size_t)(end - text) : n;
 		if (point >= from && point <= to) {
 			put_text(l, text + from, point - from, style ? style + from : NULL, STYLE_GHOST);
-			/* a character that does not fit goes to the next row, and the
-			 * cursor with it */
+			/* A character that does not fit goes to the next row, and the
+			 * cursor with it. */
 			*row = l->row;
 			*column = l->column;
 			if (l->column >= l->limit && point < to) {
@@ -191,8 +192,8 @@ static void put_lines(Layout *l, const Picture *p, const char *text, size_t n,
 	}
 }
 
-/* The prompt, the text and what is suggested; gives the row and column of the
- * cursor, and the number of rows. */
+/* Lays out the prompt, the input and the suggestion. Returns the number of
+ * rows; *row and *column are the cursor's position. */
 static int lay_out(Layout *l, const Picture *p, const unsigned char *style, int *row, int *column) {
 	int none[2];
 	put_text(l, p->prompt, strlen(p->prompt), NULL, STYLE_PROMPT);
@@ -203,7 +204,7 @@ static int lay_out(Layout *l, const Picture *p, const unsigned char *style, int 
 	return l->row + 1;
 }
 
-/* The lines below, one row for each: what is too long is cut. */
+/* Lays out the lines below the input, one row each; long lines are cut. */
 static void lay_out_below(Layout *l, const char *below) {
 	while (*below && l->row < l->to) {
 		const char *end = strchrnul(below, '\n');
@@ -222,7 +223,7 @@ static void lay_out_below(Layout *l, const char *below) {
 	}
 }
 
-/* ---- colours of the text ------------------------------------------------- */
+/* ---- colours of the input ------------------------------------------------ */
 
 typedef struct Painter {
 	const char *text;
@@ -238,13 +239,13 @@ static void paint_token(void *ud, atled_token kind, size_t start, size_t end) {
 	                                   [ATLED_TOKEN_ERROR] = STYLE_ERROR};
 	const Painter *p = ud;
 	unsigned char s = (size_t)kind < sizeof of ? of[kind] : STYLE_PLAIN;
-	/* one that is not closed yet */
+	/* an unclosed string */
 	if (s == STYLE_ERROR && p->text[p->shift + start] == '"') s = STYLE_STRING;
 	memset(p->style + p->shift + start, s, end - start);
 }
 
-/* The bracket that belongs to the one at `at`, or -1. Brackets in strings and
- * comments are none. */
+/* Returns the matching bracket of the one at `at`, or -1. Brackets in strings
+ * and comments do not count. */
 static long partner(const char *text, size_t n, const unsigned char *style, size_t at) {
 	static const char opening[] = "([{", closing[] = ")]}";
 	const bool forward = text[at] && strchr(opening, text[at]);
@@ -260,24 +261,23 @@ static long partner(const char *text, size_t n, const unsigned char *style, size
 	return -1;
 }
 
-/* What was coloured last: a long text is not read again from its beginning for
- * each key. */
+/* The input coloured last. It is cached so that a key does not tokenise a long
+ * input from its beginning. */
 static struct {
 	char *text;
 	unsigned char *style;
-	size_t n, to; /* bytes of text, and how far they have colours */
+	size_t n, to; /* length in bytes, and how many bytes have colours */
 } last;
 
-/* The start of a line that ends before `limit` and outside of strings, from
- * where tokens can be read anew: the colours of the line's end say so. */
+/* Returns the start of the last line before `limit` that begins outside
+ * strings. Tokenising can restart there. */
 static size_t fresh_line(size_t limit) {
 	size_t i = limit;
 	while (i > 0 && !(last.text[i - 1] == '\n' && last.style[i - 1] != STYLE_STRING)) i--;
 	return i;
 }
 
-/* The colours of the text as far as `to`; of what is behind, nothing is
- * promised. */
+/* Returns the colours of the input up to `to`; later bytes are unspecified. */
 static const unsigned char *style_text(const Picture *p, size_t to) {
 	size_t skip = strspn(p->text, " "), same = 0, from;
 	const bool command = p->text[skip] == ':' || p->text[skip] == '?';
@@ -310,7 +310,7 @@ static const unsigned char *style_text(const Picture *p, size_t to) {
 	return style;
 }
 
-/* Marks the brackets at the cursor; takes the marks back with `on` false. */
+/* Marks the brackets at the cursor, or with `on` false removes the marks. */
 static void mark_pair(const Picture *p, long at[2], bool on) {
 	if (on) {
 		at[0] = at[1] = -1;
@@ -326,7 +326,7 @@ static void mark_pair(const Picture *p, long at[2], bool on) {
 		if (at[i] >= 0) last.style[at[i]] = on ? STYLE_PAIR : STYLE_PLAIN;
 }
 
-/* The end of the last line that can be seen with the cursor. */
+/* Returns the end of the last line that can be visible with the cursor. */
 static size_t visible_end(const Picture *p, int height) {
 	size_t i = p->point;
 	for (int lines = 0; i < p->n; i++)
@@ -353,7 +353,8 @@ static void write_all(const char *at, size_t n) {
 	}
 }
 
-/* To a row of those shown, or the one after them, which then is one. */
+/* Moves the cursor to a row of those shown, or to the row after them, which is
+ * then added. */
 static void go(Buffer *out, int row) {
 	buffer_str(out, "\r");
 	if (row < cursor_row) buffer_format(out, "\033[%dA", cursor_row - row);
@@ -366,8 +367,8 @@ static void go(Buffer *out, int row) {
 	cursor_row = row;
 }
 
-/* Another width: the terminal has wrapped what stood there in its own way.
- * Begins anew where that began. */
+/* After a change of width, the terminal has rewrapped the old rows. Erases them
+ * from where they began. */
 static void after_resize(Buffer *out, int columns) {
 	int up = cursor_column / columns;
 	for (int i = 0; i < cursor_row && i < shown.n; i++)
@@ -393,9 +394,8 @@ void screen_paint(const Picture *p) {
 	mark_pair(p, pair, true);
 	Layout l = {.limit = columns - 1, .colour = p->colour};
 	const int rows = lay_out(&l, p, style, &row, &column);
-	/* the rows that are seen: all, or as many as there is room for, with the
-	 * cursor among them */
-	static int top; /* stays where it is while the cursor is within */
+	/* The visible rows: all, or as many as fit, with the cursor among them. */
+	static int top; /* does not change while the cursor is visible */
 	int below = 0;
 	for (const char *q = p->below; q && *q; q = *(q = strchrnul(q, '\n')) ? q + 1 : q) below++;
 	if (below > height / 2) below = height / 2;
@@ -424,7 +424,7 @@ void screen_paint(const Picture *p) {
 		go(&out, i);
 		if (r->text.n) buffer_add(&out, r->text.at, r->text.n);
 		buffer_str(&out, "\033[K");
-		if (i >= shown.n) { /* it is one of the rows from here on */
+		if (i >= shown.n) { /* now it is one of the rows shown */
 			cursor_row = i;
 			shown.n = i + 1;
 		}

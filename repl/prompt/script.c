@@ -1,9 +1,11 @@
-/* script.c - the session as a program: the statements that succeeded, in order,
- * for :save.
+/* script.c - the session as a program, for :save.
  *
- * Needs: repl.h. Guarantees: the program does what the session did; where a
- * later statement uses `ans`, the one whose result it was says so. The file
- * appears whole or not at all.
+ * Needs: repl.h.
+ *
+ * Guarantees:
+ * - The program repeats the session. If a later statement uses `ans`, the
+ *   statement that gave this result assigns it.
+ * - The file is replaced atomically.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -15,8 +17,8 @@
 
 typedef struct Kept {
 	char *text;
-	bool shown; /* gave a result */
-	bool ends;  /* what it gave last became `ans`: that is bound when all of an input is done */
+	bool shown; /* it gave a result */
+	bool ends;  /* Its result became `ans`, which is bound when the whole input is done. */
 } Kept;
 
 typedef struct Keeper {
@@ -57,12 +59,12 @@ static void look(void *ud, atled_token kind, size_t start, size_t end) {
 	Search *s = ud;
 	if (kind == ATLED_TOKEN_NAME && end - start == 3 && !strncmp(s->text + start, "ans", 3))
 		s->found = true;
-	/* a string may have it between braces */
+	/* a string may use it between braces */
 	if (kind == ATLED_TOKEN_STRING && memmem(s->text + start, end - start, "ans", 3))
 		s->found = true;
 }
 
-/* Whether the result of the i-th is used under the name `ans`. */
+/* Returns whether a later statement uses the i-th result as `ans`. */
 static bool is_used(const Repl *r, size_t i) {
 	for (size_t k = i + 1; k < r->nkept; k++) {
 		Search s = {r->kept[k].text, false};

@@ -1,7 +1,8 @@
-/* symbols.c - signs by the names that TeX gives them, for \alpha and TAB.
+/* symbols.c - characters by their TeX names, for \alpha and TAB.
  *
- * Needs: symbols.def, whose names are sorted. Guarantees: no two names are the
- * same.
+ * Needs: symbols.def, sorted by name.
+ *
+ * Guarantees: no two names are the same.
  */
 #include "repl/prompt/repl.h"
 

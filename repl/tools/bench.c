@@ -1,13 +1,15 @@
-/* bench.c - how long things take: `:time` and `:bench` at the prompt, and
- * `atled bench FILE`.
+/* bench.c - timing of expressions and programs.
  *
- * Needs: program.h. Guarantees: compiling is told apart from running. `atled
- * bench` runs the whole program several times, each time in a context of its
- * own, so that no run sees what an earlier one left; what it prints is not
- * shown.
+ * Implements `:time` and `:bench` of the prompt, and `atled bench FILE`.
  *
- * A program is cut into statements as the prompt does: a line, and the lines
- * after it until all brackets are closed.
+ * Needs: program.h.
+ *
+ * Guarantees:
+ * - Compile time is reported apart from run time.
+ * - `atled bench` runs the whole program several times, each time in a new
+ *   context, so that runs are independent. The program's output is discarded.
+ * - A program is cut into statements as at the prompt: a line, and the lines
+ *   after it until all brackets are closed.
  */
 #define _GNU_SOURCE
 #include "repl/core/program.h"
@@ -18,10 +20,10 @@
 #include <time.h>
 
 #define BENCH_SECONDS 1.0 /* of :bench, after the first run */
-/* of which the first part is not measured: the compiler is at work in the
- * background */
+/* Runs in this first part are not measured: the compiler works in the
+ * background. */
 #define WARM_SECONDS 0.25
-#define FILE_SECONDS 5.0 /* of `atled bench`: no further run begins after it */
+#define FILE_SECONDS 5.0 /* `atled bench` starts no run after this */
 enum { RUNS_LEAST = 3, RUNS_MOST = 100000, FILE_RUNS_MOST = 20 };
 
 double seconds_now(void) {
@@ -52,7 +54,8 @@ void clock_start(Clock *k, atled_context *ctx) {
 	k->from = seconds_now();
 }
 
-/* What ran: the evaluator, or machine code, and where that came from. */
+/* Writes which tier ran: the evaluator, or machine code, and whether that was
+ * compiled or cached. */
 static void tell_tier(const atled_stat *a, const atled_stat *b, FILE *out) {
 	const unsigned long long calls = b->native_calls - a->native_calls,
 							 made = b->units_compiled - a->units_compiled,
@@ -84,7 +87,7 @@ static int by_size(const void *a, const void *b) {
 	return (x > y) - (x < y);
 }
 
-/* Of sorted times. */
+/* `t` is sorted. */
 static double quantile(const double *t, size_t n, double q) {
 	const double at = q * (double)(n - 1);
 	const size_t k = (size_t)at;
@@ -114,7 +117,7 @@ atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out
 	       (n < RUNS_LEAST || seconds_now() - start < BENCH_SECONDS)) {
 		st = time_call(ctx, fn, &took);
 		runs++;
-		/* a run that takes long itself is not thrown away */
+		/* A single long run is measured even during the warm-up. */
 		if (seconds_now() - start > WARM_SECONDS || took > WARM_SECONDS / 4) times[n++] = took;
 	}
 	if (st == ATLED_OK) {
@@ -137,7 +140,7 @@ atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out
 
 typedef struct Part {
 	unsigned line;
-	const char *text; /* of the file */
+	const char *text; /* points into the file */
 	size_t n;
 	double compiling; /* of the first run */
 	double run[FILE_RUNS_MOST];
@@ -197,7 +200,7 @@ static void nowhere(void *ud, const char *text, size_t n) {
 
 static atled_status run_part(atled_context *ctx, Part *p, size_t run, const char *name) {
 	Buffer text = {0};
-	/* so that messages and profiles tell the file's lines */
+	/* Messages and profiles then give line numbers of the file. */
 	for (unsigned i = 1; i < p->line; i++) buffer_add(&text, "\n", 1);
 	buffer_add(&text, p->text, p->n);
 	Clock k;
@@ -217,8 +220,8 @@ static atled_status run_part(atled_context *ctx, Part *p, size_t run, const char
 	return st;
 }
 
-/* One run of the whole, with the exit code; its context replaces the one that
- * is kept. */
+/* Runs the whole program once and returns the exit code. Its context replaces
+ * *kept. */
 static int run_parts(const Options *o, Parts *parts, size_t run, atled_context **kept) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return EXIT_LIMIT;
@@ -238,12 +241,14 @@ static int run_parts(const Options *o, Parts *parts, size_t run, atled_context *
 static void print_start(const Part *p) {
 	size_t n = 0;
 	while (n < p->n && n < 48 && p->text[n] != '\n') n++;
-	while (n && ((unsigned char)p->text[n - 1] & 0xc0) == 0x80) n--; /* no half letters */
+	/* complete UTF-8 characters only */
+	while (n && ((unsigned char)p->text[n - 1] & 0xc0) == 0x80) n--;
 	if (n && n < p->n && ((unsigned char)p->text[n] & 0xc0) == 0x80) n--;
 	printf("%.*s%s\n", (int)n, p->text, n + 1 < p->n ? " ..." : "");
 }
 
-/* An object a statement, then one of all; times are seconds. */
+/* Writes one object for each statement, then one for the whole program. Times
+ * are in seconds. */
 static void tell_parts_json(const Parts *parts, size_t runs, double all, double compiling) {
 	for (size_t i = 0; i < parts->n; i++) {
 		const Part *p = &parts->at[i];
@@ -368,7 +373,8 @@ int command_bench(const Options *o) {
 		code = run_parts(o, &parts, runs, &kept);
 		if (code != EXIT_OK) break;
 		runs++;
-		if (seconds_now() - start > 2 * FILE_SECONDS) break; /* long programs run once or twice */
+		/* a long program runs only once or twice */
+		if (seconds_now() - start > 2 * FILE_SECONDS) break;
 	}
 	if (code == EXIT_OK) {
 		tell_parts(&parts, runs, o->json);

@@ -1,10 +1,11 @@
-/* commands.c - run, check, ir, explain, info, doc.
+/* commands.c - the commands run, check, ir, explain, info and doc.
  *
- * Needs: program.h; at compile time docs/reference/errors.md, if there is one,
- * found from the current folder. Guarantees: each gives the exit code; results
- * on stdout, all else on stderr.
+ * Needs: program.h. The build embeds docs/reference/errors.md if it exists.
+ *
+ * Guarantees: each command returns the exit code; results go to stdout,
+ * everything else to stderr.
  */
-#define _GNU_SOURCE /* memmem, strchrnul */
+#define _GNU_SOURCE /* for memmem, strchrnul */
 #include "repl/core/program.h"
 
 #include <stdlib.h>
@@ -22,7 +23,6 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 	if (isatty(STDOUT_FILENO)) fflush(stdout);
 }
 
-/* `use` starts from the program's folder. */
 atled_status set_folder(atled_context *ctx, const char *path) {
 	const char *slash = strrchr(path, '/');
 	if (!slash || !strcmp(path, "-")) return ATLED_OK;
@@ -41,7 +41,7 @@ int cannot_read(const char *path, const char *why) {
 
 static const char *shown_name(const char *path) { return strcmp(path, "-") ? path : "<stdin>"; }
 
-/* The list `args` of what follows the file's name. */
+/* Binds `args` to the list of the arguments after the file name. */
 static atled_status set_args(atled_context *ctx, int n, char **args) {
 	const atled_value **items = calloc((size_t)n + 1, sizeof *items);
 	if (!items) return ATLED_NOMEM;
@@ -114,7 +114,7 @@ int command_check(const Options *o) {
 /* ---- ir ------------------------------------------------------------------ */
 
 typedef struct Functions {
-	Buffer names; /* one a line */
+	Buffer names; /* one name a line */
 } Functions;
 
 static void note_function(void *ud, const char *name, const atled_value *v) {
@@ -122,7 +122,7 @@ static void note_function(void *ud, const char *name, const atled_value *v) {
 	if (atled_value_kind(v) == ATLED_FUNCTION) buffer_format(&f->names, "%s\n", name);
 }
 
-/* NAME, or NAME and a type: "f(f64[n], f64)". */
+/* Accepts NAME, or NAME and a type: "f(f64[n], f64)". */
 static atled_status show_ir(atled_context *ctx, const char *what) {
 	const char *bracket = strchr(what, '(');
 	Buffer name = {0};
@@ -171,7 +171,7 @@ int command_ir(const Options *o) {
 	return code;
 }
 
-/* ---- explain: the page of docs/reference/errors.md about an error, which the program carries with it ---- */
+/* ---- explain: pages of docs/reference/errors.md -------------------------- */
 
 #if __has_include("docs/reference/errors.md")
 __asm__(".section .rodata\n"
@@ -184,16 +184,16 @@ extern const char pages[] __asm__("atled_error_pages");
 static const char pages[] = "";
 #endif
 
-/* The level of the heading that a line is, 0 when it is none; comments in
- * programs are none. */
+/* Returns the heading level of a line, 0 for other lines. A comment in an
+ * example program is no heading. */
 static size_t heading_level(const char *line, bool *in_code) {
 	if (!strncmp(line, "```", 3)) *in_code = !*in_code;
 	size_t level = strspn(line, "#");
 	return !*in_code && line[level] == ' ' ? level : 0;
 }
 
-/* The page of a code: from its heading to the next one of the same or a higher
- * level. */
+/* Returns the page of an error code: from its heading to the next heading of
+ * the same or a higher level. */
 static const char *find_page(const char *code, size_t *n) {
 	bool in_code = false;
 	for (const char *line = pages; *line;) {
@@ -226,7 +226,7 @@ void put_json(const char *text, size_t n) {
 	putchar('"');
 }
 
-/* One object a line: {"code": ..., "title": ..., "page": ...}. */
+/* Writes one object a line: {"code": ..., "title": ..., "page": ...}. */
 static void explain_json(const char *code, const char *title) {
 	size_t n;
 	const char *page = find_page(code, &n);
@@ -270,8 +270,8 @@ static void put_json_name(void *ud, const char *name, const atled_value *v) {
 	*first = false;
 }
 
-/* The words of the language and the names of the library, as editors want them.
- */
+/* Writes the keywords of the language and the names of the library, for
+ * editors. */
 static bool put_words(const Options *o) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return false;

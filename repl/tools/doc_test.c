@@ -1,10 +1,15 @@
-/* doc_test.c - `atled test --docs`: runs the ```dsl blocks of a Markdown file
- * and sees that they show what the page says.
+/* doc_test.c - tests of Markdown files: `atled test --docs`.
  *
- * Needs: test.h. Guarantees: the blocks of a file share one session unless a
- * block is marked `new`; each block is at least one test. A ```text block right
- * after a program is everything that the program must print, show and complain
- * of.
+ * Method: runs each ```dsl block and compares its results with those in the
+ * page.
+ *
+ * Needs: test.h.
+ *
+ * Guarantees:
+ * - The blocks of a file share one session, except those marked `new`.
+ * - Each block is at least one test.
+ * - A ```text block directly after a program is the whole output of the
+ *   program: printed text, results and messages.
  */
 #include "repl/tools/test.h"
 
@@ -12,16 +17,16 @@
 #include <string.h>
 
 typedef struct Block {
-	const char *info; /* what follows the fence, up to the end of the line */
+	const char *info; /* the rest of the fence line */
 	size_t ninfo;
 	const char *text;
 	size_t n;
-	uint32_t line; /* of the first line of text */
+	uint32_t line; /* of the first line of `text` */
 	const char *after;
 	uint32_t after_line;
 } Block;
 
-/* The next fenced block from `p` on; false at the end. */
+/* Finds the next fenced block from `p` on; returns false at the end. */
 static bool next_block(const char *p, const char *end, uint32_t line, Block *b) {
 	while (p < end) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p));
@@ -52,7 +57,8 @@ static bool next_block(const char *p, const char *end, uint32_t line, Block *b) 
 	return false;
 }
 
-/* Whether the info line of a block has a word. */
+/* Returns whether the info line of a block contains a word; with `first`, as
+ * its first word. */
 static bool has_word(const Block *b, const char *word, bool first) {
 	const char *p = b->info, *end = b->info + b->ninfo;
 	for (bool at_first = true; p < end; at_first = false) {
@@ -78,8 +84,8 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 	buffer_str(&t->said.all, "\n");
 }
 
-/* Everything the program says must be the text; an error that it shows is part
- * of that. */
+/* Compares the whole output of a program with the text block. Error messages
+ * are part of the output. */
 static void test_transcript(Tests *t, const char *path, const Block *b, const Block *want) {
 	Buffer name = {0};
 	const char *given = NULL;

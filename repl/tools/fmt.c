@@ -1,8 +1,12 @@
-/* fmt.c - `atled fmt`: programs in the one layout.
+/* fmt.c - source formatter: `atled fmt`.
  *
- * Needs: program.h. Guarantees: a file is replaced whole or not at all, and
- * only when its layout changes; a file with a syntax error stays as it is. With
- * --check nothing is written, and the exit code says whether anything would be.
+ * Needs: program.h.
+ *
+ * Guarantees:
+ * - A file is replaced atomically, and only when its layout changes.
+ * - A file with a syntax error is not changed.
+ * - With --check no file is written; the exit code says whether one would
+ *   change.
  */
 #define _GNU_SOURCE
 #include "repl/core/program.h"
@@ -74,7 +78,8 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* A file as it is; of a folder, what ends in .dsl, and its folders. */
+/* Formats a file. In a folder, formats the files that end in .dsl and visits
+ * the sub-folders. */
 static void visit(Formatter *f, const char *path, bool named) {
 	struct stat st;
 	if (!strcmp(path, "-") || stat(path, &st) || !S_ISDIR(st.st_mode)) {

@@ -1,9 +1,15 @@
-/* test.c - `atled test`: runs programs and compares what they give with what
- * their comments say. docs/reference/testing.md describes the format.
+/* test.c - test runner: `atled test`.
  *
- * Needs: program.h, test.h. Guarantees: each assertion is one test, and each
- * file without any is one; every failure is printed with its place; the last
- * line is "N passed, N failed, N skipped". Each file has a context of its own.
+ * Method: runs programs and compares their results with the assertions in their
+ * comments. docs/reference/testing.md describes the format.
+ *
+ * Needs: program.h, test.h.
+ *
+ * Guarantees:
+ * - Each assertion is one test; a file without assertions is one test.
+ * - Every failure is printed with its location.
+ * - The last line is "N passed, N failed, N skipped".
+ * - Each file runs in a new context.
  */
 #define _GNU_SOURCE
 #include "repl/tools/test.h"
@@ -16,7 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what a program says ------------------------------------------------- */
+/* ---- output of a program ------------------------------------------------- */
 
 static void transcript_sink(void *ud, const char *text, size_t n) {
 	Transcript *t = ud;
@@ -91,7 +97,7 @@ void test_errors(atled_context *ctx, Buffer *out) {
 		atled_error_write(ctx, i, ATLED_ERROR_TEXT, report_indented, out);
 }
 
-/* Runs of blanks count as one, and none at the ends. */
+/* Replaces each run of blanks by one blank, and removes blanks at the ends. */
 static void squeeze(const char *text, size_t n, Buffer *out) {
 	bool blank = false;
 	for (size_t i = 0; i < n; i++) {
@@ -190,7 +196,8 @@ static bool near(double x, double y, double tol, double *worst) {
 	return error <= tol;
 }
 
-/* Compares the last value with "EXPR [tol E]". Fills `why` when they differ. */
+/* Compares the last value with "EXPR [tol E]". When they differ, *why holds the
+ * reason. */
 static bool close_enough(Tests *t, const Transcript *said, const char *want, size_t n,
                          Buffer *why) {
 	double tol = 1e-12;
@@ -245,10 +252,10 @@ static bool close_enough(Tests *t, const Transcript *said, const char *want, siz
 
 /* ---- assertions ---------------------------------------------------------- */
 
-typedef struct Mark {  /* a comment that says something to us */
+typedef struct Mark {  /* a comment that is an assertion or directive */
 	char kind;         /* > ~ ! */
 	bool alone;        /* first on its line */
-	size_t start, end; /* of what follows the two characters */
+	size_t start, end; /* of the text after the two marker characters */
 	size_t line_start, line_end;
 	uint32_t line;
 } Mark;
@@ -265,7 +272,7 @@ static void see_token(void *ud, atled_token kind, size_t start, size_t end) {
 	Marks *m = ud;
 	if (kind != ATLED_TOKEN_COMMENT || end - start < 2 || !strchr(">~!", m->text[start + 1]))
 		return;
-	/* #!/usr/bin/env atled */
+	/* #!/usr/bin/env atled is no directive */
 	if (m->text[start + 1] == '!' && start + 2 < end && m->text[start + 2] == '/') return;
 	if (m->count == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 64;
@@ -298,7 +305,7 @@ static Marks find_marks(const char *text, size_t n) {
 	return m;
 }
 
-/* Runs a part of a text so that lines count from the text's beginning. */
+/* Runs a part of a program. Line numbers count from the program's beginning. */
 static atled_status run_part(Tests *t, const char *name, const char *text, size_t start, size_t end,
                              uint32_t first_line) {
 	Buffer part = {0};
@@ -374,7 +381,7 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 
 /* ---- files that must fail ------------------------------------------------ */
 
-typedef struct Reader { /* of one `#! error` line */
+typedef struct Reader { /* reads one `#! error` line */
 	const char *p, *end;
 } Reader;
 
@@ -406,7 +413,7 @@ static bool quoted(Reader *r, char *out, size_t cap) {
 	return true;
 }
 
-/* Compares one expected error with one that came. */
+/* Compares one expected error with a reported one. */
 static void match_error(Reader r, const atled_error *e, Buffer *why) {
 	char text[600];
 	unsigned line, column, end_line, end_column;
@@ -448,7 +455,7 @@ static void match_error(Reader r, const atled_error *e, Buffer *why) {
 	}
 }
 
-/* The errors, or the warnings, of the last call. */
+/* Lists the errors, or the warnings, of the last call. */
 static size_t list_errors(atled_context *ctx, bool warnings, atled_error *out, size_t cap) {
 	size_t n = 0;
 	for (size_t i = 0; i < atled_error_count(ctx); i++) {
@@ -492,7 +499,7 @@ bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n
 			              ngot);
 			test_errors(t->ctx, &why);
 		}
-		if (nwarned) { /* what is not asked about may warn */
+		if (nwarned) { /* other warnings are allowed */
 			ngot = list_errors(t->ctx, true, got, 20);
 			for (size_t i = 0; i < nwarned && i < ngot; i++) match_error(warned[i], &got[i], &why);
 			if (nwarned != ngot) {
