@@ -1,15 +1,20 @@
-# Makefile - the only build of Atled. There is no configure step; `make help` lists the targets.
+# Makefile - the only build of Atled. There is no configure step; `make help`
+# lists the targets.
 #
 # Useful settings, given on the command line:
-#   CC=clang            another compiler; a change of compiler or flags rebuilds what it must
+#   CC=clang            another compiler; a change of compiler or flags rebuilds
+#                       the affected files
 #   CFLAGS_EXTRA=...    flags added after all others
-#   WERROR=-Werror      warnings are errors; `make check` sets it for the compilers that it is tested with
-#   PREFIX=/usr/local   where `make install` puts things; DESTDIR=... stages them elsewhere
-#   TESTS=words         `make check` runs only the tests whose label contains one of the words
+#   WERROR=-Werror      warnings are errors; `make check` sets it for the tested
+#                       compilers
+#   PREFIX=/usr/local   where `make install` installs; DESTDIR=... stages the
+#                       files elsewhere
+#   TESTS=words         `make check` runs only the tests whose label contains
+#                       one of the words
 #   V=1                 show the commands
-#   -j1                 one job at a time; without -j there is one job per processor
+#   -j1                 one job at a time; the default is one job per processor
 
-# ---- the machine --------------------------------------------------------------------------------------------------------------------
+# ---- tools and target machine ------------------------------------------------
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -30,7 +35,8 @@ endif
 .SUFFIXES:
 MAKEFLAGS += -r
 
-# What the compiler makes programs for, which in a cross build is not this machine: its architecture (x86_64, aarch64), the bytes of a pointer, the order of bytes.
+# Properties of the compiler's target, which is another machine in a cross
+# build: architecture (x86_64, aarch64), size of a pointer, byte order.
 MACHINE := $(shell $(CC) $(CFLAGS_EXTRA) -dM -E -x c /dev/null 2>/dev/null | sed -n -e 's/^.define __\(x86_64\|aarch64\)__ 1$$/\1/p' \
 	-e 's/^.define __SIZEOF_POINTER__ \([0-9]*\)$$/\1-bytes/p' -e 's/^.define __BYTE_ORDER__ __ORDER_\(.*\)_ENDIAN__$$/\1/p')
 ifneq ($(filter 4-bytes BIG,$(MACHINE)),)
@@ -38,36 +44,41 @@ $(error Atled needs a machine of 64 bits that stores the low byte first, such as
 endif
 ARCHITECTURE := $(filter x86_64 aarch64,$(MACHINE))
 
-# ---- kinds of build: a folder and its flags -----------------------------------------------------------------------------------------
+# ---- kinds of build: a folder and its flags ----------------------------------
 
 MODE ?= release
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
-# gcc sees uninitialised variables where a sanitizer's checks split its paths; the unsanitized builds keep that warning
+# gcc reports false uninitialised variables where sanitizer checks split its
+# paths; builds without sanitizers keep that warning
 SANITIZED := -O1 -g -fno-omit-frame-pointer $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
 FLAGS_release := -O2 -g
 FLAGS_asan := $(SANITIZED) $(SANITIZERS)
 FLAGS_tsan := $(SANITIZED) -fsanitize=thread
 FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
-# the fuzzers' dictionaries do for comparisons, whose tracing costs as much as the rest
+# the fuzzers' dictionaries replace the tracing of comparisons, which is
+# expensive
 FLAGS_fuzz := -O2 -g -fno-omit-frame-pointer $(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
 ifeq ($(FLAGS_$(MODE)),)
 $(error MODE=$(MODE) is none of release, asan, tsan, stress, fuzz)
 endif
 BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
 
-# ---- libraries whose packages differ ------------------------------------------------------------------------------------------------
+# ---- libraries whose packages differ -----------------------------------------
 
-# Folders of headers that pkg-config names; nothing where it knows none of the packages. $(1): packages, of which the first that is there counts
+# Include folders of the first package that pkg-config knows; empty when it
+# knows none. $(1): packages
 folders = $(patsubst -I%,%,$(shell for p in $(1); do pkg-config --cflags-only-I $$p 2>/dev/null && exit; done))
 
-# The version of SUNDIALS, and 1 where its package was built with MPI: then its headers include mpi.h.
+# The version of SUNDIALS, and 1 when its package was built with MPI: then its
+# headers include mpi.h.
 SUNDIALS := $(shell printf '\043include <sundials/sundials_config.h>\nSUNDIALS_VERSION_MAJOR SUNDIALS_MPI_ENABLED\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
 SUNDIALS_MPI := $(and $(filter-out 5 6,$(firstword $(SUNDIALS))),$(filter 1,$(lastword $(SUNDIALS))))
 MPI_FOLDERS := $(if $(SUNDIALS_MPI),$(call folders,mpi-c mpi ompi-c mpich))
 HDF5_FOLDERS := $(call folders,hdf5-serial hdf5)
 
-# The newest LLVM that the code generator can be built with, or nothing (scripts/build/llvm.sh): version, llvm-config, clang, clang++, ld.lld.
-# `make LLVM_VERSIONS=19` takes one version.
+# The newest LLVM that can build the code generator, or nothing
+# (scripts/build/llvm.sh): version, llvm-config, clang, clang++, ld.lld. `make
+# LLVM_VERSIONS=19` selects a version.
 LLVM_VERSIONS ?=
 LLVM := $(shell scripts/build/llvm.sh $(LLVM_VERSIONS))
 LLVM_CONFIG := $(word 2,$(LLVM))
@@ -75,16 +86,18 @@ LLVM_CLANG := $(word 3,$(LLVM))
 LLVM_CXX := $(word 4,$(LLVM))
 LLVM_LLD := $(word 5,$(LLVM))
 
-# ---- flags --------------------------------------------------------------------------------------------------------------------------
+# ---- flags -------------------------------------------------------------------
 
-# Results must not depend on the machine, so a*b + c is never fused behind the program's back.
+# Results must not depend on the machine, so the compiler must not contract
+# a*b + c to a fused operation.
 CPPFLAGS_ALL := -I. -Iinclude -I$(BUILD)/generated $(addprefix -isystem ,$(wildcard /usr/include/suitesparse) $(HDF5_FOLDERS) $(MPI_FOLDERS)) -MMD -MP $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
 KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
 
-# A library's flags from pkg-config, else the plain ones. What nothing refers to is not linked (--as-needed); most libraries are
-# loaded when they are first needed and so are not here (scripts/build/sonames.sh). SUNDIALS is linked by tests and benchmarks alone.
+# The flags of a library from pkg-config, or a default. Unused libraries are not
+# linked (--as-needed). Most libraries are loaded at run time and are not listed
+# here (scripts/build/sonames.sh). Only tests and benchmarks link SUNDIALS.
 library = $(shell pkg-config --libs $(1) 2>/dev/null || echo $(2))
 SUNDIALS_LIBS ?= $(if $(filter-out 5 6,$(firstword $(SUNDIALS))),-lsundials_core) -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_nvecserial -lsundials_sunmatrixdense \
 	-lsundials_sunmatrixband -lsundials_sunmatrixsparse -lsundials_sunlinsoldense -lsundials_sunlinsolband -lsundials_sunlinsolklu \
@@ -93,12 +106,13 @@ SUITESPARSE_LIBS ?= -lklu -lbtf -lamd -lcolamd -lsuitesparseconfig
 LIBRARY_LIBS := $(SUITESPARSE_LIBS) $(call library,zlib,-lz) -lm -ldl
 PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
 
-# ---- sources ------------------------------------------------------------------------------------------------------------------------
+# ---- sources -----------------------------------------------------------------
 
 ROOMS := lang data parser autodiff backend solvers api
-# C files of folders and of the folders inside them, three deep. $(1): folders
+# C files of folders and of their sub-folders, three levels deep. $(1): folders
 sources = $(sort $(wildcard $(foreach depth,/*.c /*/*.c /*/*/*.c /*/*/*/*.c,$(addsuffix $(depth),$(1)))))
-# backend/codegen is a library of its own; of backend/vmath the evaluator needs one file as C
+# backend/codegen is a separate library; the evaluator needs one file of
+# backend/vmath as C
 LIBRARY_SOURCES := $(filter-out backend/codegen/% backend/vmath/%,$(call sources,$(ROOMS))) backend/vmath/payne_hanek.c
 PROGRAM_SOURCES := $(call sources,repl)
 STDLIB := $(sort $(wildcard stdlib/*/*.dsl stdlib/*/*/*.dsl))
@@ -123,12 +137,13 @@ HOSTS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(HOST_SOURCES))
 BENCH_PROGRAM := $(if $(BENCH_SOURCES),$(BUILD)/bench/run)
 PRECISION_PROGRAM := $(if $(PRECISION_SOURCES),$(BUILD)/bench/work_precision/run)
 
-# The shared library's name ends in the number of its binary interface, which changes when a program built before would break.
+# The soname ends in the version of the binary interface (ABI), which changes
+# when existing programs would break.
 ABI := 1
 SONAME := libatled.so.$(ABI)
 VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p' include/atled.h 2>/dev/null),0.1.0)
 
-# ---- what a user calls --------------------------------------------------------------------------------------------------------------
+# ---- targets -----------------------------------------------------------------
 
 .PHONY: default all deps demo check check-long check-distros asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
@@ -144,15 +159,18 @@ demo: ## build, solve Burgers' equation, and say where the picture is
 	@$(MAKE) all
 	@scripts/build/demo.sh build/atled examples/burgers.dsl
 
-# k when make was told to keep going: then the tests that were built run even where others do not build
+# k under `make -k`: then the tests that were built run even if others did not
+# build
 K = $(findstring k,$(firstword -$(MAKEFLAGS)))
 
-# Warnings are errors where the project is tested. Objects that are there stay: WERROR is not among the flags that a file is rebuilt for.
+# Warnings are errors with the tested compilers. A change of WERROR rebuilds no
+# existing object.
 COMPILER := $(if $(findstring clang,$(CC)),clang,gcc) $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
 TESTED_COMPILERS := gcc-12 clang-19
 TESTED_WERROR := $(or $(WERROR),$(if $(filter $(TESTED_COMPILERS),$(subst $() ,-,$(COMPILER))),-Werror))
 
-# what is tested is what users get; a sanitized build has a folder of its own
+# `make check` tests the build that users get; a sanitized build has its own
+# folder
 TESTED = $(if $(filter check,$@),build,build-$@)
 
 check-long: ## the same and what takes longer: all tests in every form, more random ones
@@ -173,7 +191,7 @@ check asan tsan stress:
 check-distros: ## README's two commands on bare systems: Debian 12, 13, sid and another processor (as root; SYSTEMS=names)
 	@scripts/check/distros.sh $(SYSTEMS)
 
-# the clang that fuzz targets are built with
+# the compiler of the fuzz targets
 CLANG ?= $(or $(LLVM_CLANG),clang)
 
 fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each (scripts/check/fuzz.sh has more settings), and the derivatives of random programs
@@ -205,10 +223,11 @@ help: ## this list
 clean: ## remove everything that was built
 	rm -rf build build-asan build-tsan build-stress build-fuzz
 
-# ---- rules --------------------------------------------------------------------------------------------------------------------------
+# ---- rules -------------------------------------------------------------------
 
-# A file that changes only when its text does: what depends on it is rebuilt after a change of compiler, flags or list of files.
-# $(1): the file, $(2): the text
+# A file that is rewritten only when its contents change. Its dependents are
+# rebuilt after a change of compiler, flags or list of files. $(1): the file,
+# $(2): the contents
 define remember
 $(1): FORCE
 	@mkdir -p $$(@D)
@@ -220,21 +239,22 @@ $(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:
 
-# how a command is shown: what it makes, or all of it with V=1
+# shows a command by its target, or in full with V=1
 say = $(Q)$(if $(V),,echo '  $(1)  $@'; )
 Q := $(if $(V),,@)
 
-# what is loaded at run time is what the headers belong to
+# the libraries loaded at run time must match the headers
 SONAMES := $(BUILD)/generated/sonames.h
 $(SONAMES): scripts/build/sonames.sh $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,make)scripts/build/sonames.sh '$(CC)' $(SUNDIALS_LIBS) >$@
 
 $(BUILD)/backend/kernels/%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
-# gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
+# gcc 12 contracts a complex product in spite of -ffp-contract=off when it
+# vectorises straight-line code (SLP) on a machine with fused operations
 $(BUILD)/backend/kernels/%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
 $(BUILD)/backend/kernels/dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
-# clang knows the last one from 18 on; without it products of complex numbers are calls
+# clang has the last flag from 18 on; without it complex products are calls
 LIMITED_RANGE = $(shell $(CC) -fcx-limited-range -fsyntax-only -x c /dev/null 2>/dev/null && echo -fcx-limited-range)
 $(BUILD)/solvers/linear/band.o: ROOM_FLAGS = $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast $(LIMITED_RANGE)
 $(BUILD)/backend/native/jit/compile_service.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
@@ -242,15 +262,16 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
-# the program carries the pages about errors
+# the program embeds the pages about errors
 $(BUILD)/repl/tools/commands.o: $(wildcard docs/reference/errors.md)
 
-# native code: the vector maths and the code generator's library, which is opened at run time
+# native code: the vector functions and the code generator's library, which is
+# loaded at run time
 B := $(if $(filter release,$(MODE)),$(BUILD),build)
 include backend/vmath/vmath.mk
 include backend/codegen/codegen.mk
 
-# the standard library becomes a table of texts inside ours
+# the library embeds the files of the standard library as a table of strings
 $(BUILD)/embed_library: scripts/build/embed_stdlib.c $(BUILD)/flags
 	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -o $@
 
@@ -260,7 +281,8 @@ $(BUILD)/library_texts.c: $(BUILD)/embed_library $(BUILD)/stdlib $(STDLIB)
 $(BUILD)/library_texts.o: $(BUILD)/library_texts.c $(BUILD)/flags
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
-# All of the library with its inner names, for the tests; the two that are installed know the names of the public header only.
+# The whole library with its internal symbols, for the tests. The two installed
+# libraries export only the symbols of the public header.
 $(BUILD)/internal.a: $(LIBRARY_OBJECTS) $(BUILD)/members
 	@rm -f $@
 	$(call say,archive)$(AR) qcs $@ $(LIBRARY_OBJECTS)
@@ -281,13 +303,14 @@ $(BUILD)/libatled.so: $(BUILD)/$(SONAME)
 $(BUILD)/atled: $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
 
-# tests: a program for each tests/unit/MODULE/test_NAME.c, linked with what it names of the helpers beside it, of repl/ and of the library
+# tests: a program for each tests/unit/MODULE/test_NAME.c, linked with the
+# helpers beside it, repl/ and the library
 $(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
 	@rm -f $@
 	$(call say,archive)$(AR) qcs $@ $(HELPER_OBJECTS) $(PROGRAM_OBJECTS)
 
 INSIDE := $(BUILD)/helpers.a $(BUILD)/internal.a
-# it compares with a program that calls SUNDIALS itself
+# this test calls SUNDIALS directly, for comparison
 $(BUILD)/tests/test_solvers: private PROGRAM_LIBS += $(SUNDIALS_LIBS)
 $(foreach source,$(TEST_SOURCES),$(eval $(BUILD)/tests/$(basename $(notdir $(source))): $(BUILD)/$(source:.c=.o)))
 $(TESTS_BUILT): $(INSIDE) $(BUILD)/links
@@ -301,14 +324,17 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(INSIDE) $(BUILD)/links
 	@mkdir -p $(@D)
 	$(call say,link)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
 
-# C programs that embed Atled see what a user's would: the public header and the shared library
+# C programs that embed Atled use the public header and the shared library, as a
+# user's program does
 $(HOSTS): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
 
-# the benches too; their hand-written side is compiled for this machine alone, and scalar code as most C is
+# the benchmarks, too; their C side is compiled for this machine, except scalar
+# code, which has common flags
 $(BUILD)/bench/c_reference/%.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
 $(BUILD)/bench/c_reference/scalar.o $(BUILD)/bench/c_reference/ode.o: ROOM_FLAGS := -O2
-# gcc 14.2 for Zen 5 makes a NaN of the 3 x 3 complex systems when it vectorises straight lines
+# gcc 14.2 for Zen 5 miscompiles the 3 x 3 complex systems to NaN when it
+# vectorises straight-line code
 $(BUILD)/bench/c_reference/stiff.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-tree-slp-vectorize
 $(BENCH_PROGRAM): $(call objects,$(BENCH_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled $(SUNDIALS_LIBS) -lm -ldl -o $@
@@ -317,7 +343,7 @@ $(BUILD)/bench/work_precision/%.o: ROOM_FLAGS := -Ibench -O3 -march=native -ffp-
 $(PRECISION_PROGRAM): $(call objects,$(PRECISION_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(PRECISION_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/../..' -latled $(SUNDIALS_LIBS) -lm -o $@
 
-# random programs on several engines: one program from all files of tests/random
+# random programs on several engines: all files of tests/random make one program
 RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
 $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
@@ -330,7 +356,7 @@ benches-built: $(BENCH_PROGRAM) $(PRECISION_PROGRAM)
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-# ---- installation -------------------------------------------------------------------------------------------------------------------
+# ---- installation ------------------------------------------------------------
 
 TO := $(DESTDIR)$(PREFIX)
 TO_LIB := $(DESTDIR)$(LIBDIR)

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# demo.sh - runs an example and says which pictures it made.
-# Use: scripts/build/demo.sh PROGRAM EXAMPLE. The example runs in build/demo, where its files go.
+# demo.sh - runs an example and reports the pictures that it made.
+#
+# Use: scripts/build/demo.sh PROGRAM EXAMPLE
+#
+# The example runs in build/demo and writes its files there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=$PWD/$1 example=$PWD/$2 folder=build/demo

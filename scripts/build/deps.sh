@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# deps.sh - installs the libraries and tools that Atled is built with
+# deps.sh - installer of the libraries and tools that Atled is built with.
 #
-# Use: scripts/build/deps.sh (to build), scripts/build/deps.sh check (to run the tests as
-# well), scripts/build/deps.sh fuzz (to fuzz, with the clang that $CLANG names).
-# - Debian, Ubuntu and relatives: installs the packages that are missing.
-# - Elsewhere: compiles against each library. Where one fails it prints the
+# Use: scripts/build/deps.sh         what a build needs
+#      scripts/build/deps.sh check   what the tests need as well
+#      scripts/build/deps.sh fuzz    the fuzzer runtime of the compiler $CLANG
+#
+# - Debian, Ubuntu and relatives: installs the missing packages.
+# - Other systems: compiles against each library. If one fails, prints the
 #   command that installs all of them on this system, and exits 1.
-# - With everything in place it changes nothing and uses no network.
-# - The code generator's LLVM is the newest of the versions that
-#   scripts/build/llvm.sh knows. Where there is none it says so and goes on.
+# - When nothing is missing, changes nothing and uses no network.
+# - Of the LLVM versions that scripts/build/llvm.sh accepts, takes the newest.
+#   Without any, reports this and continues.
 set -euo pipefail
 
-# what apt says is read here
+# this script parses the output of apt
 export LC_ALL=C
-# for ldconfig and the like, which a plain user's path may lack
+# for ldconfig and others, which the path of an ordinary user may lack
 PATH=$PATH:/usr/sbin:/sbin
 here=$(dirname "$0")
 read -ra llvm_versions <<<"$("$here/llvm.sh" --versions)"
@@ -24,36 +26,45 @@ check_packages=(tmux python3 libmpfr-dev)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 
-# ---- Debian and Ubuntu ----------------------------------------------------------------------------
+# ---- Debian and Ubuntu -------------------------------------------------------
 
-# Names of the given packages that are not installed. pkgconf stands in for pkg-config.
+# Prints the given packages that are not installed. pkgconf replaces pkg-config.
 missing_of() {
-	dpkg-query -W -f '${db:Status-Status} ${Package} ${Provides}\n' 2>/dev/null | awk -v wanted="$*" '
-		$1 == "installed" { gsub(/,|\([^)]*\)/, " "); for (i = 2; i <= NF; i++) have[$i] = 1 }
-		END { n = split(wanted, name, " "); for (i = 1; i <= n; i++) if (!(name[i] in have)) print name[i] }'
+	dpkg-query -W -f '${db:Status-Status} ${Package} ${Provides}\n' 2>/dev/null |
+		awk -v wanted="$*" '
+			$1 == "installed" {
+				gsub(/,|\([^)]*\)/, " ")
+				for (i = 2; i <= NF; i++) have[$i] = 1
+			}
+			END {
+				n = split(wanted, name, " ")
+				for (i = 1; i <= n; i++) if (!(name[i] in have)) print name[i]
+			}'
 }
 
-# The version of a package that would be installed; nothing where there is none.
+# Prints the version of a package that would be installed, if there is one.
 candidate() { # PACKAGE
 	apt-cache policy "$1" 2>/dev/null | awk '$1 == "Candidate:" && $2 != "(none)" { print $2 }'
 }
 
-# The packages of the newest LLVM that this release has.
+# Prints the packages of the newest accepted LLVM of this release.
 llvm_packages() {
 	local version
 	for version in "${llvm_versions[@]}"; do
 		[ -n "$(candidate "llvm-$version-dev")" ] || continue
-		[ -n "$(candidate "clang-$version")" ] && [ -n "$(candidate "lld-$version")" ] || continue
+		[ -n "$(candidate "clang-$version")" ] && [ -n "$(candidate "lld-$version")" ] ||
+			continue
 		printf '%s\n' "llvm-$version-dev" "clang-$version" "lld-$version"
 		return
 	done
 }
 
-# As root: apt-get, by itself or by sudo.
+# Runs apt-get as root, through sudo if necessary.
 privileged() {
 	local root=()
 	[ "$(id -u)" -eq 0 ] || root=(sudo)
-	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120 "$@" </dev/null >&2
+	"${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get -y -q -o DPkg::Lock::Timeout=120 "$@" </dev/null >&2
 }
 
 debian() { # PACKAGE...
@@ -63,9 +74,10 @@ debian() { # PACKAGE...
 	[ "$wants_llvm" = no ] || [ -n "$("$here/llvm.sh")" ] || llvm=missing
 	[ ${#missing[@]} -gt 0 ] || [ $llvm = missing ] || return 0
 	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
-		# without LLVM alone everything else can go on
+		# when only LLVM is missing, the build continues without it
 		[ ${#missing[@]} -gt 0 ] || { say "$no_llvm"; return 0; }
-		say "these packages are missing, and there is neither root nor sudo to install them: ${missing[*]}"
+		say "these packages are missing, and there is neither root nor sudo to install them:" \
+			"${missing[*]}"
 		say "ask whoever looks after this machine for: apt-get install ${missing[*]}"
 		exit 1
 	fi
@@ -80,7 +92,8 @@ debian() { # PACKAGE...
 	version=$(candidate libsundials-dev)
 	case $version in
 	[1-5].* | 6.[0-3].*)
-		say "this release has SUNDIALS $version, and Atled needs 6.4 or later: Debian 12, Ubuntu 24.04 or newer has it"
+		say "this release has SUNDIALS $version, and Atled needs 6.4 or later:" \
+			"Debian 12, Ubuntu 24.04 or newer has it"
 		exit 1
 		;;
 	esac
@@ -93,9 +106,9 @@ debian() { # PACKAGE...
 	}
 }
 
-# ---- other systems --------------------------------------------------------------------------------
+# ---- other systems -----------------------------------------------------------
 
-# Compiles and links one line of C against each library; prints the names of those that fail.
+# Compiles and links one line of C against each library; prints those that fail.
 failing_probes() {
 	local cc=${CC:-cc} folder name packages text libs package flags
 	command -v "$cc" >/dev/null || { echo "a C compiler ($cc)"; return; }
@@ -103,9 +116,12 @@ failing_probes() {
 	while IFS='|' read -r name packages text libs; do
 		printf '%b\n' "$text" >"$folder/probe.c"
 		flags=
-		for package in $packages; do flags+=" $(pkg-config --cflags --libs-only-L "$package" 2>/dev/null || :)"; done
+		for package in $packages; do
+			flags+=" $(pkg-config --cflags --libs-only-L "$package" 2>/dev/null || :)"
+		done
 		# shellcheck disable=SC2086 # several flags in one word
-		"$cc" -I/usr/include/suitesparse $flags "$folder/probe.c" -o "$folder/probe" $libs -lm >/dev/null 2>&1 || echo "$name"
+		"$cc" -I/usr/include/suitesparse $flags "$folder/probe.c" -o "$folder/probe" $libs -lm \
+			>/dev/null 2>&1 || echo "$name"
 	done <<-'PROBES'
 		openblas|openblas|#include <cblas.h>\nint main(void){double x=1;return cblas_ddot(1,&x,1,&x,1)!=1;}|-lopenblas
 		lapacke|lapacke|#include <lapacke.h>\nint main(void){return sizeof(lapack_int)==0;}|
@@ -122,17 +138,33 @@ failing_probes() {
 	rm -rf "$folder"
 }
 
-# The command that installs everything, by the system's name.
+# Prints the command that installs everything on this system, if it is known.
 install_command() {
 	local id='' ID_LIKE='' ID=''
-	# shellcheck disable=SC1091 # it is there or not
+	# shellcheck disable=SC1091 # it may be absent
 	[ ! -r /etc/os-release ] || . /etc/os-release
 	for id in $ID $ID_LIKE; do
 		case $id in
-		fedora | rhel) echo 'dnf install gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel arpack-devel gsl-devel readline-devel libpng-devel zlib-devel hdf5-devel llvm-devel clang lld tmux python3 mpfr-devel' ;;
-		arch) echo 'pacman -S --needed base-devel openblas lapacke fftw sundials suitesparse arpack gsl readline libpng zlib hdf5 llvm clang lld tmux python mpfr' ;;
-		suse | opensuse*) echo 'zypper install gcc gcc-c++ make pkg-config openblas-devel lapacke-devel fftw3-devel sundials-devel suitesparse-devel arpack-ng-devel gsl-devel readline-devel libpng16-devel zlib-devel hdf5-devel llvm-devel clang lld tmux python3 mpfr-devel' ;;
-		alpine) echo 'apk add build-base bash pkgconf openblas-dev lapack-dev fftw-dev sundials-dev suitesparse-dev arpack-dev gsl-dev readline-dev libpng-dev zlib-dev hdf5-dev llvm19-dev llvm19-static clang19 lld19 tmux python3 mpfr-dev' ;;
+		fedora | rhel)
+			echo 'dnf install gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel' \
+				'sundials-devel suitesparse-devel arpack-devel gsl-devel readline-devel' \
+				'libpng-devel zlib-devel hdf5-devel llvm-devel clang lld tmux python3 mpfr-devel'
+			;;
+		arch)
+			echo 'pacman -S --needed base-devel openblas lapacke fftw sundials suitesparse arpack' \
+				'gsl readline libpng zlib hdf5 llvm clang lld tmux python mpfr'
+			;;
+		suse | opensuse*)
+			echo 'zypper install gcc gcc-c++ make pkg-config openblas-devel lapacke-devel' \
+				'fftw3-devel sundials-devel suitesparse-devel arpack-ng-devel gsl-devel' \
+				'readline-devel libpng16-devel zlib-devel hdf5-devel llvm-devel clang lld tmux' \
+				'python3 mpfr-devel'
+			;;
+		alpine)
+			echo 'apk add build-base bash pkgconf openblas-dev lapack-dev fftw-dev sundials-dev' \
+				'suitesparse-dev arpack-dev gsl-dev readline-dev libpng-dev zlib-dev hdf5-dev' \
+				'llvm19-dev llvm19-static clang19 lld19 tmux python3 mpfr-dev'
+			;;
 		*) continue ;;
 		esac
 		return
@@ -153,23 +185,27 @@ elsewhere() { # WHAT
 		say "as root: $command"
 		say 'Atled is tested on Debian; on this system the names of packages are for orientation'
 	else
-		say "install the development packages of these with this system's package manager, then run make again"
+		say "install the development packages of these with this system's package manager," \
+			"then run make again"
 		say "on Debian they are: ${build_packages[*]}"
 	fi
 	exit 1
 }
 
-no_llvm="no LLVM of the versions ${llvm_versions[*]} with clang and lld here: Atled builds without native code, and programs run in the evaluator"
+no_llvm="no LLVM of the versions ${llvm_versions[*]} with clang and lld here:"
+no_llvm+=' Atled builds without native code, and programs run in the evaluator'
 wants_llvm=yes
 
-# ---- fuzzing --------------------------------------------------------------------------------------
+# ---- fuzzing -----------------------------------------------------------------
 
-# Whether clang links a fuzz target: its runtime is a package of its own.
+# Whether clang links a fuzz target: its runtime is a separate package.
 links_fuzzers() { # CLANG
 	local folder good=1
 	folder=$(mktemp -d)
-	echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return n > 4 && p[0]; }' >"$folder/probe.c"
-	"$1" -fsanitize=address,undefined,fuzzer "$folder/probe.c" -o "$folder/probe" >/dev/null 2>&1 && good=0
+	echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n)' \
+		'{ return n > 4 && p[0]; }' >"$folder/probe.c"
+	"$1" -fsanitize=address,undefined,fuzzer "$folder/probe.c" -o "$folder/probe" \
+		>/dev/null 2>&1 && good=0
 	rm -rf "$folder"
 	return $good
 }
@@ -184,14 +220,17 @@ fuzzing() {
 	fi
 	links_fuzzers "$clang" && return
 	version=$("$clang" -dumpversion | cut -d. -f1)
-	if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then wants_llvm=no debian "libclang-rt-$version-dev"; fi
+	if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+		wants_llvm=no debian "libclang-rt-$version-dev"
+	fi
 	links_fuzzers "$clang" || {
-		say "$clang cannot link fuzz targets: its runtime (libclang-rt-$version-dev in Debian, compiler-rt elsewhere) is missing"
+		say "$clang cannot link fuzz targets: its runtime" \
+			"(libclang-rt-$version-dev in Debian, compiler-rt elsewhere) is missing"
 		exit 1
 	}
 }
 
-# ---- the choice -----------------------------------------------------------------------------------
+# ---- the choice --------------------------------------------------------------
 
 what=${1:-build}
 case $what in
@@ -206,4 +245,8 @@ fuzz)
 	exit 2
 	;;
 esac
-if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then debian "${packages[@]}"; else elsewhere "$what"; fi
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+	debian "${packages[@]}"
+else
+	elsewhere "$what"
+fi

@@ -1,11 +1,15 @@
-/* embed_stdlib.c - the standard library's texts as a C table.
+/* embed_stdlib.c - generator of a C table with the files of the standard
+ * library.
  *
  * Use: embed_library stdlib/core/a.dsl stdlib/pde/b.dsl ... >library_texts.c
- * Guarantees: no name is defined in two places: the modules share their names,
- * and the later definition would silently replace the other. The table is the
- * one that parser/session/session.h declares, in the order of the names; a
- * module's name is its file's without folders and ending; the texts byte for
- * byte, each followed by a 0 that its size does not count.
+ *
+ * Contract:
+ * - The table is the one that parser/session/session.h declares, sorted by
+ *   name. The name of a module is its file name without folders and ending.
+ * - The contents are stored byte for byte, each followed by a 0 that its size
+ *   does not count.
+ * - Two definitions of one name are an error. The modules share a namespace,
+ *   where the later definition would silently replace the earlier one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +36,8 @@ static int in_name(int c) {
 	       (c & 0x80);
 }
 
-/* Takes note of what a line defines at the left margin: `name(...`, `name =
- * ...`. */
+/* Records the name that a line defines at the left margin: `name(...` or `name
+ * = ...`. */
 static void take_name(const char *path, const char *line) {
 	size_t n = 0;
 	while (in_name((unsigned char)line[n])) n++;
@@ -51,7 +55,7 @@ static void take_name(const char *path, const char *line) {
 
 static void take_names(const char *path, FILE *in) {
 	char line[4096];
-	int whole = 1; /* the last piece read ended its line */
+	int whole = 1; /* the previous chunk ended its line */
 	while (fgets(line, sizeof line, in)) {
 		if (whole) take_name(path, line);
 		whole = strchr(line, '\n') != NULL;
@@ -59,10 +63,10 @@ static void take_names(const char *path, FILE *in) {
 	rewind(in);
 }
 
-/* ---- texts --------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------ */
 
-/* Writes the bytes as string literals, one per line of the text, and returns
- * how many bytes there were. */
+/* Writes the bytes as string literals, one for each line of the file. Returns
+ * the number of bytes. */
 static size_t write_text(FILE *in) {
 	size_t size = 0;
 	int last = '\n';

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# llvm.sh - the newest LLVM here that the code generator can be built with
+# llvm.sh - search for the newest LLVM that can build the code generator.
 #
-# Use: scripts/build/llvm.sh [VERSION...], newest first; without any, those that the
-# project takes, which scripts/build/llvm.sh --versions lists. Prints one line, "VERSION LLVM-CONFIG CLANG CLANG++
-# LLD", each tool by its full path, or nothing where no version has all four.
+# Use: scripts/build/llvm.sh [VERSION...]   newest first
+#      scripts/build/llvm.sh --versions     prints the accepted versions
+#
+# Without VERSION, searches for the accepted versions. Prints one line, "VERSION
+# LLVM-CONFIG CLANG CLANG++ LLD", with the full path of each tool. Prints no
+# line when no version has all four.
 set -uo pipefail
 versions=(21 20 19)
 if [ "${1:-}" = --versions ]; then
@@ -12,8 +15,8 @@ if [ "${1:-}" = --versions ]; then
 fi
 [ $# -gt 0 ] || set -- "${versions[@]}"
 
-# A tool of one version: NAME-VERSION, or NAME in a folder of that version, or
-# the plain NAME. Each is asked for its version.
+# Prints the path of a tool of one version. Candidates are NAME-VERSION, NAME in
+# a folder of that version, and NAME; each must report that version.
 tool() { # VERSION NAME
 	local version=$1 name=$2 path
 	for path in "$name-$version" "/usr/lib/llvm-$version/bin/$name" \

@@ -1,11 +1,14 @@
-/* precompile_kernels.c - precompiles the functions that every module for a
- * target may share: products of matrices in all their forms.
+/* precompile_kernels.c - precompiler of the matrix products of a target.
  *
- * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that
- * has none yet, and sse2, avx2 or avx512; on AArch64 neon. Writes the file, see
- * NativeKernels. Which functions there are is not listed anywhere: a module is
- * made that asks for products of all types, flags and sizes, and the code
- * generator says what it made for it.
+ * Use: make_kernels LIBRARY TARGET FILE
+ *
+ * LIBRARY is the code generator's library, without precompiled kernels. TARGET
+ * is sse2, avx2 or avx512, or neon on AArch64. Writes FILE in the format of
+ * NativeKernels.
+ *
+ * Method: no list of kernels exists. A module requests products of all types,
+ * flags and sizes, and the code generator reports the kernels that it made for
+ * it.
  */
 #include "backend/native/jit/codegen.h"
 #include "backend/native/kir/cpu.h"
@@ -29,8 +32,8 @@ static void contract(KBuilder *b, KType t, uint32_t flags, int64_t m, int64_t n)
 	k_contract(b, K_CONTRACT, t, flags, 12, operands);
 }
 
-/* Up to nine vectors of columns, whole and not, and one to three rows; 0: known
- * when the code runs. */
+/* Requests products with one to three rows and up to nine vectors of columns,
+ * full and partial. 0 stands for a size that is known at run time only. */
 static KModule *contractions(Ctx *c, const KTarget *target, KType t, uint32_t flags) {
 	const int64_t lanes = target->vector_bytes / ktype_size(t);
 	KModule *module = kmodule_new(c, target);
@@ -45,9 +48,9 @@ static KModule *contractions(Ctx *c, const KTarget *target, KType t, uint32_t fl
 	return module;
 }
 
-/* Functions found so far, of which every one is written once. */
+/* The kernels found so far; each is written once. */
 typedef struct Found {
-	char *bytes; /* malloc */
+	char *bytes; /* allocated with malloc */
 	size_t n;
 	uint64_t kernels;
 } Found;
@@ -117,8 +120,7 @@ static bool make(Ctx *c, const char *cpu, const char *path) {
 	return good;
 }
 
-/* What a target of precompiled functions is called on the command line, and as
- * a processor. */
+/* Names of a target on the command line and as a processor. */
 static const char *const targets[][2] = {
 	{"sse2", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}, {"neon", "aarch64"}};
 

@@ -1,25 +1,28 @@
 #!/usr/bin/env bash
-# sonames.sh - names of the libraries that Atled loads at run time, as C macros
+# sonames.sh - C macros with the sonames of libraries loaded at run time.
 #
-# Use: scripts/build/sonames.sh CC [SUNDIALS' LINK FLAGS...], prints a header. Each
-# library is linked once and its name read back, so that what is loaded is what
-# the headers belong to. Where the linker does not find one, the name without a
-# number is left for the loader to try.
+# Use: scripts/build/sonames.sh CC [SUNDIALS' LINK FLAGS...]
+#
+# Prints a header. Each library is linked once and its soname read back, so that
+# the loaded library matches the headers. When the linker does not find a
+# library, the macro has the name without a version, for the loader to try.
 set -uo pipefail
-export LC_ALL=C # what readelf says is read here
+export LC_ALL=C # this script parses the output of readelf
 cc=$1
 shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 echo 'int atled_probe;' >"$folder/probe.c"
 
-# The names that libraries are recorded by, one a line.
+# Prints the sonames of the libraries that the flags link, one a line.
 recorded() { # FLAG...
-	"$cc" -shared -fPIC "$folder/probe.c" -Wl,--no-as-needed "$@" -o "$folder/probe.so" 2>/dev/null &&
+	"$cc" -shared -fPIC "$folder/probe.c" -Wl,--no-as-needed "$@" \
+		-o "$folder/probe.so" 2>/dev/null &&
 		readelf -d "$folder/probe.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
 }
 
-define() { # MACRO NAME...: the first library that links; NAME is that of -lNAME
+# Defines MACRO as the soname of the first library that links with -lNAME.
+define() { # MACRO NAME...
 	local macro=$1 name found
 	shift
 	for name in "$@"; do

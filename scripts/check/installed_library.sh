@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# installed_library.sh - what a user gets: the public header, the two libraries, the start of the program, and the installation.
-# Use: scripts/check/installed_library.sh FOLDER, the folder of a release build. The last line is "N passed, N failed".
+# installed_library.sh - test of the header, the libraries and the installation.
+#
+# Use: scripts/check/installed_library.sh FOLDER, the folder of a release build
+#
+# Tests the start-up time of the program, too. The last line is "N passed, N
+# failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 build=$1 passed=0 failed=0
@@ -8,8 +12,8 @@ cc=${CC:-cc} cxx=${CXX:-c++}
 stage=$(mktemp -d) || exit 2
 trap 'rm -rf "$stage"' EXIT
 
-# expect WHAT COMMAND...: it must succeed; its output is shown when it does not
-expect() {
+# Runs a command that must succeed; its output is shown when it fails.
+expect() { # WHAT COMMAND...
 	local what=$1
 	shift
 	if "$@" >"$stage/output" 2>&1; then
@@ -21,14 +25,20 @@ expect() {
 	fi
 }
 
-# Names the header declares: every atled_name that an opening parenthesis follows, comments aside.
+# Prints the functions that the header declares: every atled_name before an
+# opening parenthesis, outside comments.
 declared() {
-	"$cc" -E -P -x c -Iinclude include/atled.h | grep -oE '\batled_[a-z0-9_]+ *\([^*]' | grep -oE 'atled_[a-z0-9_]+' | sort -u
+	"$cc" -E -P -x c -Iinclude include/atled.h | grep -oE '\batled_[a-z0-9_]+ *\([^*]' |
+		grep -oE 'atled_[a-z0-9_]+' | sort -u
 }
 
-exported() { nm -D --defined-only "$build/libatled.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u; }
+exported() {
+	nm -D --defined-only "$build/libatled.so" |
+		awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
 
-only_ours() { # nothing but atled_ names on standard input, and at least one
+# Whether standard input has only atled_ names, and at least one.
+only_ours() {
 	local names
 	names=$(cat)
 	[ -n "$names" ] && ! grep -v '^atled_' <<<"$names"
@@ -43,7 +53,8 @@ exports_are_declared() {
 
 links_no_terminal() { ! ldd "$build/libatled.so" | grep -E 'readline|libpng|tinfo|ncurses'; }
 
-# The quickest of 20 starts, so that a busy machine does not count; the aim is a prompt within 20 ms.
+# Whether the program starts within 20 ms. Takes the fastest of 20 starts, so
+# that other work on the machine does not matter.
 starts_quickly() {
 	local best=1000000000 start took i
 	for i in $(seq 20); do
@@ -57,15 +68,18 @@ starts_quickly() {
 }
 
 installs() {
-	make --no-print-directory install DESTDIR="$stage/root" PREFIX=/opt/atled BUILD="$build" || return
+	make --no-print-directory install DESTDIR="$stage/root" PREFIX=/opt/atled BUILD="$build" ||
+		return
 	local file
-	for file in bin/atled lib/libatled.so.1 lib/libatled.so lib/libatled.a include/atled.h lib/pkgconfig/atled.pc; do
+	for file in bin/atled lib/libatled.so.1 lib/libatled.so lib/libatled.a include/atled.h \
+		lib/pkgconfig/atled.pc; do
 		[ -e "$stage/root/opt/atled/$file" ] || { echo "$file is missing"; return 1; }
 	done
 }
 
-# A user's program, found through pkg-config and linked with what was installed. $1: more flags for pkg-config.
-user_builds() {
+# Builds a user's program with pkg-config against the installed library, and
+# runs it.
+user_builds() { # [FLAG OF PKG-CONFIG...]
 	local flags
 	export PKG_CONFIG_PATH=$stage/root/opt/atled/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$stage/root
 	cat >"$stage/user.c" <<-'USER'
@@ -74,18 +88,24 @@ user_builds() {
 	USER
 	read -ra flags <<<"$(pkg-config --cflags --libs "$@" atled)"
 	if [ $# -gt 0 ]; then flags=("${flags[@]/#-latled/-l:libatled.a}"); fi
-	"$cc" -Werror "$stage/user.c" "${flags[@]}" -o "$stage/user" && LD_LIBRARY_PATH=$stage/root/opt/atled/lib "$stage/user"
+	"$cc" -Werror "$stage/user.c" "${flags[@]}" -o "$stage/user" &&
+		LD_LIBRARY_PATH=$stage/root/opt/atled/lib "$stage/user"
 }
 
 uninstalls() {
-	make --no-print-directory uninstall DESTDIR="$stage/root" PREFIX=/opt/atled BUILD="$build" || return
+	make --no-print-directory uninstall DESTDIR="$stage/root" PREFIX=/opt/atled BUILD="$build" ||
+		return
 	! find "$stage/root" ! -type d | grep .
 }
 
-expect 'the header is C11' "$cc" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -x c include/atled.h
-expect 'the header is C++11' "$cxx" -std=c++11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -x c++ include/atled.h
+expect 'the header is C11' "$cc" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only \
+	-x c include/atled.h
+expect 'the header is C++11' "$cxx" -std=c++11 -pedantic-errors -Wall -Wextra -Werror \
+	-fsyntax-only -x c++ include/atled.h
 expect 'the shared library exports atled_* only' only_ours < <(exported)
-expect 'the static library defines atled_* only' only_ours < <(nm -g --defined-only "$build/libatled.a" 2>/dev/null | awk 'NF == 3 { print $3 }')
+expect 'the static library defines atled_* only' only_ours < <(
+	nm -g --defined-only "$build/libatled.a" 2>/dev/null | awk 'NF == 3 { print $3 }'
+)
 expect 'the shared library exports what the header declares' exports_are_declared
 expect 'the shared library links neither readline nor libpng' links_no_terminal
 expect 'the program starts within 20 ms' starts_quickly

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# layers.sh - which folder may look at which: reads the #includes of every .c and .h file and fails where an arrow runs the wrong way.
+# layers.sh - check of the layering: which module may include which.
 #
-# Use: scripts/check/layers.sh [FOLDER] checks the tree (or another one), scripts/check/layers.sh --self-test checks this script.
-# The last line is "N passed, N failed", one for each file.
+# Use: scripts/check/layers.sh [FOLDER]      checks the tree, or another one
+#      scripts/check/layers.sh --self-test   checks this script
+#
+# Reads the #includes of every .c and .h file. The last line is "N passed, N
+# failed", one for each file.
 set -uo pipefail
 
-# A room and what its files may include: other rooms, `atled.h` (the public header), and the outside headers that only some rooms may see.
-# A header that no line names (libc's, POSIX's) may be included by all.
+# A module, and the headers that its files may include: other modules, `atled.h`
+# (the public header), and kinds of external headers. All modules may include
+# headers that no line names (libc, POSIX).
 rooms='
 lang      lang
 data      lang data                                    zip hdf5
@@ -19,17 +23,18 @@ repl      repl atled.h                                terminal picture
 include   -
 examples  atled.h
 '
-# Outside headers by kind: the beginnings of their names.
+# External headers by kind: prefixes of their names.
 outside='
 blas      cblas openblas lapacke
 fft       fftw3
-solver    sundials/ cvode/ cvodes/ ida/ idas/ kinsol/ arkode/ nvector/ sunmatrix/ sunlinsol/ sunnonlinsol/ gsl/ suitesparse/ klu amd btf colamd cholmod umfpack
+solver    sundials/ cvode/ cvodes/ ida/ idas/ kinsol/ arkode/ nvector/ sunmatrix/ sunlinsol/
+solver    sunnonlinsol/ gsl/ suitesparse/ klu amd btf colamd cholmod umfpack
 terminal  readline/
 picture   png.h
 zip       zlib.h
 hdf5      hdf5.h
 '
-# File, what it may include all the same, and why.
+# A file, a header that it may include in spite of the table, and the reason.
 exceptions='
 '
 
@@ -37,7 +42,9 @@ check_tree() ( # FOLDER
 	cd "$1" || exit 2
 	files=()
 	for room in lang data parser autodiff backend solvers api repl include examples; do
-		[ -d "$room" ] && while IFS= read -r -d '' file; do files+=("$file"); done < <(find "$room" -name '*.[ch]' -print0 | sort -z)
+		[ -d "$room" ] && while IFS= read -r -d '' file; do files+=("$file"); done < <(
+			find "$room" -name '*.[ch]' -print0 | sort -z
+		)
 	done
 	if [ ${#files[@]} -eq 0 ]; then
 		echo "check_rooms: no .c or .h file in any room of $1"
@@ -49,7 +56,8 @@ check_tree() ( # FOLDER
 		printf "%s:%d: %s\n", FILENAME, FNR, what
 		bad[FILENAME] = 1
 	}
-	# What the header is to us: a room, atled.h, a kind of outside header, or "" for the system.
+	# Classifies a header: a module, atled.h, a kind of external header, or
+	# "" for a system header.
 	function kind_of(header,    part, i) {
 		if (header == "atled.h" || header == "include/atled.h") return "atled.h"
 		split(header, part, "/")
@@ -73,7 +81,11 @@ check_tree() ( # FOLDER
 		for (i = 1; i <= n; i++) {
 			m = split(lines[i], words, " ")
 			if (m == 0) continue
-			if (m < 3) { printf "check_rooms: an exception without a reason: %s\n", lines[i]; wrong = 1; continue }
+			if (m < 3) {
+				printf "check_rooms: an exception without a reason: %s\n", lines[i]
+				wrong = 1
+				continue
+			}
 			excepted[words[1], words[2]] = 1
 		}
 		for (i = 1; i < ARGC; i++) seen[ARGV[i]] = 1
@@ -84,12 +96,21 @@ check_tree() ( # FOLDER
 		line = $0
 		sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
 		quoted = substr(line, 1, 1) == "\""
-		if (!quoted && substr(line, 1, 1) != "<") { fault("an #include that names no file cannot be checked"); next }
+		if (!quoted && substr(line, 1, 1) != "<") {
+			fault("an #include that names no file cannot be checked")
+			next
+		}
 		header = substr(line, 2)
 		sub(/[">].*/, "", header)
-		if (header ~ /(^|\/)\.\.?(\/|$)/) { fault("write " header " as a path from the root"); next }
+		if (header ~ /(^|\/)\.\.?(\/|$)/) {
+			fault("write " header " as a path from the root")
+			next
+		}
 		kind = kind_of(header)
-		if (kind == "" && quoted) { fault(header " is in no room; a path starts at the root"); next }
+		if (kind == "" && quoted) {
+			fault(header " is in no room; a path starts at the root")
+			next
+		}
 		if (kind == "" || (room, kind) in may) next
 		if ((FILENAME, header) in excepted) { used[FILENAME, header] = 1; next }
 		fault(room "/ may not include " header)
@@ -107,11 +128,12 @@ check_tree() ( # FOLDER
 	}' "${files[@]}"
 )
 
-# Each line is a file, what it includes, and whether that is right. Every tree holds one good file and the file of the line.
+# Each case is the expected verdict, a file, and a header that it includes. The
+# tree of a case has one good file and the file of the case.
 self_test() {
 	local passed=0 failed=0 expect file header out want
 	folder=$(mktemp -d) || exit 2
-	trap 'rm -rf "$folder"' EXIT # so not a local name: it is still there when the script ends
+	trap 'rm -rf "$folder"' EXIT # a global name, since the trap runs when the script ends
 	while read -r expect file header; do
 		[ -n "$expect" ] || continue
 		rm -rf "$folder/tree"
@@ -120,11 +142,13 @@ self_test() {
 		printf '/* a file */\n#include %s\n' "$header" >"$folder/tree/$file"
 		out=$(check_tree "$folder/tree")
 		case $expect in good) want='2 passed, 0 failed' ;; *) want='1 passed, 1 failed' ;; esac
-		if [ "$(tail -n 1 <<<"$out")" = "$want" ] && { [ "$expect" = good ] || grep -q "^$file:2: " <<<"$out"; }; then
+		if [ "$(tail -n 1 <<<"$out")" = "$want" ] &&
+			{ [ "$expect" = good ] || grep -q "^$file:2: " <<<"$out"; }; then
 			passed=$((passed + 1))
 		else
 			failed=$((failed + 1))
-			printf 'check_rooms: %s including %s should be %s, but:\n%s\n' "$file" "$header" "$expect" "$out"
+			printf 'check_rooms: %s including %s should be %s, but:\n%s\n' \
+				"$file" "$header" "$expect" "$out"
 		fi
 	done <<-'CASES'
 		good lang/a.c "lang/b.h"

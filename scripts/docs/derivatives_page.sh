@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# derivatives_page.sh - writes docs/reference/derivatives.md: for every primitive of lang/ir/prims.def which derivatives it has and how far they are tested.
+# derivatives_page.sh - generator of docs/reference/derivatives.md.
 #
-# Use: scripts/docs/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
-#      scripts/docs/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
+# Lists the derivatives of every primitive of lang/ir/prims.def, and the orders
+# to which they are tested.
 #
-# The orders stand in tests/derivatives/orders/*.dsl as what each test must print, the errors in tests/errors/derivatives/rule_*.dsl; `make check` runs both. Here every
-# test of tests/derivatives/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
-# why, is read from backend/native/explain/show.c.
+# Use: scripts/docs/derivatives_page.sh [FOLDER]
+#          writes the page; FOLDER (default: build) has the program
+#      scripts/docs/derivatives_page.sh --check [FOLDER]
+#          fails when the page is out of date or the tests do not support it
+#
+# Method:
+# - The orders come from the expected outputs in tests/derivatives/orders/*.dsl,
+#   the errors from tests/errors/derivatives/rule_*.dsl. `make check` runs both.
+# - For every test of tests/derivatives/orders, this script checks that the
+#   differentiated function contains the named primitive.
+# - The primitives without machine code, and the reasons, are read from
+#   backend/native/explain/show.c.
 set -euo pipefail
-export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
+export LC_ALL=C.UTF-8 # sorting and number formats must not depend on the locale
 cd "$(dirname "$0")/../.."
 check=
 if [ "${1:-}" = --check ]; then check=yes; shift; fi
@@ -16,38 +25,63 @@ program=${ATLED:-${1:-build}/atled}
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-# name, then the word that the sixth column of its row says about its derivative
+# name and kind of derivative (the sixth column of its row)
 primitives() {
-	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [A-Z]+, [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/ir/prims.def | sed "s/ NONLINEAR$/ RULE/"
+	sed -nE '
+		s/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [A-Z]+, [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p
+		s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p
+	' lang/ir/prims.def | sed "s/ NONLINEAR$/ RULE/"
 }
 
 # "name|forward|reverse|Taylor|batch" for each test
 orders() {
-	sed -nE 's/.*#> ([a-z_0-9]+): forward ([0-9]), reverse ([0-9]), Taylor ([0-9]), batch (yes|no)$/\1|\2|\3|\4|\5/p' tests/derivatives/orders/*.dsl
+	local row='([a-z_0-9]+): forward ([0-9]), reverse ([0-9]), Taylor ([0-9]), batch (yes|no)'
+	sed -nE "s/.*#> $row\$/\\1|\\2|\\3|\\4|\\5/p" tests/derivatives/orders/*.dsl
 }
 
-# "name|what the error says" for each test of an error
+# "name|message" for each test of an error
 errors() {
-	sed -nE 's/^#! error E0401 [^"]*"([^"]*)".*/\1/p' tests/errors/derivatives/rule_*.dsl | sed -nE 's/^`([a-z_0-9]+)` (.*)/\1|\2/p' | sort -u
+	sed -nE 's/^#! error E0401 [^"]*"([^"]*)".*/\1/p' tests/errors/derivatives/rule_*.dsl |
+		sed -nE 's/^`([a-z_0-9]+)` (.*)/\1|\2/p' | sort -u
 }
 
-# "NAME|why the evaluator keeps it", NAME as in OP_NAME
+# "NAME|reason" for each primitive OP_NAME without machine code
 kept() {
-	sed -n '/^static const char \*reason/,/^}/p' backend/native/explain/show.c | sed -nE '/return "/{s/^[^"]*return "([^"]*)".*/&\n\1/;p;}' |
-		awk '/case OP_/ { n = 0; line = $0; while (match(line, /OP_[A-Z_]+/)) { name[n++] = substr(line, RSTART + 3, RLENGTH - 3); line = substr(line, RSTART + RLENGTH) }; next }
-			n { for (i = 0; i < n; i++) print name[i] "|" $0; n = 0 }'
+	sed -n '/^static const char \*reason/,/^}/p' backend/native/explain/show.c |
+		sed -nE '/return "/{s/^[^"]*return "([^"]*)".*/&\n\1/;p;}' |
+		awk '
+			/case OP_/ {
+				n = 0
+				line = $0
+				while (match(line, /OP_[A-Z_]+/)) {
+					name[n++] = substr(line, RSTART + 3, RLENGTH - 3)
+					line = substr(line, RSTART + RLENGTH)
+				}
+				next
+			}
+			n {
+				for (i = 0; i < n; i++) print name[i] "|" $0
+				n = 0
+			}'
 }
 
-# Does the function of each test hold the primitive? What is not a primitive (recursion, records) is not asked. Prints those that do not.
+# Prints the tests whose function does not contain the primitive. Skips tests of
+# other features (recursion, records).
 strangers() {
-	local file row name
+	local file row name call='^(solver_)?orders\("([a-z_0-9]+)", (.*), 0\.4[;,)].*#> .*'
 	for file in tests/derivatives/orders/*.dsl; do
 		case $(basename "$file") in _*) continue ;; esac
-		{ sed -E '/#> |^use /d' "$file"; sed -nE 's/^(solver_)?orders\("([a-z_0-9]+)", (.*), 0\.4[;,)].*#> .*/print("== \2"); print(ir(\3, 0.4))/p' "$file"; } >"$stage/rows.dsl"
+		{
+			sed -E '/#> |^use /d' "$file"
+			sed -nE "s/$call/print(\"== \\2\"); print(ir(\\3, 0.4))/p" "$file"
+		} >"$stage/rows.dsl"
 		"$program" "$stage/rows.dsl" >"$stage/rows.txt"
 		sed -nE 's/^(solver_)?orders\("([a-z_0-9]+)".*/\2/p' "$file" | while read -r row; do
 			grep -q "^$row " "$stage/primitives" || continue
-			awk -v row="$row" '/^== / { on = $2 == row; next } on && $0 ~ ("(^|[= ])" row "( |$)") { found = 1 } END { exit !found }' "$stage/rows.txt" ||
+			awk -v row="$row" '
+				/^== / { on = $2 == row; next }
+				on && $0 ~ ("(^|[= ])" row "( |$)") { found = 1 }
+				END { exit !found }' "$stage/rows.txt" ||
 				echo "$file: the function of \`$row\` does not hold it"
 		done
 	done
@@ -57,8 +91,10 @@ page() {
 	cat <<'TEXT'
 # Which derivatives there are
 
-Made by `scripts/docs/derivatives_page.sh` from `lang/ir/prims.def` and the tests; `make check` tests that it is up to date. Every primitive has every rule, or an error
-that names it, the reason, and the way from the result to it (E0401).
+Made by `scripts/docs/derivatives_page.sh` from `lang/ir/prims.def` and the
+tests; `make check` tests that it is up to date. Every primitive has every rule,
+or an error that names it, the reason, and the way from the result to it
+(E0401).
 
 | column | what it says |
 | --- | --- |
@@ -69,7 +105,9 @@ that names it, the reason, and the way from the result to it (E0401).
 | batching | `map` of the fourth derivative and of the gradient, against one place after the other (1e-11) |
 | machine code | whether compiled code holds it, or what the evaluator does instead |
 
-First and second derivatives of random programs are compared besides: forward, reverse and Taylor mode, their mixtures and complex steps ([testing.md](testing.md)).
+First and second derivatives of random programs are compared besides: forward,
+reverse and Taylor mode, their mixtures and complex steps
+([testing.md](testing.md)).
 
 | primitive | rule | forward | reverse | Taylor | batching | machine code |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -85,8 +123,13 @@ TEXT
 		while ((getline < (stage "/errors")) > 0) error[$1] = $2
 		while ((getline < (stage "/kept")) > 0) kept[$1] = $2
 		batch["random_bits"] = "each lane its own numbers"
-		batch["nonzero"] = batch["bind_dim"] = batch["extent"] = "yes; lane by lane where lengths differ, which may not leave the map"
-		word["RULE"] = "function"; word["LINEAR"] = "linear"; word["BILINEAR"] = "bilinear"; word["ZERO"] = "none"; word["STRUCT"] = "structure"
+		batch["nonzero"] = batch["bind_dim"] = batch["extent"] = \
+			"yes; lane by lane where lengths differ, which may not leave the map"
+		word["RULE"] = "function"
+		word["LINEAR"] = "linear"
+		word["BILINEAR"] = "bilinear"
+		word["ZERO"] = "none"
+		word["STRUCT"] = "structure"
 		FS = " "
 	}
 	{
@@ -97,30 +140,44 @@ TEXT
 		if (name == "bind_dim") upper = "BIND"
 		if (name == "random_bits") upper = "RANDOM"
 		code = upper in kept ? "evaluator: " kept[upper] : "yes"
-		if (name ~ /^(lu|cholesky|trisolve)$/) code = "small matrices; others: a library routine of linear algebra"
+		if (name ~ /^(lu|cholesky|trisolve)$/)
+			code = "small matrices; others: a library routine of linear algebra"
 		if (name == "call") code = "yes; recursive or large functions by themselves"
 		if (name in f) {
-			lanes = name in batch ? batch[name] : b[name] == "yes" ? "yes" : (name in error) ? "error: " error[name] : "?"
-			printf "| `%s` | %s | %s | %s | %s | %s | %s |\n", name, kind, text(f[name]), text(r[name]), text(t[name]), lanes, code
+			lanes = name in batch ? batch[name] : b[name] == "yes" ? "yes" : \
+				(name in error) ? "error: " error[name] : "?"
+			printf "| `%s` | %s | %s | %s | %s | %s | %s |\n", \
+				name, kind, text(f[name]), text(r[name]), text(t[name]), lanes, code
 		} else if (name in error) {
-			printf "| `%s` | %s | error: %s | error | error | as one value for all lanes | %s |\n", name, kind, error[name], code
+			printf "| `%s` | %s | error: %s | error | error " \
+				"| as one value for all lanes | %s |\n", name, kind, error[name], code
 		} else if (name == "box") {
-			printf "| `%s` | %s | what it holds is not followed: an error at `unbox` | error | error | as one value for all lanes | %s |\n", name, kind, code
-		} else if (name == "warn") { # only the library warns; tests/ode/systems.dsl differentiates what does
-			printf "| `%s` | %s | zero | zero | zero | as one value for all lanes | %s |\n", name, kind, code
+			printf "| `%s` | %s | what it holds is not followed: an error at `unbox` | error " \
+				"| error | as one value for all lanes | %s |\n", name, kind, code
+		} else if (name == "warn") {
+			# only the library warns; tests/ode/systems.dsl differentiates such
+			# functions
+			printf "| `%s` | %s | zero | zero | zero | as one value for all lanes | %s |\n", \
+				name, kind, code
 		} else if (name == "start") {
-			printf "| `%s` | %s | zero | zero | zero | only where a program is run on its own | %s |\n", name, kind, code
+			printf "| `%s` | %s | zero | zero | zero " \
+				"| only where a program is run on its own | %s |\n", name, kind, code
 		} else {
 			printf "| `%s` | %s | ? | ? | ? | ? | %s |\n", name, kind, code
 		}
 	}'
 	printf '\nTested in the same way, to the orders (forward, reverse, Taylor) behind them:'
-	awk -F'|' 'NR == FNR { split($0, w, " "); is[w[1]] = 1; next } !($1 in is) { printf "%s %s (%s, %s, %s)", n++ ? "," : "", $1, $2, $3, $4 } END { print "." }' "$stage/primitives" "$stage/orders"
+	awk -F'|' '
+		NR == FNR { split($0, w, " "); is[w[1]] = 1; next }
+		!($1 in is) { printf "%s %s (%s, %s, %s)", n++ ? "," : "", $1, $2, $3, $4 }
+		END { print "." }' "$stage/primitives" "$stage/orders"
 }
 
-# ST rows and EW rows differ in what RULE means
+# RULE means different things in ST and EW rows
 primitives | while read -r name kind; do
-	if grep -qE "^EW[12]\([A-Z0-9_]+, \"$name\"" lang/ir/prims.def; then echo "$name $kind EW"; else echo "$name $kind ST"; fi
+	row=ST
+	if grep -qE "^EW[12]\([A-Z0-9_]+, \"$name\"" lang/ir/prims.def; then row=EW; fi
+	echo "$name $kind $row"
 done >"$stage/primitives"
 primitives() { cat "$stage/primitives"; }
 
@@ -130,8 +187,15 @@ if [ -z "$check" ]; then
 	exit
 fi
 failed=0
-cmp -s "$stage/page" docs/reference/derivatives.md || { echo 'docs/reference/derivatives.md is out of date: run scripts/docs/derivatives_page.sh'; failed=1; }
-if grep -n '| ? ' "$stage/page"; then echo 'these primitives have no test in tests/derivatives/orders or tests/errors/derivatives/rule_*.dsl'; failed=$((failed + 1)); fi
+cmp -s "$stage/page" docs/reference/derivatives.md || {
+	echo 'docs/reference/derivatives.md is out of date: run scripts/docs/derivatives_page.sh'
+	failed=1
+}
+if grep -n '| ? ' "$stage/page"; then
+	echo 'these primitives have no test in tests/derivatives/orders' \
+		'or tests/errors/derivatives/rule_*.dsl'
+	failed=$((failed + 1))
+fi
 strangers >"$stage/strangers"
 if [ -s "$stage/strangers" ]; then cat "$stage/strangers"; failed=$((failed + 1)); fi
 echo "$((3 - failed)) passed, $failed failed"

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""library_page.py - writes docs/reference/library.md: the help texts of the builtins, and the comments of the files in stdlib/ with their examples.
+"""library_page.py - generator of docs/reference/library.md.
 
-Examples become blocks that `make check` runs, each in a session of its own, so that every one can be tried as it stands.
+Method: collects the help texts of the builtins and the doc comments of stdlib/.
+`make check` runs each example in a new session, so every one works by itself.
 
-Use: scripts/docs/library_page.py [--check] [PROGRAM]      PROGRAM: build/atled when neither it nor ATLED is given
-With --check nothing is written; it fails when the page is not what it would write, or a public name has no text or no example.
+Use: scripts/docs/library_page.py [--check] [PROGRAM]
 
-A doc comment: the first line is "signature: sentence", several names separated by commas. Lines that are indented by 4 and more
-blanks are the example, the others details.
+PROGRAM is $ATLED by default, or build/atled. With --check nothing is written.
+The check fails when the page is out of date, or when a public name has no text
+or no example.
+
+A doc comment begins with "signature: sentence"; several signatures are separated
+by commas. Lines indented by 4 or more blanks are the example, the others details.
 """
+
 import itertools
 import json
 import os
@@ -19,7 +24,7 @@ import sys
 
 from wrap import wrapped
 
-# Where a new heading begins: the first builtin under it.
+# The first builtin under each heading.
 HEADINGS = {
     "abs": "Element by element",
     "where": "Choosing",
@@ -37,22 +42,26 @@ HEADINGS = {
 
 INTRODUCTION = """# The library
 
-Made by `scripts/docs/library_page.py` from the texts that `atled doc NAME` shows; change those, not this page. Every name is there without `use`.
-Arguments behind `;` must be named. Each example runs as it stands (`make check` runs them all); what stands behind `#>` is what is shown, behind `#~` what it is
-near to.
+Made by `scripts/docs/library_page.py` from the texts that `atled doc NAME`
+shows; change those, not this page. Every name is there without `use`. Arguments
+behind `;` must be named. Each example runs as it stands (`make check` runs them
+all); what stands behind `#>` is what is shown, behind `#~` what it is near to.
 
 <!-- As users run it only: tests/stdlib has every function compiled. -->
 
 # Builtins"""
 
-# The modules that come first; the others follow by name.
+# These modules come first; the others follow by name.
 FIRST = "prelude arrays text stats linalg roots quad ode pde pinn optim nn plot".split()
 
 page, faults = [], []
 
 
 def split(text):
-    """The signatures of a help text and what follows ": ", the first one outside brackets and quotes; no signatures: "" and the text."""
+    """Splits a help text at the first ": " outside brackets and quotes.
+
+    Returns the signatures and the rest; without signatures, "" and the text.
+    """
     depth = quoted = 0
     for i, c in enumerate(text):
         if c == '"':
@@ -77,7 +86,7 @@ def item(text, example):
 
 
 class Comment:
-    """The lines of a comment, without their marks: details in one text, and an example."""
+    """A comment without its marks: the details as one string, and the example."""
 
     def __init__(self):
         self.text, self.example, self.lines = "", [], 0
@@ -94,9 +103,15 @@ class Comment:
 
 def builtins(program):
     def ask(*words):
-        return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout.splitlines()
+        return subprocess.run(
+            [program, *words], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
 
-    written = {name for file in pathlib.Path("stdlib").rglob("*.dsl") for name in re.findall(r"^(\w+)(?=\(| *=)", file.read_text(), re.M)}
+    written = {
+        name
+        for file in pathlib.Path("stdlib").rglob("*.dsl")
+        for name in re.findall(r"^(\w+)(?=\(| *=)", file.read_text(), re.M)
+    }
     names = [n for n in json.loads(ask("info", "--json")[0])["names"] if n not in written]
     for row in map(json.loads, ask("doc", "--json", *names)):
         name, (sentence, *lines) = row["name"], row["help"].split("\nderivative ")[0].split("\n")
@@ -108,14 +123,18 @@ def builtins(program):
         if not details.example:
             faults.append(f"the builtin {name} has no example in stdlib/core/builtins.dsl")
         item(sentence + (". " + details.text if details.text else ""), details.example)
-    for name in re.findall(r"^# (\S+)$", pathlib.Path("stdlib/core/builtins.dsl").read_text(), re.M):
+    for name in re.findall(
+        r"^# (\S+)$", pathlib.Path("stdlib/core/builtins.dsl").read_text(), re.M
+    ):
         if name not in names:
             faults.append(f"stdlib/core/builtins.dsl has an example of {name}, which is no builtin")
 
 
 def module(file):
     lines = file.read_text().splitlines()
-    head = " ".join(line[2:] for line in itertools.takewhile(lambda line: line.startswith("# "), lines))
+    head = " ".join(
+        line[2:] for line in itertools.takewhile(lambda line: line.startswith("# "), lines)
+    )
     page.append("\n# {}\n\n{}".format(*re.match(r"(\w+)\.dsl - (.*)$", head).groups()))
     section, comment, of = "", Comment(), None
     for line in lines:
@@ -148,7 +167,9 @@ def module(file):
 def main():
     os.chdir(pathlib.Path(__file__).parents[2])
     check = "--check" in sys.argv
-    program = next((a for a in sys.argv[1:] if not a.startswith("-")), os.environ.get("ATLED", "build/atled"))
+    program = next(
+        (a for a in sys.argv[1:] if not a.startswith("-")), os.environ.get("ATLED", "build/atled")
+    )
     page.append(INTRODUCTION)
     builtins(program)
     files = {f.stem: f for f in pathlib.Path("stdlib").rglob("*.dsl")}

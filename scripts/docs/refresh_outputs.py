@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""refresh_outputs.py - writes what programs say now into the pages that quote it.
+"""refresh_outputs.py - updates the program outputs quoted in pages.
 
-Use: scripts/docs/refresh_outputs.py [FILE.md...]      ATLED=build/atled unless set; all of docs/ when no file is named
+Use: scripts/docs/refresh_outputs.py [FILE.md...]
 
-Renews each ```text block that follows a ```dsl block, which `atled test --docs` compares with what the block prints, shows and complains
-of. After a change of a message or of the IR's text: run it, and read the difference before keeping it.
+The default is all of docs/. The program is $ATLED, or build/atled. Replaces each
+```text block after a ```dsl block by the present output of the program.
+`atled test --docs` compares these blocks. Run it after a change of a message or
+of the text form of the IR, and review the difference.
 """
+
 import glob
 import os
 import re
@@ -13,13 +16,23 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"^```dsl([^\n]*)\n((?:(?!```).*\n)*?)```\n(\s*```text\n((?:(?!```).*\n)*?)```\n)?", re.M)
+BLOCK = re.compile(
+    r"^```dsl([^\n]*)\n((?:(?!```).*\n)*?)```\n(\s*```text\n((?:(?!```).*\n)*?)```\n)?", re.M
+)
 
 
 def run(atled, options, folder, name, text):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
         f.write(text)
-    done = subprocess.run([atled, *options, name], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120, check=False)
+    done = subprocess.run(
+        [atled, *options, name],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
     return done.stdout
 
 
@@ -33,10 +46,15 @@ def renew(atled, path):
             if not m.group(3) or "skip" in words:
                 continue
             if "new" not in words:
-                sys.exit(f"{path}: a block that is compared as a whole is marked `new`: {m.group(2)}")
+                sys.exit(
+                    f"{path}: a block that is compared as a whole is marked `new`: {m.group(2)}"
+                )
             name = next((w[5:] for w in words if w.startswith("file=")), "example.dsl")
             options = ["--check-rules"] if "check-rules" in words else []
-            parts += [page[at : m.start(4)], run(atled, options, folder, name, m.group(2)).rstrip("\n") + "\n"]
+            parts += [
+                page[at : m.start(4)],
+                run(atled, options, folder, name, m.group(2)).rstrip("\n") + "\n",
+            ]
             at = m.end(4)
     parts.append(page[at:])
     new = "".join(parts)

@@ -4,10 +4,11 @@
 Use: scripts/docs/wrap.py FILE...    rewrites the files
      scripts/docs/wrap.py -          from standard input to standard output
 
-Only paragraphs, items and quotations that hold a longer line are wrapped anew.
-Tables, code blocks, headings and pictures stay as they are. Code spans and
-links are never broken, so a line that one of them fills may be longer.
+- Only paragraphs, items and quotations with a longer line are wrapped.
+- Tables, code blocks, headings and pictures are not changed.
+- Code spans and links are never broken, so a line with one may be longer.
 """
+
 import re
 import sys
 
@@ -16,11 +17,11 @@ FENCE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ *([-*+]|\d+[.)]) ")
 FIXED = re.compile(r"^ *(\||#|<|!\[|---|===)")
 WORD = re.compile(r"(?:`+[^`]*`+|\[[^\]]*\]\([^)]*\)|\S)+")
-MARK = re.compile(r"^([-*+]|\d+[.)])$|^[#>|]")  # at the start of a line it means something
+MARK = re.compile(r"^([-*+]|\d+[.)])$|^[#>|]")  # special at the start of a line
 
 
 def wrap(text, first, rest):
-    """The words of text in lines: the first begins with `first`, others with `rest`."""
+    """Wraps `text`: the first line begins with `first`, the others with `rest`."""
     lines, line = [], first
     for k, word in enumerate(WORD.findall(text)):
         if k and len(line) + 1 + len(word) > LIMIT and not MARK.match(word):
@@ -32,7 +33,7 @@ def wrap(text, first, rest):
 
 
 def paragraph_end(lines, i, quoted):
-    """The line behind the paragraph that begins at line i."""
+    """Returns the index after the paragraph that begins at line i."""
     j = i + 1
     while j < len(lines) and lines[j].strip() and not lines[j - 1].endswith("  "):
         if ITEM.match(lines[j]) or FENCE.match(lines[j]) or FIXED.match(lines[j]):
@@ -61,7 +62,7 @@ def wrapped(text):
         part = lines[i:j]
         if max(map(len, part)) > LIMIT:
             words = [re.sub("^>? *", "", p) if quoted else p.strip() for p in part]
-            words[0] = line[len(first):].strip()
+            words[0] = line[len(first) :].strip()
             part = wrap(" ".join(words), first, rest)
         out += part
         i = j

@@ -1,13 +1,28 @@
-"""distributions.py - the rows of the distributions: pdf, logpdf, cdf, ccdf and icdf of each."""
+"""distributions.py - rows of pdf, logpdf, cdf, ccdf and icdf of distributions."""
 
 import math
 
 import mpmath as mp
 import numpy as np
 import scipy.stats as st
-from values import any_of, beta_tail, both, erfcinv, gamma_tail, log_uniform, row, SHAPE, solved, uniform, unit, whole
+from values import (
+    any_of,
+    beta_tail,
+    both,
+    erfcinv,
+    gamma_tail,
+    log_uniform,
+    row,
+    SHAPE,
+    solved,
+    uniform,
+    unit,
+    whole,
+)
 
-# ---- distributions: (parameters, x) -> ... of each kind; `cut` draws x where the distribution has tails
+# ---- distributions
+#
+# Each kind is a function of (parameters, x). `cut` draws x, also in the tails.
 
 
 def distribution(family, params, dsl, pdf, lower, upper, inverse, cut, peer, discrete=False):
@@ -46,8 +61,22 @@ def distribution(family, params, dsl, pdf, lower, upper, inverse, cut, peer, dis
         peer and (lambda *a: getattr(peer(*a[:-1]), "logpmf" if discrete else "logpdf")(a[-1])),
         at,
     )
-    row(group, f"cdf of {family}", f"{head}cdf({dsl}, x)", lower, peer and (lambda *a: peer(*a[:-1]).cdf(a[-1])), at)
-    row(group, f"ccdf of {family}", f"{head}ccdf({dsl}, x)", upper, peer and (lambda *a: peer(*a[:-1]).sf(a[-1])), at)
+    row(
+        group,
+        f"cdf of {family}",
+        f"{head}cdf({dsl}, x)",
+        lower,
+        peer and (lambda *a: peer(*a[:-1]).cdf(a[-1])),
+        at,
+    )
+    row(
+        group,
+        f"ccdf of {family}",
+        f"{head}ccdf({dsl}, x)",
+        upper,
+        peer and (lambda *a: peer(*a[:-1]).sf(a[-1])),
+        at,
+    )
     if inverse:
         row(
             group,
@@ -60,8 +89,11 @@ def distribution(family, params, dsl, pdf, lower, upper, inverse, cut, peer, dis
 
 
 def wide(scale):
-    """Around 0 and far into both tails."""
-    return any_of(lambda r: scale * r.gauss(0, 1), lambda r: scale * r.choice((1, -1)) * log_uniform(1e-3, 30)(r))
+    """Draws x around 0 and far into both tails."""
+    return any_of(
+        lambda r: scale * r.gauss(0, 1),
+        lambda r: scale * r.choice((1, -1)) * log_uniform(1e-3, 30)(r),
+    )
 
 
 def ncdf(z):
@@ -152,7 +184,13 @@ distribution(
 
 
 def beta_pdf(a, b, x, y):
-    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log(y) + mp.loggamma(a + b) - mp.loggamma(a) - mp.loggamma(b))
+    return mp.exp(
+        (a - 1) * mp.log(x)
+        + (b - 1) * mp.log(y)
+        + mp.loggamma(a + b)
+        - mp.loggamma(a)
+        - mp.loggamma(b)
+    )
 
 
 def beta_cut(r, p):
@@ -189,7 +227,11 @@ def t_inverse(n, p, x):
     if abs(p - 0.5) < 1e-8:
         return mp.findroot(lambda y: t_lower(n, y) - p, x)
     tail = min(p, 1 - p)
-    return mp.sign(p - 0.5) * 1 / solved(lambda y, up: 1 - t_upper(n, 1 / y) if up else t_upper(n, 1 / y), tail, 1 / abs(x))
+    return (
+        mp.sign(p - 0.5)
+        * 1
+        / solved(lambda y, up: 1 - t_upper(n, 1 / y) if up else t_upper(n, 1 / y), tail, 1 / abs(x))
+    )
 
 
 DEGREES = any_of(log_uniform(0.1, 2), whole(1, 100), log_uniform(1, 1e8))
@@ -197,11 +239,16 @@ distribution(
     "StudentT",
     [DEGREES],
     "StudentT(a)",
-    lambda n, x: mp.exp(-(n + 1) / 2 * mp.log1p(x * x / n) + mp.loggamma((n + 1) / 2) - mp.loggamma(n / 2)) / mp.sqrt(n * mp.pi),
+    lambda n, x: mp.exp(
+        -(n + 1) / 2 * mp.log1p(x * x / n) + mp.loggamma((n + 1) / 2) - mp.loggamma(n / 2)
+    )
+    / mp.sqrt(n * mp.pi),
     t_lower,
     lambda n, x: t_lower(n, -x),
     t_inverse,
-    lambda r, p: r.choice((r.gauss(0, 1), both(1e-5, 30)(r), both(1, 1e10)(r) if p[0] < 10 else r.gauss(0, 5))),
+    lambda r, p: r.choice(
+        (r.gauss(0, 1), both(1e-5, 30)(r), both(1, 1e10)(r) if p[0] < 10 else r.gauss(0, 5))
+    ),
     st.t,
 )
 
@@ -317,23 +364,49 @@ distribution(
     lambda m, k: gamma_tail(k + 1, m, True),
     lambda m, k: gamma_tail(k + 1, m, False),
     None,
-    lambda r, p: float(int(abs(p[0] + math.sqrt(p[0]) * r.choice((r.gauss(0, 1), r.uniform(-5, 20))) + r.randint(0, 3)))),
+    lambda r, p: float(
+        int(
+            abs(
+                p[0]
+                + math.sqrt(p[0]) * r.choice((r.gauss(0, 1), r.uniform(-5, 20)))
+                + r.randint(0, 3)
+            )
+        )
+    ),
     st.poisson,
     True,
 )
-TRIALS, CHANCE = whole(1, 1e6), any_of(uniform(0, 1), log_uniform(1e-10, 0.1), lambda r: 1 - log_uniform(1e-8, 0.1)(r))
+TRIALS, CHANCE = whole(1, 1e6), any_of(
+    uniform(0, 1), log_uniform(1e-10, 0.1), lambda r: 1 - log_uniform(1e-8, 0.1)(r)
+)
 
 
 def trials_cut(r, p):
     mean, spread = p[0] * p[1], math.sqrt(p[0] * p[1] * (1 - p[1]))
-    return float(min(p[0], max(0, int(mean + spread * r.choice((r.gauss(0, 1), r.uniform(-15, 15))) + r.randint(0, 2)))))
+    return float(
+        min(
+            p[0],
+            max(
+                0,
+                int(
+                    mean + spread * r.choice((r.gauss(0, 1), r.uniform(-15, 15))) + r.randint(0, 2)
+                ),
+            ),
+        )
+    )
 
 
 distribution(
     "Binomial",
     [TRIALS, CHANCE],
     "Binomial(a, b)",
-    lambda n, p, k: mp.exp(mp.loggamma(n + 1) - mp.loggamma(k + 1) - mp.loggamma(n - k + 1) + k * mp.log(p) + (n - k) * mp.log1p(-p)),
+    lambda n, p, k: mp.exp(
+        mp.loggamma(n + 1)
+        - mp.loggamma(k + 1)
+        - mp.loggamma(n - k + 1)
+        + k * mp.log(p)
+        + (n - k) * mp.log1p(-p)
+    ),
     lambda n, p, k: beta_tail(n - k, k + 1, 1 - p, p, False) if k < n else mp.mpf(1),
     lambda n, p, k: beta_tail(n - k, k + 1, 1 - p, p, True) if k < n else mp.mpf(0),
     None,
@@ -343,9 +416,14 @@ distribution(
 )
 distribution(
     "NegativeBinomial",
-    [any_of(whole(1, 100), log_uniform(0.01, 100)), any_of(uniform(0.01, 1), log_uniform(1e-4, 0.1))],
+    [
+        any_of(whole(1, 100), log_uniform(0.01, 100)),
+        any_of(uniform(0.01, 1), log_uniform(1e-4, 0.1)),
+    ],
     "NegativeBinomial(a, b)",
-    lambda n, p, k: mp.exp(mp.loggamma(k + n) - mp.loggamma(k + 1) - mp.loggamma(n) + n * mp.log(p) + k * mp.log1p(-p)),
+    lambda n, p, k: mp.exp(
+        mp.loggamma(k + n) - mp.loggamma(k + 1) - mp.loggamma(n) + n * mp.log(p) + k * mp.log1p(-p)
+    ),
     lambda n, p, k: beta_tail(n, k + 1, p, 1 - p, False),
     lambda n, p, k: beta_tail(n, k + 1, p, 1 - p, True),
     None,

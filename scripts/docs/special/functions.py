@@ -1,4 +1,4 @@
-"""functions.py - the rows of the special functions."""
+"""functions.py - rows of the special functions."""
 
 import math
 
@@ -46,7 +46,11 @@ for name, value, draw in (
     ("erf", mp.erf, any_of(both(1e-200, 1), both(0.5, 7))),
     ("asinh", mp.asinh, REAL),
     ("acosh", mp.acosh, lambda r: 1 + log_uniform(1e-15, 1e200)(r)),
-    ("atanh", mp.atanh, lambda r: r.choice((1, -1)) * r.choice((unit, lambda q: 1 - log_uniform(1e-15, 1)(q)))(r)),
+    (
+        "atanh",
+        mp.atanh,
+        lambda r: r.choice((1, -1)) * r.choice((unit, lambda q: 1 - log_uniform(1e-15, 1)(q)))(r),
+    ),
     ("log2", lambda x: mp.log(x) / mp.log(2), log_uniform(1e-290, 1e290)),
     ("log10", mp.log10, log_uniform(1e-290, 1e290)),
 ):
@@ -62,10 +66,31 @@ for name, value, draw in (
     }.get(name)
     row("elementary functions", name, name, value, peer or getattr(np, name), each(draw))
 row("elementary functions", "sech", "sech", mp.sech, None, each(SMALL))
-row("elementary functions", "sigmoid", "sigmoid", lambda x: 1 / (1 + mp.exp(-x)), sc.expit, each(SMALL))
-row("elementary functions", "softplus", "softplus", lambda x: mp.log1p(mp.exp(x)), lambda x: np.logaddexp(0, x), each(SMALL))
+row(
+    "elementary functions",
+    "sigmoid",
+    "sigmoid",
+    lambda x: 1 / (1 + mp.exp(-x)),
+    sc.expit,
+    each(SMALL),
+)
+row(
+    "elementary functions",
+    "softplus",
+    "softplus",
+    lambda x: mp.log1p(mp.exp(x)),
+    lambda x: np.logaddexp(0, x),
+    each(SMALL),
+)
 row("elementary functions", "atan2", "atan2", mp.atan2, np.arctan2, each(REAL, REAL))
-row("elementary functions", "pow", "(x, p) -> x^p", lambda x, p: mp.power(x, p), np.power, each(log_uniform(1e-30, 1e30), both(1e-3, 10)))
+row(
+    "elementary functions",
+    "pow",
+    "(x, p) -> x^p",
+    lambda x, p: mp.power(x, p),
+    np.power,
+    each(log_uniform(1e-30, 1e30), both(1e-3, 10)),
+)
 
 PART = any_of(both(1e-100, 1), both(0.1, 10), both(1, 1e100))
 CIRCLE = any_of(both(1e-100, 1), both(0.1, 10))
@@ -88,7 +113,9 @@ for name in (
     "log1p",
     "expm1",
 ):
-    value = {"log1p": lambda z: mp.log(1 + z), "expm1": lambda z: mp.exp(z) - 1}.get(name) or getattr(mp, name)
+    value = {"log1p": lambda z: mp.log(1 + z), "expm1": lambda z: mp.exp(z) - 1}.get(
+        name
+    ) or getattr(mp, name)
     peer = {
         "asin": np.arcsin,
         "acos": np.arccos,
@@ -100,7 +127,9 @@ for name in (
         "expm1": sc.expm1,
     }.get(name) or getattr(np, name)
     draw = (
-        each(PART, PART) if name in ("sqrt", "log", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log1p") else each(CIRCLE, CIRCLE)
+        each(PART, PART)
+        if name in ("sqrt", "log", "asin", "acos", "atan", "asinh", "acosh", "atanh", "log1p")
+        else each(CIRCLE, CIRCLE)
     )
     row(
         "elementary functions of complex numbers",
@@ -116,7 +145,14 @@ for name in (
 
 G = "the gamma function and its family"
 POSITIVE = any_of(log_uniform(1e-100, 1), log_uniform(0.1, 100), log_uniform(1, 1e10))
-row(G, "gamma", "gamma", mp.gamma, sc.gamma, each(any_of(both(1e-100, 1), uniform(0.5, 170), lambda r: -r.uniform(0, 150))))
+row(
+    G,
+    "gamma",
+    "gamma",
+    mp.gamma,
+    sc.gamma,
+    each(any_of(both(1e-100, 1), uniform(0.5, 170), lambda r: -r.uniform(0, 150))),
+)
 row(
     G,
     "lgamma",
@@ -125,7 +161,14 @@ row(
     sc.gammaln,
     each(any_of(both(1e-100, 1), log_uniform(0.5, 1e6), lambda r: -r.uniform(0, 100))),
 )
-row(G, "digamma", "digamma", mp.digamma, sc.digamma, each(any_of(POSITIVE, both(1e-100, 1), lambda r: -r.uniform(0, 100))))
+row(
+    G,
+    "digamma",
+    "digamma",
+    mp.digamma,
+    sc.digamma,
+    each(any_of(POSITIVE, both(1e-100, 1), lambda r: -r.uniform(0, 100))),
+)
 row(
     G,
     "polygamma",
@@ -143,7 +186,14 @@ row(
     sc.betaln,
     each(log_uniform(1e-10, 1e10), log_uniform(1e-10, 1e10)),
 )
-row(G, "factorial", "factorial", mp.factorial, sc.factorial, each(any_of(whole(0, 170), uniform(0, 170))))
+row(
+    G,
+    "factorial",
+    "factorial",
+    mp.factorial,
+    sc.factorial,
+    each(any_of(whole(0, 170), uniform(0, 170))),
+)
 row(G, "binomial", "binomial", mp.binomial, sc.binom, each(whole(0, 1000), whole(0, 1000)))
 
 
@@ -211,7 +261,14 @@ def beta_point(r):
     return [a, b, x if 0 < x < 1 else r.uniform(0, 1)]
 
 
-row(G, "betainc", "betainc", lambda a, b, x: beta_tail(a, b, x, 1 - x, False), sc.betainc, beta_point)
+row(
+    G,
+    "betainc",
+    "betainc",
+    lambda a, b, x: beta_tail(a, b, x, 1 - x, False),
+    sc.betainc,
+    beta_point,
+)
 
 
 def beta_level(r):
@@ -243,7 +300,14 @@ row(
     sc.erfcx,
     each(any_of(both(1e-100, 1), uniform(-26, 26), log_uniform(10, 1e200))),
 )
-row(E, "erfinv", "erfinv", lambda p: mp.erfinv(p), sc.erfinv, each(lambda r: unit(r) * r.choice((1, -1))))
+row(
+    E,
+    "erfinv",
+    "erfinv",
+    lambda p: mp.erfinv(p),
+    sc.erfinv,
+    each(lambda r: unit(r) * r.choice((1, -1))),
+)
 
 
 row(E, "erfcinv", "erfcinv", erfcinv, sc.erfcinv, each(lambda r: 2 * unit(r)))
@@ -251,13 +315,38 @@ row(
     E,
     "dawson",
     "dawson",
-    lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x) if abs(x) < 60 else x * mp.hyp1f1(1, 1.5, -x * x),
+    lambda x: (
+        mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+        if abs(x) < 60
+        else x * mp.hyp1f1(1, 1.5, -x * x)
+    ),
     sc.dawsn,
     each(any_of(both(1e-100, 1), both(0.5, 50), both(60, 1e6))),
 )
-row(E, "fresnels", "fresnels", mp.fresnels, lambda x: sc.fresnel(x)[0], each(any_of(both(1e-80, 1), both(0.5, 10), both(1, 1e5))))
-row(E, "fresnelc", "fresnelc", mp.fresnelc, lambda x: sc.fresnel(x)[1], each(any_of(both(1e-80, 1), both(0.5, 10), both(1, 1e5))))
-row(E, "expint, n = 1", "x -> expint(x)", mp.e1, sc.exp1, each(any_of(log_uniform(1e-100, 1), log_uniform(0.5, 660))))
+row(
+    E,
+    "fresnels",
+    "fresnels",
+    mp.fresnels,
+    lambda x: sc.fresnel(x)[0],
+    each(any_of(both(1e-80, 1), both(0.5, 10), both(1, 1e5))),
+)
+row(
+    E,
+    "fresnelc",
+    "fresnelc",
+    mp.fresnelc,
+    lambda x: sc.fresnel(x)[1],
+    each(any_of(both(1e-80, 1), both(0.5, 10), both(1, 1e5))),
+)
+row(
+    E,
+    "expint, n = 1",
+    "x -> expint(x)",
+    mp.e1,
+    sc.exp1,
+    each(any_of(log_uniform(1e-100, 1), log_uniform(0.5, 660))),
+)
 row(
     E,
     "expint, any n",
@@ -267,11 +356,46 @@ row(
     each(whole(0, 1000), any_of(log_uniform(1e-100, 1), log_uniform(0.5, 600))),
 )
 row(E, "expinti", "expinti", mp.ei, sc.expi, each(any_of(both(1e-100, 1), both(0.3, 650))))
-row(E, "sinint", "sinint", mp.si, lambda x: sc.sici(x)[0], each(any_of(both(1e-100, 1), both(0.3, 1e6))))
-row(E, "cosint", "cosint", mp.ci, lambda x: sc.sici(x)[1], each(any_of(log_uniform(1e-100, 1), log_uniform(0.3, 1e6))))
-row(E, "sinhint", "sinhint", mp.shi, lambda x: sc.shichi(x)[0], each(any_of(both(1e-100, 1), both(0.3, 650))))
-row(E, "coshint", "coshint", mp.chi, lambda x: sc.shichi(x)[1], each(any_of(log_uniform(1e-100, 1), log_uniform(0.3, 650))))
-row(E, "sinc", "sinc", lambda x: mp.sin(mp.pi * x) / (mp.pi * x), np.sinc, each(any_of(both(1e-100, 1), both(0.3, 1e6))))
+row(
+    E,
+    "sinint",
+    "sinint",
+    mp.si,
+    lambda x: sc.sici(x)[0],
+    each(any_of(both(1e-100, 1), both(0.3, 1e6))),
+)
+row(
+    E,
+    "cosint",
+    "cosint",
+    mp.ci,
+    lambda x: sc.sici(x)[1],
+    each(any_of(log_uniform(1e-100, 1), log_uniform(0.3, 1e6))),
+)
+row(
+    E,
+    "sinhint",
+    "sinhint",
+    mp.shi,
+    lambda x: sc.shichi(x)[0],
+    each(any_of(both(1e-100, 1), both(0.3, 650))),
+)
+row(
+    E,
+    "coshint",
+    "coshint",
+    mp.chi,
+    lambda x: sc.shichi(x)[1],
+    each(any_of(log_uniform(1e-100, 1), log_uniform(0.3, 650))),
+)
+row(
+    E,
+    "sinc",
+    "sinc",
+    lambda x: mp.sin(mp.pi * x) / (mp.pi * x),
+    np.sinc,
+    each(any_of(both(1e-100, 1), both(0.3, 1e6))),
+)
 
 # ---- Bessel functions
 
@@ -281,8 +405,24 @@ SIGNED = any_of(ORDER, lambda r: -ORDER(r))
 REACH = any_of(log_uniform(1e-10, 2), log_uniform(1, 100), log_uniform(20, 2000))
 row(B, "besselj", "besselj", mp.besselj, sc.jv, each(SIGNED, REACH), 60)
 row(B, "bessely", "bessely", mp.bessely, sc.yv, each(SIGNED, REACH), 60)
-row(B, "besseli", "besseli", mp.besseli, sc.iv, each(SIGNED, any_of(log_uniform(1e-10, 2), log_uniform(1, 600))), 60)
-row(B, "besselk", "besselk", mp.besselk, sc.kv, each(SIGNED, any_of(log_uniform(1e-10, 2), log_uniform(1, 600))), 60)
+row(
+    B,
+    "besseli",
+    "besseli",
+    mp.besseli,
+    sc.iv,
+    each(SIGNED, any_of(log_uniform(1e-10, 2), log_uniform(1, 600))),
+    60,
+)
+row(
+    B,
+    "besselk",
+    "besselk",
+    mp.besselk,
+    sc.kv,
+    each(SIGNED, any_of(log_uniform(1e-10, 2), log_uniform(1, 600))),
+    60,
+)
 row(
     B,
     "besseli, scaled",
@@ -307,10 +447,20 @@ def spherical(f, n, x):
 
 L = whole(0, 200)
 row(
-    B, "sphericalj", "sphericalj", lambda n, x: spherical(mp.besselj, n, x), lambda n, x: sc.spherical_jn(n.astype(int), x), each(L, REACH)
+    B,
+    "sphericalj",
+    "sphericalj",
+    lambda n, x: spherical(mp.besselj, n, x),
+    lambda n, x: sc.spherical_jn(n.astype(int), x),
+    each(L, REACH),
 )
 row(
-    B, "sphericaly", "sphericaly", lambda n, x: spherical(mp.bessely, n, x), lambda n, x: sc.spherical_yn(n.astype(int), x), each(L, REACH)
+    B,
+    "sphericaly",
+    "sphericaly",
+    lambda n, x: spherical(mp.bessely, n, x),
+    lambda n, x: sc.spherical_yn(n.astype(int), x),
+    each(L, REACH),
 )
 row(
     B,
@@ -343,9 +493,14 @@ for k, (name, value) in enumerate(
 
 K = "elliptic integrals and functions"
 PARAMETER = any_of(
-    lambda r: 1 - log_uniform(1e-15, 1)(r), lambda r: -log_uniform(1e-10, 1e10)(r), uniform(0, 1), log_uniform(1e-100, 1e-3)
+    lambda r: 1 - log_uniform(1e-15, 1)(r),
+    lambda r: -log_uniform(1e-10, 1e10)(r),
+    uniform(0, 1),
+    log_uniform(1e-100, 1e-3),
 )
-MODERATE = any_of(lambda r: 1 - log_uniform(1e-10, 1)(r), lambda r: -log_uniform(1e-10, 1e3)(r), uniform(0, 1))
+MODERATE = any_of(
+    lambda r: 1 - log_uniform(1e-10, 1)(r), lambda r: -log_uniform(1e-10, 1e3)(r), uniform(0, 1)
+)
 ANGLE = any_of(both(1e-30, 1.5), both(1, 20))
 row(K, "ellipk", "ellipk", mp.ellipk, sc.ellipk, each(PARAMETER))
 row(K, "ellipe", "ellipe", mp.ellipe, sc.ellipe, each(PARAMETER))
@@ -357,7 +512,10 @@ row(
     "ellippi",
     lambda n, m: mp.ellippi(n, m),
     None,
-    each(any_of(lambda r: 1 - log_uniform(1e-6, 1)(r), lambda r: -log_uniform(1e-3, 1e3)(r)), MODERATE),
+    each(
+        any_of(lambda r: 1 - log_uniform(1e-6, 1)(r), lambda r: -log_uniform(1e-3, 1e3)(r)),
+        MODERATE,
+    ),
 )
 row(
     K,
@@ -366,7 +524,9 @@ row(
     lambda n, phi, m: mp.ellippi(n, phi, m),
     None,
     each(
-        any_of(lambda r: 1 - log_uniform(1e-3, 1)(r), lambda r: -log_uniform(1e-3, 1e3)(r)), any_of(both(1e-10, 1.5), both(1, 6)), MODERATE
+        any_of(lambda r: 1 - log_uniform(1e-3, 1)(r), lambda r: -log_uniform(1e-3, 1e3)(r)),
+        any_of(both(1e-10, 1.5), both(1, 6)),
+        MODERATE,
     ),
 )
 for k, name in enumerate(("sn", "cn", "dn")):
@@ -376,7 +536,10 @@ for k, name in enumerate(("sn", "cn", "dn")):
         "jacobi" + name,
         lambda u, m, name=name: mp.ellipfun(name, u, m=m),
         lambda u, m, k=k: sc.ellipj(u, m)[k],
-        each(any_of(both(1e-30, 1), both(0.5, 15)), any_of(uniform(0, 1), lambda r: 1 - log_uniform(1e-10, 1)(r))),
+        each(
+            any_of(both(1e-30, 1), both(0.5, 15)),
+            any_of(uniform(0, 1), lambda r: 1 - log_uniform(1e-10, 1)(r)),
+        ),
     )
 
 # ---- hypergeometric functions
@@ -384,7 +547,15 @@ for k, name in enumerate(("sn", "cn", "dn")):
 H = "hypergeometric functions"
 SIZE = any_of(uniform(-5, 5), nearly_whole(-6, 10), uniform(-30, 30))
 BELOW = any_of(uniform(0.2, 5), nearly_whole(1, 10), uniform(0.5, 30))
-row(H, "hyp0f1", "hyp0f1", mp.hyp0f1, sc.hyp0f1, each(BELOW, any_of(both(1e-10, 1), both(0.5, 1e4))), 60)
+row(
+    H,
+    "hyp0f1",
+    "hyp0f1",
+    mp.hyp0f1,
+    sc.hyp0f1,
+    each(BELOW, any_of(both(1e-10, 1), both(0.5, 1e4))),
+    60,
+)
 row(
     H,
     "hyp1f1",
@@ -400,7 +571,11 @@ row(
     "hypu",
     mp.hyperu,
     sc.hyperu,
-    each(any_of(uniform(0.1, 8), nearly_whole(1, 6), uniform(-5, 0)), any_of(uniform(-5, 8), nearly_whole(-3, 6)), log_uniform(1e-3, 1e4)),
+    each(
+        any_of(uniform(0.1, 8), nearly_whole(1, 6), uniform(-5, 0)),
+        any_of(uniform(-5, 8), nearly_whole(-3, 6)),
+        log_uniform(1e-3, 1e4),
+    ),
     60,
 )
 row(
@@ -415,7 +590,9 @@ row(
 
 
 def whole_difference(r):
-    a, b = any_of(uniform(-5, 5), nearly_whole(-4, 5))(r), any_of(uniform(-5, 5), nearly_whole(-4, 5))(r)
+    a, b = any_of(uniform(-5, 5), nearly_whole(-4, 5))(r), any_of(
+        uniform(-5, 5), nearly_whole(-4, 5)
+    )(r)
     c = a + b + r.randint(-3, 4) + r.choice((0.0, 0.0, 1e-3, -1e-6, 1e-10))
     return [a, b, c if c > 0.1 else 1.5, 1 - log_uniform(1e-12, 0.3)(r)]
 
@@ -426,10 +603,38 @@ row(H, "hyp2f1, c - a - b whole", "hyp2f1", mp.hyp2f1, sc.hyp2f1, whole_differen
 
 P = "orthogonal polynomials"
 N, INSIDE = whole(0, 100), any_of(uniform(-1, 1), both(1e-30, 1))
-row(P, "legendre", "legendre", lambda n, x: mp.legendre(int(n), x), lambda n, x: sc.eval_legendre(n.astype(int), x), each(N, INSIDE))
-row(P, "chebyshevt", "chebyshevt", lambda n, x: mp.chebyt(int(n), x), lambda n, x: sc.eval_chebyt(n.astype(int), x), each(N, INSIDE))
-row(P, "chebyshevu", "chebyshevu", lambda n, x: mp.chebyu(int(n), x), lambda n, x: sc.eval_chebyu(n.astype(int), x), each(N, INSIDE))
-row(P, "hermite", "hermite", lambda n, x: mp.hermite(int(n), x), lambda n, x: sc.eval_hermite(n.astype(int), x), each(N, both(1e-3, 20)))
+row(
+    P,
+    "legendre",
+    "legendre",
+    lambda n, x: mp.legendre(int(n), x),
+    lambda n, x: sc.eval_legendre(n.astype(int), x),
+    each(N, INSIDE),
+)
+row(
+    P,
+    "chebyshevt",
+    "chebyshevt",
+    lambda n, x: mp.chebyt(int(n), x),
+    lambda n, x: sc.eval_chebyt(n.astype(int), x),
+    each(N, INSIDE),
+)
+row(
+    P,
+    "chebyshevu",
+    "chebyshevu",
+    lambda n, x: mp.chebyu(int(n), x),
+    lambda n, x: sc.eval_chebyu(n.astype(int), x),
+    each(N, INSIDE),
+)
+row(
+    P,
+    "hermite",
+    "hermite",
+    lambda n, x: mp.hermite(int(n), x),
+    lambda n, x: sc.eval_hermite(n.astype(int), x),
+    each(N, both(1e-3, 20)),
+)
 row(
     P,
     "laguerre",
@@ -457,9 +662,14 @@ row(
 
 
 def associated(n, m, x):
-    """(-1)^m (1 - x^2)^(m/2) d^m P_n / dx^m by Gegenbauer's polynomial."""
+    """(-1)^m (1 - x^2)^(m/2) d^m P_n / dx^m by a Gegenbauer polynomial."""
     n, m = int(n), int(m)
-    return (-1) ** m * mp.fac2(2 * m - 1) * (1 - x * x) ** (mp.mpf(m) / 2) * mp.gegenbauer(n - m, m + mp.mpf(1) / 2, x)
+    return (
+        (-1) ** m
+        * mp.fac2(2 * m - 1)
+        * (1 - x * x) ** (mp.mpf(m) / 2)
+        * mp.gegenbauer(n - m, m + mp.mpf(1) / 2, x)
+    )
 
 
 def degree_and_order(r):
@@ -467,7 +677,14 @@ def degree_and_order(r):
     return [float(n), float(r.randint(0, n))]
 
 
-row(P, "assoclegendre", "assoclegendre", associated, None, lambda r: degree_and_order(r) + [INSIDE(r)])
+row(
+    P,
+    "assoclegendre",
+    "assoclegendre",
+    associated,
+    None,
+    lambda r: degree_and_order(r) + [INSIDE(r)],
+)
 
 # ---- others
 
@@ -478,7 +695,14 @@ row(
     "x -> zeta(x)",
     mp.zeta,
     sc.zeta,
-    each(any_of(log_uniform(1e-10, 0.9), log_uniform(1.001, 60), lambda r: 1 + both(1e-10, 1e-2)(r), lambda r: -r.uniform(0, 100))),
+    each(
+        any_of(
+            log_uniform(1e-10, 0.9),
+            log_uniform(1.001, 60),
+            lambda r: 1 + both(1e-10, 1e-2)(r),
+            lambda r: -r.uniform(0, 100),
+        )
+    ),
 )
 row(
     O,
@@ -486,7 +710,10 @@ row(
     "(s, a) -> zeta(s; a = a)",
     lambda s, a: mp.zeta(s, a),
     sc.zeta,
-    each(any_of(log_uniform(1.001, 60), lambda r: 1 + log_uniform(1e-8, 1e-2)(r)), log_uniform(1e-3, 1e3)),
+    each(
+        any_of(log_uniform(1.001, 60), lambda r: 1 + log_uniform(1e-8, 1e-2)(r)),
+        log_uniform(1e-3, 1e3),
+    ),
 )
 row(
     O,
@@ -496,14 +723,27 @@ row(
     lambda x: np.where(x <= 1, sc.spence(np.minimum(1 - x, 1e300)), np.nan),
     each(any_of(both(1e-100, 1), both(0.5, 1e6))),
 )
-row(O, "clausen", "clausen", lambda x: mp.clsin(2, x), None, each(any_of(both(1e-30, 1), both(0.5, 30))))
+row(
+    O,
+    "clausen",
+    "clausen",
+    lambda x: mp.clsin(2, x),
+    None,
+    each(any_of(both(1e-30, 1), both(0.5, 30))),
+)
 row(
     O,
     "lambertw",
     "x -> lambertw(x)",
     lambda x: mp.lambertw(x),
     lambda x: sc.lambertw(x).real,
-    each(any_of(lambda r: -0.36787944117144233 + log_uniform(1e-15, 0.3)(r), both(1e-100, 0.3), log_uniform(0.3, 1e290))),
+    each(
+        any_of(
+            lambda r: -0.36787944117144233 + log_uniform(1e-15, 0.3)(r),
+            both(1e-100, 0.3),
+            log_uniform(0.3, 1e290),
+        )
+    ),
 )
 row(
     O,
@@ -511,5 +751,10 @@ row(
     "x -> lambertw(x; lower = true)",
     lambda x: mp.re(mp.lambertw(x, -1)),
     lambda x: sc.lambertw(x, -1).real,
-    each(any_of(lambda r: -0.36787944117144233 + log_uniform(1e-15, 0.3)(r), lambda r: -log_uniform(1e-290, 0.3)(r))),
+    each(
+        any_of(
+            lambda r: -0.36787944117144233 + log_uniform(1e-15, 0.3)(r),
+            lambda r: -log_uniform(1e-290, 0.3)(r),
+        )
+    ),
 )

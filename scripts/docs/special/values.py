@@ -1,7 +1,8 @@
-"""values.py - how arguments of special functions are drawn, and values that mpmath does not give by itself.
+"""values.py - random arguments of special functions, and values mpmath lacks.
 
-`row` adds a function to ROWS: its group and name, Atled's function as text, mpmath's, SciPy's or
-None, what draws a point, and how many points.
+`row` adds a function to ROWS: its group and name, Atled's function as source
+text, mpmath's function, SciPy's or None, the function that draws a point, and
+the number of points.
 """
 
 import math
@@ -11,7 +12,7 @@ import mpmath as mp
 POINTS = 32
 ROWS = []
 
-# ---- how arguments are drawn
+# ---- random arguments
 
 
 def log_uniform(low, high):
@@ -28,7 +29,9 @@ def uniform(low, high):
 
 
 def whole(low, high):
-    return lambda r: float(int(round(math.exp(r.uniform(math.log(low + 1), math.log(high + 1)))) - 1))
+    return lambda r: float(
+        int(round(math.exp(r.uniform(math.log(low + 1), math.log(high + 1)))) - 1)
+    )
 
 
 def any_of(*draws):
@@ -36,7 +39,7 @@ def any_of(*draws):
 
 
 def unit(r):
-    """0 .. 1, with both ends from close by"""
+    """Draws from 0 .. 1, often very close to an end."""
     kind = r.random()
     if kind < 0.3:
         return log_uniform(1e-250, 1e-2)(r)
@@ -46,7 +49,9 @@ def unit(r):
 
 
 def nearly_whole(low, high):
-    return lambda r: float(r.randint(low, high)) + r.choice((0.0, 0.01, -0.01, 1e-5, -1e-8, 1e-12, 0.5, r.uniform(0, 1)))
+    return lambda r: float(r.randint(low, high)) + r.choice(
+        (0.0, 0.01, -0.01, 1e-5, -1e-8, 1e-12, 0.5, r.uniform(0, 1))
+    )
 
 
 def each(*draws):
@@ -60,11 +65,15 @@ SHAPE = any_of(log_uniform(1e-8, 1), log_uniform(0.3, 100), log_uniform(10, 1e5)
 
 
 def gamma_tail(a, x, upper):
-    """By the series left of a + 1 and the continued fraction right of it."""
+    """By the series for x < a + 1, else by the continued fraction."""
     if x <= 0:
         return mp.mpf(1 if upper else 0)
     if a > 1e7:
-        return mp.gammainc(a, x, mp.inf, regularized=True) if upper else mp.gammainc(a, 0, x, regularized=True)
+        return (
+            mp.gammainc(a, x, mp.inf, regularized=True)
+            if upper
+            else mp.gammainc(a, 0, x, regularized=True)
+        )
     weight = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
     if x < a + 1:
         term = total = mp.mpf(1)
@@ -95,12 +104,14 @@ def gamma_tail(a, x, upper):
 
 
 def beta_tail(a, b, x, y, upper):
-    """I_x(a, b), x + y = 1, or 1 less it; by the continued fraction."""
+    """Returns I_x(a, b) with x + y = 1, or 1 - I_x; by the continued fraction."""
     if x <= 0 or y <= 0:
         return mp.mpf((x > 0) != upper)
     left = x <= (a + 1) / (a + b + 2)
     p, q, z, rest = (a, b, x, y) if left else (b, a, y, x)
-    weight = mp.exp(p * mp.log(z) + q * mp.log(rest) + mp.loggamma(p + q) - mp.loggamma(p + 1) - mp.loggamma(q))
+    weight = mp.exp(
+        p * mp.log(z) + q * mp.log(rest) + mp.loggamma(p + q) - mp.loggamma(p + 1) - mp.loggamma(q)
+    )
     f = c = mp.mpf(1)
     d = mp.mpf(0)
     m = 0
@@ -121,7 +132,10 @@ def beta_tail(a, b, x, y, upper):
 
 
 def solved(tail, p, x):
-    """The x > 0 with tail(x, False) = p, near x: Newton's method on logarithms of the smaller tail."""
+    """Solves tail(x, False) = p for x > 0, starting at x.
+
+    Newton's method on the logarithms of the smaller tail.
+    """
     upper = p > 0.5
     want = mp.log(1 - p if upper else p)
     u = mp.log(x)
@@ -155,6 +169,6 @@ def erfcinv(q):
 
 
 def extended(f, z):
-    """In so many digits that neither part is lost beside the other."""
+    """Uses enough digits that neither the real nor the imaginary part is lost."""
     with mp.workdps(mp.mp.dps + 420):
         return f(z)
