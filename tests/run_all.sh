@@ -1,20 +1,34 @@
 #!/usr/bin/env bash
-# run_all.sh - runs every test there is and adds up what they say. `make check` calls it.
+# run_all.sh - runner of all tests. `make check` calls it.
 #
-# Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
-#   LONG=yes         what takes longer, too: every form of every test, and the files that say so. `make check-long`
-#   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
-#   TESTS=words      only what has one of the words in its label
-#   RANDOM_COUNT=1000 how many random programs, STATEMENTS=300 how many random statements of problems
-#   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that;
-#                    the sanitized builds get more, and so do slower machines
-#   ATLED_PACE=100   what this machine takes beside that of docs/reference/performance.md, in percent; measured
-#   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
+# Use: tests/run_all.sh KIND FOLDER
 #
-# Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
-# ours to ask (the examples). One that crashes, runs out of time or says nothing is one failure. What is not there is not run. The last
-# line here is the sum, the exit status says whether nothing failed, and FOLDER/summary keeps the line. Several may run at once, but the lines come
-# in the order that is written here.
+# KIND is the kind of build (check, asan, tsan, stress), FOLDER its folder.
+#
+#   LONG=yes           also every form of every test, and the files marked for
+#                      long checks (`make check-long`)
+#   BUILT=no           the build failed; this is one failure, and no test runs
+#                      unless KEEP_GOING is set
+#   TESTS=words        only tests whose label contains one of the words
+#   RANDOM_COUNT=1000  number of random programs
+#   STATEMENTS=300     number of random problems
+#   TEST_SECONDS=120   time limit of a program; larger for tests that compile
+#                      much, sanitized builds and slow machines
+#   ATLED_PACE=100     run time relative to the machine of
+#                      docs/reference/performance.md, in percent; default:
+#                      measured
+#   TEST_JOBS=2        number of concurrent tests; default: the processors. The
+#                      tests in `alone` run by themselves.
+#
+# Contract:
+# - A test ends with the line "N passed, N failed" (", N skipped" may follow),
+#   or its exit status counts (examples).
+# - A test that crashes, exceeds its time or prints no such line is one failure.
+# - Missing programs are not run.
+# - The last line is the sum, which is also written to FOLDER/summary. The exit
+#   status is 0 when nothing failed.
+# - Results are printed in the order of this file, though tests run
+#   concurrently.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 kind=$1 build=$2
@@ -27,20 +41,23 @@ finish() {
 	exit
 }
 
-# The tests have a home of their own, so that nobody's history or settings are read or written.
+# The tests have their own home, so that no user's history or settings are used.
 mkdir -p "$build/log" "$build/home"
-export ATLED_VERIFY=1 # the library checks each function of the IR that it builds
+export ATLED_VERIFY=1 # verify each function of the IR as it is built
 export HOME=$PWD/$build/home ATLED=$PWD/$build/atled ATLED_BUILD=$PWD/$build ATLED_KIND=$kind
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
-# atled does not wait at its end for the compiler, nor then for calls of libraries that ^C left behind: their threads are not joined
+# At its end atled does not join the threads of the compiler and of library
+# calls abandoned by ^C.
 export TSAN_OPTIONS=${TSAN_OPTIONS:-report_thread_leaks=0}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-# the code generator is LLVM and the same for all kinds of build; compiled code is kept with the build
+# All kinds of build share the code generator; the code cache is in the build
+# folder.
 export ATLED_CODEGEN=${ATLED_CODEGEN:-$PWD/build/libatled-codegen.so} ATLED_CACHE=$PWD/$build/cache
 unset MAKEFLAGS MAKELEVEL MFLAGS XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME
 case $kind in asan) slower=4 ;; tsan | stress) slower=10 ;; *) slower=1 ;; esac
-# A loop of this shell takes 100 ms of that machine's processor. Its interpreter and the evaluator slow
-# down alike from machine to machine. The shortest of five counts, so that other work does not.
+# This loop takes 100 ms of processor time on the reference machine. The shell's
+# interpreter and the evaluator scale similarly between machines. The minimum of
+# five measurements excludes the effect of other work.
 loop() {
 	local i TIMEFORMAT=%U
 	time for ((i = 0; i < 100000; i++)); do :; done
@@ -61,16 +78,19 @@ if [ "${BUILT:-yes}" = no ]; then
 	[ -n "${KEEP_GOING:-}" ] || finish
 fi
 
-# Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves. They go first, so
-# that processors wait for each other once.
+# Tests that depend on the clock or a terminal, and would fail beside others;
+# and random programs, which use all processors themselves. They run first, so
+# that the processors idle only once.
 alone=' unit/api/test_api unit/native/test_compile_service unit/native/test_tiers unit/base/test_thread_pool unit/repl/test_edit unit/base/test_interrupt unit/repl/test_prompt cli/test_program.sh random/programs random/guarded '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 
-# What was started, in order: label, how it is counted, its process. The first `reported` of them have had their lines.
+# The started tests, in order: label, kind of count, process. The first
+# `reported` of them have been reported.
 labels=() hows=() processes=() reported=0
 trap 'kill "${processes[@]:reported}" 2>/dev/null; exit 130' INT TERM
 
-# Runs a command and writes beside its log how it ended and after how many seconds; when told to end, so is the command.
+# Runs a command and writes its exit status and run time in seconds to LOG.end.
+# A signal to end this process ends the command, too.
 run_one() { # LOG SECONDS COMMAND...
 	local log=$1 seconds=$2 start=$SECONDS status command
 	shift 2
@@ -89,8 +109,9 @@ is_wanted() { # LABEL
 	return 1
 }
 
-# run HOW LABEL SECONDS COMMAND...   HOW: counts (it prints a summary line) or status (it is one test)
-# Starts a command once there is room for it; its line comes when those before it have theirs.
+# run HOW LABEL SECONDS COMMAND... HOW is counts (the command prints a summary
+# line) or status (it is one test). Starts the command when a job is free. Its
+# result is reported after those of the commands before it.
 run() {
 	local how=$1 label=$2 seconds=$3 log most=$jobs
 	shift 3
@@ -99,12 +120,13 @@ run() {
 	make_room $((most - 1))
 	log=$build/log/${label//\//_}.log
 	rm -f "$log.end"
-	run_one "$log" "$seconds" "$@" 2>/dev/null & # the shell need not tell of signals
+	run_one "$log" "$seconds" "$@" 2>/dev/null & # hides the shell's messages about signals
 	labels+=("$label") hows+=("$how") processes+=("$!")
 	if [ "$most" -eq 1 ]; then make_room 0; fi
 }
 
-# Waits until no more than so many run, and prints the lines of those that have ended, up to the first that has not.
+# Waits until at most MOST tests run. Reports finished tests, up to the first
+# that still runs.
 make_room() { # MOST
 	local running
 	while :; do
@@ -118,11 +140,11 @@ make_room() { # MOST
 	done
 }
 
-# A line about one that has ended, and all of its output if something failed.
+# Prints the result of a finished test, and its output if something failed.
 report() { # HOW LABEL
 	local how=$1 label=$2 log status took summary p f s why=''
 	log=$build/log/${label//\//_}.log
-	read -r status took 2>/dev/null <"$log.end" || status=255 took=0 # its shell was ended
+	read -r status took 2>/dev/null <"$log.end" || status=255 took=0 # its shell was killed
 	rm -f "$log.end"
 	p=0 f=0 s=0
 	case $status in
@@ -168,24 +190,28 @@ every_test() {
 		name=$(basename "$source" .c)
 		[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 	done
-	# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
-	# of a tenth at least the derivatives of first and second order must have been compared in every mode
+	# The time goes into compiling each program in a dozen forms. For at least a
+	# tenth of the programs, first and second derivatives must have been
+	# compared in every mode.
 	programs=600
 	[ -z "$long" ] || programs=20000
 	[ "$slower" -eq 1 ] || programs=100
 	programs=${RANDOM_COUNT:-$programs}
-	# their code is not kept: nobody asks for it again
+	# without the code cache, since this code is never used again
 	run counts random/programs $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
-	# and some with memory behind arrays that nobody may read
+	# with inaccessible guard pages after arrays
 	[ "$slower" -gt 1 ] || run counts random/guarded $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --guarded --jobs 0 --seed 1000000 --count $((programs / 6))
 	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
 	local corpus=(tests/language tests/derivatives tests/native)
-	# every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
+	# every folder of scripts: as a user runs them, and with all functions
+	# compiled
 	for folder in $(printf '%s\n' tests/*/*.dsl tests/*/*/*.dsl | grep -v ^tests/fuzz/ | xargs -r -n 1 dirname | sort -u); do
-		# what must fail must do so soon, each program for itself: nothing that a solver cannot do may hang it
+		# programs that must fail must do so quickly: no unsolvable problem may
+		# hang a solver
 		budget=()
 		[[ $folder != tests/errors/* ]] || budget=(--time-limit=$((limit / 4)))
-		# solvers are at work for seconds in each file: by themselves, so that all processors have something to do and none runs out of time
+		# each of these files takes seconds of solver time: separate runs
+		# balance the load and respect the time limit
 		groups=("$folder")
 		case $folder in tests/pde/* | tests/ode) groups=("$folder"/[!_]*.dsl) ;; esac
 		for group in "${groups[@]}"; do
@@ -194,15 +220,18 @@ every_test() {
 			[ -n "$long" ] || mapfile -t files < <(grep -L 'In a long check only' "${files[@]}")
 			[ ${#files[@]} -gt 0 ] || continue
 			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "${files[@]}"
-			# what runs often is compiled above, too; all of it is many functions that run once. Three folders have every kind of code.
+			# The run above compiles frequently used functions. Compiling all
+			# functions is slow; without LONG, only the corpus is run so: it has
+			# every kind of code.
 			[ -n "$long" ] || [[ " ${corpus[*]} " = *" $folder "* ]] || continue
-			# where compiling every function would take long the file says so
+			# files where compiling every function would take long are marked
 			mapfile -t scripts < <(grep -L 'As users run it only' "${files[@]}")
 			[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
 		done
 	done
-	# code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and on x86-64 for a machine with SSE2 alone
-	# each takes its share of these folders, and all of them in a long check
+	# Code with the lanes, registers and masks of other machines, in
+	# instructions of this one; and on x86-64 for a machine with SSE2 only. Each
+	# target gets its share of the corpus, with LONG all of it.
 	files=()
 	for folder in "${corpus[@]}"; do files+=("$folder"/[!_]*.dsl); done
 	mapfile -t scripts < <(grep -L 'Compiled for this machine only' "${files[@]}")
@@ -217,13 +246,13 @@ every_test() {
 		run counts "corpus-${targets[target]}" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="${targets[target]}" "$ATLED" test "${share[@]}"
 	done
 	if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
-		# in folders of their own: some examples write files
+		# in separate folders, since some examples write files
 		mkdir -p "$build/run/docs" "$build/run/docs-native"
 		run counts docs $((limit * 3)) env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
 		[ -z "$long" ] || mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*/*.md)
 		[ -z "$long" ] || run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
 	fi
-	# scripts that drive the program: a terminal, pipes, signals
+	# scripts that test the program with a terminal, pipes, signals
 	for script in tests/*/test_*.sh tests/*/test_*.py; do
 		case $script in
 		tests/statements/*)
@@ -233,7 +262,7 @@ every_test() {
 			run counts "${script#tests/}" $((limit * limits)) python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
 			;;
 		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
-		tests/tree/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;; # it builds
+		tests/tree/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;; # builds
 		*) run counts "${script#tests/}" "$limit" "$script" ;;
 		esac
 	done
@@ -244,7 +273,8 @@ every_test() {
 		# shellcheck disable=SC2016 # the inner shell expands these
 		run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
 	done
-	# each problem of the gallery, by all of its methods; an eighth of them where time is short
+	# the problems of the gallery with all their methods; without LONG, an
+	# eighth
 	local gallery=(examples/pde/*.dsl)
 	for ((i = 0; i < ${#gallery[@]}; i++)); do
 		[ -n "$long" ] || [ $((i % 8)) -eq 7 ] || continue

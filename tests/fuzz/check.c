@@ -1,10 +1,12 @@
-/* check.c - any bytes as a program to check, never run: messages, or none,
- * within limits of time and memory. No crash, no hang, no internal fault.
+/* check.c - fuzz target: any bytes as a program to check.
  *
- * Making a context and reading the library takes a hundred times as long as
- * checking a short text: one context is made, which has read all of the
- * library, and each input finds it as it was (rewind.h), so that what one
- * defines is nothing to the next.
+ * Contract: the input gives messages, or none, within limits of time and
+ * memory. It causes no crash, hang or internal fault. Programs are not run.
+ *
+ * Making a context and reading the library takes much longer than checking a
+ * short program. All inputs therefore share one context that has read the whole
+ * library. rewind.h restores it before each input, so that definitions of one
+ * input do not affect the next.
  */
 #include "atled.h"
 #include "tests/fuzz/mutate_text.h"
@@ -40,7 +42,7 @@ static atled_context *warm_context(void) {
 	atled_context *ctx = engine ? atled_context_new(engine) : NULL;
 	if (!ctx || atled_machine(ctx, ATLED_MACHINE_NEVER) != ATLED_OK) abort();
 	atled_library_names(ctx, note_name, &names);
-	/* reads its module */
+	/* loads the module of the name */
 	for (size_t i = 0; i < names.n; i += strlen(names.text + i) + 1)
 		atled_help(ctx, names.text + i, 0, drop, NULL);
 	atled_limits(

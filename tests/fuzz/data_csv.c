@@ -1,4 +1,4 @@
-/* data_csv.c - any bytes as a file of the format csv. */
+/* data_csv.c - fuzz target: any bytes as a csv file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

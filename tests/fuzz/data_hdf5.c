@@ -1,4 +1,4 @@
-/* data_hdf5.c - any bytes as a file of the format hdf5. */
+/* data_hdf5.c - fuzz target: any bytes as an hdf5 file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,18 +1,21 @@
-/* data_help.h - what the targets for readers of files share: any bytes, read as
- * a file of some format, give a value or a message. */
+/* data_help.h - common part of the fuzz targets for file readers.
+ *
+ * Contract: any bytes, read as a file of some format, give a value or a
+ * message.
+ */
 #include "data/io.h"
 
 #include <stdlib.h>
 
-/* libhdf5 loses some memory on damaged files; ours is counted by the context.
- */
+/* libhdf5 leaks some memory on damaged files. Our own memory is counted by the
+ * context. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 static int read_bytes(const char *format, const uint8_t *data, size_t size) {
 	static Ctx *c;
 	static int runs;
-	if (c && ++runs % 500 == 0) { /* names stay as long as the context */
+	if (c && ++runs % 500 == 0) { /* interned names live as long as the context */
 		ctx_free(c);
 		c = NULL;
 	}
@@ -30,9 +33,9 @@ static int read_bytes(const char *format, const uint8_t *data, size_t size) {
 	if (__lsan_enable && *format == 'h') __lsan_enable();
 	if (st == ST_OK && v.kind == V_UNSET) abort();
 	if (st != ST_OK && v.kind != V_UNSET) abort();
-	if (st != ST_OK && !diag_total(c)) abort(); /* a refusal says why */
+	if (st != ST_OK && !diag_total(c)) abort(); /* an error must have a message */
 	value_unref(v);
 	diag_clear(c);
-	if (heap_used(c) > before + (1 << 20)) abort(); /* something was kept */
+	if (heap_used(c) > before + (1 << 20)) abort(); /* a leak */
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* data_json.c - any bytes as a file of the format json. */
+/* data_json.c - fuzz target: any bytes as a json file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

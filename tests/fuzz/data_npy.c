@@ -1,4 +1,4 @@
-/* data_npy.c - any bytes as a file of the format npy. */
+/* data_npy.c - fuzz target: any bytes as an npy file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,4 @@
-/* data_npz.c - any bytes as a file of the format npz. */
+/* data_npz.c - fuzz target: any bytes as an npz file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,4 @@
-/* data_pvd.c - any bytes as a file of the format pvd. */
+/* data_pvd.c - fuzz target: any bytes as a pvd file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,4 @@
-/* data_vti.c - any bytes as a file of the format vti. */
+/* data_vti.c - fuzz target: any bytes as a vti file. */
 #include "tests/fuzz/data_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,9 @@
-/* format.c - any bytes as a program to lay out: a syntax error, or a text that
- * says the same. The formatter checks that itself; here its word for it that it
- * could not is a fault. */
+/* format.c - fuzz target: any bytes as a program to format.
+ *
+ * Contract: the result is a syntax error or an equivalent program. The
+ * formatter checks equivalence itself; here its report that the check failed is
+ * a fault.
+ */
 #include "tests/fuzz/mutate_text.h"
 
 #include <stdlib.h>

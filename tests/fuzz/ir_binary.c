@@ -1,9 +1,10 @@
-/* ir_binary.c - any bytes as the binary form of functions: a diagnostic that
- * names the byte, or a function that verifies and is written as the same bytes
- * again.
+/* ir_binary.c - fuzz target: any bytes as the binary form of functions.
  *
- * Length and checksum are put right first, or hardly an input would come
- * further than the head.
+ * Contract: the result is a diagnostic that names the byte, or a function that
+ * verifies and is written as the same bytes again.
+ *
+ * The target first corrects size and checksum, because otherwise hardly any
+ * input would pass the header.
  */
 #include "lang/binary/format.h"
 
@@ -22,7 +23,7 @@ static void load(Ctx *c, void *arg) {
 	Value about;
 	Fn *f = fn_load(c, "fuzz.air", j->bytes, j->size, &about);
 	if (!f) {
-		if (!diag_total(c)) abort(); /* a refusal says why */
+		if (!diag_total(c)) abort(); /* an error must have a message */
 		return;
 	}
 	if (!fn_verify(f, "reading")) abort();

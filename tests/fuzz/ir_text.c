@@ -1,5 +1,7 @@
-/* ir_text.c - any bytes as the text form of functions: a diagnostic or a
- * function that verifies. */
+/* ir_text.c - fuzz target: any bytes as the text form of functions.
+ *
+ * Contract: the result is a diagnostic or a function that verifies.
+ */
 #include "lang/ir/ir.h"
 
 #include <stdlib.h>

@@ -1,10 +1,13 @@
-/* mutate_text.h - changes of a program that tend to leave it one: whole words
- * and lines are moved, doubled, dropped and put in the place of others of their
- * kind. Every other change is libFuzzer's own, of bytes and words of the
- * dictionary.
+/* mutate_text.h - custom mutator for programs.
  *
- * Include it in a target whose inputs are programs. Needs: parse_tokens.
- * Guarantees: the same change for the same seed.
+ * Method: moves, duplicates, deletes and replaces whole tokens and lines, so
+ * that the result often remains a program. Every second mutation is libFuzzer's
+ * own, of bytes and dictionary words. Include it in a target whose inputs are
+ * programs.
+ *
+ * Needs: parse_tokens.
+ *
+ * Guarantees: the same mutation for the same seed.
  */
 #ifndef ATLED_TESTS_FUZZ_MUTATE_TEXT_H
 #define ATLED_TESTS_FUZZ_MUTATE_TEXT_H
@@ -13,7 +16,7 @@
 
 #include <string.h>
 
-/* not there when inputs are replayed */
+/* absent when inputs are replayed */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak));
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed);
 
@@ -26,7 +29,7 @@ typedef struct Pieces {
 	const char *text;
 	Piece at[1024];
 	uint32_t n;
-	bool lines; /* pieces are lines, not words */
+	bool lines; /* pieces are lines, not tokens */
 } Pieces;
 
 static void take_piece(void *ud, TokenClass kind, size_t start, size_t end) {
@@ -49,7 +52,7 @@ static uint32_t draw(uint64_t *state, uint32_t below) {
 	return (uint32_t)((*state >> 33) % (below ? below : 1));
 }
 
-/* text[start, end) gives way to n other bytes. */
+/* Replaces text[start, end) by n other bytes. */
 static size_t put_for(uint8_t *data, size_t size, size_t most, uint32_t start, uint32_t end,
                       const char *bytes, size_t n) {
 	const size_t left = size - (end - start);

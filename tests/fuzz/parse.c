@@ -1,5 +1,8 @@
-/* parse.c - any bytes as a program: read, never run. No crash, no hang, no
- * internal fault. */
+/* parse.c - fuzz target: any bytes as a program to parse.
+ *
+ * Contract: the input causes no crash, hang or internal fault. Programs are not
+ * run.
+ */
 #include "lang/base/arena.h"
 #include "tests/fuzz/mutate_text.h"
 

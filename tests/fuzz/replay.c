@@ -1,9 +1,11 @@
-/* replay.c - runs a fuzz target on kept inputs, without the fuzzer.
+/* replay.c - replay of stored inputs through a fuzz target, without the fuzzer.
  *
- * Use: replay FOLDER. Linked with a target in place of libFuzzer's own main.
- * Guarantees: the empty input and every file of the folder are run, in the
- * order of their names; an input that fails ends the program, and its name is
- * the last thing printed.
+ * Use: replay FOLDER. Linked with a target instead of libFuzzer's main.
+ *
+ * Guarantees:
+ * - The empty input and every file of the folder are run, in the order of their
+ *   names.
+ * - An input that fails ends the program; its name is the last output.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -15,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int is_visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
-/* The bytes of a file, in memory of exactly that size so that a read past its
- * end is seen. NULL when it cannot be read. */
+/* Returns the bytes of a file in memory of exactly that size, so that a read
+ * past its end is detected. NULL when it cannot be read. */
 static uint8_t *read_file(const char *path, size_t *size) {
 	FILE *in = fopen(path, "rb");
 	if (!in) return NULL;

@@ -1,12 +1,16 @@
-/* rewind.h - a host's memory that goes back: what was made in it once is,
- * before every input, as it was then.
+/* rewind.h - host allocator with checkpoint and restore.
  *
- * Use: rewind_start, make an engine with rewind_resize and a context in it,
- * rewind_keep; then rewind_back after each input. All that a context is lies in
- * its host's memory, so that this undoes whatever an input did, for the price
- * of the pages it wrote. Guarantees: blocks are not used again before
- * rewind_back; what is beside them, and what was freed, is poison to the
- * address sanitizer. One user in a process, whose context has one thread.
+ * Use: call rewind_start; make an engine with rewind_resize, and a context in
+ * it; call rewind_keep. Then call rewind_back after each input. A context is
+ * entirely in its host's memory, so this undoes all effects of an input. The
+ * cost is proportional to the pages that the input wrote.
+ *
+ * Guarantees:
+ * - Blocks are not reused before rewind_back.
+ * - For the address sanitizer, freed blocks and the gaps between blocks are
+ *   poisoned.
+ *
+ * Limits: one user in a process, whose context has one thread.
  */
 #ifndef ATLED_TESTS_FUZZ_REWIND_H
 #define ATLED_TESTS_FUZZ_REWIND_H
@@ -36,14 +40,14 @@
 #define unpoison(p, n) ((void)(p), (void)(n))
 #endif
 
-#define REWIND_SIZE ((size_t)4 << 30) /* of addresses; pages come as they are touched */
+#define REWIND_SIZE ((size_t)4 << 30) /* of address space, allocated when touched */
 #define REWIND_GAP ((size_t)32)
 #define REWIND_PAGE ((size_t)1 << 16)
-/* fresh memory that keeps its pages, and what was in them, for the next
+/* new memory whose pages, and their contents, stay allocated for the next
  * input */
 #define REWIND_HELD ((size_t)16 << 20)
 
-/* A block from before rewind_keep that was freed since. */
+/* A block from before rewind_keep that was freed later. */
 typedef struct RewindFreed {
 	void *p;
 	size_t bytes;
@@ -52,7 +56,7 @@ typedef struct RewindFreed {
 static struct {
 	char *at;
 	size_t used, kept;
-	FILE *image; /* of the first `kept` bytes */
+	FILE *image; /* image of the first `kept` bytes */
 	RewindFreed *freed;
 	size_t nfreed, freed_cap;
 } rewind_memory;
@@ -70,7 +74,7 @@ static inline void rewind_start(void) {
 
 static inline size_t rewind_take(size_t bytes) { return ((bytes + 15) & ~(size_t)15) + REWIND_GAP; }
 
-/* atled_engine_config.resize */
+/* The function for atled_engine_config.resize. */
 static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	(void)ud;
 	char *q = NULL;
@@ -97,8 +101,8 @@ static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 	return q;
 }
 
-/* Word by word, since there is poison between the blocks, which memcpy and
- * write would refuse. */
+/* Copies word by word, because memcpy and write would refuse the poison between
+ * blocks. */
 __attribute__((no_sanitize("address"))) static inline void
 rewind_copy(volatile uint64_t *to, const uint64_t *from, size_t words) {
 	for (size_t i = 0; i < words; i++) to[i] = from[i];
@@ -122,7 +126,7 @@ static inline void rewind_keep(void) {
 	munmap(image, n);
 	rewind_map();
 #ifdef REWIND_POISON
-	/* what it points to in other memory is no leak */
+	/* its pointers into other memory are no leaks */
 	__lsan_register_root_region(rewind_memory.at, n);
 #endif
 }

@@ -1,7 +1,8 @@
-/* compare.c - outcomes of engines, and whether they agree, as compare.h says.
+/* compare.c - implementation of compare.h.
  *
- * Needs: compare.h, generate.h for its random numbers. Guarantees: what is run
- * here on the side leaves no diagnostic behind.
+ * Needs: compare.h; generate.h for random numbers.
+ *
+ * Guarantees: auxiliary runs leave no diagnostics.
  */
 #include "tests/random/compare.h"
 #include "backend/native/jit/tier.h"
@@ -66,7 +67,7 @@ void outcome_free(Outcome *o) {
 	*o = (Outcome){.code = -1};
 }
 
-/* ---- other roundings ----------------------------------------------------- */
+/* ---- perturbed roundings ------------------------------------------------- */
 
 typedef struct Shake {
 	Fn *f, *out;
@@ -74,8 +75,8 @@ typedef struct Shake {
 	double f64_by, f32_by;
 } Shake;
 
-/* Every element by another amount, as engines round every element by itself: of
- * two that are equal one becomes the larger. */
+/* Each element gets a different factor, as engines round each element
+ * separately: of two equal elements one becomes larger. */
 static Ref factors(Builder *b, const Type *t, uint64_t *state, double by) {
 	Ctx *c = build_fn(b)->ctx;
 	Ref phase = build_f64(b, random_between(state, -3, 3));
@@ -101,8 +102,8 @@ static Ref nudged(Builder *b, Ref r, uint64_t *state, const Shake *s) {
 	return build2(b, OP_MUL, r, build_convert(b, factors(b, &t, state, by), (Dtype)t.dtype));
 }
 
-/* What is moved or chosen, not computed: rounding does not touch it. A
- * derivative compares the elements with their maximum, so that this matters. */
+/* Returns whether an operation only moves or selects values, without rounding.
+ * This matters because derivatives compare elements with their maximum. */
 static bool is_exact(Op op, uint32_t nargs) {
 	switch (op) {
 	case OP_IOTA:
@@ -134,7 +135,8 @@ typedef struct Shaking {
 	bool again; /* an instruction is copied with other operands */
 } Shaking;
 
-/* The roundings of a sum are those of its terms, however small the sum is. */
+/* The rounding error of a sum scales with its terms, even when the sum is
+ * small. */
 static void shake_terms(Builder *b, RefMap *m, const Inst *in) {
 	Shaking *k = m->copied_ud;
 	const Ref x = inst_arg(m->from, in, 0), old = refmap_get(b, m, x);
@@ -146,7 +148,7 @@ static void shake_terms(Builder *b, RefMap *m, const Inst *in) {
 	refmap_set(m, x, old);
 }
 
-/* The value alone: the lengths it shows are known already. */
+/* Perturbs the values only; the extents are known already. */
 static void shake_results(Builder *b, RefMap *m, const Inst *in) {
 	Shaking *k = m->copied_ud;
 	const uint32_t results = in->results, n = in->nresults;
@@ -157,7 +159,8 @@ static void shake_results(Builder *b, RefMap *m, const Inst *in) {
 		m->values[results + i] = nudged(b, m->values[results + i], &k->state, k->s);
 }
 
-/* Instructions are followed by a product, in loops and branches too. */
+/* Multiplies the results of every instruction by factors, also in loops and
+ * branches. */
 static void make_shaken(Ctx *c, void *arg) {
 	Shake *s = arg;
 	Fn *f = s->f;
@@ -178,7 +181,7 @@ static void make_shaken(Ctx *c, void *arg) {
 }
 
 Fn *with_other_roundings(Ctx *c, Fn *f, uint64_t seed, double f64_by, double f32_by) {
-	Fn *flat = fn_flatten(c, f); /* what it calls rounds as well */
+	Fn *flat = fn_flatten(c, f); /* callees round as well */
 	Shake s = {.f = flat ? flat : f, .seed = seed, .f64_by = f64_by, .f32_by = f32_by};
 	uint32_t mark = build_mark(c);
 	if (ctx_protect(c, make_shaken, &s) != ST_OK) {
@@ -259,16 +262,17 @@ static void describe(char *out, size_t cap, const Numbers *x, const Numbers *y, 
 		         creal(y->at[i]), creal(x->at[i]), distance(x->at[i], y->at[i]), allowed);
 }
 
-/* ---- how far roundings move a result ------------------------------------- */
+/* ---- sensitivity to roundings -------------------------------------------- */
 
-/* One batch of shaken runs at a time: most questions are answered by the first.
- */
+/* One batch of perturbed runs at a time; the first usually decides. */
 typedef struct Sensitivity {
-	uint32_t most;    /* batches that may run */
-	uint32_t batches; /* that have run; the last one's outcomes are here */
-	uint32_t n;       /* runs of it that came to an end */
+	uint32_t most;    /* maximum number of batches */
+	uint32_t batches; /* batches that have run; `shaken` has the last one */
+	uint32_t n;       /* runs of the last batch that succeeded */
 	Outcome shaken[SHAKES];
-	bool ended, failed; /* some run of any batch did: what ends or fails hangs on a rounding, too */
+	/* Whether any run of any batch succeeded, or failed. If both, success
+	 * depends on a rounding. */
+	bool ended, failed;
 } Sensitivity;
 
 static void forget(Sensitivity *s) {
@@ -281,14 +285,14 @@ static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(c, code, args, results) : ST_NOMEM;
 }
 
-/* Runs the next batch; false when there has been enough. In a chaotic program
- * one run in a hundred may differ. */
+/* Runs the next batch; returns false when the maximum is reached. In a chaotic
+ * program one run in a hundred may differ. */
 static bool measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
 	if (s->batches == s->most) return false;
 	forget(s);
 	const uint64_t first = (uint64_t)s->batches++ * SHAKES;
 	for (uint64_t k = first; k < first + SHAKES; k++) {
-		/* Large and small changes take turns: a small one can make a tie, a
+		/* Large and small changes alternate: a small one can make a tie, a
 		 * large one breaks it. */
 		Fn *g =
 			with_other_roundings(c, f, k * 77 + 5, k % 2 ? 3e-16 : 1e-13, k % 2 ? 1.5e-7 : 1e-6);
@@ -306,8 +310,8 @@ static bool measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
 	return true;
 }
 
-/* How far each element moved, no less than in earlier batches, or true when the
- * result jumps. */
+/* Updates the largest change of each element. Returns true when the result
+ * jumps. */
 static bool movement(Ctx *c, const Sensitivity *s, uint32_t k, const Numbers *want, double scale,
                      double *moved) {
 	bool jumps = false;
@@ -325,7 +329,7 @@ static bool movement(Ctx *c, const Sensitivity *s, uint32_t k, const Numbers *wa
 	return jumps;
 }
 
-/* ---- which results have been f32 on their way ---------------------------- */
+/* ---- results computed from f32 ------------------------------------------- */
 
 static bool is_single(const Fn *f, Ref r) {
 	const Type *t = ref_ty(f, r);
@@ -345,8 +349,8 @@ bool holds_f32(const Fn *f) {
 	return found;
 }
 
-/* Marks the values of a region that are f32 or follow from one, with what is in
- * inner regions; true when there are any. */
+/* Marks the values of a region, and of inner regions, that are f32 or depend on
+ * one. Returns whether there are any. */
 static bool mark_single(const Ctx *c, const Fn *f, const Region *r, bool *marked) {
 	bool any = false;
 	for (uint32_t k = 0; k < r->nparams; k++)
@@ -387,7 +391,7 @@ static bool comes_from_single(const Ctx *c, const Fn *f, uint32_t result) {
 
 /* ---- verdicts ------------------------------------------------------------ */
 
-/* false: result k differs, and v says how. */
+/* Returns false when result k differs; then v has the message. */
 static bool arrays_agree(Ctx *c, Fn *f, const Value *args, Value a, Value b, uint32_t k,
                          Sensitivity *s, Verdict *v) {
 	if (!value_is_array(a) || !value_is_array(b)) {
@@ -409,7 +413,7 @@ static bool arrays_agree(Ctx *c, Fn *f, const Value *args, Value a, Value b, uin
 	if (!good) {
 		double *moved = calloc((size_t)x.count + 1, sizeof *moved), allowed = base * scale;
 		if (!moved) abort();
-		s->batches = 0; /* every result is looked at in all of them */
+		s->batches = 0; /* every result gets all batches */
 		while (!good && measure(c, f, args, s)) {
 			if (movement(c, s, k, &x, scale, moved) || (!shapes && s->failed)) {
 				good = v->lenient = true;
@@ -474,7 +478,8 @@ Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, 
 	}
 	if (v.same && !v.lenient && want->printed != got->printed) {
 		s.batches = 0;
-		while (!v.lenient && !exact && measure(c, f, args, &s)) /* the argmax of a tie, say */
+		/* for example the argmax of a tie */
+		while (!v.lenient && !exact && measure(c, f, args, &s))
 			for (uint32_t k = 0; k < s.n; k++) v.lenient |= s.shaken[k].printed != want->printed;
 		v.same = v.lenient;
 		snprintf(v.why, sizeof v.why, "the output differs");

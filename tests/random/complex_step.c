@@ -1,15 +1,15 @@
-/* complex_step.c - functions at complex arguments, as complex_step.h says.
+/* complex_step.c - implementation of complex_step.h.
  *
- * Needs: complex_step.h, scalar operations and LAPACK at c128. Guarantees:
- * comparisons, indices, lengths and what is piecewise constant are taken of the
- * real parts, so that the complex form takes the branches that the real one
- * takes. What has no analytic form (abs, max, mod) is extended along the branch
- * of the real part, ties shared; what the engine has for real numbers only is
- * written in parts, so that an imaginary part of 1e-170 never meets a number of
- * size one in a sum.
+ * Method: complex steps (W. Squire, G. Trapp, "Using complex variables to
+ * estimate derivatives of real functions", SIAM Review 40 (1998) 110).
+ * - Comparisons, indices, extents and piecewise constant functions use the real
+ *   parts, so that the complex form takes the same branches.
+ * - Functions without an analytic form (abs, max, mod) are extended along the
+ *   branch of the real part; ties share it.
+ * - Operations that the engine has for reals only are computed in parts, so
+ *   that an imaginary part of 1e-170 is never added to a number of size one.
  *
- * Complex steps: W. Squire, G. Trapp, "Using complex variables to estimate
- * derivatives of real functions", SIAM Review 40 (1998) 110.
+ * Needs: complex_step.h, scalar operations and LAPACK at c128.
  */
 #include "tests/random/complex_step.h"
 #include <math.h>
@@ -21,14 +21,14 @@ typedef struct Step {
 	Fn *f;
 	const bool *active;
 	bool *flag; /* by value of f: complex in the new function */
-	Ref *at;    /* by value of f: its complex form; the map holds the real part */
+	Ref *at;    /* by value of f: its complex form; the map has the real part */
 	RefMap map;
 	bool *complex_results;
 	Op why;
 	Fn *out;
 } Step;
 
-/* ---- what becomes complex ------------------------------------------------ */
+/* ---- propagation of complex values --------------------------------------- */
 
 static bool is_f64(const Step *s, Ref r) {
 	const Type *t = ref_ty(s->f, r);
@@ -67,7 +67,8 @@ static bool has_complex_form(Op op) {
 	}
 }
 
-/* false: something that depends on the arguments has no complex form. */
+/* Returns false when an operation that depends on the arguments has no complex
+ * form. */
 static bool find_inst(Step *s, const Inst *in) {
 	bool some = false, good = true;
 	for (uint32_t k = 0; k < in->nargs; k++) some |= flagged(s, inst_arg(s->f, in, k));
@@ -119,7 +120,7 @@ static bool find_region(Step *s, const Region *g) {
 	return good;
 }
 
-/* ---- pieces -------------------------------------------------------------- */
+/* ---- building blocks ----------------------------------------------------- */
 
 static Ref real_at(Step *s, Ref r) { return refmap_get(s->b, &s->map, r); }
 
@@ -153,7 +154,7 @@ static Ref mul(Step *s, Ref x, Ref y) { return build2(s->b, OP_MUL, x, y); }
 
 static Ref over(Step *s, Ref x, Ref y) { return build2(s->b, OP_DIV, x, y); }
 
-/* x + iy of two reals. */
+/* Returns x + iy for two reals. */
 static Ref parts(Step *s, Ref x, Ref y) {
 	double _Complex unit = __builtin_complex(0.0, 1.0);
 	Ref z = build_convert(s->b, y, DT_C128),
@@ -162,15 +163,15 @@ static Ref parts(Step *s, Ref x, Ref y) {
 	           mul(s, z, build_broadcast_scalar(s->b, i, like(s, z))));
 }
 
-/* z where the condition holds, else w. */
+/* Returns z where the condition holds, else w. */
 static Ref choose(Step *s, Ref condition, Ref z, Ref w) {
 	return build_select(s->b, condition, z, w);
 }
 
-/* ---- element by element -------------------------------------------------- */
+/* ---- element-wise operations --------------------------------------------- */
 
-/* d/(x^2 + 1) for the imaginary part d, by the logarithm of |1 + i z|^2 / |1 - i z|^2.
- */
+/* d/(x^2 + 1) for the imaginary part d, by the logarithm of
+ * |1 + i z|^2 / |1 - i z|^2. */
 static Ref imag_of_atan(Step *s, Ref z) {
 	Ref x = re(s, z), d = im(s, z), below = sub(s, full(s, d, 1), d);
 	Ref q = over(s, mul(s, full(s, d, 4), d), add(s, mul(s, x, x), mul(s, below, below)));
@@ -200,8 +201,8 @@ static double splat_real(Step *s, Ref r) {
 	return ref_splat(build_fn(s->b), r, &v) && v.kind == V_SCALAR && v.dtype == DT_F64 ? v.f : NAN;
 }
 
-/* Whole powers by products; others of positive numbers only: of a negative one
- * the logarithm has an imaginary part of its own. */
+/* Integer powers by products; others for positive bases only, since the
+ * logarithm of a negative number has an imaginary part. */
 static Ref complex_pow(Step *s, Ref z, Ref w, double exponent) {
 	if (exponent == floor(exponent) && fabs(exponent) <= 8) {
 		Ref y = full(s, z, 1);
@@ -238,8 +239,7 @@ static Ref unary(Step *s, Op op, Ref z) {
 	case OP_ASIN: return complex_asin(s, z);
 	case OP_ACOS: return sub(s, full(s, z, 1.5707963267948966), complex_asin(s, z));
 	case OP_ATAN: return parts(s, build1(b, OP_ATAN, re(s, z)), imag_of_atan(s, z));
-	/* the one whose integrand stands here again: it has no other form of use
-	 * over the whole line */
+	/* uses the derivative of erf: no other form is usable on the whole line */
 	case OP_ERF: {
 		Ref x = re(s, z), bell = build1(b, OP_EXP, build1(b, OP_NEG, mul(s, x, x)));
 		return parts(s, build1(b, OP_ERF, x),
@@ -255,7 +255,7 @@ static Ref binary(Step *s, Op op, Ref a, Ref b, double exponent) {
 	case OP_ATAN2: return complex_atan2(s, a, b);
 	case OP_MAX:
 	case OP_MIN: return complex_extreme(s, op, a, b);
-	case OP_MOD: { /* x - y floor(x/y), the floor a constant */
+	case OP_MOD: { /* x - y floor(x/y), with the floor constant */
 		Ref x = re(s, a), y = re(s, b);
 		Ref turns = build2(s->b, OP_FLOORDIV, x, y);
 		return parts(s, build2(s->b, OP_MOD, x, y), sub(s, im(s, a), mul(s, turns, im(s, b))));
@@ -266,7 +266,7 @@ static Ref binary(Step *s, Op op, Ref a, Ref b, double exponent) {
 
 /* ---- arrays -------------------------------------------------------------- */
 
-/* Of elements that tie the mean. */
+/* Elements that tie give their mean. */
 static Ref reduced_extreme(Step *s, const Inst *in, Ref z, Ref most) {
 	Type t = *type_of(s->c, like(s, z));
 	uint32_t n, nkept = 0;
@@ -292,7 +292,7 @@ static Ref transposed(Step *s, Ref z) {
 	return build_transpose(s->b, z, perm);
 }
 
-/* Element (i, j) of the last two axes, which stay with length 1. */
+/* Returns element (i, j) of the last two axes, which stay with extent 1. */
 static Ref element(Step *s, Ref z, int64_t i, int64_t j) {
 	Type t = *type_of(s->c, like(s, z));
 	Dim start[MAX_RANK], length[MAX_RANK];
@@ -303,8 +303,8 @@ static Ref element(Step *s, Ref z, int64_t i, int64_t j) {
 	return build_slice(s->b, z, start, length, NULL);
 }
 
-/* L L' = A without conjugates, element by element; REF_NONE where the length is
- * not a number. */
+/* L L' = A without conjugates, element by element; REF_NONE when the extent is
+ * not constant or too large. */
 static Ref complex_cholesky(Step *s, Ref a) {
 	enum { LONGEST = 8 };
 	Type t = *type_of(s->c, like(s, a));
@@ -324,14 +324,14 @@ static Ref complex_cholesky(Step *s, Ref a) {
 }
 
 static Ref triangular(Step *s, Ref t, Ref rhs, int64_t lower, int64_t adjoint, int64_t unit) {
-	/* the transpose, then: conjugates are not analytic */
+	/* yields the transpose: conjugates are not analytic */
 	if (adjoint) t = build1(s->b, OP_CONJ, t);
 	return build(s->b, OP_TRISOLVE, 2, (Ref[]){t, rhs},
 	             attr_intern(s->c, (int64_t[]){lower, adjoint, unit}, 3), NULL);
 }
 
-/* A X = B, or with the transpose of A, by factors of the complex A: those that
- * the program made are of a constant. */
+/* Solves A X = B, or with the transpose of A. It factors the complex A, because
+ * the program's factors are those of the real one. */
 static Ref complex_solution(Step *s, Ref a, Ref rhs, bool transpose) {
 	const int rows = (int)type_of(s->c, like(s, a))->rank - 2;
 	Ref lu[2];
@@ -408,8 +408,8 @@ static void emit_plain(Step *s, const Inst *in) {
 
 static void emit_region(Step *s, const Region *g);
 
-/* The results of a region, complex where `like` (results or parameters that
- * follow each other) says. */
+/* Closes a region; its results are complex where the values from `as` on are
+ * flagged. */
 static RegionId close_region(Step *s, OpenRegion *open, const Region *g, Ref as) {
 	Ref *results = ARENA_ARRAY(ctx_arena(s->c), Ref, g->nresults + 1u);
 	for (uint32_t k = 0; k < g->nresults; k++)
@@ -486,7 +486,7 @@ static void emit_loop(Step *s, const Inst *in) {
 static void emit_region(Step *s, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[g->insts + i]];
-		bool some = false; /* else the real parts give the same */
+		bool some = false; /* otherwise the real parts suffice */
 		for (uint32_t k = 0; k < in->nresults; k++) some |= flagged(s, inst_result(in, k));
 		if (!some) build_copy_inst(s->b, &s->map, in);
 		else if (in->op == OP_IF || in->op == OP_TRY) emit_branches(s, in);

@@ -1,7 +1,9 @@
-/* derive.c - transforms of a random program, as derive.h says.
+/* derive.c - implementation of derive.h: transforms of a random program.
  *
- * Needs: derive.h. Guarantees: arguments have the shapes that the original's
- * have with the same lengths; residuals are what the primal function gave.
+ * Needs: derive.h.
+ *
+ * Guarantees: arguments have the shapes of the original's for the same extents.
+ * Residuals are those that the primal function returned.
  */
 #include "tests/random/derive.h"
 #include "autodiff/autodiff.h"
@@ -9,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LARGE = 900 }; /* instructions, from which a function is not transformed again */
+enum { LARGE = 900 }; /* number of instructions from which a function is not transformed again */
 
 typedef struct Deriving {
 	Ctx *c;
@@ -29,7 +31,7 @@ Status run_reference(Ctx *c, Fn *f, const Value *args, Value *results) {
 
 /* ---- cases --------------------------------------------------------------- */
 
-/* A place for a case, or NULL. Takes over a reference to the function. */
+/* Returns a new case, or NULL. Takes over a reference to the function. */
 static Case *add_case(Deriving *d, Fn *f, const char *what, const Case *of) {
 	Cases *cs = d->cases;
 	if (cs->n == CASES_MOST) {
@@ -76,15 +78,15 @@ static uint32_t shape_of(Value v, int64_t *shape) {
 	return v.tensor->rank;
 }
 
-/* Something random of the shape of v. */
+/* Returns random values of the shape of v. */
 static Value random_like(Deriving *d, Value v) {
 	int64_t shape[MAX_RANK];
 	uint32_t rank = shape_of(v, shape);
 	return random_value(d->c, &d->rng, value_dtype(v), rank, shape, false);
 }
 
-/* A scalar that selects a branch or counts turns should do both, so numbers
- * come in all signs; lengths decide shapes only. */
+/* Scalars that select a branch or a trip count need both signs. Extents
+ * determine shapes only. */
 static bool first_args(Deriving *d, Case *k) {
 	for (int set = 0; set < SETS; set++) {
 		Value *args = new_args(k, set);
@@ -149,7 +151,7 @@ static void run_transform(Ctx *c, void *arg) {
 			q->second = back;
 		} else {
 			q->out = vjp_function(c, q->f, l, back, q->kind == VJP_CALLS);
-			return; /* ours already */
+			return; /* it is owned already */
 		}
 	}
 	}
@@ -157,7 +159,7 @@ static void run_transform(Ctx *c, void *arg) {
 	if (q->second) fn_ref(q->second);
 }
 
-/* It ran and ended in an error every time. */
+/* Returns whether the case ran and failed every time. */
 static bool always_fails(const Case *of) {
 	bool any = false;
 	for (uint32_t k = 0; k < SETS; k++) {
@@ -174,7 +176,8 @@ static bool ask_for(Deriving *d, Ask *q, const Case *of) {
 	if (st == ST_OK) return true;
 	build_unwind(d->c, mark);
 	const Diag *g = diag_total(d->c) ? diag_at(d->c, 0) : NULL;
-	/* two lengths cannot be one: it sees so what the run would say */
+	/* two extents cannot be equal: the transform reports the failure of the
+	 * run */
 	const bool foreseen = g && g->code == E_SHAPE && always_fails(of);
 	if (g && g->code == E_NO_RULE) d->cases->without_rule++;
 	else if (!foreseen && !d->cases->trouble[0])
@@ -186,7 +189,7 @@ static bool ask_for(Deriving *d, Ask *q, const Case *of) {
 
 /* ---- one transform of one case ------------------------------------------- */
 
-/* Some parameters that have a tangent, one at least where there is one. */
+/* Selects some parameters that have a tangent, at least one if possible. */
 static bool choose_active(Deriving *d, const Fn *f, bool *active) {
 	uint32_t n = 0, last = 0, nparams = fn_nparams(f);
 	if (nparams > 256 || fn_nresults(f) > 256) return false;
@@ -226,7 +229,7 @@ static Case *derive_forward(Deriving *d, const Case *of, Kind kind) {
 	return k;
 }
 
-/* Cotangents of the results that have one, into args from `at` on. */
+/* Writes cotangents of the active results into args from `at` on. */
 static void cotangents(Deriving *d, const Ask *q, const Outcome *results, Value *args,
                        uint32_t at) {
 	for (uint32_t i = 0; i < fn_nresults(q->f); i++)
@@ -359,7 +362,7 @@ void derive_cases(Ctx *c, const Sample *p, uint64_t seed, Cases *out) {
 	d.rng = random_mix(seed, 98);
 	uint32_t wanted = (uint32_t)random_below(&d.rng, 4);
 	for (uint32_t i = 0; i < wanted; i++) {
-		/* the same, whatever the shrinker has left of the one before */
+		/* the same draws, whatever the shrinker left of earlier cases */
 		d.rng = random_mix(seed, 100 + i);
 		Case *k = derive_one(&d, root, random_below(&d.rng, 100));
 		if (k && chance(&d, 30)) derive_one(&d, k, random_below(&d.rng, 100));

@@ -1,10 +1,12 @@
-/* derive.h - the functions that come from one program: itself and its
- * transforms, with arguments for each.
+/* derive.h - a program and its transforms, with arguments for each.
  *
- * Needs: generate.h, compare.h, autodiff/autodiff.h. Guarantees: which
- * transforms are taken, and of what, follows from the seed alone. A transform
- * that has no rule for something is left out and counted; any other failure of
- * one is told in `trouble`.
+ * Needs: generate.h, compare.h, autodiff/autodiff.h.
+ *
+ * Guarantees:
+ * - The transforms, and the functions that they are applied to, depend on the
+ *   seed only.
+ * - A transform without a rule for some operation is skipped and counted. Any
+ *   other failure is reported in `trouble`.
  */
 #ifndef ATLED_TESTS_RANDOM_DERIVE_H
 #define ATLED_TESTS_RANDOM_DERIVE_H
@@ -19,8 +21,8 @@ typedef struct Case {
 	Fn *fn;       /* one reference */
 	char how[96]; /* "program", "vjp of jvp of program" */
 	uint32_t nargs;
-	Value *args[SETS];  /* NULL: there are none for this set, because what they come from fails */
-	Outcome want[SETS]; /* of the reference, where there are arguments */
+	Value *args[SETS];  /* NULL: no arguments for this set, because the original fails */
+	Outcome want[SETS]; /* outcome of the reference, where there are arguments */
 } Case;
 
 typedef struct Cases {
@@ -30,14 +32,15 @@ typedef struct Cases {
 	char trouble[400]; /* empty: none */
 } Cases;
 
-/* Status of the evaluator on one thread: what all engines are compared with. */
+/* The reference for all engines: the evaluator on one thread. */
 Status run_reference(Ctx *c, Fn *f, const Value *args, Value *results);
 
-/* (parameters of f, a cotangent for each active result) -> results of f,
- * gradients: by calls of the two parts, or with them written out. */
+/* Builds the function (parameters of f, a cotangent for each active result) ->
+ * (results of f, gradients). With `calls` it calls the two parts, else it
+ * inlines them. */
 Fn *vjp_function(Ctx *c, Fn *f, const Linearised *l, Fn *back, bool calls);
-/* Lengths that only the run of f knows cannot be those of a parameter; false
- * where a result has such a length. */
+/* Returns false when a result has an extent that only a run of f determines:
+ * such an extent cannot be that of a parameter. */
 bool lengths_are_known(Ctx *c, const Fn *f);
 
 void derive_cases(Ctx *c, const Sample *p, uint64_t seed, Cases *out);

@@ -1,7 +1,8 @@
 /* engines.c - the table of engines.
  *
- * Needs: engines.h. Guarantees: what an engine makes for a run it gives back
- * after it.
+ * Needs: engines.h.
+ *
+ * Guarantees: an engine releases everything that it made for a run.
  */
 #include "tests/random/engines.h"
 #include "tests/random/derive.h"
@@ -13,8 +14,8 @@ static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(c, code, args, results) : ST_NOMEM;
 }
 
-/* Machine code for everything that can be: compiled at the first call, and the
- * same code for all arguments and numbers of threads. */
+/* Machine code for everything supported: compiled at the first call, the same
+ * code for all arguments and numbers of threads. */
 static Status run_native(Ctx *c, Fn *f, const Value *args, Value *results) {
 	backend_set_native(c, NATIVE_ALWAYS);
 	Code *code = code_of(c, f);
@@ -23,7 +24,7 @@ static Status run_native(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return st;
 }
 
-/* Runs a function made for the purpose. */
+/* Runs a function made for this run; NULL is an internal error. */
 static Status run_copy(Ctx *c, Fn *g, const Value *args, Value *results) {
 	if (!g) {
 		if (!diag_total(c)) diag_error(c, E_INTERNAL, NO_SPAN, "the copy could not be made");
@@ -34,7 +35,7 @@ static Status run_copy(Ctx *c, Fn *g, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- through the text form, and the binary one --------------------------- */
+/* ---- text form and binary form ------------------------------------------- */
 
 typedef struct Reading {
 	SourceId source;
@@ -46,8 +47,8 @@ static void read_back(Ctx *c, void *arg) {
 	r->out = fn_read(c, r->source);
 }
 
-/* Whether f prints the same once it has been written in the binary form and
- * read back. */
+/* Returns whether the text of f is the same after writing and reading its
+ * binary form. */
 static bool survives(Ctx *c, const Fn *f, const Text *before) {
 	Text bytes, after;
 	text_init(&bytes, c);
@@ -95,9 +96,9 @@ static Status run_text(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return run_copy(c, reread(c, f), args, results);
 }
 
-/* ---- compiled as what runs for long -------------------------------------- */
+/* ---- optimised code ------------------------------------------------------ */
 
-/* A copy, since the function itself has been compiled quickly. */
+/* Works on a copy, because f itself was compiled without optimisation. */
 static Status run_optimised(Ctx *c, Fn *f, const Value *args, Value *results) {
 	Fn *g = reread(c, f);
 	if (!g) return run_copy(c, NULL, args, results);
@@ -109,24 +110,24 @@ static Status run_optimised(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- with other roundings ------------------------------------------------ */
+/* ---- perturbed roundings ------------------------------------------------- */
 
-/* Stands for an engine that may round otherwise: if this one does not pass, the
- * programs hang on roundings, and a comparison with native code would tell
- * nothing. */
+/* Represents an engine that may round differently. If it fails, the programs
+ * depend on roundings, and a comparison with native code would be
+ * meaningless. */
 static Status run_rounded(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return run_copy(c, with_other_roundings(c, f, 4711, 4e-16, 2e-7), args, results);
 }
 
-/* ---- data of the program around a function ------------------------------- */
+/* ---- captured data ------------------------------------------------------- */
 
-/* As a program is at top level, and as a function is that uses what lies around
- * it: all lengths are numbers, and every other array that is not small is a
+/* The function as it appears in a program at top level, or as a closure: all
+ * extents are constants, and every other array that is not small is a
  * constant. */
 typedef struct Capturing {
 	Fn *f, *out;
 	const Value *args;
-	uint32_t given[64]; /* numbers of the parameters that are left */
+	uint32_t given[64]; /* indices of the remaining parameters */
 	uint32_t ngiven;
 } Capturing;
 
@@ -167,8 +168,8 @@ static Status run_captured(Ctx *c, Fn *f, const Value *args, Value *results) {
 	if (fn_nparams(f) > sizeof given / sizeof *given) return run_reference(c, f, args, results);
 	const uint32_t mark = build_mark(c), told = diag_total(c);
 	if (ctx_protect(c, make_captured, &k) != ST_OK) build_unwind(c, mark);
-	/* a branch that does not run may hold lengths that cannot be: then such a
-	 * function is refused when it is made */
+	/* A branch that does not run may have impossible extents; then the builder
+	 * refuses such a function. */
 	if (!k.out && diag_total(c) > told && diag_at(c, told)->code == E_SHAPE) {
 		diag_truncate(c, told);
 		return run_reference(c, f, args, results);
@@ -180,7 +181,7 @@ static Status run_captured(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- a broken one -------------------------------------------------------- */
+/* ---- broken engine ------------------------------------------------------- */
 
 typedef struct Breaking {
 	Fn *f, *out;

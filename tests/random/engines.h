@@ -1,8 +1,9 @@
-/* engines.h - what runs the same functions, and is compared.
+/* engines.h - the table of engines that are compared.
  *
- * Needs: compare.h. Guarantees: a row of the table is all that a new engine
- * takes. The reference, which every row is compared with, is the evaluator on
- * one thread (derive.h).
+ * Needs: compare.h.
+ *
+ * Guarantees: a new engine needs only a row of the table. Every row is compared
+ * with the reference, the evaluator on one thread (derive.h).
  */
 #ifndef ATLED_TESTS_RANDOM_ENGINES_H
 #define ATLED_TESTS_RANDOM_ENGINES_H
@@ -12,18 +13,17 @@
 typedef struct Engine {
 	const char *name;
 	EngineRun run;
-	bool exact; /* bit for bit as the reference; else within the tolerance of compare.h */
-	/* run once for each number of threads, which is set before; results do
-	 * not depend on it */
+	bool exact; /* bit-identical to the reference; else within the tolerance of compare.h */
+	/* run once for each number of threads, which must not change the results */
 	bool threads;
-	bool once;      /* with the first arguments only: it takes time */
-	uint32_t every; /* it takes much: of so many brief programs with one only; 0: with all */
+	bool once;                  /* with the first arguments only, because it is slow */
+	uint32_t every;             /* for slow engines: run on every n-th brief program; 0: on all */
 	uint32_t derivatives_every; /* the same for derivatives of programs */
 } Engine;
 
 extern const Engine engines[]; /* ends with a NULL name */
-/* Wrong on purpose, for the test of the test: at top level it takes every
- * difference the wrong way round. */
+/* Deliberately wrong, for the self-test: it swaps the operands of every
+ * subtraction at top level. */
 extern const Engine broken_engine;
 
 #endif

@@ -1,16 +1,19 @@
-/* generate.c - the frame of a random program: its draws, its parameters, the
- * order of its steps, its results.
+/* generate.c - frame of a random program: parameters, steps and results.
  *
- * Needs: generate_internal.h; the steps come from the other files of the
- * generator. Guarantees: what generate.h says. Draws are made from the name of
- * a step, and a value is chosen from the pool by a contest of hashes (each
- * candidate's key against the draw): the winner stays the winner when others
- * leave, so that skipping a step disturbs only what used it.
+ * Method: draws depend on the name of a step. A value is chosen from the pool
+ * by rendezvous hashing: each candidate's key is hashed with the draw, and the
+ * best wins. The winner does not change when other candidates disappear, so
+ * skipping a step affects only the users of its values.
+ *
+ * Needs: generate_internal.h; the steps are in the other files of the
+ * generator.
+ *
+ * Guarantees: those of generate.h.
  */
 #include "tests/random/generate_internal.h"
 #include <stdlib.h>
 
-/* ---- numbers ------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------ */
 
 uint64_t random_mix(uint64_t a, uint64_t b) {
 	uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x7f4a7c15u;
@@ -89,7 +92,7 @@ Value random_value(Ctx *c, uint64_t *state, Dtype d, uint32_t rank, const int64_
 	return v ? value_tensor(v) : (Value){.kind = V_UNSET};
 }
 
-/* ---- types and lengths --------------------------------------------------- */
+/* ---- types and extents --------------------------------------------------- */
 
 TypeId type_id_at(const Gen *g, Ref r) {
 	return build_canon_type(g->b, ref_type(build_fn(g->b), r));
@@ -139,7 +142,7 @@ Dim small_dim(Gen *g, int64_t lo, int64_t hi) {
 	return dim_const(g->c, lo + below(g, hi - lo + 1));
 }
 
-/* One of the plain symbols, which come first among the lengths. */
+/* Returns one of the plain symbols, which are the first extents. */
 Dim symbol_dim(Gen *g) {
 	uint32_t n = 0;
 	SymId s;
@@ -149,7 +152,7 @@ Dim symbol_dim(Gen *g) {
 
 Dim born_dim(Gen *g, int64_t longest) {
 	Dim d = build_fresh_dim(g->b, 0, 0);
-	(void)longest; /* not known to `least` and `most`, which answer with caution */
+	(void)longest; /* unknown to `least` and `most`, which then return safe values */
 	return d;
 }
 
@@ -179,8 +182,8 @@ static bool suits(const Gen *g, const Entry *e, const Wanted *w) {
 	       t.rank <= w->rank_to;
 }
 
-/* The contest: each candidate runs a random time, shorter where nothing has
- * used it yet; the first one wins. */
+/* Draws an exponential time for each candidate, shorter for unused values; the
+ * smallest wins. */
 static bool contest(Gen *g, const Wanted *w, V *out) {
 	uint64_t drawn = random_next(&g->rng);
 	double best = INFINITY;
@@ -234,7 +237,7 @@ V partner(Gen *g, V x, unsigned kinds) {
 	return fit(g, as_dtype(g, y, (Dtype)t.dtype), t.rank, t.dims);
 }
 
-/* ---- small pieces -------------------------------------------------------- */
+/* ---- building blocks ----------------------------------------------------- */
 
 AttrId words(Gen *g, uint32_t n, const int64_t *w) { return attr_intern(g->c, w, n); }
 
@@ -260,7 +263,7 @@ static V tame_real(Gen *g, V x, double limit) {
 	TypeId t = type_id_at(g, x.ref);
 	V y;
 	switch (below(g, x.mag < 1e9 ? 6 : 4)) {
-	case 0: /* of a large number it would depend on its last digits */
+	case 0: /* the result would depend on the last digits of a large number */
 		y = apply1(g, x.mag < 30 ? OP_SIN : OP_ERF, x);
 		break;
 	case 1: y = apply1(g, OP_ATAN, x), limit /= 1.6; break;
@@ -286,7 +289,7 @@ V tame(Gen *g, V x, double limit) {
 	Type t = type_at(g, x.ref);
 	if (t.dtype == DT_BOOL) return x;
 	if (dtype_is_int((Dtype)t.dtype)) {
-		/* also negative numbers come out from 0 up */
+		/* OP_MOD also makes negative numbers nonnegative */
 		V y = apply2(g, OP_MOD, x, konst(g, type_id_at(g, x.ref), floor(limit)));
 		y.mag = limit;
 		return y;
@@ -324,8 +327,8 @@ V positive(Gen *g, V x) {
 	return shifted(g, y, between(g, 0.25, 1.5));
 }
 
-/* Inputs and constants are whole or short often enough to meet a jump of floor
- * or a comparison exactly; then rounding would decide. */
+/* Inputs and constants are integers or short decimals, which can hit a jump of
+ * floor or a comparison exactly; then roundings would decide. */
 V generic(Gen *g, V x) {
 	return shifted(g, times(g, x, between(g, 0.7, 1.9) + 0.00031415926), 0.13717421248);
 }
@@ -399,7 +402,7 @@ V drop_axes(Gen *g, V x, uint32_t n, const int *axes) {
 	}
 	int way = (int)below(g, low >= 1 ? 6 : 2);
 	if (way == 3 && !dtype_is_complex((Dtype)t.dtype)) return reduced(g, OP_REDUCE_MAX, x, n, axes);
-	if (way >= 4) { /* one element of each */
+	if (way >= 4) { /* one element of each axis */
 		for (uint32_t k = n; k-- > 0;) {
 			V at = index_into(g, t.dims[axes[k]], 0, NULL);
 			x = (V){build_gather(g->b, x.ref, at.ref, axes[k], 0), x.mag};
@@ -417,7 +420,7 @@ V fit(Gen *g, V x, uint32_t rank, const Dim *dims) {
 		uint32_t j = from;
 		while (j < rank && build_canon(g->b, dims[j]) != t.dims[k]) j++;
 		int64_t one;
-		/* it is stretched */
+		/* the axis is broadcast */
 		if (j == rank && from < rank && dim_is_const(g->c, t.dims[k], &one) && one == 1) j = from;
 		if (j == rank) {
 			drop[ndrop++] = (int)k;
@@ -459,8 +462,8 @@ V index_into(Gen *g, Dim length, uint32_t rank, const Dim *dims) {
 		k = fit(g, as_dtype(g, k, DT_I64), rank, dims);
 	}
 	if (g->failure == FAIL_INDEX && chance(g, 40)) return k;
-	/* a length that may be 0 has no valid index; taken modulo 1 there the index
-	 * is 0, and fails in all engines alike */
+	/* An extent that may be 0 has no valid index. The modulus is then 1 and the
+	 * index 0, which fails on all engines alike. */
 	Ref extent = build_extent(g->b, length);
 	if (low < 1) extent = build2(g->b, OP_MAX, extent, build_i64(g->b, 1));
 	V y = apply2(g, OP_MOD, k,
@@ -549,8 +552,8 @@ static void add_dim(Gen *g, Dim d) {
 	if (g->ndims < DIMS_MOST) g->dims[g->ndims++] = d;
 }
 
-/* Lengths for the symbols: two sets, of which the second is sometimes long. A
- * callee is bounded by what its callers may give it. */
+/* Draws two sets of extents for the symbols; the second is sometimes large. The
+ * extents of a callee are bounded by those of its callers. */
 static void draw_lengths(Gen *g, uint32_t nsyms) {
 	static const int64_t shortest = DIM_SMALL + 1;
 	bool huge = !g->callee && chance(g, 3), large = !huge && !g->callee && chance(g, 12);
@@ -566,7 +569,7 @@ static void draw_lengths(Gen *g, uint32_t nsyms) {
 	}
 	g->cap = huge ? 300000 : large ? 60000 : 20000;
 	if (g->callee) g->cap = 8000;
-	/* the first set passes, the second may not */
+	/* the guard holds in the first set and may fail in the second */
 	if (g->failure == FAIL_GUARD && nsyms > 1) g->lengths[0][1] = g->lengths[0][0];
 }
 
@@ -591,7 +594,7 @@ static Dtype draw_dtype(Gen *g) {
 
 static void add_params(Gen *g, uint32_t nsyms) {
 	const Dim first = nsyms ? g->dims[0] : dim_const(g->c, 5);
-	for (uint32_t s = 0; s < nsyms; s++) { /* where the symbols are to be read from */
+	for (uint32_t s = 0; s < nsyms; s++) { /* parameters that define the symbols */
 		Dim dims[3] = {g->dims[s], small_dim(g, 1, 7), g->dims[s]};
 		uint32_t shape = (uint32_t)below(g, 4);
 		if (s == 0 && g->style != STYLE_ARRAYS && chance(g, 60)) shape = 1;
@@ -619,7 +622,7 @@ static void add_params(Gen *g, uint32_t nsyms) {
 	if (!g->callee && chance(g, 50)) add_param(g, DT_I64, 0, NULL);
 }
 
-/* Symbols stand first; then lengths that follow from them; then numbers. */
+/* Adds symbols first, then extents derived from them, then constants. */
 static void draw_dims(Gen *g, uint32_t nsyms) {
 	static const char *const names[] = {"n", "m", "k"};
 	for (uint32_t s = 0; s < nsyms; s++) add_dim(g, build_fresh_dim(g->b, atom(g->c, names[s]), 0));
@@ -642,12 +645,12 @@ static uint32_t choose_results(Gen *g, Ref *out) {
 		out[n++] = g->pool[i].v.ref;
 		real |= dtype_is_real((Dtype)type_at(g, g->pool[i].v.ref).dtype);
 	}
-	for (uint32_t i = g->npool; i-- > 0 && !real;) { /* one at least that can be differentiated */
+	for (uint32_t i = g->npool; i-- > 0 && !real;) { /* at least one differentiable result */
 		if (!dtype_is_real((Dtype)type_at(g, g->pool[i].v.ref).dtype)) continue;
 		out[n++] = g->pool[i].v.ref;
 		real = true;
 	}
-	if (chance(g, 25)) { /* what a gradient is taken of */
+	if (chance(g, 25)) { /* a scalar, for gradients */
 		V sum = drop_axes(g, (V){out[n - 1], 1}, 0, NULL);
 		Type t = type_at(g, sum.ref);
 		int axes[MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -715,6 +718,6 @@ void generate(Ctx *c, Plan *plan, Sample *out) {
 	g->failure = failure;
 	g->lengths = out->lengths;
 	out->fn = make_function(g, 1, (uint32_t)size);
-	/* the calls hold their own */
+	/* the calls hold their own references */
 	for (uint32_t k = 0; k < g->ncallees; k++) fn_unref(g->callees[k]);
 }

@@ -1,15 +1,19 @@
-/* generate_arrays.c - steps of one primitive each: element by element, shapes,
- * indices, reductions, contractions.
+/* generate_arrays.c - steps with one primitive on arrays each.
  *
- * Needs: generate_internal.h. Guarantees: every primitive on arrays that the
- * evaluator takes has a step here or in the other two files; operands are
- * brought into its domain first, so that a failure is one that the program was
- * chosen to have.
+ * Element-wise operations, shapes, indices, reductions, contractions.
+ *
+ * Needs: generate_internal.h.
+ *
+ * Guarantees:
+ * - Every primitive on arrays that the evaluator supports has a step here or in
+ *   the other two files.
+ * - Operands are first brought into the primitive's domain, so that only
+ *   intended failures occur.
  */
 #include "autodiff/core/rules.h"
 #include "tests/random/generate_internal.h"
 
-/* ---- element by element -------------------------------------------------- */
+/* ---- element-wise operations --------------------------------------------- */
 
 static Op draw_op(Gen *g, int nargs) {
 	static const Op often[] = {OP_ADD, OP_SUB, OP_MUL, OP_MUL, OP_ADD, OP_DIV, OP_MAX};
@@ -21,7 +25,7 @@ static Op draw_op(Gen *g, int nargs) {
 	}
 }
 
-/* A value of a dtype the operation takes; reals where there is a choice. */
+/* Returns a value of a dtype that the operation accepts; preferably real. */
 static V operand_for(Gen *g, Op op) {
 	unsigned kinds = prims[op].kinds, liked = kinds;
 	if ((kinds & KIND_R) && chance(g, 80)) liked = KIND_R;
@@ -85,7 +89,7 @@ static V unary_real(Gen *g, Op op, V x) {
 }
 
 static V unary_complex(Gen *g, Op op, V x) {
-	if (op == OP_SQRT || op == OP_LOG) { /* away from the cut along the negative axis */
+	if (op == OP_SQRT || op == OP_LOG) { /* away from the branch cut on the negative axis */
 		x = tame(g, x, 4);
 		x = shifted(g, x, x.mag + 0.5);
 	}
@@ -109,7 +113,7 @@ static bool step_unary(Gen *g) {
 	return true;
 }
 
-/* x + iy, something done to it, and sometimes back to reals. */
+/* x + iy, an operation on it, and sometimes back to reals. */
 static bool step_complex(Gen *g) {
 	static const Op ops[] = {OP_CONJ, OP_EXP,  OP_NEG, OP_CONJ, OP_SIN,
 	                         OP_SQRT, OP_TANH, OP_COS, OP_LOG};
@@ -130,7 +134,8 @@ static bool step_complex(Gen *g) {
 	return true;
 }
 
-/* Integers from lo on; 0 among them when the program is to fail by that. */
+/* Returns integers >= lo, with a 0 among them if the program is to fail by
+ * it. */
 static V int_operand(Gen *g, V y, int64_t lo, int64_t below_this) {
 	if (g->failure == FAIL_DIVISION && chance(g, 25)) return y;
 	y = tame(g, y, (double)(below_this - lo));
@@ -266,17 +271,17 @@ static bool step_reshape(Gen *g) {
 	uint32_t n = 0, at = (uint32_t)below(g, t.rank), way = (uint32_t)below(g, 4);
 	int64_t length;
 	for (uint32_t k = 0; k < t.rank; k++) {
-		if (way == 0 && k == at && k + 1u < t.rank) { /* two axes become one */
+		if (way == 0 && k == at && k + 1u < t.rank) { /* merges two axes */
 			dims[n++] = dim_mul(g->c, t.dims[k], t.dims[k + 1]);
 			k++;
-		} else if (way == 1 && k == at) { /* an axis of one more */
+		} else if (way == 1 && k == at) { /* splits an axis */
 			dims[n++] = dim_const(g->c, 1);
 			dims[n++] = t.dims[k];
 		} else if (way == 2 && k == at && dim_is_const(g->c, t.dims[k], &length) && length > 3 &&
 		           length % 2 == 0) {
 			dims[n++] = dim_const(g->c, 2);
 			dims[n++] = dim_const(g->c, length / 2);
-		} else if (way == 3) { /* all become one */
+		} else if (way == 3) { /* merges all axes */
 			dims[0] = n ? dim_mul(g->c, dims[0], t.dims[k]) : t.dims[k];
 			n = 1;
 		} else {
@@ -286,7 +291,7 @@ static bool step_reshape(Gen *g) {
 	if (n > 4) return false;
 	V y = {build_reshape(g->b, x.ref, n, dims), x.mag};
 	put(g, y);
-	/* and back after something has happened to it */
+	/* and back after an operation */
 	if (way == 3 && t.rank > 1 && t.dtype != DT_BOOL && chance(g, 50)) {
 		y = tame(g, shifted(g, y, 1), 4);
 		put(g, (V){build_reshape(g->b, y.ref, t.rank, t.dims), y.mag});
@@ -310,7 +315,7 @@ static bool step_transpose(Gen *g) {
 	return true;
 }
 
-/* A part of an axis: start, length, stride. */
+/* Draws a part of an axis: start, length, stride. */
 static void draw_part(Gen *g, Dim d, Dim *start, Dim *length, int64_t *stride) {
 	int64_t low = least(g, d), n;
 	const Dim none = dim_const(g->c, 0);
@@ -328,12 +333,12 @@ static void draw_part(Gen *g, Dim d, Dim *start, Dim *length, int64_t *stride) {
 		n = 1 + below(g, 2);
 		if (low > n) *length = plus(g, d, -n);
 		return;
-	case 2: /* what is inside */
+	case 2: /* the interior */
 		if (low < 3) return;
 		*start = dim_const(g->c, 1);
 		*length = plus(g, d, -2);
 		return;
-	case 3: /* backwards */
+	case 3: /* reversed */
 		if (low < 1) return;
 		*start = plus(g, d, -1);
 		*stride = -1;
@@ -343,7 +348,7 @@ static void draw_part(Gen *g, Dim d, Dim *start, Dim *length, int64_t *stride) {
 		*length = dim_floordiv(g->c, plus(g, d, 1), 2);
 		*stride = 2;
 		return;
-	case 5: /* every second, backwards */
+	case 5: /* every second, reversed */
 		if (low < 1) return;
 		*start = plus(g, d, -1);
 		*length = dim_floordiv(g->c, plus(g, d, 1), 2);
@@ -388,7 +393,7 @@ V draw_update(Gen *g, V x, double bound) {
 	}
 	V v = fit(g, as_dtype(g, choose(g, KIND_ALL, 0, 3), (Dtype)t.dtype), t.rank, length);
 	if (bound > 0) v = tame(g, v, bound);
-	/* from what is there, or beside it */
+	/* from x at the same place or a neighbouring one */
 	if ((dtype_kind((Dtype)t.dtype) & KIND_NUMBER) && chance(g, 50)) {
 		Dim other[MAX_RANK];
 		memcpy(other, start, sizeof other);
@@ -423,7 +428,7 @@ static bool step_pad(Gen *g) {
 		if (chance(g, 25)) { /* a zero between any two */
 			stride[k] = 2;
 			length[k] = plus(g, dim_mul(g->c, t.dims[k], dim_const(g->c, 2)), before + after);
-		} else if (chance(g, 20)) { /* turned round */
+		} else if (chance(g, 20)) { /* reversed */
 			stride[k] = -1;
 			low[k] = plus(g, t.dims[k], before - 1);
 		}
@@ -461,8 +466,8 @@ static bool step_push(Gen *g) {
 
 /* ---- indices ------------------------------------------------------------- */
 
-/* An index tensor for x along an axis, its batch axes first; what it selects
- * has the type *out. */
+/* Draws an index tensor for x along an axis, its batch axes first. *out is the
+ * type of the selection. */
 static V draw_index(Gen *g, const Type *x, uint32_t *axis, uint32_t *batch, Type *out) {
 	*axis = (uint32_t)below(g, x->rank);
 	*batch = *axis && chance(g, 25) ? 1 + (uint32_t)below(g, *axis) : 0;
@@ -505,15 +510,15 @@ static bool step_scatter(Gen *g) {
 	return true;
 }
 
-/* What is picked goes among zeros, or into a box of the array that it was
- * picked from. */
+/* Puts a selection among zeros, or into a box of the array that it was taken
+ * from. */
 static V boxed(Gen *g, V some, V y, Dim length) {
 	const Dim none = dim_const(g->c, 0), one = dim_const(g->c, 1), longer = plus(g, length, 1);
 	if (chance(g, 50)) return (V){build_pad(g->b, some.ref, &one, &longer, NULL), some.mag};
 	return (V){build_update(g->b, times(g, y, 0.5).ref, some.ref, &none, NULL), y.mag};
 }
 
-/* The places where a condition holds, which may be nowhere, and what stands
+/* The positions where a condition holds (perhaps none), and the values
  * there. */
 static bool step_nonzero(Gen *g) {
 	V x, y;
@@ -559,7 +564,7 @@ static bool step_reduce(Gen *g) {
 	Type t = type_at(g, x.ref);
 	int axes[MAX_RANK];
 	uint32_t n = 0;
-	bool rows = chance(g, 30); /* over the first axis alone, or all but it */
+	bool rows = chance(g, 30); /* over the first axis only, or over all others */
 	bool first = chance(g, 50);
 	double count = 1;
 	for (uint32_t k = 0; k < t.rank; k++) {
@@ -572,7 +577,7 @@ static bool step_reduce(Gen *g) {
 	if (extreme && least(g, t.dims[axes[0]]) < 1) return false;
 	bool real = dtype_is_real((Dtype)t.dtype);
 	if (op == OP_REDUCE_PROD && dtype_is_complex((Dtype)t.dtype)) return false;
-	if (op == OP_REDUCE_PROD && real) { /* near 1, or the product is nothing or everything */
+	if (op == OP_REDUCE_PROD && real) { /* near 1, or the product would underflow or overflow */
 		double width = fmin(1, 3 / count);
 		x = shifted(g, tame(g, x, width), 1);
 		V y = reduced(g, op, x, n, axes);
@@ -610,8 +615,8 @@ static bool step_cumulate(Gen *g) {
 	return true;
 }
 
-/* Axes of two operands that can run together, some of them contracted, some
- * batch axes. */
+/* Contracts two operands along axes of equal extent, some of them as batch
+ * axes. Returns false when that is impossible. */
 static bool contracted(Gen *g, V x, V y, V *out) {
 	Type tx = type_at(g, x.ref), ty = type_at(g, y.ref);
 	int xc[MAX_RANK], yc[MAX_RANK], xb[MAX_RANK], yb[MAX_RANK];
@@ -642,7 +647,7 @@ static bool contracted(Gen *g, V x, V y, V *out) {
 	for (uint32_t k = 0; k < tx.rank; k++) dims[n++] = tx.dims[k];
 	for (uint32_t j = 0; j < ty.rank; j++)
 		if (!used[j]) dims[n++] = ty.dims[j];
-	/* the work is a multiple of the result */
+	/* the work is a multiple of the result's size */
 	if (n > MAX_RANK || !(nc + nb) || n - nc > 4 || count_most(g, n, dims) * g->turns > 8 * g->cap)
 		return false;
 	double per = dtype_is_complex((Dtype)tx.dtype) ? 2 : 1;
@@ -665,7 +670,7 @@ static bool step_dot(Gen *g) {
 	return true;
 }
 
-/* ---- what makes arrays, and lengths -------------------------------------- */
+/* ---- new arrays and extents ---------------------------------------------- */
 
 static bool step_iota(Gen *g) {
 	static const Dtype to[] = {DT_I64, DT_F64, DT_F32, DT_I32};
@@ -683,7 +688,7 @@ static bool step_extent(Gen *g) {
 	return true;
 }
 
-/* A length from a number: linspace-like code. */
+/* An extent from a scalar, as in linspace. */
 static bool step_bind(Gen *g) {
 	V k = fit(g, choose(g, KIND_I, 0, 1), 0, NULL);
 	k = shifted(g, tame(g, as_dtype(g, k, DT_I64), 6), 1);
@@ -696,7 +701,7 @@ static bool step_bind(Gen *g) {
 	return true;
 }
 
-/* Two lengths that must be one: a guard, which speaks where they are not. */
+/* Two extents that must be equal: a guard, which fails when they differ. */
 static bool step_guard(Gen *g) {
 	V x, y;
 	if (g->failure != FAIL_GUARD || g->callee || g->depth) return false;
@@ -743,11 +748,11 @@ static bool step_fft(Gen *g) {
 	return true;
 }
 
-/* ---- dense linear algebra, on small matrices that are far from singular ---- */
+/* ---- dense linear algebra, on small matrices far from singular ----------- */
 
 static V matrix(Gen *g, uint32_t rank, const Dim *dims, int64_t n, bool symmetric, Dtype d) {
 	V x = tame(g, fit(g, as_dtype(g, choose(g, KIND_R, 0, 3), d), rank, dims), 0.2);
-	/* numbers that differ, or a broadcast would give equal eigenvalues */
+	/* distinct elements: a broadcast would give equal eigenvalues */
 	int64_t shape[2] = {n, n};
 	uint64_t draw = random_next(&g->rng);
 	Value v = random_value(g->c, &draw, DT_F64, 2, shape, false);
@@ -794,7 +799,9 @@ static bool step_linalg(Gen *g) {
 		return true;
 	}
 	build(g->b, op, 1, &a.ref, 0, out);
-	if (op == OP_EIG) { /* a conjugate pair comes in either order: what is kept does not tell */
+	/* The order of a conjugate pair is not defined; only symmetric functions of
+	 * it are kept. */
+	if (op == OP_EIG) {
 		V sum = {build1(g->b, OP_REAL, out[0]), 20};
 		put(g, reduced(g, OP_REDUCE_SUM, sum, 1, (int[]){(int)rank - 2}));
 		return true;

@@ -1,9 +1,13 @@
-/* generate_control.c - steps that own regions or call: if, for, while, try,
- * calls, recursion, boxed values, output.
+/* generate_control.c - steps with regions, calls or effects.
  *
- * Needs: generate_internal.h. Guarantees: every loop ends: counts are small or
- * lengths, and a while loop has a counter in its condition; what goes round a
- * loop stays small, whatever the number of turns.
+ * If, for, while, try, calls, recursion, boxed values, output.
+ *
+ * Needs: generate_internal.h.
+ *
+ * Guarantees:
+ * - Every loop ends: trip counts are small or extents, and the condition of a
+ *   while loop has a counter.
+ * - Loop-carried values stay bounded for any trip count.
  */
 #include "tests/random/generate_internal.h"
 
@@ -15,8 +19,8 @@ static uint32_t inner_steps(Gen *g) { return 1 + (uint32_t)below(g, g->depth ? 3
 
 /* ---- branches ------------------------------------------------------------ */
 
-/* A region without parameters that gives one value of each type, made from what
- * its steps made. */
+/* Builds a region without parameters that yields one value of each type, made
+ * by its steps. */
 static RegionId branch(Gen *g, uint64_t name, uint32_t n, const TypeId *types, const V *plain) {
 	OpenRegion *r = build_region_begin(g->b, 0, NULL, NULL);
 	Scope s = scope_open(g, 1);
@@ -46,7 +50,7 @@ static bool step_if(Gen *g) {
 	return true;
 }
 
-/* Branches that give different lengths: only the run knows what comes out. */
+/* Branches with results of different extents, which only the run determines. */
 static bool step_if_lengths(Gen *g) {
 	V x, plain;
 	if (too_deep(g) || !choose_if(g, KIND_R, 1, 2, &x)) return false;
@@ -69,7 +73,7 @@ static bool step_if_lengths(Gen *g) {
 	return true;
 }
 
-/* An index that may lie outside, and what to use then. */
+/* An index that may be out of range, and a fallback. */
 static bool step_try(Gen *g) {
 	V x;
 	if (too_deep(g) || !choose_if(g, KIND_R, 1, 2, &x)) return false;
@@ -116,7 +120,7 @@ static bool step_fail(Gen *g) {
 
 /* ---- loops --------------------------------------------------------------- */
 
-enum { LOOP_BOUND = 8 }; /* of floats that go round */
+enum { LOOP_BOUND = 8 }; /* bound of carried floats */
 
 typedef struct Carried {
 	uint32_t n;
@@ -136,7 +140,7 @@ static void choose_carried(Gen *g, Carried *k) {
 	}
 }
 
-/* x[i mod n] = or += something. */
+/* x[i mod n] = or += a value. */
 static V update_at(Gen *g, V x, V i, const Scope *s) {
 	Type t = type_at(g, x.ref);
 	Ref extent = build_extent(g->b, t.dims[0]);
@@ -144,7 +148,7 @@ static V update_at(Gen *g, V x, V i, const Scope *s) {
 	V u = fit(g, as_dtype(g, latest(g, s), (Dtype)t.dtype), t.rank - 1u, t.dims + 1);
 	bool add = chance(g, 40);
 	u = tame(g, u, add ? 1 : LOOP_BOUND);
-	if (add) { /* what was there counts for half, so that it stays small */
+	if (add) { /* halves the old value, so that it stays bounded */
 		V old = {build_gather(g->b, x.ref, at.ref, 0, 0), x.mag};
 		u = apply2(g, OP_SUB, u, times(g, old, 0.5));
 	}
@@ -153,7 +157,7 @@ static V update_at(Gen *g, V x, V i, const Scope *s) {
 		LOOP_BOUND};
 }
 
-/* What carried value k is after a turn. */
+/* Returns carried value k after an iteration. */
 static Ref next_value(Gen *g, const Carried *c, uint32_t k, const Ref *now, V i, const Scope *s) {
 	V x = {now[k], LOOP_BOUND};
 	Type t = type_at(g, x.ref);
@@ -191,11 +195,11 @@ static bool step_for(Gen *g) {
 	Ref count;
 	double turns = (double)below(g, 7);
 	int64_t way = below(g, 10);
-	if (way < 2 && g->depth == 0) { /* as long as an axis */
+	if (way < 2 && g->depth == 0) { /* the extent of an axis */
 		Dim d = symbol_dim(g);
 		count = build_extent(g->b, d);
 		turns = (double)most(g, d);
-	} else if (way < 4) { /* as a value says */
+	} else if (way < 4) { /* a computed trip count */
 		V k = tame(g, as_dtype(g, fit(g, choose(g, KIND_I, 0, 1), 0, NULL), DT_I64), 6);
 		count = shifted(g, k, -1).ref;
 		turns = 6;
@@ -225,7 +229,7 @@ static bool step_for(Gen *g) {
 	return true;
 }
 
-/* A counter, a limit, and sometimes a second reason to stop. */
+/* A counter, a limit, and sometimes a second exit condition. */
 static bool step_while(Gen *g) {
 	if (too_deep(g)) return false;
 	Carried c;
@@ -269,7 +273,7 @@ static bool step_while(Gen *g) {
 	return true;
 }
 
-/* An array that grows by a row in each turn. */
+/* An array that grows by a row in each iteration. */
 static bool step_for_push(Gen *g) {
 	if (too_deep(g)) return false;
 	V row = tame(g, choose(g, KIND_R, 0, 1), 4);
@@ -300,8 +304,8 @@ static bool step_for_push(Gen *g) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* A length for a callee's symbol, long enough for what it was made for; false
- * when there is none. */
+/* Chooses an extent for a callee's symbol, not smaller than the callee
+ * requires. Returns false when there is none. */
 static bool dim_for_callee(Gen *g, Dim *out) {
 	for (int tries = 0; tries < 4 && !g->depth; tries++) {
 		*out = any_dim(g);
@@ -337,8 +341,8 @@ static bool step_call(Gen *g) {
 	return true;
 }
 
-/* r(k, x) = if k <= 0 then x else r(k - 1, sin(x) * a + k), a function of its
- * own. */
+/* r(k, x) = if k <= 0 then x else r(k - 1, sin(x) * a + k), as a separate
+ * function. */
 static bool step_recursion(Gen *g) {
 	V x = tame(g, choose(g, KIND_R, 0, 2), 4), k;
 	if (g->depth || g->callee) return false;
@@ -374,8 +378,8 @@ static bool step_recursion(Gen *g) {
 
 /* ---- dynamic values and output ------------------------------------------- */
 
-/* An array in a dynamic value. Either of two, or the builder would see through
- * it. */
+/* Boxes one of two arrays. With a single one the builder would simplify the box
+ * away. */
 static bool step_box(Gen *g) {
 	V x = choose(g, KIND_ALL, 0, 2), y = partner(g, x, KIND_ALL), c = condition(g);
 	Ref dyn, hole = build_const(g->b, (Value){.kind = V_UNSET});
@@ -392,7 +396,7 @@ static bool step_box(Gen *g) {
 	return true;
 }
 
-/* Whole numbers only: the digits of a float show its rounding. */
+/* Prints integers only: the digits of a float would show its rounding. */
 static bool step_print(Gen *g) {
 	if (g->depth || g->callee) return false;
 	V x = choose(g, KIND_B | KIND_I, 0, 1);

@@ -1,9 +1,13 @@
-/* generate_internal.h - what the files of the generator share: the pool of
- * values, small choices, and the kinds of steps.
+/* generate_internal.h - interface shared by the files of the generator.
  *
- * Needs: generate.h. Guarantees: a value in the pool can be used in the open
- * region; every float in it has a bound on its size, which steps keep small so
- * that results are mostly finite.
+ * Declares the pool of values, random choices, and the kinds of steps.
+ *
+ * Needs: generate.h.
+ *
+ * Guarantees:
+ * - A value of the pool can be used in the open region.
+ * - Every float of the pool has a bound on its magnitude. Steps keep it small,
+ *   so that results are mostly finite.
  */
 #ifndef ATLED_TESTS_RANDOM_GENERATE_INTERNAL_H
 #define ATLED_TESTS_RANDOM_GENERATE_INTERNAL_H
@@ -15,17 +19,19 @@ enum { POOL_MOST = 1024, DIMS_MOST = 24, CALLEES_MOST = 3, INSTS_MOST = 700, REG
 
 typedef struct V {
 	Ref ref;
-	double mag; /* no element should be larger in magnitude; INFINITY: anything */
+	double mag; /* bound on the magnitude of its elements; INFINITY: none */
 } V;
 
 typedef struct Entry {
 	V v;
-	uint64_t key; /* from the step that made it: choices go by this, not by the place in the pool */
+	/* Made by the step that created the value. Choices depend on it, not on the
+	 * position in the pool. */
+	uint64_t key;
 	uint32_t uses;
 } Entry;
 
-/* What a program fails with on purpose: one kind each, because nothing fixes
- * which of two failures comes first. */
+/* The failure that a program has on purpose: only one kind, because the order
+ * of two failures is not defined. */
 typedef enum Failure { FAIL_NONE, FAIL_INDEX, FAIL_DIVISION, FAIL_USER, FAIL_GUARD } Failure;
 
 typedef enum Style {
@@ -42,41 +48,41 @@ typedef struct Gen {
 	Builder *b;
 	Plan *plan;
 	Sample *program;
-	uint64_t rng;    /* of the present step */
-	uint64_t step;   /* its name */
-	uint32_t serial; /* values it has put in the pool */
+	uint64_t rng;    /* of the current step */
+	uint64_t step;   /* name of the current step */
+	uint32_t serial; /* number of values that the step has put in the pool */
 	uint32_t npool, ndims, ncallees, depth;
 	Entry pool[POOL_MOST];
-	Dim dims[DIMS_MOST]; /* lengths that shapes are made from; known everywhere in the function */
+	Dim dims[DIMS_MOST]; /* extents for shapes; known everywhere in the function */
 	Fn *callees[CALLEES_MOST];
-	int64_t (*lengths)[SYMS_MOST]; /* [SETS], of the function that is made */
+	int64_t (*lengths)[SYMS_MOST]; /* [SETS], of the function being made */
 	double cap;                    /* elements of the largest value */
-	double turns;                  /* how often the open region runs at most */
-	Dtype real;                    /* most floats are this */
+	double turns;                  /* bound on the iterations of the open region */
+	Dtype real;                    /* the dtype of most floats */
 	Style style;
 	Failure failure;
 	bool wild, callee;
-	Ref token; /* the last one, at top level; REF_NONE: nothing was printed yet */
+	Ref token; /* the last one, at top level; REF_NONE: no output yet */
 } Gen;
 
-/* ---- choices ------------------------------------------------------------- */
+/* ---- random choices ------------------------------------------------------ */
 
 int64_t below(Gen *g, int64_t n);
 bool chance(Gen *g, int percent);
-double between(Gen *g, double lo, double hi); /* three digits after the point */
+double between(Gen *g, double lo, double hi); /* three decimal places */
 
-/* ---- types and lengths --------------------------------------------------- */
+/* ---- types and extents --------------------------------------------------- */
 
 Type type_at(const Gen *g, Ref r);
 TypeId type_id_at(const Gen *g, Ref r);
-int64_t least(const Gen *g, Dim d); /* over the sets of lengths; 0 when it is not known */
-int64_t most(const Gen *g, Dim d);  /* 100 when it is not known */
+int64_t least(const Gen *g, Dim d); /* over the sets of extents; 0 when unknown */
+int64_t most(const Gen *g, Dim d);  /* 100 when unknown */
 double count_most(const Gen *g, uint32_t rank, const Dim *dims);
 bool affordable(const Gen *g, uint32_t rank, const Dim *dims);
 Dim any_dim(Gen *g);
 Dim small_dim(Gen *g, int64_t lo, int64_t hi);
 Dim symbol_dim(Gen *g);
-Dim born_dim(Gen *g, int64_t longest); /* a symbol whose length only the run knows */
+Dim born_dim(Gen *g, int64_t longest); /* a symbol whose extent only the run determines */
 Dim plus(const Gen *g, Dim d, int64_t n);
 
 /* ---- the pool ------------------------------------------------------------ */
@@ -88,59 +94,60 @@ enum {
 	KIND_ALL = 15
 };
 void put(Gen *g, V v);
-/* A value of one of the kinds with a rank in the range: one from the pool, else
- * one that is made. */
+/* Returns a value of one of the kinds, of a rank in the range: from the pool if
+ * possible, else a new one. */
 V choose(Gen *g, unsigned kinds, uint32_t rank_from, uint32_t rank_to);
 /* false when the pool has none */
 bool choose_if(Gen *g, unsigned kinds, uint32_t rank_from, uint32_t rank_to, V *out);
 bool choose_type(Gen *g, TypeId t, V *out);
 
-/* ---- small pieces -------------------------------------------------------- */
+/* ---- building blocks ----------------------------------------------------- */
 
 V apply1(Gen *g, Op op, V x);
 V apply2(Gen *g, Op op, V x, V y); /* of one type */
 V konst(Gen *g, TypeId like, double x);
 V times(Gen *g, V x, double by);
 V shifted(Gen *g, V x, double by);
-V tame(Gen *g, V x, double limit); /* no larger than the limit; integers from 0 below it */
-V positive(Gen *g, V x);           /* a real from 0.25 up */
-V generic(Gen *g, V x);            /* a real that is nowhere near a whole number by construction */
+V tame(Gen *g, V x, double limit); /* bounded by the limit; integers become 0 .. limit - 1 */
+V positive(Gen *g, V x);           /* a real >= 0.25 */
+V generic(Gen *g, V x);            /* a real that is not near an integer by construction */
 V as_dtype(Gen *g, V x, Dtype d);
 V fit(Gen *g, V x, uint32_t rank, const Dim *dims);
-/* x with a box replaced by something, that may come from x. bound > 0: for real
- * x that stays within it. */
+/* Returns x with a box replaced by other values, perhaps taken from x. With
+ * bound > 0 a real x stays within it. */
 V draw_update(Gen *g, V x, double bound);
 V fit_type(Gen *g, V x, TypeId t); /* shape and dtype */
 V drop_axes(Gen *g, V x, uint32_t n, const int *axes);
 V reduced(Gen *g, Op op, V x, uint32_t n, const int *axes);
-/* valid ones, unless the program is to fail */
+/* valid indices, unless the program is to fail */
 V index_into(Gen *g, Dim length, uint32_t rank, const Dim *dims);
-V condition(Gen *g);                    /* a bool scalar */
+V condition(Gen *g);                    /* a boolean scalar */
 V partner(Gen *g, V x, unsigned kinds); /* another value of x's type */
 V sliced(Gen *g, V x, int axis, Dim start, Dim length, int64_t stride);
 AttrId words(Gen *g, uint32_t n, const int64_t *w);
 
-/* ---- steps: each puts values in the pool, or says false when it does not apply ---- */
+/* ---- steps --------------------------------------------------------------- */
 
+/* Puts values in the pool, or returns false when the step does not apply. */
 typedef bool (*Step)(Gen *g);
 typedef struct StepKind {
 	const char *name;
 	Step run;
 	uint8_t weight[STYLE_COUNT];
 } StepKind;
-/* each ends with a NULL name */
+/* each table ends with a NULL name */
 extern const StepKind array_steps[], control_steps[], pattern_steps[];
 
 void run_steps(Gen *g, uint64_t name, uint32_t n);
-/* What is put in the pool between the two is gone after the second. */
+/* scope_close removes the values that were put in the pool since scope_open. */
 typedef struct Scope {
 	uint32_t npool, depth;
 	double turns;
 } Scope;
 Scope scope_open(Gen *g, double turns);
 void scope_close(Gen *g, Scope s);
-/* The newest real that nothing has used since the scope was opened, else any.
- */
+/* Returns the newest real that was not used since the scope was opened, or any
+ * real. */
 V latest(Gen *g, const Scope *s);
 
 #endif

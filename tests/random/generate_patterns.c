@@ -1,13 +1,13 @@
-/* generate_patterns.c - steps of several primitives that belong together: what
- * a compiler fuses, and what programs are full of.
+/* generate_patterns.c - steps with patterns of primitives that compilers fuse.
  *
- * Needs: generate_internal.h. Guarantees: each pattern can end in a shape that
- * other steps take up; lengths are whatever the pool has.
+ * Needs: generate_internal.h.
+ *
+ * Guarantees: each pattern can end in a shape that other steps use. Extents are
+ * those of the pool.
  */
 #include "tests/random/generate_internal.h"
 
-/* A real matrix with rows of some length: the first axis is usually a symbol.
- */
+/* Returns a real matrix; its first axis is usually a symbol. */
 static V rows(Gen *g, Dim *n, Dim *m) {
 	V x;
 	if (!choose_if(g, KIND_R, 2, 2, &x)) {
@@ -21,8 +21,7 @@ static V rows(Gen *g, Dim *n, Dim *m) {
 	return x;
 }
 
-/* A vector or a number spread over the shape of x, so that its first (rows) or
- * last axis stays. */
+/* Broadcasts a vector or scalar to the shape of x, along its axis `axis`. */
 static V along(Gen *g, V v, V x, int axis) {
 	Type t = type_at(g, x.ref);
 	return (V){build_broadcast(g->b, v.ref, t.rank, t.dims, &axis), v.mag};
@@ -33,7 +32,7 @@ static V product(Gen *g, V x, V y, double limit) {
 	return apply2(g, OP_MUL, x, tame(g, y, limit));
 }
 
-/* Some operations in a row on one shape. */
+/* Builds a chain of operations on one shape. */
 static V chain(Gen *g, V x, uint32_t n) {
 	for (uint32_t k = 0; k < n; k++) {
 		V y = chance(g, 50) ? partner(g, x, KIND_I | KIND_R) : x;
@@ -70,7 +69,7 @@ static bool step_chain(Gen *g) {
 	return true;
 }
 
-/* Row by row, then over the rows: a loss. */
+/* Row-wise operations, then a reduction over the rows: a loss. */
 static bool step_row_local(Gen *g) {
 	Dim n, m;
 	V x = rows(g, &n, &m);
@@ -108,7 +107,7 @@ static bool step_softmax(Gen *g) {
 static bool step_normalise(Gen *g) {
 	Dim n, m;
 	V x = tame(g, rows(g, &n, &m), 20);
-	if (least(g, m) < 2) return false; /* of one element it is 0/0 but for roundings */
+	if (least(g, m) < 2) return false; /* with one element it is 0/0 up to roundings */
 	double by = 1.0 / (double)least(g, m);
 	V mean = times(g, reduced(g, OP_REDUCE_SUM, x, 1, (int[]){1}), by);
 	V d = apply2(g, OP_SUB, x, along(g, mean, x, 0));
@@ -120,7 +119,7 @@ static bool step_normalise(Gen *g) {
 	return true;
 }
 
-/* tanh(x @ W + b), once or twice; the weights are shared by all rows. */
+/* tanh(x @ W + b), for up to three layers; all rows share the weights. */
 static bool step_layer(Gen *g) {
 	Dim n, m;
 	V x = tame(g, rows(g, &n, &m), 10);
@@ -134,7 +133,7 @@ static bool step_layer(Gen *g) {
 		V w, b;
 		TypeId t = type_tensor(g->c, d, 2, shape);
 		if (!choose_type(g, t, &w)) {
-			/* weights that are all one would hide a wrong index */
+			/* equal weights would hide a wrong index */
 			V a = {build_iota(g->b, d, shape[0]), 1}, z = {build_iota(g->b, d, shape[1]), 1};
 			a = (V){build_broadcast(g->b, a.ref, 2, shape, (int[]){0}), 1};
 			z = (V){build_broadcast(g->b, z.ref, 2, shape, (int[]){1}), 1};
@@ -159,8 +158,8 @@ static bool step_layer(Gen *g) {
 	return true;
 }
 
-/* a x[i-1] + b x[i] + c x[i+1], from slices of one array; sometimes put back
- * among zeros, or with the ends joined. */
+/* a x[i-1] + b x[i] + c x[i+1], from slices of one array; sometimes padded with
+ * zeros, or periodic. */
 static bool step_stencil(Gen *g) {
 	V x = tame(g, choose(g, KIND_R, 1, 2), 100);
 	Type t = type_at(g, x.ref);
@@ -197,7 +196,7 @@ static bool step_stencil(Gen *g) {
 	return true;
 }
 
-/* Steps of an explicit integrator: a loop around element-wise work on one array
+/* Steps of an explicit integrator: a loop with element-wise work on one array
  * and a stencil. */
 static bool step_integrator(Gen *g) {
 	if (g->depth > 1 || g->turns > 60) return false;
@@ -234,7 +233,7 @@ static bool step_integrator(Gen *g) {
 	return true;
 }
 
-/* y[i] = f(x[i], y[i-1]): what a recurrence written as a loop comes to. */
+/* A recurrence written as a loop: y[i] = f(x[i], y[i-1]). */
 static bool step_recurrence(Gen *g) {
 	if (g->depth || g->turns > 1) return false;
 	V x;
@@ -293,7 +292,7 @@ static bool step_row_products(Gen *g) {
 		g,
 		fit(g, as_dtype(g, choose(g, KIND_R, 1, 3), d), shared ? 2 : 3, shared ? right + 1 : right),
 		4);
-	if (chance(g, 60)) { /* so that the rows of a broadcast operand are not all alike */
+	if (chance(g, 60)) { /* makes the rows of a broadcast operand differ */
 		V i = {build_iota(g->b, d, left[2]), 5};
 		x = apply2(g, OP_ADD, x,
 		           (V){build_broadcast(g->b, apply1(g, OP_COS, i).ref, 3, left, (int[]){2}), 1});
@@ -305,7 +304,7 @@ static bool step_row_products(Gen *g) {
 	return true;
 }
 
-/* x @ W for wide operands: what goes to a library's product. */
+/* x @ W for wide operands, which use a library's matrix product. */
 static bool step_matmul(Gen *g) {
 	V x = choose(g, KIND_R, 1, 2), z;
 	Type t = type_at(g, x.ref);
@@ -318,8 +317,7 @@ static bool step_matmul(Gen *g) {
 	return true;
 }
 
-/* Sum over segments: an index for each row, contributions added where they
- * point. */
+/* Segment sum: an index for each row selects the target of its contribution. */
 static bool step_segments(Gen *g) {
 	V x;
 	if (!choose_if(g, KIND_R, 1, 2, &x)) return false;

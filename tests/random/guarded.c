@@ -1,4 +1,4 @@
-/* guarded.c - a mapping for each block between two pages without access. */
+/* guarded.c - implementation of guarded.h: a mapping for each block. */
 #include "tests/random/guarded.h"
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void *take(size_t bytes) {
 	if (map == MAP_FAILED) return NULL;
 	char *at = map + page();
 	if (mprotect(at, room, PROT_READ | PROT_WRITE)) abort();
-	/* against the page behind it, else the one before */
+	/* alternates between the guard page after and before */
 	if (taken++ % 2) at += room - whole(bytes, ALIGNMENT);
 	memset(at, NO_NUMBER, bytes);
 	return at;

@@ -1,12 +1,14 @@
-/* guarded.h - memory beside which nobody may read or write.
+/* guarded.h - allocator with inaccessible guard pages.
  *
- * Needs: mmap. Contract: a block of GUARDED_LEAST bytes or more, such as one
- * that holds an array, ends where a page begins that has no access, or begins
- * where one ends, turn about; smaller ones are malloc's. So code that reads or
- * writes outside of an array ends the process. The block is full of what is
- * neither a length, an index nor a number of usual size, so that what is read
- * before it was written is noticed.
- * Costs three calls of the system a block.
+ * Needs: mmap.
+ *
+ * Contract:
+ * - A block of GUARDED_LEAST bytes or more, such as an array, alternately ends
+ *   before a guard page or begins after one. An access outside it ends the
+ *   process. Smaller blocks come from malloc.
+ * - Blocks are filled with a pattern that is no extent, index or ordinary
+ *   number, so that a read of uninitialised memory is noticed.
+ * - Each block costs three system calls.
  */
 #ifndef ATLED_TESTS_RANDOM_GUARDED_H
 #define ATLED_TESTS_RANDOM_GUARDED_H

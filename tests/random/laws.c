@@ -1,7 +1,8 @@
-/* laws.c - the laws of batching and of derivatives, as laws.h says.
+/* laws.c - implementation of laws.h: batching and derivatives.
  *
- * Needs: laws.h, autodiff/autodiff.h. Guarantees: a transform that has no rule
- * for something is passed over.
+ * Needs: laws.h, autodiff/autodiff.h.
+ *
+ * Guarantees: a transform without a rule for some operation is skipped.
  */
 #include "tests/random/laws.h"
 #include "autodiff/autodiff.h"
@@ -22,7 +23,7 @@ typedef struct Law {
 	bool active[MANY], flags[MANY], other_flags[MANY];
 	Fn *out; /* borrowed from the base */
 	const Linearised *linear;
-	int64_t snapshots; /* that loops keep in the vjp; 0: they keep tapes */
+	int64_t snapshots; /* checkpoints of loops in the vjp; 0: tapes */
 	Fn *sums, *moved;  /* one reference each */
 	uint32_t ncaptured;
 } Law;
@@ -69,12 +70,12 @@ static Value lane_of(Ctx *c, Value v, int64_t lane) {
 	return value_from_tensor(view);
 }
 
-/* Each lane draws random bits of its own, so there is no one program to compare
- * it with. */
+/* Each batch element draws its own random bits, so there is no single program
+ * to compare it with. */
 static bool draws_random(const Fn *f) {
 	Text text;
 	text_init(&text, f->ctx);
-	fn_print(&text, f); /* with what it calls */
+	fn_print(&text, f); /* prints callees, too */
 	text_add(&text, "", 1);
 	bool found = text.failed || strstr(text.at, " random_bits ");
 	text_free(&text);
@@ -139,8 +140,8 @@ static void check_batch(Law *l) {
 
 /* ---- derivatives --------------------------------------------------------- */
 
-/* Re sum conj(a) b, and the sum of magnitudes; false when something in it is
- * not finite. */
+/* Computes Re sum conj(a) b, and the sum of magnitudes. Returns false when an
+ * element is not finite. */
 static bool inner(Ctx *c, Value a, Value b, double *sum, double *size) {
 	Tensor *s = value_to_tensor(c, a), *t = value_to_tensor(c, b);
 	if (!s || !t) abort();
@@ -164,7 +165,7 @@ static bool inner(Ctx *c, Value a, Value b, double *sum, double *size) {
 	return good;
 }
 
-/* Arguments, then tangents of the active ones. */
+/* Returns the arguments, then tangents of the active ones. */
 static Value *with_tangents(Law *l, uint32_t *n) {
 	const Case *base = l->base;
 	Value *args = room(2 * base->nargs, sizeof *args);
@@ -175,7 +176,7 @@ static Value *with_tangents(Law *l, uint32_t *n) {
 	return args;
 }
 
-/* Where the tangent of result k stands among the results, or -1. */
+/* Returns the index of the tangent of result k among the results, or -1. */
 static int32_t tangent_at(const Law *l, const bool *flags, uint32_t k) {
 	int32_t at = (int32_t)fn_nresults(l->base->fn);
 	for (uint32_t i = 0; i < k; i++) at += flags[i];
@@ -197,8 +198,8 @@ static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
 			sorted.results[k] = value_ref(got.results[k]);
 			if (to >= 0 && from >= 0) sorted.results[to] = value_ref(got.results[from]);
 			double sum = 0, size = 0;
-			whole = whole && (to < 0 || from >= 0); /* one of the two knows more zeros */
-			/* no NaN times a zero that one knows */
+			whole = whole && (to < 0 || from >= 0); /* one side knows more zeros */
+			/* avoids NaN times a zero that one side knows */
 			whole =
 				whole && (to < 0 || inner(l->c, want->results[to], want->results[to], &sum, &size));
 		}
@@ -235,7 +236,7 @@ double pairing_moves(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t
 	return most;
 }
 
-/* False: there is no rule for something. */
+/* Returns false when some operation has no rule. */
 static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 	const Case *base = l->base;
 	const char *law = l->snapshots ? "vjps with snapshots" : "vjps";
@@ -300,7 +301,7 @@ static void check_derivatives(Law *l) {
 	Value *args = with_tangents(l, &nargs);
 	Outcome tangents = outcome_of(l->c, run_reference, jvp, args);
 	if (tangents.status != ST_OK) {
-		/* a factorisation of a singular matrix may have a value and no
+		/* a factorisation of a singular matrix may have a value but no
 		 * derivative */
 		if (tangents.code != E_SINGULAR) complain(l, "jvps", tangents.message);
 	} else {
@@ -318,8 +319,7 @@ static void check_derivatives(Law *l) {
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* The second coefficients along several straight lines, added up: what a
- * Laplacian is made of. */
+/* Sums the second coefficients along several lines, as in a Laplacian. */
 static void ask_sums(Ctx *c, void *arg) {
 	Law *l = arg;
 	Fn *f = l->base->fn, *jet = ad_jet(c, f, 2, true, l->active, l->flags);
@@ -384,7 +384,7 @@ static void check_sums(Law *l) {
 	fn_unref(l->sums);
 }
 
-/* ---- patterns ------------------------------------------------------------ */
+/* ---- sparsity patterns --------------------------------------------------- */
 
 static void ask_sparsity(Ctx *c, void *arg) {
 	Law *l = arg;
@@ -398,8 +398,8 @@ static bool holds(const Sets *sets, int32_t set, int64_t input) {
 	return false;
 }
 
-/* Every element of the tangent that is other than zero must know of the input.
- */
+/* The pattern of every nonzero element of the tangent must contain the
+ * input. */
 static void check_column(Law *l, const Sets *sets, Value numbers, Value tangent, int64_t input) {
 	Tensor *s = value_to_tensor(l->c, numbers), *t = value_to_tensor(l->c, tangent);
 	if (!s || !t) abort();
@@ -424,8 +424,8 @@ static void check_column(Law *l, const Sets *sets, Value numbers, Value tangent,
 	tensor_unref(t);
 }
 
-/* One parameter, some of its elements. What comes before it counts as captured,
- * or all that is not active varies. */
+/* Checks some elements of one parameter. The others either all count as
+ * captured, or all vary. */
 static void check_patterns(Law *l) {
 	const Case *base = l->base;
 	const uint32_t n = base->nargs, which = n ? (uint32_t)random_below(&l->rng, n) : 0,

@@ -1,9 +1,12 @@
-/* main.c - random programs on several engines.
+/* main.c - test program: random programs on several engines.
  *
  * Needs: derive.h, shrink.h; a context with autodiff, backend and the library's
- * lines of calculus. Guarantees: the same options do the same; the last line is
- * "N passed, N failed", one for each program, and the exit status says whether
- * nothing failed. `random_programs --help` lists the options.
+ * derivative rules.
+ *
+ * Guarantees:
+ * - The run is determined by the options; `random_programs --help` lists them.
+ * - The last line is "N passed, N failed", counting programs. The exit status
+ *   is 0 when nothing failed.
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
@@ -32,13 +35,14 @@ typedef struct Options {
 	uint32_t nthreads;
 	int64_t jobs;
 	bool brief, shrink, print, coverage, self_test, times, lenient, guarded;
-	const char *only; /* engine */
-	int64_t orders;   /* programs, at least, whose derivatives are to be compared in every mode */
+	const char *only; /* name of an engine */
+	int64_t orders;   /* minimum number of programs whose derivatives are compared in every mode */
 } Options;
 
 typedef struct Tally {
 	uint32_t passed, failed, cases, runs, errors, lenient, without_rule;
-	uint32_t functions[OP_COUNT], instructions[OP_COUNT]; /* that hold the primitive; of it */
+	/* numbers of functions with the primitive, and of its instructions */
+	uint32_t functions[OP_COUNT], instructions[OP_COUNT];
 	Orders orders;
 } Tally;
 
@@ -58,13 +62,13 @@ static Ctx *new_context(const Options *o) {
 
 typedef struct Checked {
 	bool failed;
-	char what[900];       /* in words */
-	const Engine *engine; /* NULL: something else than an engine */
+	char what[900];       /* message */
+	const Engine *engine; /* NULL: not an engine */
 	int threads, set;
-	uint32_t which; /* case */
+	uint32_t which; /* index of the case */
 } Checked;
 
-typedef struct Sampling { /* generating, protected */
+typedef struct Sampling { /* argument of run_generate */
 	Plan *plan;
 	Sample out;
 } Sampling;
@@ -86,8 +90,8 @@ static void count_prims(const Cases *cs, Tally *t) {
 	}
 }
 
-/* The engine's outcome against another: of the reference, or (then `exact`) its
- * own on another number of threads. */
+/* Compares an engine's outcome with that of the reference or, if `exact`, with
+ * its own on another number of threads. */
 static void judge(Ctx *c, const Options *o, const Case *k, Checked found, const Outcome *want,
                   const Outcome *got, bool exact, Checked *out, Tally *t) {
 	Verdict v = compare_outcomes(c, k->fn, k->args[found.set], want, got, exact,
@@ -103,8 +107,8 @@ static void judge(Ctx *c, const Options *o, const Case *k, Checked found, const 
 	         v.result, v.why);
 }
 
-/* An engine that uses threads runs with every number of them, and the number
- * must not change a bit. */
+/* Runs an engine that uses threads with every number of threads. The results
+ * must be bit-identical. */
 static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t which, int set,
                          const Engine *e, Checked *out, Tally *t) {
 	const Case *k = &cs->at[which];
@@ -135,8 +139,8 @@ static bool wants(const Options *o, const Engine *e, uint64_t seed, bool derivat
 	                      (derivative && e->derivatives_every && seed % e->derivatives_every));
 }
 
-/* They take longer than the engines: a third of the programs is asked, the
- * others what follows. */
+/* The laws take longer than the engines, so only a third of the programs is
+ * checked; wants_orders selects from the others. */
 static bool wants_laws(const Options *o, uint64_t seed) {
 	return !o->self_test && (o->only ? !strcmp(o->only, "laws") : seed % 3 == 0);
 }
@@ -165,11 +169,12 @@ static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o
 	}
 }
 
-static Engine self_test_table[2]; /* the broken engine and the end */
+static Engine self_test_table[2]; /* the broken engine and the end marker */
 
 static const Engine *table_of(const Options *o) { return o->self_test ? self_test_table : engines; }
 
-/* `see` is called while the cases are there; may be NULL. */
+/* Checks one program. `see`, which may be NULL, is called while the cases
+ * exist. */
 static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t,
                           void (*see)(void *ud, Ctx *c, const Cases *cs, const Checked *k),
                           void *ud) {
@@ -251,7 +256,7 @@ static void explain(void *ud, Ctx *c, const Cases *cs, const Checked *k) {
 typedef struct Hunt {
 	const Options *options;
 	const Engine *engine;
-	char words[40]; /* what it says when no engine is to blame */
+	char words[40]; /* the message, when no engine is at fault */
 } Hunt;
 
 static bool still_fails(void *ud, Plan *plan) {
@@ -364,7 +369,7 @@ static bool read_threads(const char *text, Options *o) {
 	return o->nthreads > 0;
 }
 
-/* false: wrong options. */
+/* Returns false for wrong options. */
 static bool read_options(int argc, char **argv, Options *o) {
 	*o = (Options){.seed = 1, .count = 500, .jobs = 1, .threads = {1, 2, 3}, .nthreads = 3};
 	for (int i = 1; i < argc; i++) {
@@ -398,8 +403,8 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Of the programs, in runs that share a context, every jobs-th run from the
- * first on. */
+/* Runs a share of the programs: of the groups that share a context, every
+ * jobs-th from `first` on. */
 static Tally run_share(const Options *o, int64_t first) {
 	Tally t = {0};
 	Ctx *c = NULL;
@@ -450,8 +455,8 @@ static void add_tally(Tally *to, const Tally *t) {
 	to->orders.linear += t->orders.linear;
 }
 
-/* A process for each share, which leaves its tally in memory that is shared;
- * one that does not come to its end is a failure. */
+/* Runs each share in a process, which stores its tally in shared memory. A
+ * process that does not finish is a failure. */
 static Tally run_jobs(const Options *o) {
 	Tally all = {0}, *of = mmap(NULL, (size_t)o->jobs * sizeof *of, PROT_READ | PROT_WRITE,
 	                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -505,7 +510,7 @@ int main(int argc, char **argv) {
 		       t.orders.all, (long long)o.orders);
 		t.failed++;
 	}
-	if (o.self_test) { /* then failing is passing */
+	if (o.self_test) { /* the self-test passes when programs fail */
 		uint32_t found = t.failed;
 		t.failed = found == 0;
 		t.passed = found > 0;

@@ -1,9 +1,9 @@
-/* orders.c - derivatives of first and second order by forward, reverse and
- * Taylor mode and by complex steps, as orders.h says.
+/* orders.c - implementation of orders.h.
  *
- * Needs: orders.h, autodiff/autodiff.h. Guarantees: a mode that has no rule,
- * fails where the derivative has a pole, or whose result hangs on a rounding is
- * passed over and not counted.
+ * Needs: orders.h, autodiff/autodiff.h.
+ *
+ * Guarantees: a mode is skipped and not counted when it has no rule, fails at a
+ * pole of the derivative, or its result depends on a rounding.
  */
 #include "tests/random/orders.h"
 #include "tests/random/complex_step.h"
@@ -23,7 +23,7 @@ typedef struct Asking {
 	uint32_t n, nactive, nresults;
 	bool active[MANY], first[MANY]; /* parameters of f; results with a tangent */
 	/* the same parameters among those of the jvp; its results with a tangent
-	 * by them */
+	 * with respect to them */
 	bool x_of_jvp[MANY], second[2 * MANY];
 	Value *args, *t, *u; /* of f; directions, one for each active parameter */
 	Outcome want1, want2;
@@ -32,7 +32,7 @@ typedef struct Asking {
 	char *trouble;
 	size_t cap;
 
-	Fn *out; /* of a transform that is asked for; borrowed, but for a vjp */
+	Fn *out; /* of the current transform; borrowed, except a vjp */
 	const Linearised *linear;
 	bool flags[3 * MANY];
 } Asking;
@@ -51,7 +51,7 @@ static Tensor *numbers(Ctx *c, Value v) {
 	return flat;
 }
 
-/* x + by * y, of one shape. */
+/* Returns x + by * y; both have one shape. */
 static Value combined(Ctx *c, Value x, Value y, double by) {
 	Tensor *a = numbers(c, x), *b = numbers(c, y), *out = tensor_new(c, DT_F64, a->rank, a->shape);
 	if (!out || a->count != b->count) abort();
@@ -70,7 +70,7 @@ static Value combined(Ctx *c, Value x, Value y, double by) {
 	return v;
 }
 
-/* x + i h t. */
+/* Returns x + i h t. */
 static Value stepped(Ctx *c, Value x, Value t) {
 	Tensor *a = numbers(c, x), *b = numbers(c, t), *out = tensor_new(c, DT_C128, a->rank, a->shape);
 	if (!out || a->count != b->count) abort();
@@ -89,7 +89,7 @@ static Value stepped(Ctx *c, Value x, Value t) {
 	return v;
 }
 
-/* Im z / h. */
+/* Returns Im z / h. */
 static Value step_taken(Ctx *c, Value z) {
 	Tensor *a = numbers(c, z), *out = tensor_new(c, DT_F64, a->rank, a->shape);
 	if (!out) abort();
@@ -106,7 +106,7 @@ static Value step_taken(Ctx *c, Value z) {
 	return v;
 }
 
-static double largest(Ctx *c, Value v) { /* NaN when something in it is not finite */
+static double largest(Ctx *c, Value v) { /* NaN when an element is not finite */
 	Tensor *t = numbers(c, v);
 	double most = 0;
 	for (int64_t i = 0; i < t->count; i++) {
@@ -126,25 +126,25 @@ static Value like(Asking *a, Value v) {
 	return random_value(a->c, &a->rng, value_dtype(v), rank, shape, false);
 }
 
-/* ---- where tangents stand ------------------------------------------------ */
+/* ---- positions of tangents ----------------------------------------------- */
 
-/* The tangent of result k of a function among the results of its jvp; -1: it is
- * zero. */
+/* Returns the index of the tangent of result k among the results of the jvp;
+ * -1: it is zero. */
 static int32_t tangent_at(uint32_t nresults, const bool *flags, uint32_t k) {
 	int32_t at = (int32_t)nresults;
 	for (uint32_t i = 0; i < k; i++) at += flags[i];
 	return flags[k] ? at : -1;
 }
 
-/* The second derivative of result k of f among the results of the jvp of the
- * jvp. */
+/* Returns the index of the second derivative of result k of f among the results
+ * of the jvp of the jvp. */
 static int32_t second_at(const Asking *a, uint32_t k) {
 	int32_t first = tangent_at(a->nresults, a->first, k);
 	return first < 0 ? -1 : tangent_at(fn_nresults(a->jvp), a->second, (uint32_t)first);
 }
 
-/* Some values against the results of `f` that stand at `at` (-1: what should be
- * zero); V_UNSET: there is none. */
+/* Compares values with the results of `f` at the indices `at` (-1: zero);
+ * V_UNSET means that a value is missing. */
 static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome *want,
                   const int32_t *at, uint32_t n, const Value *got) {
 	Outcome other = {.n = want->n, .code = -1, .results = room(want->n, sizeof(Value))};
@@ -152,7 +152,7 @@ static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome 
 	for (uint32_t k = 0; k < want->n; k++) other.results[k] = value_ref(want->results[k]);
 	for (uint32_t k = 0; k < n && finite; k++) {
 		if (at[k] < 0 && got[k].kind == V_UNSET) continue;
-		/* its mode knows it to be zero */
+		/* this mode knows that it is zero */
 		if (got[k].kind == V_UNSET) finite = largest(a->c, want->results[at[k]]) <= 1e-11;
 		else if (at[k] < 0) finite = largest(a->c, got[k]) <= 1e-11;
 		else
@@ -227,8 +227,8 @@ static void check_jets(Asking *a, const Value *args1, const Value *args2) {
 
 /* ---- complex steps ------------------------------------------------------- */
 
-/* f at args + i h (directions of the active parameters), against the results of
- * `known` at `at`. */
+/* Evaluates f at args + i h (directions of the active parameters) and compares
+ * with the results of `known` at the indices `at`. */
 static void check_step(Asking *a, Mode mode, Fn *f, const bool *active, const Value *args,
                        const Value *directions, Fn *known, const Value *known_args,
                        const Outcome *want, const int32_t *at) {
@@ -256,7 +256,7 @@ static void check_step(Asking *a, Mode mode, Fn *f, const bool *active, const Va
 	if (o.status == ST_OK) {
 		for (uint32_t k = 0; k < m; k++)
 			got[k] = flags[k] ? step_taken(a->c, o.results[k]) : (Value){.kind = V_UNSET};
-		bool finite = true; /* a power of a negative number */
+		bool finite = true; /* not finite: a power of a negative number */
 		for (uint32_t k = 0; k < m; k++)
 			finite = finite && (!flags[k] || isfinite(largest(a->c, got[k])));
 		if (finite) judge(a, mode, known, known_args, want, at, m, got);
@@ -297,7 +297,7 @@ static void ask_vjp_of_jvp(Ctx *c, void *arg) {
 	                      ad_transpose(c, a->linear->linear, a->linear->nresiduals), false);
 }
 
-typedef struct Side { /* of a pairing */
+typedef struct Side { /* one side of a pairing */
 	Fn *f;
 	const Value *args;
 	uint32_t n;
@@ -403,7 +403,7 @@ static void ask_jvp_of_jvp(Ctx *c, void *arg) {
 	a->jvp2 = ad_jvp(c, a->jvp, a->x_of_jvp, a->second);
 }
 
-/* Real arguments only: a complex step is along the reals. */
+/* Selects real arguments only, since a complex step needs real ones. */
 static bool choose_active(Asking *a) {
 	for (uint32_t k = 0; k < a->n; k++) {
 		const Type *t = ref_ty(a->f, fn_param(a->f, k));
@@ -457,8 +457,8 @@ static void count(Asking *a) {
 	a->tally->linear += all && linear;
 }
 
-/* Results that are complex or of other precisions have derivatives, but the
- * arithmetic here is of doubles. */
+/* Complex results and those of other precisions have derivatives, but this file
+ * computes in doubles. */
 static bool in_doubles(const Asking *a) {
 	for (uint32_t k = 0; k < a->nresults; k++)
 		if (a->first[k] && ref_ty(a->f, fn_result(a->f, k))->dtype != DT_F64) return false;

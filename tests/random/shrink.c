@@ -1,8 +1,9 @@
-/* shrink.c - shrinking plans and cutting functions, as shrink.h says.
+/* shrink.c - implementation of shrink.h.
  *
- * Needs: shrink.h, derive.h for the reference. Guarantees: functions made here
- * are given back; a cut that does not build or verify counts as one that does
- * not differ.
+ * Needs: shrink.h, derive.h for the reference.
+ *
+ * Guarantees: functions made here are released. A reduction that fails to build
+ * or verify counts as one that does not differ.
  */
 #include "tests/random/shrink.h"
 #include "tests/random/derive.h"
@@ -26,8 +27,8 @@ void shrink_plan(Plan *plan, uint64_t *skipped, bool (*fails)(void *ud, Plan *pl
 	}
 	uint64_t *visited = malloc(sizeof plan->visited);
 	if (!visited) abort();
-	/* larger runs of steps first, last ones first: what comes late is used by
-	 * little */
+	/* Larger runs of steps first, the last ones first: few steps use their
+	 * values. */
 	for (bool again = true; again && tries < TRIES_MOST;) {
 		again = false;
 		fails(ud, plan);
@@ -64,20 +65,20 @@ bool scene_differs(const Scene *s, Verdict *v) {
 	return !v->same;
 }
 
-/* ---- cutting ------------------------------------------------------------- */
+/* ---- reduction ----------------------------------------------------------- */
 
-/* A function made from another: instructions of its body whose results become
- * parameters, and what it gives. */
+/* A function made from another one: results of some instructions of the body
+ * become parameters, and `results` are its results. */
 typedef struct Cut {
 	Fn *from, *out;
 	const bool *cut; /* by position in the body */
-	/* by value of `from`: those of its parameters and of cut instructions
-	 * that are gone; NULL: none */
+	/* by value of `from`: its parameters, and results of cut instructions, that
+	 * are dropped; NULL: none */
 	const bool *drop;
 	uint32_t nresults;
 	const Ref *results; /* of `from` */
-	/* out: what each parameter of `out` stands for in `from`; room for all
-	 * values */
+	/* out: the value of `from` that each parameter of `out` replaces; room for
+	 * all values */
 	Ref *params;
 	uint32_t nparams;
 } Cut;
@@ -134,8 +135,8 @@ static bool run_cut(Ctx *c, Cut *k) {
 	return true;
 }
 
-/* The values of all tensors of the body, by value of the function; V_UNSET
- * where there is none. Owned. */
+/* Returns the values of all tensors of the body, by value of the function;
+ * V_UNSET for others. The caller owns them. */
 static Value *values_of(const Scene *s) {
 	Fn *f = s->fn;
 	const Region body = f->regions.at[0];
@@ -177,8 +178,8 @@ static bool have_all(const Cut *k, const Value *values) {
 	return true;
 }
 
-/* Whether the cut can be made and still differs; then the function stays in
- * k->out. */
+/* Returns whether the reduction can be made and still differs; then k->out is
+ * the function. */
 static bool cut_differs(const Scene *s, Cut *k, const Value *values, Verdict *v) {
 	if (!run_cut(s->c, k)) return false;
 	bool differs = false;
@@ -194,7 +195,7 @@ static bool cut_differs(const Scene *s, Cut *k, const Value *values, Verdict *v)
 	return differs;
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void put_value(Text *out, const char *name, uint32_t k, Value v) {
 	text_format(out, "%s %u: ", name, k);
@@ -239,8 +240,8 @@ static void put_first_difference(const Scene *s, Text *out, Ref *result) {
 	free(params);
 }
 
-/* Drops parameters that nothing uses and no length is read from. `drop` has
- * room for all values. */
+/* Drops parameters that are unused and define no extent. `drop` has room for
+ * all values. */
 static void drop_params(const Scene *s, Cut *k, bool *drop, const Value *values, Verdict *v) {
 	uint32_t n = k->nparams;
 	Ref *all = room(n, sizeof *all);
@@ -298,7 +299,7 @@ void explain_scene(const Scene *s, Text *out) {
 		text_str(out, "cut down to\n");
 		fn_print(out, best.out);
 		fn_unref(best.out);
-		/* the last attempt filled `params` and `v` with something else */
+		/* the last attempt overwrote `params` and `v` */
 		if (cut_differs(s, &best, values, &v)) {
 			for (uint32_t i = 0; i < best.nparams; i++)
 				put_value(out, "argument", i, values[REF_INDEX(best.params[i])]);

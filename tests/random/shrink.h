@@ -1,8 +1,8 @@
-/* shrink.h - from a program on which two engines differ to the little that it
- * takes to show it.
+/* shrink.h - minimisation of a program on which two engines differ.
  *
- * Needs: engines.h, generate.h. Guarantees: what is shown still differs;
- * nothing is claimed about being the least.
+ * Needs: engines.h, generate.h.
+ *
+ * Guarantees: the reduced program still differs; it need not be minimal.
  */
 #ifndef ATLED_TESTS_RANDOM_SHRINK_H
 #define ATLED_TESTS_RANDOM_SHRINK_H
@@ -10,13 +10,12 @@
 #include "tests/random/engines.h"
 #include "tests/random/generate.h"
 
-/* Leaves out steps of a plan, lengths and results, as long as `fails` says that
- * it still fails. `skipped` has room for STEPS_MOST names and is what
- * plan->skipped points to afterwards. */
+/* Removes steps of a plan, extents and results as long as `fails` returns true.
+ * `skipped` has room for STEPS_MOST names; plan->skipped points to it
+ * afterwards. */
 void shrink_plan(Plan *plan, uint64_t *skipped, bool (*fails)(void *ud, Plan *plan), void *ud);
 
-/* A function with arguments, where an engine on some threads differs from the
- * reference. */
+/* A function with arguments for which an engine differs from the reference. */
 typedef struct Scene {
 	Ctx *c;
 	const Engine *engine;
@@ -26,10 +25,11 @@ typedef struct Scene {
 } Scene;
 bool scene_differs(const Scene *s, Verdict *v);
 
-/* Says which intermediate value of the body is the first to differ. When it is
- * a result as well, then cuts the function: values become parameters (with what
- * the reference made of them), as long as it still differs. Prints what is
- * left, with short arguments. */
+/* Finds the first intermediate value of the body that differs. If a function
+ * that returns only this value still differs, continues with that function.
+ * Then reduces it: intermediate values become parameters, with the values of
+ * the reference, as long as the results differ. Prints the reduced function and
+ * its arguments. */
 void explain_scene(const Scene *s, Text *out);
 
 #endif
