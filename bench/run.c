@@ -1,22 +1,27 @@
-/* run.c - measures every row of bench/c_reference/: the Atled program beside
- * the hand-written C of the same work, interleaved.
+/* run.c - benchmark driver: each Atled program against its C reference.
  *
- * Use: run [--quick] [--only WORD]... [--threads N] [--rounds N] [--budget
- * SECONDS] [--programs FOLDER] [--json] [--list]
- *      run --spent PROGRAM [ARGUMENT]...: runs a program, whose output goes to
- *      the error stream, and prints its seconds, those of processors, and the
- *      most bytes it had
+ * Use: run [--quick] [--only WORD]... [--threads N] [--rounds N]
+ *          [--budget SECONDS] [--programs FOLDER] [--json] [--list]
+ *      run --spent PROGRAM [ARGUMENT]...
+ *          runs a program, whose output goes to the error stream, and prints
+ *          its wall-clock time, processor time and peak memory
  *
- * Needs: include/atled.h, fork and pipes; it is started in the project's
- * folder, or told where the programs are. Guarantees: the results of both sides
- * are compared before anything is timed, and a row whose results differ fails.
- * Each row runs in a process of its own and its hand-written side in another,
- * so that libraries, threads and crashes of one cannot touch the other. The
- * sides take turns (A B A B ...) in batches long enough for the clock; a ratio
- * is that of neighbouring batches, and the median with the smallest and largest
- * is printed. Compiling is not in the times. Where the system tells what other
- * programs used meanwhile, rounds in which they used more than a tenth of a
- * processor are left out if enough others remain, and the share is reported.
+ * Method:
+ * - Each row of bench/c_reference/ runs in its own process and its C reference
+ *   in another, so that libraries, threads and crashes of one do not affect the
+ *   other.
+ * - The sides alternate (A B A B ...) in batches long enough for the clock. A
+ *   ratio is that of neighbouring batches. The median, smallest and largest
+ *   ratio are printed.
+ * - Compile time is excluded.
+ * - A round in which other programs used more than a tenth of a processor is
+ *   omitted if enough others remain. Their share is reported.
+ *
+ * Needs: include/atled.h, fork and pipes. Start it in the project's folder, or
+ * give the folder of the programs.
+ *
+ * Guarantees: the results of both sides are compared before the timing; a row
+ * whose results differ fails.
  */
 #define _GNU_SOURCE
 #include "atled.h"
@@ -61,8 +66,8 @@ static double processor_time(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds for which all processors together were busy since the machine
- * started; 0 where the system does not tell. */
+/* Returns the busy time of all processors together since the machine started,
+ * in seconds; 0 when unknown. */
 static double machine_time(void) {
 	FILE *f = fopen("/proc/stat", "r");
 	if (!f) return 0;
@@ -73,10 +78,9 @@ static double machine_time(void) {
 	return n == 8 ? (user + nice + kernel + irq + soft + stolen) / (double)sysconf(_SC_CLK_TCK) : 0;
 }
 
-/* Megabytes of the process's own memory on small pages and on huge ones; zeros
- * where the system does not tell. Whether an array is on huge pages is the
- * system's mood (it breaks them up under a running program, too), and a row
- * that memory limits depends on it. */
+/* The process's own memory on small pages and on huge pages, in megabytes;
+ * zeros when unknown. The system decides whether an array is on huge pages, and
+ * may split them later. Memory-bound rows depend on it. */
 typedef struct Pages {
 	double small, huge;
 } Pages;
@@ -112,7 +116,7 @@ static bool receive_all(int from, void *data, size_t n) {
 	return true;
 }
 
-/* ---- the hand-written side, in a process of its own ---------------------- */
+/* ---- C reference, in a process of its own -------------------------------- */
 
 typedef enum Which { RUN, OTHER, RESULTS, OTHER_RESULTS, PAGES } Which;
 typedef struct Order {
@@ -121,10 +125,10 @@ typedef struct Order {
 } Order;
 typedef struct Limit {
 	int to, from;
-	/* shared memory that holds the results after RESULTS or OTHER_RESULTS,
-	 * one array after another */
+	/* shared memory with the results after RESULTS or OTHER_RESULTS, one array
+	 * after another */
 	char *results;
-	double used; /* its processor time so far */
+	double used; /* processor time so far */
 	Pages pages; /* after PAGES */
 } Limit;
 typedef struct Answer {
@@ -173,12 +177,12 @@ static double ask(Limit *l, Which which, int64_t turns) {
 	return answer.spent;
 }
 
-/* ---- the Atled side ------------------------------------------------------ */
+/* ---- Atled --------------------------------------------------------------- */
 
 typedef struct Program {
 	atled_context *ctx;
 	const Case *c;
-	/* called through a plain pointer ... */
+	/* called through a plain function pointer ... */
 	atled_raw raw;
 	void *ud;
 	const void *in[8];
@@ -271,7 +275,7 @@ static void run_program(Program *p) {
 		stop(p->ctx, p->c->row->name);
 }
 
-/* After a run: makes p->out point to the results. */
+/* Makes p->out point to the results, after a run. */
 static void gather(Program *p) {
 	if (p->raw) return;
 	const atled_value *result = p->result;
@@ -288,7 +292,7 @@ static void gather(Program *p) {
 	}
 }
 
-/* ---- comparing ----------------------------------------------------------- */
+/* ---- comparison of results ----------------------------------------------- */
 
 static double element(const void *data, Element e, int64_t i) {
 	return e == REAL64   ? ((const double *)data)[i]
@@ -296,8 +300,8 @@ static double element(const void *data, Element e, int64_t i) {
 	                     : (double)((const int64_t *)data)[i];
 }
 
-/* Largest difference by largest element, over all results; NAN when there is
- * one. */
+/* Returns the largest difference over the largest element, for all results; NAN
+ * when there is a NaN. */
 static double difference(const Program *p, const Limit *l) {
 	double worst = 0;
 	const char *theirs = l->results;
@@ -324,9 +328,9 @@ typedef struct Report {
 	int rounds;
 	double atled, limit, other; /* seconds of one run */
 	double ratio, low, high, error, first, flops, bytes;
-	double others; /* processors that other programs used meanwhile */
-	/* What tells a slow state of the threads from one of the code: processors
-	 * in use during a run, and what was called and evaluated in one. */
+	double others; /* processors used by other programs at the same time */
+	/* These distinguish slow threads from slow code: processors in use during a
+	 * run, and the numbers of calls and evaluations in one. */
 	double processors, limit_processors, native_calls, evaluated;
 	double trip[2]; /* round_trip() before and after */
 	Pages pages, limit_pages;
@@ -349,17 +353,16 @@ static atled_stat counters_of(const Program *p) {
 	return s;
 }
 
-/* How far the processors are from each other: seconds for a line of the cache
- * to go to another thread and come back. A hypervisor moves its guests'
- * processors among those of the machine; where two share no cache it is four
- * times as long, and rows whose threads pass arrays on to each other take up to
- * twice as long. */
+/* Measures the latency between processors: the time for a cache line to go to
+ * another thread and back. A hypervisor moves its guests' processors among
+ * those of the machine. Without a shared cache the latency is several times
+ * larger, which slows down rows whose threads exchange arrays. */
 typedef struct Line {
 	_Alignas(128) atomic_int there;
 	_Alignas(128) atomic_int back;
 } Line;
 enum { TRIPS = 20000, FIRST_TRIPS = 2000, LOOKS = 1000 };
-#define TRIPS_SECONDS 0.05 /* where processors are wanted by others, a trip takes a time slice */
+#define TRIPS_SECONDS 0.05 /* on busy processors a round trip takes a time slice */
 static void *send_back(void *ud) {
 	Line *l = ud;
 	for (int i = 1, got; i <= TRIPS; i++) {
@@ -390,15 +393,15 @@ static double round_trip(void) {
 }
 
 #define MOST_ROUNDS 101
-#define MOST_WAITING 60.0 /* seconds, for the compiler */
+#define MOST_WAITING 60.0 /* maximum wait for the compiler, in seconds */
 
 static bool is_compiling(const Program *p) { return counters_of(p).units_pending > 0; }
 
 static Report measure(const Row *row, const Options *o) {
 	size_t shared = 0;
 	{
-		/* how much room the results take, from a setup in a process that is
-		 * thrown away: the other libraries must not be touched here */
+		/* Gets the size of the results from a setup in a temporary process,
+		 * because the other side's libraries must not be loaded here. */
 		size_t *size =
 			mmap(NULL, sizeof *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (size == MAP_FAILED) limit_stop("no memory");
@@ -450,8 +453,8 @@ static Report measure(const Row *row, const Options *o) {
 			r.fine = false;
 		}
 	}
-	/* until nothing is compiled in the background any more, and a run has taken
-	 * it over */
+	/* Runs until no background compilation is pending and a run has used its
+	 * code. */
 	double ready = o->quick ? 0.05 : 0.5, a = r.first;
 	bool waits = true;
 	for (int k = 0;
@@ -499,7 +502,7 @@ static Report measure(const Row *row, const Options *o) {
 	ask(&l, PAGES, 0);
 	r.limit_pages = l.pages;
 	r.pages = pages_now();
-	/* its threads end, and tell how they met their jobs */
+	/* ends the threads, which then report how they met their jobs */
 	if (getenv("ATLED_POOL")) atled_context_free(p.ctx);
 	int quiet = 0;
 	for (int k = 0; k < rounds; k++) quiet += others[k] < 0.1;
@@ -519,8 +522,8 @@ static Report measure(const Row *row, const Options *o) {
 	return r;
 }
 
-/* In a process of its own, so that a crash or an endless loop costs one row
- * only. */
+/* Measures in a separate process, so that a crash or an endless loop affects
+ * only one row. */
 static Report measure_apart(const Row *row, const Options *o) {
 	Report r = {.fine = false};
 	int back[2];
@@ -602,8 +605,8 @@ static void print_text(const Row *row, const Report *r, const Machine *m) {
 	printf("  differ %.1e%s\n", r->error, r->fine ? "" : "  WRONG");
 }
 
-/* The machine's rates, measured in a process whose threads are gone afterwards.
- */
+/* Measures the machine's rates in a process, so that its threads are gone
+ * afterwards. */
 static Machine measure_machine(int threads) {
 	Machine *m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (m == MAP_FAILED) limit_stop("no memory");
@@ -618,7 +621,7 @@ static Machine measure_machine(int threads) {
 	return *m;
 }
 
-/* What a program takes as a whole. */
+/* Prints the resources used by a whole program. */
 static int print_spent(char **program) {
 	const double start = now();
 	pid_t pid = fork();
@@ -647,7 +650,7 @@ static bool wanted(const Row *row, const Options *o) {
 int main(int argc, char **argv) {
 	if (argc > 2 && !strcmp(argv[1], "--spent")) return print_spent(argv + 2);
 	Options o = {.threads = (int)sysconf(_SC_NPROCESSORS_ONLN), .programs = "bench/programs"};
-	if (o.threads > 2) o.threads = 2; /* what the goals are stated for */
+	if (o.threads > 2) o.threads = 2; /* the goals refer to two threads */
 	for (int i = 1; i < argc; i++) {
 		const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : NULL;
 		if (!strcmp(a, "--quick")) o.quick = true;

@@ -1,10 +1,10 @@
-/* ba.c - hand-written bundle adjustment: the sum of squared reprojection
- * errors, as ADBench defines them, and its gradient by reverse mode.
+/* ba.c - C reference: bundle adjustment of ADBench, value and gradient.
  *
- * Needs: limit.h, vecmath.h. Guarantees: observations in the lanes; what they
- * have in common (a camera, a point) is read and added to lane by lane. A
- * thread adds to arrays of its own. Rotations by no angle do not occur in the
- * data.
+ * Method: the sum of squared reprojection errors; gradient by reverse mode.
+ * Observations are in the SIMD lanes. Shared data (a camera, a point) are
+ * gathered and accumulated lane by lane, in arrays of each thread.
+ *
+ * Needs: limit.h, vecmath.h. No rotation in the data has angle zero.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -31,8 +31,8 @@ INLINE void cross(const vd *a, const vd *b, vd *out) {
 
 INLINE vd vd_cos(vd x) { return vd_sin(x + 1.57079632679489661923); }
 
-/* One vector of observations; with `gradient`, the derivatives by camera, point
- * and weight. */
+/* Computes one vector of observations; with `gradient`, also the derivatives
+ * with respect to camera, point and weight. */
 INLINE vd observe(const vd *cam, const vd *x, vd w, const vd *seen, bool gradient, vd *dcam, vd *dx,
                   vd *dw) {
 	vd y[3], a[3], ay[3], p[3], e[2], u[2], v[2];
@@ -101,7 +101,7 @@ INLINE void ba_share(Case *c, int part, int parts, bool gradient) {
 	if (gradient) memset(g, 0, sizeof *g);
 	limit_share(c->n, VD, part, parts, &from, &to);
 	for (int64_t o = from; o < to; o += VD) {
-		double turned[CAMERA + 3 + 1 + 2 + 1][VD]; /* what the lanes read, by lanes */
+		double turned[CAMERA + 3 + 1 + 2 + 1][VD]; /* gathered data, by lanes */
 		for (int l = 0; l < VD; l++) {
 			const int64_t k = o + l < to ? o + l : to - 1;
 			for (int i = 0; i < CAMERA; i++) turned[i][l] = cameras[by[k]][i];

@@ -1,9 +1,8 @@
-/* blas.h - OpenBLAS for the rows that are measured against it: as a shared
- * library, opened at the first use. */
+/* blas.h - OpenBLAS for comparison, loaded as a shared library at first use. */
 #ifndef BENCH_BLAS_H
 #define BENCH_BLAS_H
 
-/* The C interface's numbers for order, transposition and triangle. */
+/* Constants of the C interface for order, transposition and triangle. */
 enum { BLAS_ROWS = 101, BLAS_PLAIN = 111, BLAS_TRANSPOSED = 112, BLAS_UPPER = 121 };
 
 typedef struct Blas {
@@ -16,9 +15,10 @@ typedef struct Blas {
 	                int lda, double beta, double *c, int ldc);
 } Blas;
 
-/* With its best core type for this machine and so many threads, which sleep
- * soon after a call. Not to be called in setup, which also runs where Atled
- * brings its own OpenBLAS. Ends by limit_stop if it is not installed. */
+/* Returns OpenBLAS with its best core type for this machine and the given
+ * number of threads, which sleep soon after a call. Must not be called in
+ * setup, which also runs where Atled loads its own OpenBLAS. Ends by limit_stop
+ * if OpenBLAS is not installed. */
 const Blas *limit_blas(int threads);
 
 #endif

@@ -1,10 +1,13 @@
-/* contraction.c - hand-written products of matrices: squares, many small ones,
- * and layers x @ W' + b of narrow matrices, with tanh and without.
+/* contraction.c - C reference: matrix products.
  *
- * Needs: limit.h, contraction_kernel.h, blas.h. Guarantees: squares from 256 on
- * go to OpenBLAS with the best of its core types for this machine; smaller and
- * narrow ones are ours, and OpenBLAS (with a vectorised pass for bias and tanh)
- * stands beside them.
+ * Products of squares, batches of small products, and layers x @ W' + b of
+ * narrow matrices, with and without tanh.
+ *
+ * Method: squares from 256 on use OpenBLAS with its best core type for this
+ * machine. Smaller and narrow products are ours; their second column is
+ * OpenBLAS, with a vectorised pass for bias and tanh.
+ *
+ * Needs: limit.h, contraction_kernel.h, blas.h.
  */
 #include "blas.h"
 #include "limit.h"

@@ -1,14 +1,17 @@
-/* contraction_kernel.h - small and narrow products of matrices,
- * register-blocked; included once for each element type by contraction.c.
+/* contraction_kernel.h - register-blocked small and narrow matrix products.
+ *
+ * contraction.c includes it once for each element type.
+ *
+ * Method: a tile of sums stays in registers along the whole contracted axis,
+ * and gets bias and tanh there. Only a transposed weight matrix, which is
+ * small, is packed.
  *
  * Needs: vec.h, vecmath.h, blas.h; REAL, VEC, LANES and the prefix macro
- * V(name) of the type. Guarantees: a tile of sums stays in registers for the
- * whole of the contracted axis; bias and tanh are applied to it there. No
- * operand is copied, except a transposed weight matrix, which is small.
+ * V(name) of the type.
  */
 
-/* With 16 registers 12 sums leave room for what is multiplied; with 32 there
- * can be 24. */
+/* With 16 registers, 12 sums leave room for the operands; with 32, 24 sums
+ * do. */
 #if VECTOR_BYTES == 64
 #define MORE 2
 #else
@@ -16,22 +19,22 @@
 #endif
 
 typedef struct V(Product) {
-	const REAL *a, *b, *bias; /* a[m, k]; b[k, n]; bias NULL: none, and no tanh */
+	const REAL *a, *b, *bias; /* a[m, k]; b[k, n]; bias NULL: neither bias nor tanh */
 	bool plain;               /* a bias, but no tanh */
 	REAL *c;                  /* c[m, n] */
 	int64_t m, k, n;
-	/* b[i, j] of a panel that begins at column c is b[c * step + i * ldb +
-	 * (j - c)], padded to whole panels */
+	/* b[i, j] of a panel that begins at column c is b[c * step + i * ldb + (j -
+	 * c)], padded to whole panels */
 	int64_t ldb, step;
-	int64_t copies; /* of products of this size, one after another */
+	int64_t copies; /* number of consecutive products of this size */
 } V(Product);
 
-/* after: nothing, the bias, or the bias and tanh */
+/* values of `after`: nothing, the bias, or the bias and tanh */
 enum { V(NOTHING), V(BIAS), V(TANH) };
 
 INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Product) * p,
                     const REAL *a, const REAL *b, int64_t column, REAL *c) {
-	VEC s[16][5]; /* of which rows x vecs are used and live in registers */
+	VEC s[16][5]; /* rows x vecs of them are used, in registers */
 	UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vecs; j++) s[i][j] =
 		after ? V(load)(p->bias + column + j * LANES) : V(zero)();
 	for (int64_t k = 0; k < p->k; k++) {
@@ -61,8 +64,8 @@ INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Pro
 	}
 }
 
-/* Rows from .. to - 1, all columns, in panels of `vecs` vectors; the rows go in
- * blocks whose part of `a` stays in the first cache. */
+/* Computes rows from .. to - 1, all columns, in panels of `vecs` vectors.
+ * Blocks of rows keep their part of `a` in L1. */
 INLINE void V(panels)(const int rows, const int vecs, const int after, const V(Product) * p,
                       int64_t from, int64_t to) {
 	int64_t fit = 16384 / (p->k * (int64_t)sizeof(REAL)) / rows, block = (fit > 1 ? fit : 1) * rows;
@@ -80,8 +83,7 @@ INLINE void V(panels)(const int rows, const int vecs, const int after, const V(P
 	}
 }
 
-/* Which tile: no more padding than needed, and as many sums as there are
- * registers for. */
+/* Chooses the tile: minimal padding, and as many sums as fit the registers. */
 static int V(tile_vectors)(int64_t n) {
 	int64_t vectors = (n + LANES - 1) / LANES;
 	return vectors == 1 ? 1 : vectors == 5 ? 5 : vectors % 3 == 0 ? 3 : 2;
@@ -129,8 +131,8 @@ static void V(product_part)(int part, int parts, void *ud) {
 	V(product_rows)(p, from, to);
 }
 
-/* b, or its transpose, panel by panel: rows of a large power of two of bytes
- * would all fall into a few places of the cache. */
+/* Packs b, or its transpose, into panels, because a row length of a large power
+ * of two causes cache conflicts. */
 static void V(pack)(V(Product) * p, bool transposed, REAL *to) {
 	int64_t width = V(tile_vectors)(p->n) * LANES;
 	for (int64_t column = 0; column < p->n; column += width)
@@ -141,7 +143,7 @@ static void V(pack)(V(Product) * p, bool transposed, REAL *to) {
 	p->b = to, p->ldb = width, p->step = p->k;
 }
 
-/* All kinds of row: products of squares, x @ W' + b, and tanh of it. */
+/* All kinds of rows: products of squares, x @ W' + b, and its tanh. */
 static void V(product_run)(Case *c) {
 	const Row *row = c->row;
 	V(Product) p = {.a = c->in[0].data, .b = c->in[1].data, .c = c->out[0].data, .copies = 1};

@@ -1,15 +1,17 @@
-/* elementwise.c - hand-written element-wise rows: a sin(x) + b exp(-x^2), and a
- * chain of 20 operations.
+/* elementwise.c - C reference: element-wise rows.
  *
- * Needs: limit.h, vecmath.h. Guarantees: one pass, two vectors in flight;
- * results that do not fit the caches are streamed past them; small arrays stay
- * on one thread.
+ * Computes a sin(x) + b exp(-x^2), and a chain of 20 operations.
+ *
+ * Method: one pass, two vectors in flight. Results larger than the caches use
+ * streaming stores; small arrays use one thread.
+ *
+ * Needs: limit.h, vecmath.h.
  */
 #include "limit.h"
 #include "vecmath.h"
 
-/* below this many elements waking another thread costs more than it saves;
- * above the second the result is not read again from the cache */
+/* With fewer elements another thread does not pay. With more than the second
+ * limit the result is not read again from the cache. */
 #define THREADS_FROM 8192
 #define STREAM_FROM 1000000
 
@@ -56,9 +58,9 @@ static void chain_setup(Case *c) {
 	c->ins = 1, c->outs = 1;
 }
 
-/* One element's chain is some 300 cycles long, and few of them fit the
- * processor's window: in four stages over a block, each of which is short, many
- * elements are under way at once. */
+/* The chain of one element has a long latency, and only few chains fit the
+ * reorder buffer. Four short stages over a block keep many elements in
+ * flight. */
 #define BLOCK 512
 
 static void chain_block(const double *x, double *y, int64_t n, bool stream) {

@@ -1,12 +1,15 @@
-/* explicit.c - hand-written explicit integrators: one trajectory of Lorenz's
- * equations by DOP853, and many by Tsit5, a vector of them at a time.
+/* explicit.c - C reference: explicit Runge-Kutta integrators.
  *
- * Needs: limit.h, vec.h, vecmath.h. Guarantees: stages in registers, the
- * coefficients that are zero left out, no call but those of exp and log. The
- * step control is what both sides say: an error of 1 is the limit, a factor of
- * 0.9 for safety, at most 10 and at least 0.1 from one step to the next, and
- * the first step by the rule of Hairer, Norsett and Wanner (II.4), whose book
- * has the coefficients of DOP853; those of Tsit5 are from Tsitouras 2011.
+ * One trajectory of the Lorenz equations by DOP853, and many by Tsit5, one
+ * vector of them at a time.
+ *
+ * Method: stages in registers; zero coefficients are omitted; only exp and log
+ * are calls. Step control as in Atled: error limit 1, safety factor 0.9, step
+ * ratio between 0.1 and 10. The first step follows Hairer, Norsett and Wanner
+ * (II.4), whose book has the coefficients of DOP853. Those of Tsit5 are from
+ * Tsitouras 2011.
+ *
+ * Needs: limit.h, vec.h, vecmath.h.
  */
 #include "limit.h"
 #include "vec.h"
@@ -15,7 +18,7 @@
 
 /* ---- DOP853, one trajectory ---------------------------------------------- */
 
-/* the last row is the weights of the step */
+/* the last row has the weights of the step */
 static const double dop_a[13][12] = {
 	{0},
 	{0.05260015195876773},
@@ -256,9 +259,9 @@ static void ensemble_setup(Case *c) {
 	c->ins = c->outs = 1;
 }
 
-/* At t = 100 nothing is left of where a trajectory of Lorenz's began, nor of
- * the order in which its sums were taken: the first row's results can only be
- * seen to lie on the attractor. tests/ode/explicit.dsl compares digits. */
+/* The Lorenz system is chaotic: at t = 100 the result depends on the order of
+ * summation. The comparison of the first row only checks that results are on
+ * the attractor; tests/ode/explicit.dsl compares digits. */
 const Row explicit_rows[] = {
 	{.name = "dop853",
      .title = "Lorenz to t = 100 by DOP853, rtol 1e-8",

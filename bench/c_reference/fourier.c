@@ -1,11 +1,13 @@
-/* fourier.c - hand-written programs around FFTW: Kuramoto and Sivashinsky's
- * equation by Crank-Nicolson and Adams-Bashforth, and Poisson's on a square.
+/* fourier.c - C reference: spectral programs with FFTW.
  *
- * Needs: limit.h, FFTW 3 with its threads (opened at the first use).
- * Guarantees: plans are measured, made once and used for all runs. The flame is
- * the program of many texts, with complex transforms of the square of u;
- * Poisson's equation is FFTW's own sums of sines in two dimensions, there and
- * back, with a division between.
+ * The Kuramoto-Sivashinsky equation by Crank-Nicolson and Adams-Bashforth, with
+ * complex transforms of u^2 as in many textbooks. The Poisson equation on a
+ * square by FFTW's two-dimensional DST, with a division between the forward and
+ * the inverse transform.
+ *
+ * Needs: limit.h, FFTW 3 with threads (loaded at the first use).
+ *
+ * Guarantees: plans are measured, made once and used for all runs.
  */
 #define _GNU_SOURCE
 #include "limit.h"
@@ -16,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORWARD = -1, BACKWARD = 1, MEASURE = 0, SINES = 7 }; /* FFTW's numbers */
+enum { FORWARD = -1, BACKWARD = 1, MEASURE = 0, SINES = 7 }; /* constants of FFTW */
 #define PI 3.14159265358979323846
 
 typedef struct Fftw {
@@ -44,7 +46,7 @@ static Fftw open_fftw(int threads) {
 	return f;
 }
 
-/* ---- Kuramoto and Sivashinsky: u_t + u u_x + u_xx + u_xxxx = 0 on [0, 128] ---- */
+/* ---- Kuramoto-Sivashinsky: u_t + u u_x + u_xx + u_xxxx = 0 on [0, 128] --- */
 
 enum { WAVES = 1024 };
 #define LENGTH 128.0
@@ -83,7 +85,8 @@ static Flame *flame_begin(void) {
 	return g;
 }
 
-/* rest = -(u²)_x/2; u is kept without the factor 1/n of its transform. */
+/* Computes rest = -(u²)_x/2. u is stored without the factor 1/n of its
+ * transform. */
 static void flame_rest(Flame *g) {
 	const double by = 1.0 / WAVES;
 	memcpy(g->square, g->u, WAVES * sizeof *g->square);
@@ -114,7 +117,7 @@ static void flame_run(Case *c) {
 			for (int k = 0; k < WAVES; k++)
 				g->u[k] = g->up[k] * g->u[k] +
 				          STEP * g->down[k] * (1.5 * g->rest[k] - 0.5 * g->before[k]);
-		} else { /* taken twice, with the mean of both ends the second time */
+		} else { /* Iterates twice; the second time with the mean of both ends. */
 			memcpy(g->v, g->u, WAVES * sizeof *g->v);
 			for (int k = 0; k < WAVES; k++)
 				g->u[k] = g->up[k] * g->v[k] + STEP * g->down[k] * g->before[k];
@@ -122,7 +125,7 @@ static void flame_run(Case *c) {
 			for (int k = 0; k < WAVES; k++)
 				g->u[k] =
 					g->up[k] * g->v[k] + STEP * g->down[k] * 0.5 * (g->before[k] + g->rest[k]);
-			continue; /* before is that of the first step */
+			continue; /* `before` belongs to the first step */
 		}
 		double complex *t = g->before;
 		g->before = g->rest, g->rest = t;
@@ -132,7 +135,7 @@ static void flame_run(Case *c) {
 	for (int k = 0; k < WAVES; k++) ((double *)c->out[0].data)[k] = creal(g->square[k]) / WAVES;
 }
 
-/* ---- Poisson: -u_xx - u_yy = f with values 0 on the edge of the unit square ---- */
+/* ---- Poisson: -u_xx - u_yy = f on the unit square, u = 0 on its boundary - */
 
 typedef struct Square {
 	void *there, *back;
@@ -152,7 +155,7 @@ static void square_setup(Case *c) {
 	limit_fill(&c->in[0], 41, -1, 1);
 }
 
-/* A source of one number for all points. */
+/* A constant source. */
 static void stated_setup(Case *c) {
 	square_outputs(c);
 	c->lengths[1] = c->n;

@@ -1,10 +1,12 @@
-/* gmm.c - hand-written log-likelihood of a mixture of Gaussians and its
- * gradient, as ADBench defines them (with gamma = 1 and m = 0).
+/* gmm.c - C reference: the Gaussian mixture model (GMM) of ADBench.
  *
- * Needs: limit.h, vecmath.h. Guarantees: samples in the lanes; a thread takes
- * its samples through the value and, while the exponents are still in its
- * cache, through the gradient, whose sums are kept in tiles of registers over
- * GROUP vectors of samples.
+ * Computes the log-likelihood and its gradient, with gamma = 1 and m = 0.
+ *
+ * Method: samples in the SIMD lanes. A thread computes the value of its samples
+ * and, while the exponents are in its cache, the gradient. Sums of the gradient
+ * are in register tiles over GROUP vectors of samples.
+ *
+ * Needs: limit.h, vecmath.h.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -20,7 +22,7 @@ typedef struct Sums {
 } Sums;
 
 typedef struct Work {
-	double q[K][D][D], constant[K]; /* lower triangles; what stands before the square */
+	double q[K][D][D], constant[K]; /* lower triangles; the terms before the square */
 	Sums *sums[256];
 } Work;
 
@@ -119,8 +121,8 @@ static void gmm_run(Case *c) {
 	for (int t = 1; t < c->threads; t++)
 		for (size_t i = 0; i < sizeof *g / sizeof(vd); i++) ((vd *)g)[i] += ((vd *)w->sums[t])[i];
 	for (int k = 0; k < K; k++) total += exp(alpha[k] - largest);
-	/* what of Wishart's and the normal distribution's constants depends on the
-	 * sizes only is as in the program */
+	/* As in the program, omits the terms of the constants of the Wishart and
+	 * normal distributions that depend on the sizes only. */
 	*(double *)c->out[0].data = vd_sum(g->value) - n * (largest + log(total)) + prior -
 	                            n * D * 0.5 * log(2 * 3.14159265358979323846);
 	if (!c->row->variant) return;

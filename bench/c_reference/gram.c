@@ -1,13 +1,17 @@
-/* gram.c - hand-written Jacobian of the residuals by all weights, and its Gram
- * matrix J'J, never stored whole; and the same through OpenBLAS.
+/* gram.c - C reference: Gram matrix J'J of a residual Jacobian.
  *
- * Needs: limit.h, jet_lanes.h, blas.h. Guarantees: each thread computes the
- * Jacobian of CHUNK samples, lays it out in panels of columns, and adds its
- * product with itself to a Gram matrix of its own, upper triangle only, in
- * register-blocked tiles; the matrices are joined at the end. The other way is
- * what one does with a library: every layer of the whole batch is a product of
- * matrices, activations are passes between them, the Jacobian is stored, and
- * its Gram matrix is one call.
+ * J has the derivatives with respect to all weights of a network.
+ *
+ * Method: each thread computes the Jacobian of CHUNK samples and packs it into
+ * panels of columns. It adds the product to its own Gram matrix (upper
+ * triangle) in register-blocked tiles. The matrices are summed at the end; J is
+ * never stored as a whole.
+ *
+ * The second column uses OpenBLAS as a library user would. Each layer of the
+ * whole batch is a matrix product, activations are passes between them, J is
+ * stored, and the Gram matrix is one call.
+ *
+ * Needs: limit.h, jet_lanes.h, blas.h.
  */
 #include "blas.h"
 #include "limit.h"
@@ -28,14 +32,14 @@
 #define PANEL (3 * VD)
 #define HIGH VD
 #define PANELS ((gram_weights + PANEL - 1) / PANEL)
-#define GROUP 8 /* panels of one operand that stay in the second cache */
+#define GROUP 8 /* panels of one operand that stay in L2 */
 
 typedef double Panel[CHUNK][PANEL];
 typedef struct Thread {
 	gram_Block block;
 	VEC column[BLOCK][PANELS * PANEL];
 	Panel j[PANELS];
-	/* the block of G at rows of one panel and columns of another */
+	/* the block of G for the rows of one panel and the columns of another */
 	VEC g[PANELS][PANELS][PANEL][3];
 } Thread;
 
@@ -44,8 +48,8 @@ typedef struct Work {
 	Thread *thread[256];
 } Work;
 
-/* The derivatives of one vector of residuals by all weights, in the order of
- * the weights. */
+/* Computes the derivatives of one vector of residuals with respect to all
+ * weights, in the order of the weights. */
 static void columns(const gram_Net *net, gram_Block *b, VEC (*out)[PANELS * PANEL]) {
 	VEC du[BLOCK][CHANNELS];
 	gram_forward(net, b);
@@ -87,7 +91,7 @@ static void columns(const gram_Net *net, gram_Block *b, VEC (*out)[PANELS * PANE
 		}
 }
 
-/* g += a' b for HIGH columns of one panel and all of another. */
+/* Computes g += a' b for HIGH columns of one panel and all of another. */
 INLINE void tile(VEC (*g)[3], const double (*a)[PANEL], const double (*b)[PANEL]) {
 	VEC s[HIGH][3];
 	UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int j = 0; j < 3; j++) s[i][j] = g[i][j];
@@ -165,8 +169,8 @@ static void gram_run(Case *c) {
 
 /* ---- through OpenBLAS ---------------------------------------------------- */
 
-/* Of the whole batch; channel c of neuron j of sample s is at [(c * n + s) *
- * WIDTH + j]. */
+/* The whole batch: channel c of neuron j of sample s is at [(c * n + s) * WIDTH
+ * + j]. */
 typedef struct Batch {
 	Case *c;
 	gram_Net net;
@@ -177,7 +181,7 @@ typedef struct Batch {
 	int layer;
 } Batch;
 
-/* What one part does: samples in multiples of VD, so that their neurons fill
+/* The share of one part: samples in multiples of VD, so that their neurons fill
  * whole vectors. */
 static int64_t batch_share(const Batch *b, int part, int parts, int64_t *to) {
 	int64_t from;
@@ -246,8 +250,8 @@ static void batch_deactivate(int part, int parts, void *ud) {
 	}
 }
 
-/* Each sample's row of the Jacobian: products of what went in and what came
- * back, summed over the channels. */
+/* Computes the Jacobian row of each sample: products of activations and
+ * cotangents, summed over the channels. */
 static void batch_rows(int part, int parts, void *ud) {
 	Batch *b = ud;
 	int64_t to, n = b->c->n;
@@ -278,7 +282,7 @@ static void batch_rows(int part, int parts, void *ud) {
 }
 
 static void gram_blas(Case *c) {
-	static Batch *b; /* made at the first run: setup runs on Atled's side as well */
+	static Batch *b; /* made at the first run, because setup also runs on Atled's side */
 	const Blas *blas = limit_blas(c->threads);
 	const int64_t n = c->n, all = CHANNELS * n;
 	if (!b) {

@@ -1,16 +1,19 @@
-/* heat.c - hand-written explicit heat equation on a square grid, five-point
- * stencil.
+/* heat.c - C reference: explicit heat equation with a five-point stencil.
  *
- * Needs: limit.h, vec.h. Guarantees: `plain` goes over the grid once for each
- * step, as the program says; `tiled` takes LEVELS steps at a time over strips
- * of columns whose rows stay in the first cache, and computes the margins where
- * strips and threads meet twice. Rows are padded, since rows of a large power
- * of two of bytes would fall into the same places of the cache.
+ * Method:
+ * - `plain` makes one pass over the grid for each step, as the program does.
+ * - `tiled` uses time tiling: LEVELS steps at a time over strips of columns
+ *   whose rows stay in L1. The halos between strips and threads are computed
+ *   twice.
+ * - Rows are padded, because a row length of a large power of two causes cache
+ *   conflicts.
+ *
+ * Needs: limit.h, vec.h.
  */
 #include "limit.h"
 #include "vec.h"
 
-#define MARGIN 16 /* elements before and behind each row; at least LEVELS, and a multiple of VD */
+#define MARGIN 16 /* elements before and after each row; at least LEVELS, and a multiple of VD */
 #define LEVELS 8
 #define STRIP 128
 #define WIDE (STRIP + 2 * LEVELS)
@@ -56,8 +59,9 @@ static void heat_setup(Case *c) {
 #define SECOND_ON 1, 2, 3, 4, 5, 6, 7, 8
 #endif
 
-/* Columns from .. to - 1 (multiples of VD) of one row of the next step;
- * neighbours come by shuffles, since loads across cache lines are slow. */
+/* Computes columns from .. to - 1 (multiples of VD) of one row of the next
+ * step. Neighbours come from shuffles, because loads across cache lines are
+ * slow. */
 INLINE void one_row(double *restrict out, const double *up, const double *mid, const double *down,
                     int64_t from, int64_t to) {
 	vd before = vd_load(mid + from - VD), here = vd_load(mid + from);
@@ -103,13 +107,13 @@ static void plain_part(int part, int parts, void *ud) {
 }
 static void plain_run(Case *c) { limit_parallel(c->threads, plain_part, c); }
 
-/* `levels` steps from a to b, for the rows from .. to - 1 of b, strip by strip.
- * Level t goes a row behind level t - 1. */
+/* Computes `levels` steps from a to b, for the rows from .. to - 1 of b, strip
+ * by strip. Level t is one row after level t - 1. */
 static void tiles(const Grid *g, const double *a, double *b, Line (*ring)[RING], int levels,
                   int64_t from, int64_t to) {
 	int64_t n = g->n, stride = g->stride;
 	for (int64_t strip = 0; strip < n; strip += STRIP) {
-		/* places count from the strip's left margin */
+		/* indices count from the strip's left margin */
 		const double *a0 = a + strip - LEVELS;
 		double *b0 = b + strip - LEVELS;
 #define AT(t, i)                                                                                   \

@@ -1,20 +1,21 @@
-/* jet_lanes.h - a narrow tanh network with its derivatives by the coordinates,
- * and their reverse sweep: samples in the lanes of vectors.
+/* jet_lanes.h - jets of a narrow tanh network, samples in the SIMD lanes.
  *
- * Included once for each network, by pinn.c and gram.c. Needs: vec.h,
- * vecmath.h; REAL, VEC, LANES and V(name) of the element type, N(name) to make
- * names of the network's own, and WIDTH, LAYERS, COORDS. Guarantees: each
- * neuron carries CHANNELS numbers: its value, the derivatives by the
- * coordinates (the last of which is time), and the Laplacian over the others; a
- * block of BLOCK vectors of samples goes through all layers while it is in the
- * first two caches. Weights come as one vector: of each layer W (row by row),
- * then b.
+ * pinn.c and gram.c include it once for each network.
+ *
+ * Method: each neuron has CHANNELS values: its value, the derivatives with
+ * respect to the coordinates (the last of which is time), and the Laplacian
+ * over the other coordinates. A block of BLOCK vectors of samples goes through
+ * all layers, forward and in reverse, while it is in L1 and L2.
+ *
+ * Needs: vec.h, vecmath.h; REAL, VEC, LANES and V(name) of the element type,
+ * N(name) for names of the network, and WIDTH, LAYERS, COORDS. The weights are
+ * one vector: W (row by row), then b, for each layer.
  */
 
 #define CHANNELS (COORDS + 2)
 #define BLOCK 4
-/* Tiles: so many outputs, and channels at once, that sums, weights and
- * activations stay in registers. */
+/* Tile sizes, outputs and channels, for which sums, weights and activations
+ * stay in registers. */
 #if VECTOR_BYTES == 64
 #define TILE 5
 #define PART CHANNELS
@@ -52,7 +53,7 @@ static void N(unpack)(N(Net) * net, const REAL *v) {
 	net->last_bias = *v;
 }
 
-/* tanh of a jet. */
+/* Computes tanh of a jet. */
 INLINE void N(activate)(VEC *a, const VEC *z) {
 	VEC s = V(tanh)(z[0]), s1 = (REAL)1 - s * s, s2 = (REAL)-2 * (s * s1), q = z[1] * z[1];
 	UNROLL for (int i = 2; i < COORDS; i++) q += z[i] * z[i];
@@ -72,8 +73,8 @@ INLINE void N(deactivate)(VEC *dz, const VEC *da, VEC s, const VEC *z) {
 	dz[0] = s1 * da[0] + s2 * m + s3 * (q * top);
 }
 
-/* out[j] = sum over k of w[k][from + j] in[k], for TILE values of j and all
- * channels. */
+/* Computes out[j] = sum over k of w[k][from + j] in[k], for TILE values of j
+ * and all channels. */
 INLINE void N(tile)(VEC (*out)[CHANNELS], const REAL (*w)[WIDTH], int from,
                     const VEC (*in)[CHANNELS]) {
 	UNROLL for (int c = 0; c < CHANNELS; c += PART) {
@@ -123,7 +124,7 @@ static __attribute__((noinline)) void N(forward)(const N(Net) * net, N(Block) * 
 			}
 }
 
-/* The network's value and derivatives for one vector of samples. */
+/* Computes the network's value and derivatives for one vector of samples. */
 INLINE void N(output)(const N(Net) * net, const N(Block) * b, int v, VEC *u) {
 	UNROLL for (int c = 0; c < CHANNELS; c++) u[c] = c == 0 ? V(set)(net->last_bias) : V(zero)();
 	for (int k = 0; k < WIDTH; k++) {

@@ -1,9 +1,10 @@
-/* lstm.c - hand-written loss of a small recurrent network, as ADBench defines
- * it, and its gradient by reverse mode.
+/* lstm.c - C reference: loss of the LSTM network of ADBench, and its gradient.
  *
- * Needs: limit.h, vecmath.h. Guarantees: units in the lanes, 14 of them in
- * vectors that hold 16; one thread, since each letter waits for the one before.
- * Reverse mode keeps what each letter computed.
+ * Method: units in the SIMD lanes, 14 of them in vectors of 16; one thread,
+ * because each letter depends on the previous one. Reverse mode stores the
+ * intermediate values of each letter.
+ *
+ * Needs: limit.h, vecmath.h.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -38,7 +39,8 @@ INLINE void give(const vd *from, double *to) {
 
 INLINE vd gate(vd x) { return 1.0 / (1.0 + vd_exp(-x)); }
 
-/* The mean of text[t + 1] . (y - log(sum exp y + 2)), letter by letter. */
+/* Computes the mean of text[t + 1] . (y - log(sum exp y + 2)), letter by
+ * letter. */
 INLINE double forward(Case *c, Work *w, bool keep) {
 	const double *text = c->in[3].data;
 	Units hidden[LAYERS], cell[LAYERS];
@@ -88,7 +90,7 @@ INLINE double forward(Case *c, Work *w, bool keep) {
 		total += vd_sum(along) - letters * log(s);
 		if (keep) {
 			memcpy(at->top, x, sizeof x);
-			/* the loss by y */
+			/* derivative of the loss with respect to y */
 			for (int i = 0; i < VECTORS; i++) at->share[i] = next[i] - e[i] * (letters / s);
 		}
 		memcpy(in, next, sizeof in);

@@ -1,16 +1,19 @@
-/* newton.c - hand-written Newton iterations for many systems of three
- * equations.
+/* newton.c - C reference: Newton iterations for many 3 x 3 systems.
  *
- * Needs: limit.h, vec.h. Guarantees: GROUP vectors of systems at once, Gauss
- * elimination with partial pivoting by selection, no branches.
+ * Method: GROUP vectors of systems at once; Gaussian elimination with partial
+ * pivoting by selection, without branches.
+ *
+ * Needs: limit.h, vec.h.
  */
 #include "limit.h"
 #include "vec.h"
 
 #define TURNS 10
-#define GROUP 2 /* vectors of systems by turns, since one system's iterations wait for each other */
+/* interleaved vectors of systems, since the iterations of one depend on each
+ * other */
+#define GROUP 2
 
-/* Swaps rows p and q where q's element in the column is larger. */
+/* Swaps rows p and q if q's element in the column is larger. */
 INLINE void pivot(vd a[3][4], int p, int q, int column) {
 	vd x = a[p][column], y = a[q][column];
 	vl swap = x * x < y * y;
@@ -20,7 +23,6 @@ INLINE void pivot(vd a[3][4], int p, int q, int column) {
 	}
 }
 
-/* One iteration. */
 INLINE void turn(vd *v, const vd *p) {
 	vd x = v[0], y = v[1], z = v[2];
 	vd a[3][4] = {{x + x, y + y, z + z, x * x + y * y + z * z - p[0]},

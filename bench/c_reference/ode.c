@@ -1,10 +1,13 @@
-/* ode.c - hand-written use of CVODE, by BDF with exact Jacobians: van der Pol's
- * oscillator, stiff, and the Brusselator on a line, whose Jacobian is a band.
+/* ode.c - C reference: CVODE with BDF and exact Jacobians.
  *
- * Needs: limit.h, SUNDIALS. Guarantees: what the library's own examples do,
- * with its serial vectors and dense or banded matrices: the rows show what
- * calling our compiled right-hand side and Jacobian costs beside C functions.
- * Compiled like any C, with -O2.
+ * Solves the stiff van der Pol oscillator, and the 1-D Brusselator, whose
+ * Jacobian is banded.
+ *
+ * Method: as in the library's examples, with serial vectors and dense or banded
+ * matrices. The rows show the overhead of calling our compiled right-hand side
+ * and Jacobian, compared with C functions. Compiled with -O2.
+ *
+ * Needs: limit.h, SUNDIALS.
  */
 #include "limit.h"
 #include "solvers/sundials/modules/versions.h"
@@ -75,7 +78,7 @@ static void oscillator_run(Case *c) {
 	SUNContext_Free(&sun);
 }
 
-/* ---- the Brusselator on a line (Hairer and Wanner II, IV.10): u and v of a cell are neighbours ---- */
+/* ---- 1-D Brusselator (Hairer and Wanner II, IV.10): u, v adjacent ------- */
 
 static int line_slope(double t, N_Vector y, N_Vector ydot, void *ud) {
 	(void)t;

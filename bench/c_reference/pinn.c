@@ -1,10 +1,14 @@
-/* pinn.c - hand-written step of a physics-informed network: residual of
- * Burgers' equation, its mean square, and the gradient for every weight.
+/* pinn.c - C reference: a training step of a physics-informed network.
  *
- * Needs: limit.h, pinn_lanes.h, pinn_rows.h. Guarantees: Taylor jets forward
- * (value, first derivatives, Laplacian as one number), tanh and its derivatives
- * in registers, a hand-written reverse sweep, blocks of samples in the caches,
- * all threads. Narrow networks have samples in the lanes, wide ones neurons.
+ * Computes the mean square of the residual of the Burgers equation, and its
+ * gradient with respect to all weights.
+ *
+ * Method: Taylor jets forward (value, first derivatives, Laplacian as one
+ * scalar), tanh and its derivatives in registers, a hand-written reverse sweep.
+ * Blocks of samples stay in the caches. Narrow networks have samples in the
+ * SIMD lanes, wide ones neurons.
+ *
+ * Needs: limit.h, pinn_lanes.h, pinn_rows.h.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -14,7 +18,8 @@
 static void pinn_inputs(Case *c, Element e, int64_t width, int64_t layers, int64_t coords) {
 	int64_t weights = width * coords + width + (layers - 1) * (width * width + width) + width + 1;
 	c->in[0] = limit_array(e, weights, 0, 0);
-	double size = sqrt(6.0 / (double)(2 * width)); /* Glorot and Bengio's uniform distribution */
+	/* the uniform distribution of Glorot and Bengio */
+	double size = sqrt(6.0 / (double)(2 * width));
 	limit_fill(&c->in[0], 50, -size, size);
 	for (int64_t i = 0; i < coords; i++) {
 		c->in[1 + i] = limit_array(e, c->n, 0, 0);
@@ -24,7 +29,7 @@ static void pinn_inputs(Case *c, Element e, int64_t width, int64_t layers, int64
 	c->out[0] = limit_array(e, 1, 0, 0), c->out[0].rank = 0;
 	c->out[1] = limit_array(e, weights, 0, 0);
 	c->outs = 2;
-	/* of the products alone: forward, back to the activations, back to the
+	/* of the products only: forward, back to the activations, back to the
 	 * weights */
 	c->flops =
 		3.0 * 2.0 * (double)c->n * (double)(coords + 2) * (double)((layers - 1) * width * width);

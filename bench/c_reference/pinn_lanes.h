@@ -1,10 +1,11 @@
-/* pinn_lanes.h - loss and gradient of a narrow network for Burgers' equation,
- * samples in the lanes of vectors.
+/* pinn_lanes.h - loss and gradient of a narrow network, samples in lanes.
  *
- * Included by pinn.c once for each network, with the names that jet_lanes.h
- * needs. Guarantees: gradients are summed lane by lane over a thread's blocks
- * and joined once; in f32 the sums are emptied into others every few hundred
- * samples, for accuracy.
+ * pinn.c includes it once for each network of the Burgers equation, with the
+ * names that jet_lanes.h needs.
+ *
+ * Method: gradients are summed lane by lane over the blocks of a thread and
+ * reduced once. In f32 the sums are moved to others every few hundred samples,
+ * for accuracy.
  */
 
 #include "jet_lanes.h"
@@ -29,8 +30,7 @@ static void N(empty)(N(Thread) * t) {
 	for (size_t i = 0; i < sizeof t->now / sizeof(VEC); i++) to[i] += from[i], from[i] = V(zero)();
 }
 
-/* The residual u_t + u u_x - nu u_xx and the cotangents that its square sends
- * back. */
+/* The residual u_t + u u_x - nu u_xx, and the cotangents of its square. */
 static __attribute__((noinline)) void N(residual)(const N(Net) * net, N(Block) * b, N(Sums) * g,
                                                   int64_t left, int64_t samples) {
 	for (int v = 0; v < BLOCK; v++) {

@@ -1,13 +1,15 @@
-/* pinn_rows.h - loss and gradient of a wide network for Burgers' equation in
- * one or two coordinates: neurons in the lanes of vectors.
+/* pinn_rows.h - loss and gradient of a wide network, neurons in the SIMD lanes.
  *
- * Included by pinn.c once for each network. Needs: vec.h, vecmath.h; REAL, VEC,
- * LANES, V(name), N(name), WIDTH (a multiple of 2 LANES), LAYERS, COORDS, and
- * SAMPLES of a block. Guarantees: a sample's CHANNELS numbers of a layer are as
- * many rows, so that each layer is one product of a block of rows with the
- * weights, packed panel by panel; the block stays in the second cache through
- * all layers and back. In f32 the gradient's sums are emptied into others every
- * few hundred samples, for accuracy.
+ * pinn.c includes it once for each network of the Burgers equation in one or
+ * two coordinates.
+ *
+ * Method: the CHANNELS values of a sample in a layer are as many rows. Each
+ * layer is then one product of a block of rows with the packed weights. The
+ * block stays in L2 through all layers and back. In f32 the sums of the
+ * gradient are moved to others every few hundred samples, for accuracy.
+ *
+ * Needs: vec.h, vecmath.h; REAL, VEC, LANES, V(name), N(name), WIDTH (a
+ * multiple of 2 LANES), LAYERS, COORDS, and SAMPLES of a block.
  */
 
 #define CHANNELS (COORDS + 2)
@@ -92,7 +94,7 @@ INLINE void N(high)(const int high, N(Row) * out, const REAL *in, const VEC (*w)
 	UNROLL for (int r = 0; r < high; r++) out[r][2 * panel] = s[r][0],
 													 out[r][2 * panel + 1] = s[r][1];
 }
-/* out = in times the packed weights, for all rows of the block. */
+/* Computes out = in times the packed weights, for all rows of the block. */
 static __attribute__((noinline)) void N(product)(N(Row) * out, const N(Row) * in,
                                                  const VEC (*w)[WIDTH][2]) {
 	for (int panel = 0; panel < PANELS; panel++) {
@@ -156,8 +158,8 @@ static void N(empty)(N(Thread) * t) {
 	for (size_t i = 0; i < sizeof t->now / sizeof(VEC); i++) to[i] += from[i], from[i] = V(zero)();
 }
 
-/* Residual u_t + u (u_x + u_y) - nu Lap u, and the cotangents that its square
- * sends back into the last layer. */
+/* The residual u_t + u (u_x + u_y) - nu Lap u, and the cotangents of its square
+ * for the last layer. */
 static __attribute__((noinline)) void N(residual)(const N(Work) * w, N(Thread) * t, int64_t left,
                                                   int64_t samples) {
 	for (int s = 0; s < SAMPLES; s++) {

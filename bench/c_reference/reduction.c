@@ -1,17 +1,19 @@
-/* reduction.c - hand-written rows that memory limits: triad, sum, dot, max,
- * softmax and layer norm over rows, cumulative sum.
+/* reduction.c - C reference: memory-bound rows.
  *
- * Needs: limit.h, vecmath.h. Guarantees: every input is read once from memory;
- * a row of softmax and layer norm stays in the first cache between its passes;
- * results are streamed. Sums go over 8 vectors at once and differ from sums
- * from left to right by rounding only.
+ * Triad, sum, dot, max, softmax and layer norm over rows, cumulative sum.
+ *
+ * Method: every input is read once from memory. A row of softmax and layer norm
+ * stays in L1 between its passes. Results use streaming stores. Sums use 8
+ * vectors and differ from sums from left to right by rounding only.
+ *
+ * Needs: limit.h, vecmath.h.
  */
 #include "limit.h"
 #include "vecmath.h"
 
 #define WIDTH 1024
-/* elements of a thread's piece in the cumulative sum: read twice, the second
- * time from the cache */
+/* Elements of a thread's chunk in the cumulative sum, which is read twice, the
+ * second time from the cache. */
 #define CHUNK 8192
 
 typedef struct Sums {
@@ -50,7 +52,7 @@ static void triad_part(int part, int parts, void *ud) {
 }
 static void triad_run(Case *c) { limit_parallel(c->threads, triad_part, c); }
 
-/* ---- one number ---------------------------------------------------------- */
+/* ---- reductions to a scalar ---------------------------------------------- */
 
 typedef double (*Fold)(const double *x, const double *y, int64_t n);
 typedef struct Folding {
@@ -109,7 +111,7 @@ static void run_fold(Case *c, Fold fold, bool largest) {
 }
 static void one_setup(Case *c) {
 	make(c, c->row->variant, true);
-	/* a sum near 0 would make the comparison a comparison of rounding errors */
+	/* a sum near 0 would compare rounding errors only */
 	for (int k = 0; k < c->ins; k++) limit_fill(&c->in[k], 10 + (uint64_t)k, 0, 1);
 	c->bytes = 8.0 * c->row->variant * (double)c->n;
 }
@@ -142,7 +144,7 @@ static void softmax_part(int part, int parts, void *ud) {
 		double *y = (double *)c->out[0].data + r * WIDTH;
 		vd m = vd_set(fold_max(x, x, WIDTH)), s0 = vd_zero(), s1 = vd_zero();
 		for (int i = 0; i < WIDTH; i += 2 * VD) {
-			/* memory would idle here: the next row comes meanwhile */
+			/* prefetches the next row, because memory would idle here */
 			__builtin_prefetch(x + WIDTH + i);
 			vd u = vd_exp(vd_load(x + i) - m), v = vd_exp(vd_load(x + i + VD) - m);
 			vd_store(e + i, u), vd_store(e + i + VD, v);
@@ -187,7 +189,7 @@ static void running_setup(Case *c) {
 	c->bytes = 16.0 * (double)c->n;
 }
 
-/* Each element of the vector plus those before it. */
+/* Prefix sum within the vector. */
 INLINE vd prefix(vd x) {
 #if VD == 4
 	const vd zero = vd_zero();
@@ -204,10 +206,10 @@ INLINE vd prefix(vd x) {
 	return x;
 }
 
-/* All threads go through the array together, each with its piece of a stretch:
- * first everybody sums the own piece, then, with the sums of those before it,
- * writes it. The pieces' sums alternate between two places, so that one meeting
- * a stretch is enough. */
+/* All threads process the array together, each with its chunk of a section. A
+ * thread first sums its chunk, and after a barrier writes it with the sums of
+ * the earlier chunks. The sums alternate between two places, so that one
+ * barrier per section is enough. */
 static void running_part(int part, int parts, void *ud) {
 	Case *c = ud;
 	Sums *sums = c->own;

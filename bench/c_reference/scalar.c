@@ -1,8 +1,10 @@
-/* scalar.c - hand-written loops over single numbers: Mandelbrot, planets,
- * Fibonacci numbers, Lorenz by Runge-Kutta.
+/* scalar.c - C reference: scalar loops.
  *
- * Needs: limit.h. Guarantees: plain C, one thread, compiled with -O2 alone (the
- * goal is stated against that).
+ * Mandelbrot set, planets, Fibonacci numbers, Lorenz system by Runge-Kutta.
+ *
+ * Method: plain C, one thread, compiled with -O2, to which the goal refers.
+ *
+ * Needs: limit.h.
  */
 #include "limit.h"
 

@@ -1,15 +1,19 @@
-/* stiff.c - small stiff systems by hand: Radau IIA of order 5 as in RADAU5,
- * RODAS for a larger one, and for the one-dimensional Brusselator.
+/* stiff.c - C reference: small stiff systems by Radau IIA and RODAS.
  *
- * Needs: limit.h, systems.h. The methods are those of Hairer and Wanner,
- * Solving Ordinary Differential Equations II, IV.8 (implementation of Radau
- * IIA: two linear systems, one real and one complex, simplified Newton
- * iterations that tell when they converge, starting values from the last step,
- * an error estimate through the real system, predictive control, matrices that
- * are kept) and IV.7 (RODAS). Right-hand sides and Jacobians are written by
- * hand; the number of unknowns is known when this is compiled. Guarantees: each
- * row's result is right to the row's tolerance; the tolerances of the
- * integrators are those with which both sides have that error.
+ * Method: Hairer and Wanner, Solving Ordinary Differential Equations II.
+ * - Radau IIA of order 5 as in RADAU5 (IV.8): two linear systems, one real and
+ *   one complex; simplified Newton iterations with convergence monitoring;
+ *   starting values from the last step; an error estimate through the real
+ *   system; predictive control; reuse of matrices.
+ * - RODAS (IV.7) for a larger system and for the 1-D Brusselator.
+ *
+ * Right-hand sides and Jacobians are written in C. The number of unknowns is a
+ * compile-time constant.
+ *
+ * Needs: limit.h, systems.h.
+ *
+ * Guarantees: each result is correct to the row's tolerance. The tolerances of
+ * the integrators are those at which both sides have that error.
  */
 #include "limit.h"
 #include "systems.h"
@@ -17,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- linear systems, stored by columns; p[k]: the row that changed places with row k in step k ---- */
+/* ---- linear systems by columns; p[k] is the pivot row of step k ---------- */
 
 INLINE void factor(int n, double *a, int *p) {
 	for (int k = 0; k < n; k++) {
@@ -130,7 +134,7 @@ static const double TI[9] = {
 	-4.1787185915519047273,  -0.32768282076106238708, 0.47662355450055045196,
 	-0.50287263494578687595, 2.5719269498556054292,   -0.59603920482822492497};
 
-/* From 0 to t1; rtol and atol as the user of the method says them. */
+/* Integrates from 0 to t1; rtol and atol are those of the method's user. */
 INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, double rtol,
                   double atol) {
 	const double r6 = sqrt(6), c1 = (4 - r6) / 10, c2 = (4 + r6) / 10, c1m1 = c1 - 1, c2m1 = c2 - 1,
@@ -340,7 +344,7 @@ typedef struct Linear { /* of 1 / (h / 4) - J */
 	double *j, *m;
 	int *p;
 } Linear;
-/* moved: y is not what it was */
+/* moved: y has changed */
 typedef void (*Prepare)(Linear *l, const double *y, double shift, bool moved);
 typedef void (*Back)(const Linear *l, double *b);
 
@@ -389,9 +393,9 @@ INLINE void rodas(int n, Slope f, Prepare prepare, Back back, Linear *l, double 
 	}
 }
 
-/* ---- linear systems of two of the problems ------------------------------- */
+/* ---- linear systems of two problems -------------------------------------- */
 
-/* Verwer's problem by a dense matrix. */
+/* Verwer's problem with a dense matrix. */
 INLINE void pollution_prepare(Linear *l, const double *y, double shift, bool moved) {
 	if (moved) pollution_j(y, l->j);
 	for (int i = 0; i < 400; i++) l->m[i] = -l->j[i];
@@ -400,11 +404,10 @@ INLINE void pollution_prepare(Linear *l, const double *y, double shift, bool mov
 }
 INLINE void pollution_back(const Linear *l, double *b) { solve(20, l->m, l->p, b); }
 
-/* The Brusselator: the 2 x 2 block of a cell is eliminated after that of the
- * cell before. */
+/* The Brusselator: block elimination with 2 x 2 blocks, cell by cell. */
 INLINE void brusselator_prepare(Linear *l, const double *y, double shift, bool moved) {
 	(void)moved;
-	double p = 0, q = 0, r = 0, s = 0; /* the inverse of the last block */
+	double p = 0, q = 0, r = 0, s = 0; /* the inverse of the previous block */
 	for (int i = 0; i < CELLS; i++) {
 		const double u = y[2 * i], v = y[2 * i + 1];
 		const double a = shift - (2 * u * v - 4 - 2 * BETWEEN) - BETWEEN * BETWEEN * p,
@@ -487,17 +490,17 @@ static void brusselator_run(Case *c) {
 	      y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
 }
 
-/* Sensitivities: what the hand-written side is timed for is the solve alone, so
- * that the ratio is that of the derivatives to one solve. They are compared
- * with differences of tight solves, taken beforehand, each by the logarithm of
- * a rate. */
+/* Sensitivities: the C reference times only the solve, so that the ratio is
+ * that of the derivatives to one solve. The derivatives are compared with
+ * precomputed differences of accurate solves with respect to the logarithm of
+ * each rate. */
 
 static double varied[25]; /* rates */
 static void pollution_varied(const double *y, double *f) { pollution_with(varied, y, f); }
 static void robertson_varied(const double *y, double *f) { robertson_with(varied, y, f); }
 
-/* The numbers first .. first + m - 1 of the end, k dy/dk, by differences of the
- * fourth order; out: m for each rate. */
+/* Computes k dy/dk for the components first .. first + m - 1 at the end time,
+ * by differences of fourth order; out: m for each rate. */
 static void by_rates(int n, int rates, const double *at, Slope f, Matrix j, const double *y0,
                      double t1, double atol, int first, int m, double *out) {
 	static const double weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12},

@@ -1,10 +1,9 @@
-/* support.c - memory, threads, inputs and the machine's rates for the
- * hand-written sides of the benches.
+/* support.c - memory, threads, inputs and machine rates for the C references.
  *
- * Needs: vec.h, POSIX threads; madvise where it is there. Guarantees: what
- * limit.h says. The threads spin for about 100 us before they sleep, so that
- * runs one after another find them awake; while nothing runs they do not
- * disturb.
+ * Needs: vec.h, POSIX threads; uses madvise if available.
+ *
+ * Guarantees: those of limit.h. Threads spin for about 100 us before they
+ * sleep, so that consecutive runs find them awake.
  */
 #define _GNU_SOURCE
 #include "limit.h"
@@ -107,8 +106,8 @@ void limit_parallel(int parts, Part f, void *ud) {
 		return;
 	}
 	if (parts > MOST_PARTS) limit_stop("too many threads");
-	/* every worker takes note of every turn, so one started late must not miss
-	 * any: all are started at the first use */
+	/* Every worker counts all parallel sections, so none may start late: all
+	 * are started at the first use. */
 	if (!pool.started) {
 		for (int k = 1; k < parts; k++) {
 			pthread_t t;
@@ -147,7 +146,7 @@ void limit_barrier(int parts) {
 	}
 }
 
-/* ---- the machine's rates ------------------------------------------------- */
+/* ---- machine rates ------------------------------------------------------- */
 
 static double seconds(void) {
 	struct timespec t;
@@ -167,8 +166,7 @@ static void peak64(int part, int parts, void *ud) {
 	UNROLL for (int i = 0; i < SUMS; i++) a[i] = vd_set(i);
 	for (int k = 0; k < TURNS; k++) {
 		UNROLL for (int i = 0; i < SUMS; i++) a[i] = a[i] * m + c;
-		/* keeps the sums apart, so that no compiler joins them to a shorter
-		 * loop */
+		/* keeps the sums separate, so that no compiler re-rolls the loop */
 		UNROLL for (int i = 0; i < SUMS; i++) KEEP(a[i]);
 	}
 	UNROLL for (int i = 1; i < SUMS; i++) a[0] += a[i];

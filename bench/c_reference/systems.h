@@ -1,8 +1,7 @@
-/* systems.h - stiff systems of the test sets, written by hand: right-hand sides
- * (those with rates also at others), and Jacobians by columns, j[column * n +
- * row].
+/* systems.h - right-hand sides and Jacobians of stiff test problems.
  *
- * Needs: nothing. Guarantees: no state; everything is inlined where it is used.
+ * Systems with rates also have a right-hand side for other rates. Jacobians are
+ * stored by columns, j[column * n + row].
  */
 #ifndef BENCH_SYSTEMS_H
 #define BENCH_SYSTEMS_H
@@ -55,7 +54,7 @@ INLINE void hires_j(const double *y, double *j) {
 #undef J
 }
 
-/* Verwer 1994: the air pollution of 20 species in 25 reactions */
+/* Verwer 1994: air pollution with 20 species in 25 reactions */
 static const double pollution_rates[25] = {
 	0.35,  26.6,  12300,  8.6e-4, 8.2e-4, 15000,   1.3e-4, 24000, 16500, 9000,   0.022, 12000, 1.88,
 	16300, 4.8e6, 3.5e-4, 0.0175, 1e8,    4.44e11, 1240,   2.1,   5.78,  0.0474, 1780,  3.12};
@@ -122,8 +121,8 @@ INLINE void pollution_j(const double *y, double *j) {
 	j[379] = a24, j[399] = -3.12;
 }
 
-/* The Brusselator on a line, 500 cells (Hairer and Wanner II, IV.10): u and v
- * of a cell are neighbours. */
+/* The 1-D Brusselator with 500 cells (Hairer and Wanner II, IV.10); u and v of
+ * a cell are adjacent. */
 enum { CELLS = 500 };
 static const double BETWEEN = 0.02 * 501 * 501;
 INLINE void brusselator_f(const double *y, double *f) {

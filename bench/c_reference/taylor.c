@@ -1,11 +1,12 @@
-/* taylor.c - hand-written high derivatives of a small network of one number:
- * Taylor coefficients through the layers, points in the lanes.
+/* taylor.c - C reference: high derivatives of a small network with one input.
  *
- * Needs: limit.h, vecmath.h. Guarantees: the coefficients of VD points stay in
- * the first cache; a tile of a product is two units by half of the
- * coefficients, in registers; the series of tanh is y' = (1 - y^2) h' with each
- * product of equal series taken once (Griewank & Walther, 2nd ed., section
- * 13.2).
+ * Method: Taylor coefficients through the layers, with points in the SIMD
+ * lanes. The coefficients of VD points stay in L1. A register tile of a product
+ * is two units by half of the coefficients. The series of tanh is y' = (1 -
+ * y^2) h', with each product of equal series computed once (Griewank and
+ * Walther, 2nd ed., section 13.2).
+ *
+ * Needs: limit.h, vecmath.h.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -15,8 +16,8 @@
 
 typedef vd Coefficients[WIDTH][MOST + 1];
 
-/* tanh of the series h, in place: k y_k = sum_{j=1..k} j h_j g_{k-j} with g = 1
- * - y^2. */
+/* Computes tanh of the series h in place: k y_k = sum_{j=1..k} j h_j g_{k-j}
+ * with g = 1 - y^2. */
 INLINE void tanh_series(vd *h, int order) {
 	vd y[MOST + 1], g[MOST + 1], slope[MOST + 1]; /* slope: j h_j */
 	y[0] = vd_tanh(h[0]);
@@ -36,7 +37,7 @@ INLINE void tanh_series(vd *h, int order) {
 	UNROLL for (int k = 0; k <= order; k++) h[k] = y[k];
 }
 
-/* Coefficients from .. to - 1 of two units of the next layer. */
+/* Computes coefficients from .. to - 1 of two units of the next layer. */
 INLINE void two_units(const double *w0, const double *w1, Coefficients z, vd *h0, vd *h1, int from,
                       int to) {
 	vd a[5], b[5];

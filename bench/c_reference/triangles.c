@@ -1,14 +1,16 @@
-/* triangles.c - hand-written: the matrices of linear elements for Poisson's
- * equation, triangle by triangle.
+/* triangles.c - C reference: finite element assembly for the Poisson equation.
  *
- * Needs: limit.h. Guarantees: triangles are shared out among the threads;
- * corners are looked up where they lie, and what is symmetric is computed once.
+ * Method: linear elements, triangle by triangle, distributed over the threads.
+ * Corners are read directly from the arrays; symmetric entries are computed
+ * once.
+ *
+ * Needs: limit.h.
  */
 #include "limit.h"
 
 #include <math.h>
 
-/* A square of n x n cells, each of them two triangles. */
+/* A square of n x n cells of two triangles each. */
 static void triangles_setup(Case *c) {
 	const int64_t n = c->n, nodes = (n + 1) * (n + 1), cells = 2 * n * n;
 	c->lengths[0] = nodes, c->lengths[1] = cells;

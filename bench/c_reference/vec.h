@@ -1,11 +1,14 @@
-/* vec.h - vectors of the width that the compiler was told to build for, through
- * the vector extensions of gcc and clang.
+/* vec.h - SIMD vectors of the target's width.
  *
- * Needs: nothing; with AVX or AVX-512 the few operations that the extensions
- * lack are intrinsics, without they are loops. Guarantees: vd and vf are
- * vectors of VD doubles and VF floats; a product followed by a sum becomes one
- * fused operation where the target has it (the build says -ffp-contract=fast).
- * Loads and stores take any address; streams want one aligned to VECTOR_BYTES.
+ * Method: the vector extensions of gcc and clang. With AVX or AVX-512 the
+ * operations that the extensions lack are intrinsics; otherwise they are loops.
+ *
+ * Guarantees:
+ * - vd and vf are vectors of VD doubles and VF floats.
+ * - A product followed by a sum is fused when the target can
+ *   (-ffp-contract=fast).
+ * - Loads and stores accept any address; streaming stores need one aligned to
+ *   VECTOR_BYTES.
  */
 #ifndef BENCH_LIMIT_VEC_H
 #define BENCH_LIMIT_VEC_H
@@ -43,8 +46,8 @@ typedef float vf_any __attribute__((vector_size(VECTOR_BYTES), may_alias, aligne
 #define UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
-/* Keeps a value in a register: gcc would rather read it from memory again at
- * each use, which the load units do not keep up with. */
+/* Keeps a value in a register. Otherwise gcc reloads it at each use, which
+ * saturates the load units. */
 #if defined(__x86_64__)
 #define KEEP(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)
@@ -57,7 +60,7 @@ INLINE vd vd_load(const double *p) { return *(const vd_any *)p; }
 INLINE vf vf_load(const float *p) { return *(const vf_any *)p; }
 INLINE void vd_store(double *p, vd x) { *(vd_any *)p = x; }
 INLINE void vf_store(float *p, vf x) { *(vf_any *)p = x; }
-/* x - 0 is x for every x, so that this costs a broadcast and nothing more */
+/* x - 0 is x for every x, so this is only a broadcast */
 INLINE vd vd_set(double x) { return x - (vd){0}; }
 INLINE vf vf_set(float x) { return x - (vf){0}; }
 INLINE vd vd_zero(void) { return (vd){0}; }
@@ -91,7 +94,7 @@ INLINE vf vf_max(vf a, vf b) { return vf_if(a > b, a, b); }
 INLINE vf vf_min(vf a, vf b) { return vf_if(a < b, a, b); }
 #endif
 
-/* After streams, before another thread or process reads. */
+/* Called after streaming stores, before another thread or process reads. */
 INLINE void stream_end(void) {
 #ifdef __SSE2__
 	_mm_sfence();

@@ -1,11 +1,16 @@
-/* vecmath.h - exp, tanh, sin and log for the vectors of vec.h, branch-free,
- * about 2 ulp.
+/* vecmath.h - exp, tanh, sin and log for the vectors of vec.h, branch-free.
  *
- * Needs: vec.h; -ffp-contract=fast. Guarantees: right to about 2 ulp for the arguments that the benches have: |x| < 1e5 in sin, normal positive
- * numbers in log; exp saturates at the ends of its range instead of giving 0
- * and inf. NaN, infinities and denormals are not looked after, which a language
- * has to do and a limit does not. Coefficients: minimax (Remez) for the
- * relative error, over the range that the reduction leaves.
+ * Method: argument reduction, then minimax polynomials (Remez) for the relative
+ * error.
+ *
+ * Needs: vec.h; -ffp-contract=fast.
+ *
+ * Guarantees:
+ * - The error is about 2 ulp for the arguments of the benchmarks: |x| < 1e5 in
+ *   sin, normal positive numbers in log.
+ * - exp saturates at the ends of its range instead of returning 0 and inf.
+ * - NaN, infinities and denormals are not handled: a benchmark does not need
+ *   them, a language does.
  */
 #ifndef BENCH_LIMIT_VECMATH_H
 #define BENCH_LIMIT_VECMATH_H

@@ -1,11 +1,13 @@
-/* weno.c - hand-written Sod's shock tube by finite volumes: fifth-order WENO of
- * Jiang and Shu by components, Rusanov's flux, third-order SSP Runge-Kutta
- * steps.
+/* weno.c - C reference: Sod's shock tube by finite volumes.
  *
- * Needs: limit.h, vec.h. Guarantees: the scheme of fv(reconstruct = "weno5") in
- * stdlib/pde/fv/fv.dsl: steps as long as 0.8 cells of the fastest wave, the
- * last two equal; ends let out. The speed of
- * waves is |u| + c here, where the library finds eigenvalues of the flux' derivative. Faces go by blocks whose fluxes stay in the first cache.
+ * Method: the scheme of fv(reconstruct = "weno5") in stdlib/pde/fv/fv.dsl:
+ * component-wise WENO of fifth order (Jiang and Shu), Rusanov flux, SSP
+ * Runge-Kutta of third order. The step is 0.8 cells of the fastest wave; the
+ * last two steps are equal; the ends are outflow boundaries. The wave speed is
+ * |u| + c, where the library computes eigenvalues of the flux Jacobian. Fluxes
+ * of a block of faces stay in L1.
+ *
+ * Needs: limit.h, vec.h.
  */
 #include "limit.h"
 #include "vec.h"
@@ -18,12 +20,13 @@
 typedef struct Tube {
 	int64_t n;
 	double *q[3][3]; /* three states of three arrays */
-	double *a;       /* speeds */
+	double *a;       /* wave speeds */
 	double t1, most[64];
 } Tube;
 
-/* The values at both faces of a cell in the middle of five. What is smooth is
- * the same for both, so that three measures of it and their products do. */
+/* Computes the values at both faces of the central one of five cells. Both
+ * share the smoothness indicators, so three of them and their products
+ * suffice. */
 INLINE void edges(vd a, vd b, vd c, vd d, vd e, vd *low, vd *high) {
 	vd p = a - 2 * b + c, p1 = a - 4 * b + 3 * c, q = b - 2 * c + d, q1 = b - d, r = c - 2 * d + e,
 	   r1 = 3 * c - 4 * d + e;
@@ -50,8 +53,8 @@ static void speeds(const Tube *g, double *const *q, int64_t from, int64_t to) {
 	}
 }
 
-/* The numbers of two neighbouring vectors that begin with the last one of the
- * first, or with its second one. */
+/* Shift by one element across two adjacent vectors: one_before begins with the
+ * last element of x, one_behind with its second one. */
 #if VD == 8
 INLINE vd one_before(vd x, vd y) {
 	return __builtin_shufflevector(x, y, 7, 8, 9, 10, 11, 12, 13, 14);
@@ -65,9 +68,9 @@ INLINE vd one_before(vd x, vd y) { return __builtin_shufflevector(x, y, 1, 2); }
 INLINE vd one_behind(vd x, vd y) { return __builtin_shufflevector(x, y, 1, 2); }
 #endif
 
-/* out = wa base + wb (q + dt L(q)) in cells from .. to - 1, which are whole
- * vectors. Faces are numbered by the cell above them. Values and fluxes of the
- * vector before stay in registers. */
+/* Computes out = wa base + wb (q + dt L(q)) in cells from .. to - 1, which are
+ * whole vectors. A face has the number of the cell above it. Values and fluxes
+ * of the previous vector stay in registers. */
 static void stage(const Tube *g, double *const *q, double *const *base, double *const *out,
                   double wa, double wb, double dt, bool later, int64_t from, int64_t to) {
 	const double by = wb * dt * (double)g->n;
@@ -111,7 +114,7 @@ static void tube_part(int part, int parts, void *ud) {
 		double dt = 0, left = g->t1 - t;
 		for (int s = 0; s < 3; s++) {
 			double *const *q = g->q[s], *const *out = g->q[s == 2 ? 0 : s + 1];
-			/* each thread fills the cells outside that it reads, all to the
+			/* each thread fills the ghost cells that it reads, all with the
 			 * same values */
 			if (part == 0)
 				for (int k = 0; k < 3; k++)
@@ -159,7 +162,7 @@ static void tube_setup(Case *c) {
 	c->out[0] = limit_array(REAL64, 3, c->n, 0);
 	c->ins = c->outs = 1;
 	Tube *g = c->own = limit_memory(sizeof(Tube));
-	/* about 270 steps, whatever the grid */
+	/* about 270 steps for any grid */
 	g->n = c->n, g->t1 = 100.0 / (double)c->n;
 	for (int s = 0; s < 3; s++)
 		for (int k = 0; k < 3; k++)

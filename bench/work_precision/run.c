@@ -1,18 +1,22 @@
-/* run.c - work and precision: how long each method takes for the error it gets,
- * for the integrators of Atled and for CVODE called from C.
+/* run.c - work-precision measurements of the integrators of Atled and of CVODE.
  *
  * Use: run [--only WORD]... [--budget SECONDS] [--folder bench], from the
  * project's folder. Prints a line of JSON for each problem, method and
  * tolerance.
  *
+ * Method:
+ * - Both sides have the same problems and tolerances: rtol from 1e-4 to 1e-12,
+ *   atol = rtol times the scale in references.txt.
+ * - The time is the processor time of this thread: the minimum of many runs
+ *   within the budget. Warm-up runs exclude compilation.
+ * - The error is the largest |y - r| / (|r| + atol / rtol) over the references
+ *   r at the end.
+ * - CVODE is used as in its examples: right-hand sides and Jacobians in C,
+ *   dense or banded. For problems that are not stiff it uses Adams methods with
+ *   fixed-point iteration.
+ *
  * Needs: include/atled.h, SUNDIALS; references.txt and programs/precision.dsl
- * in the folder. Guarantees: both sides have the same problems, tolerances
- * (rtol from 1e-4 to 1e-12, atol = rtol times the number in references.txt) and
- * clock: processor time of this thread, the smallest of many runs within
- * the budget, after runs that are not counted, so that compiling is not in it. The error is the largest of |y - r| / (|r| + atol / rtol) over the
- * references r at the end. CVODE is used as its examples do, with right-hand
- * sides and Jacobians written by hand, dense or banded; where the problem is
- * not stiff, Adams' formulas with fixed-point iteration.
+ * in the folder.
  */
 #define _GNU_SOURCE
 #include "atled.h"
@@ -34,10 +38,10 @@
 
 enum { MOST = 1000, REFERENCES = 200, FIRST_TOL = 4, LAST_TOL = 12 };
 
-/* ---- the problems by hand ------------------------------------------------ */
+/* ---- the problems in C --------------------------------------------------- */
 
-/* seven bodies of masses 1 to 7: positions x, y, then speeds (Hairer, Norsett
- * and Wanner I, II.10) */
+/* Seven bodies of masses 1 to 7: positions x, y, then velocities (Hairer,
+ * Norsett and Wanner I, II.10). */
 static void pleiades_f(const double *z, double *f) {
 	memcpy(f, z + 14, 14 * sizeof *f);
 	for (int i = 0; i < 7; i++) {
@@ -85,9 +89,10 @@ static void pollution_matrix(const double *y, double *j) { pollution_j(y, j); }
 static void brusselator_slope(const double *y, double *f) { brusselator_f(y, f); }
 
 typedef struct Problem {
-	/* what Atled gives, and by which methods beside its own choice */
+	/* Atled's function, its type, and the methods besides the automatic
+	 * choice */
 	const char *name, *type, *methods;
-	int n, every; /* unknowns, and which of them have references */
+	int n, every; /* unknowns; every n-th of them has a reference */
 	double t1;
 	void (*start)(double *y);
 	Slope slope;
@@ -265,8 +270,8 @@ static bool run_once(Side *s) {
 	       ATLED_OK;
 }
 
-/* The smallest of many runs, each of some microseconds at least; `first` goes
- * on until machine code has taken over. */
+/* Gets the minimum of many runs, each of at least some microseconds. With
+ * `first`, it continues until machine code is in use. */
 static bool measure(Side *s, double budget, bool first, double *best) {
 	double start = now();
 	for (int k = 0; k < 2 || (first && now() - start < 2); k++)
