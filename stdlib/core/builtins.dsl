@@ -1,9 +1,9 @@
 # builtins.dsl - examples of the functions that are written in C, for `atled
-# doc` and docs/reference/library.md; there is nothing to run here.
+# doc` and docs/reference/library.md. There is no code here.
 #
-# "# NAME" stands above details (2 blanks) and an example (4 or more), as in the
-# comments of the library's own functions; the sentence itself is in the table
-# of builtins.
+# Form: "# NAME" stands above details (indented by 2) and an example (indented
+# by 4 or more), as in the comments of the library's functions. The first
+# sentence of the help is in the table of builtins.
 
 # abs
 #     abs([-2, 3])                  #> [2, 3]
@@ -63,8 +63,8 @@
 #     cosh(1.0)                     #~ (e + 1/e) / 2
 
 # tanh
-#   The derivative, 1 - tanh(x)^2, is right to 1e-16, and 0 beyond 19; sech(x)^2
-#   has all its digits there, too.
+#   The derivative, 1 - tanh(x)^2, has an absolute error of 1e-16 and is 0 for
+#   |x| > 19; sech(x)^2 has full relative accuracy there.
 #     tanh(0.5)                     #~ (e - 1) / (e + 1)
 
 # erf
@@ -342,9 +342,9 @@
 #     str(1.5) + "!"                #> 1.5!
 
 # progress
-#   steps may be missing, or none. Up to 8 named real numbers; time, from, to
-#   and dt are those of an integration. It changes nothing and has no
-#   derivative; under map the values are left out.
+#   steps may be omitted or none. At most 8 named real scalars; time, from, to
+#   and dt are those of an integration. It has no effect on results and no
+#   derivative; under map the values are omitted.
 #     x = 1.0
 #     for k in 0..60 { x = 0.5 * (x + 2 / x); progress(k + 1, 60; residual = x^2 - 2) }
 #     x                             #~ sqrt(2)
@@ -363,9 +363,9 @@
 #     len(list(1, "two", [3, 4]))   #> 3
 
 # each
-#  Loops and map over a list are written out item by item, so that each item may
-#  be of another type. The numbers are known before the program runs, and up to
-#  100000.
+#  Loops and map over a list are unrolled item by item, so that each item may
+#  have another type. Its integers must be known before the program runs; there
+#  are at most 100000.
 #     r = (1.5, "two", [3, 4])
 #     map(k -> kind(r[k]), each(3)) #> list("array", "string", "array")
 #     map(k -> k^2, each(2, 5))     #> list(4, 9, 16)
@@ -417,14 +417,14 @@
 #     (sqrt ∘ abs)(-9.0)            #> 3.0
 
 # ir
-#   What decides a type (an axis, a rank) is fixed in it; lengths above 16 are
-#   not.
+#   Everything that decides a type (an axis, a rank) is fixed in it; extents
+#   above 16 are not.
 #     p = ir(x -> sum(sin(x)), ones(20))
 #     p(2ones(30))                  #~ 30 * sin(2)
 #     grad(p)(zeros(20))[0]         #> 1.0
 
 # inspect
-#   symbols, results: list of text; parameters: list of (value, name, type);
+#   symbols, results: list of strings; parameters: list of (value, name, type);
 #   instructions: list of (operation, operands, results, types, attributes,
 #   regions, transforms, line, column), where a region is (parameters,
 #   instructions, results); callees: list of such records.
@@ -432,14 +432,15 @@
 #     inspect(p).instructions[0].operation   #> sin
 
 # rewrite
-#   A rule gets the operands of its operation and gives a value of the same
-#   type; it reaches loops, branches and what is called, and is not applied to
-#   what it gives.
+#   A rule receives the operands of its operation and returns a value of the
+#   same type. It applies in loops, branches and called functions, and is not
+#   applied to its own result.
 #     p = ir(x -> x * sin(x), 2.0)
 #     rewrite(p, (sin = x -> x - x^3/6,))(0.1)   #~ 0.1 * (0.1 - 0.001/6)
 
 # read_ir
-#   Parameters are the arguments, one result is itself, several are a tuple.
+#   The parameters become the arguments. A single result is returned as itself,
+#   several as a tuple.
 #     p = ir(x -> x^2, 2.0)
 #     read_ir(str(p))(3.0)          #> 9.0
 

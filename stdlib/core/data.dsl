@@ -1,39 +1,46 @@
-# data.dsl - files of data: load and save by a file's ending, texts, folders.
+# data.dsl - data files: load and save by file extension, text files, folders.
 #
-# A file is read when the program runs, in its turn among prints and other
-# effects; it is never read twice for one call, and not at all by `atled check`.
+# Contract:
+# - A file is read when the program runs, in order with prints and other
+#   effects.
+# - One call reads a file once. `atled check` reads none.
 
-# load(path; format, header, separator): what a file holds, by its ending: .npy,
-# .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .pvd, .msh, .air, .txt
-#   format says the format instead ("csv" ...); header (of a table): true,
-#   false, or none to see for itself; separator: one character.
-#   .npy: an array; .npz, .h5: a record; a table: a record of columns, or a
-#   matrix when there is no header and all are numbers; .json: what is written
-#   there; .air: a piece of IR, as ir(f, x) makes it; .vti, .vtu: a record with
-#   `point` and `cell`; .pvd: `times` and the list of `pieces`, what the file of
-#   each time holds; .msh: meshes of Gmsh, points, lines, triangles, tetrahedra
-#   and the numbers of their parts in `names`. Numbers keep their dtype where
-#   the format has one. Errors name the file and the byte or line.
-#   At top level the value is an ordinary array or record for every statement
-#   that follows. In a function its type is known only when it runs: hand it to
-#   a function whose parameter says what it is, f(x: f64[n, m]).
+# load(path; format, header, separator): the contents of a file, by its
+# extension: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .pvd, .msh,
+# .air, .txt
+#   format overrides the extension ("csv" ...). header (of a table): true,
+#   false, or none to detect it. separator: one character.
+#   .npy gives an array; .npz and .h5 a record. A table gives a record of
+#   columns, or a matrix when it has no header and only numbers. .json gives its
+#   value; .air a piece of IR, as ir(f, x) makes it. .vti and .vtu give a record
+#   with `point` and `cell`. .pvd gives `times` and the list of `pieces`, the
+#   contents of the file of each time. .msh gives a mesh of Gmsh: points, lines,
+#   triangles, tetrahedra and, in `names`, the numbers of its physical groups.
+#   Numbers keep their dtype where the format has one. Errors name the file and
+#   the byte or line.
+#   At top level the value is an ordinary array or record for all later
+#   statements. In a function its type is known only at run time: pass it to a
+#   function whose parameter declares the type, f(x: f64[n, m]).
 #     save("/tmp/atled-doc.csv", (t = [0.0, 1], u = [1.5, 2.5]))
 #     load("/tmp/atled-doc.csv").u   #> [1.5, 2.5]
 load(path; format = "", header = none, separator = "") = _load(path, format, header, separator)
 
-# save(path, x; format, header, separator, compress, at): writes x, by the
-# ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu,
-# .pvd, .air, .txt
-#   The file appears whole or not at all: it is written beside and then renamed.
-#   Any value goes into .h5 and .npz, solutions and their functions too, and
-#   comes back as it was. compress = true packs .npz, .h5 and .vti. A solution
-#   goes into .vti as fields on a grid, for ParaView: of t and x together, or of
-#   the space coordinates at time `at` (the last one); one of fem() into .vtu,
-#   its fields at the points of its mesh (and the middles of edges, of boxes
-#   also of sides and cells, where its order is above 1). A .pvd is a series in
-#   time for ParaView: beside it lies name_00000.vtu, or .vti, for each of the
-#   times `at`, by default the solution's own, 101 of more. All files of a
-#   series appear, or none. header = false leaves out a table's names.
+# save(path, x; format, header, separator, compress, at): writes x in the format
+# of the path's extension: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti,
+# .vtu, .pvd, .air, .txt
+#   Writing is atomic: the file is written under another name and then renamed.
+#   .h5 and .npz store any value, including solutions and their functions, and
+#   load restores it. compress = true compresses .npz, .h5 and .vti. header =
+#   false omits a table's names.
+#   A solution in .vti becomes fields on a grid for ParaView: of t and x
+#   together, or of the space coordinates at time `at` (by default the last). A
+#   solution of fem() in .vtu becomes fields at the points of its mesh. For
+#   elements of order above 1 these include the midpoints of edges, and for
+#   boxes also those of sides and cells.
+#   A .pvd file is a time series for ParaView, with name_00000.vtu, or .vti,
+#   beside it for each of the times `at`. By default these are the solution's
+#   own times, or 101 times when it has more. All files of a series appear, or
+#   none.
 #     save("/tmp/atled-doc.npy", [1, 2, 3])
 #     load("/tmp/atled-doc.npy")     #> [1, 2, 3]
 save(path, x; format = "", header = true, separator = "", compress = false, at = none) = {
@@ -51,14 +58,14 @@ save(path, x; format = "", header = true, separator = "", compress = false, at =
   none
 }
 
-# Known before anything runs where the path is, so that only what is asked for
-# is compiled
+# Decided before the program runs when the path is known, so that only the
+# requested format is compiled.
 _is_format(path, format, name) =
   if format == "" { ends_with(lower(path), "." + name) } else { format == name }
 _is_solution(x) = if kind(x) == "record" { has(x, "info") and has(x, "kind") } else { false }
 
 # The fields of a solution at the points of a uniform grid: of t alone; of t and
-# x together, x first; of the space coordinates at one time.
+# x together, x first; or of the space coordinates at one time.
 _solution_image(s, at) = {
   coords = list(...s.info.coords)
   timed = coords[0] == "t"
@@ -91,8 +98,8 @@ _solution_image(s, at) = {
   }
 }
 
-# The fields of a solution on a mesh at its points; with quadratic cells, whose
-# middles of edges are points, too, where its elements are of order 2 or 3
+# The fields of a solution on a mesh, at the mesh's points. Elements of order 2
+# or 3 give quadratic cells, whose edge midpoints are points, too.
 _solution_grid(s, at) = {
   if not has(s, "mesh") {
     _refuse(
@@ -121,8 +128,8 @@ _solution_grid(s, at) = {
   (...G, point = record(names, values))
 }
 _grid_of(s) = _vtk_cells(s.mesh, if has(s, "settings") { field(s.settings, "order", 1) } else { 1 })
-# Points and cells of a mesh as VTK has them: linear ones, or quadratic ones for
-# an order above 1
+# Points and cells of a mesh in VTK's layout: linear cells, or quadratic ones
+# for an order above 1.
 _vtk_cells(m, order) = {
   order = _known(order, "the order of the elements")
   if has(m, "axes") {
@@ -143,8 +150,8 @@ _vtk_cells(m, order) = {
       types = (21, 22, 24)[d - 1])
   }
 }
-# Corners around the lower and the upper side, then the middles of edges, those
-# of sides and of the cell
+# The corners of the lower and the upper side in cyclic order, then the
+# midpoints of edges, of sides and of the cell.
 _vtk_boxes(m, order) = {
   order = _known(order, "the order of the elements")
   (_, nodes, X) = _grid_nodes(m.axes, if order == 1 { 1 } else { 2 })
@@ -170,8 +177,8 @@ _on_points(s, u, X, time) = {
   u(...order)
 }
 
-# A solution in t and space at many times: those of `at`, its own where they are
-# no more than 101, else as many at equal distances. Fields have the times as
+# A solution in t and space at many times: the times `at`, or its own when there
+# are at most 101, or else 101 evenly spaced ones. Fields have the times as
 # their first axis.
 _solution_series(s, at) = {
   if not contains(list(...s.info.coords), "t") or len(s.info.coords) == 1 {
@@ -195,7 +202,8 @@ _solution_series(s, at) = {
   }
 }
 
-# f(time..., x, y, ...) at all points of the axes, many on each.
+# f(time..., x, y, ...) at all points of a tensor grid with `many` points on
+# each axis.
 _on_grid(f, axes, many, time) = {
   n = len(axes)
   if n == 1 { f(...time, axes[0]) } else {
@@ -211,8 +219,8 @@ _on_grid(f, axes, many, time) = {
   }
 }
 
-# read_text(path): the text of a file, as one string. UTF-8, or an error that
-# names the line.
+# read_text(path): the contents of a text file, as one string. The file must be
+# UTF-8; an error names the line.
 #     write_text("/tmp/atled-doc.txt", "one\ntwo\n")
 #     read_text("/tmp/atled-doc.txt")   #> one two
 read_text(path) = _read_text(path)
@@ -231,12 +239,12 @@ write_text(path, text) = {
   none
 }
 
-# exists(path): whether there is a file or folder of this name
+# exists(path): whether there is a file or folder with this name
 #     exists("/")   #> true
 exists(path) = _exists(path)
 
-# env(name): a variable of the environment, a string. Where there is none:
-# `default`, or an error without it. Needs the host's grant.
+# env(name): an environment variable, a string. If it is not set, the result is
+# `default`; without a default this is an error. Needs the host's permission.
 #     env("NO_SUCH_VARIABLE", "none")   #> none
 env(name, default = none) = {
   text = _environment(name)
@@ -245,7 +253,7 @@ env(name, default = none) = {
   }
 }
 
-# list_files(folder, ending): the names in a folder that have this ending, in
-# order; without `ending` all. Names that begin with a point are left out.
+# list_files(folder, ending): the sorted names in a folder that have this
+# ending; without `ending` all names. Names that begin with a dot are omitted.
 #     list_files("/tmp", ".no-such-ending")   #> list()
 list_files(folder = ".", ending = "") = _list_files(folder, ending)

@@ -1,5 +1,5 @@
-# prelude.dsl - what is always there: constants, everyday array functions, and
-# derivatives in terms of the builtin transforms.
+# prelude.dsl - constants, everyday element-wise functions, and derivatives
+# built on the builtin transforms.
 
 # pi, π, e, inf, nan, im: constants; im is the imaginary unit
 #     e^(im * π)                    #~ -1
@@ -10,18 +10,18 @@ e = 2.718281828459045
 inf = 1 / 0.0
 nan = 0.0 / 0.0
 im = 1im
-# args: what follows the file's name on the command line, a list of texts;
-# without any it is empty
+# args: the command line's arguments after the file name, a list of strings. The
+# list is empty when there are none.
 #     len(args)                     #> 0
 args = list()
 
 # ---- numbers
 
-# ceil(x): smallest whole number not below x
+# ceil(x): smallest integer not below x
 #     ceil([-1.5, 1.5])             #> [-1, 2]
 ceil(x) = -floor(-x)
-# by powers of ten that are whole, so exact up to 10^22; what has no digits
-# behind the place stays
+# Rounds with powers of ten that are exact in f64, up to 10^22. A value without
+# digits after the given place is returned unchanged.
 _round_to(x, n) = {
   up = 10.0^max(n, 0)
   down = 10.0^max(-n, 0)
@@ -30,7 +30,7 @@ _round_to(x, n) = {
     where(kept, stop_gradient(x),
       round(x / where(down == inf, 1.0, down) * where(kept, 1.0, up)) / up * down))
 }
-# trunc(x): the whole part, towards 0
+# trunc(x): the integer part, rounded towards 0
 #     trunc([-1.5, 1.5])            #> [-1, 1]
 trunc(x) = where(x < 0, -floor(-x), floor(x))
 # isnan(x): whether each element is NaN
@@ -39,13 +39,13 @@ isnan(x) = not (x == x)
 # isfinite(x): whether each element is neither infinite nor NaN
 #     isfinite([1, nan, inf])       #> [true, false, false]
 isfinite(x) = abs(x) < inf
-# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions, of complex numbers
-# their principal values
+# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions. For complex x they
+# return principal values.
 #     asinh(sinh(0.5))              #~ 0.5
 #     acosh(cosh(0.5))              #~ 0.5
 #     atanh([0.5, 2 + 0im])         #~ [0.5493061443340549, 0.5493061443340549 + π/2*im]
 asinh(x) = if _is_complex(x) { _complex_asinh(x) } else {
-  a = where(x < 0, -x, x) # no sign, no abs: their derivatives at 0 are 0
+  a = where(x < 0, -x, x) # without sign and abs, whose derivatives at 0 are 0
   large = a > 1e8
   b = where(large, 1.0, a)
   where(x < 0, -1.0, 1.0) * where(large, log(where(large, a, 1.0)) + 0.6931471805599453,
@@ -72,14 +72,14 @@ _is_complex(x) = dtype(x) == "c128" or dtype(x) == "c64"
 #     sech(0.0)                     #> 1.0
 sech(x) = if _is_complex(x) { 1 / cosh(x) } else { e = exp(where(x < 0, x, -x)); 2 * e / (1 + e^2) }
 derivative sech(x) = -y * tanh(x)
-# log2(x), log10(x): logarithms to base 2 and 10
-#   whole where x is a power of the base, so that floor(log10(1000)) is 3
+# log2(x), log10(x): logarithms to base 2 and 10.
+#   The result is exact when x is a power of the base: floor(log10(1000)) is 3.
 #     log2(8.0)                     #> 3.0
 #     log10(1000.0)                 #> 3.0
 log2(x) = _log_to(x, 2.0, 0.6931471805599453)
 log10(x) = _log_to(x, 10.0, 2.302585092994046)
-# Next to a whole number n the logarithm is n + log(x / base^n), of which
-# rounding takes nothing.
+# Near an integer n the logarithm is computed as n + log(x / base^n), so that
+# rounding does not change n.
 _log_to(x, base, scale) = {
   y = log(x) / scale
   if _is_complex(x) { y } else {
@@ -113,8 +113,8 @@ derivative softplus(x) = sigmoid(x)
 # angle(z): argument of a complex number, radians
 #     angle(1im)                    #~ π/2
 angle(z) = atan2(imag(z), real(z))
-# what atan2(a, b) changes by with a and with b, in units of the larger one,
-# whose square may be beyond all numbers
+# Partial derivatives of atan2(a, b) with respect to a and b. Both are scaled by
+# the larger argument, whose square may overflow.
 _slopes_of_angle(a, b) = {
   t = 1 / max(abs(a), abs(b))
   s = stop_gradient(where(t < inf, where(t > 0, t, 1), 1))
@@ -122,23 +122,26 @@ _slopes_of_angle(a, b) = {
   r = p * p + q * q
   (q / r * s, -p / r * s)
 }
-# clamp(x, lo, hi): x, moved into [lo, hi]
+# clamp(x, lo, hi): x limited to the interval [lo, hi]
 #     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
 
-# t as a real number of x's precision
+# t as a real scalar of x's precision
 _as_real_of(t, x) = if dtype(x) == "f32" or dtype(x) == "c64" { f32(t) } else { t }
 
 # ---- derivatives
 
-# jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector
-# (a scalar x gives f'): forwards, a column for each element of x, or backwards,
-# a row for each element of f(x) where these are at most half as many.
-# jacobian(f; sparse = true): a sparse matrix, size(f(x)) by size(x), x any real
-# array or structure of them; its pattern is found for these lengths and
-# captured values, once; sparse =
-# sparsity(f, x): on this pattern. Of f(x, p) it is jacobian(f)(x, p), by x;
-# hessian, laplacian, divergence and curl alike
+# jacobian(f): x -> matrix of partial derivatives, with the result's axes first.
+# x is a vector; for a scalar x the result is f'.
+#   Forward mode computes one column for each element of x. Reverse mode
+#   computes one row for each element of f(x). It is used when f(x) has at most
+#   half as many elements as x.
+#   jacobian(f; sparse = true) returns a sparse matrix, size(f(x)) by size(x).
+#   Then x is any real array or structure of arrays. The pattern is found once
+#   for the given shapes and captured values. sparse = sparsity(f, x) uses a
+#   given pattern.
+#   For f(x, p), jacobian(f)(x, p) differentiates with respect to x; hessian,
+#   laplacian, divergence and curl do the same.
 #     jacobian(x -> [x[0] * x[1], x[1]^2])([2.0, 3])   #> [[3, 2], [0, 6]]
 jacobian(f; sparse = false) = {
   _want_function("jacobian", f)
@@ -153,9 +156,9 @@ jacobian(f; sparse = false) = {
     }
   }
 }
-# f as a function of its first argument, the others as they are. A number beside
-# others is refused: the matrix by all of them is as likely meant as the
-# derivative by one.
+# Returns f as a function of its first argument, with the others fixed. It
+# refuses a scalar first argument beside others: the caller may have meant the
+# matrix with respect to all arguments.
 _by_first(who, f, x, others) =
   if len(others) == 0 { f } else if kind(x) == "array" and rank(x) == 0 {
     (v, x) =
@@ -186,15 +189,15 @@ _jacobian(f, x) = {
 _is_real(x) = dtype(x) == "f64" or dtype(x) == "f32"
 _by_columns(J, x, y) =
   reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
-# backwards, one cotangent for each element of the result
+# Reverse mode: one cotangent for each element of the result.
 _by_rows(f, x) = {
   (y, back) = vjp(f, x)
   J = map(w -> back(reshape(w, shape(y))), eye(size(y)))
   reshape(J, list(...shape(y), ...shape(x)))
 }
-# hessian(f): x -> matrix of second derivatives of a real function. hessian(f;
-# sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
-# symmetric = true): on this pattern
+# hessian(f): x -> matrix of second derivatives of a real scalar function.
+# hessian(f; sparse = true) returns a sparse matrix; sparse = sparsity(grad(f),
+# x; symmetric = true) uses a given pattern.
 #     hessian(x -> x[0]^2 * x[1])([2.0, 3])   #> [[6, 4], [4, 0]]
 hessian(f; sparse = false) = {
   _want_function("hessian", f)
@@ -213,10 +216,11 @@ _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
   (v, back) = flatten(x)
   _jacobian(grad(w -> f(back(w))), v)
 }
-# hvp(f, x, v): hessian of f at x times v, without forming the matrix
+# hvp(f, x, v): Hessian-vector product: the Hessian of f at x times v, without
+# forming the matrix
 #     hvp(x -> sum(x^3), [1.0, 2], [1.0, 0])  #> [6, 0]
 hvp(f, x, v) = jvp(grad(f), x, v)[1]
-# laplacian(f): x -> sum of the pure second derivatives
+# laplacian(f): x -> sum of the second derivatives d²f/dx_i²
 #     laplacian(x -> sum(x^3))([1.0, 2])      #> 18.0
 laplacian(f) = (x, ...others) -> {
   g = _by_first("laplacian", f, x, others)
@@ -230,7 +234,7 @@ divergence(f) = (x, ...others) -> {
   _want_vector("divergence(f)", x)
   trace(_jacobian(g, x))
 }
-# curl(f): x -> rotation of a vector field in three dimensions
+# curl(f): x -> curl of a vector field in three dimensions
 #     curl(x -> [-x[1], x[0], 0.0])([1.0, 2, 3])   #> [0, 0, 2]
 curl(f) = (x, ...others) -> {
   g = _by_first("curl", f, x, others)
@@ -241,8 +245,8 @@ curl(f) = (x, ...others) -> {
   J = _jacobian(g, x)
   [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
 }
-# taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a
-# leading axis; c_k = f^(k)(x)/k!
+# taylor(f, x, n): Taylor coefficients c_0 .. c_n of f(x + s) = sum c_k s^k,
+# along a leading axis; c_k = f^(k)(x)/k!
 #     taylor(exp, 0.0, 4)           #~ [1, 1, 1/2, 1/6, 1/24]
 taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   at = x + 0.0
@@ -252,8 +256,8 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
 _directions(x, n) =
   map(k -> if k == 0 { if rank(x) == 0 { _as_real_of(1.0, x) } else { ones_like(x) } } else { 0.0 },
     (...(0..n)))
-# jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where
-# d_k is the k-th derivative of x(s)
+# jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s)) at s =
+# 0), where d_k is the k-th derivative of x(s)
 #     (y, d) = jet(exp, 0.0, (1.0, 0.0, 0.0))
 #     d                             #> (1.0, 1.0, 1.0)
 jet(f, x, dxs) = {
@@ -263,7 +267,7 @@ jet(f, x, dxs) = {
   (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), (...(0..n))))
   (y, map(k -> c[k] * _factorial(k + 1), (...(0..n))))
 }
-# as literals, which take the dtype of what they meet
+# The factorials are literals, so that they take the dtype of the other operand.
 _factorial(n) = (
   1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0, 3628800.0, 39916800.0,
   479001600.0, 6227020800.0, 87178291200.0, 1307674368000.0, 20922789888000.0, 355687428096000.0,
@@ -280,7 +284,7 @@ _factorial(n) = (
   2.3505613312828785e78, 1.3868311854568984e80, 8.32098711274139e81, 5.075802138772248e83,
   3.146997326038794e85, 1.98260831540444e87, 1.2688693218588417e89
 )[n]
-# nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor
+# nth_derivative(f, x, n): f^(n)(x) of a function of a scalar, by one Taylor
 # expansion
 #     nth_derivative(sin, 0.0, 5)   #~ 1
 nth_derivative(f, x, n) = taylor(f, x, n)[-1] * _factorial(n)
@@ -300,10 +304,10 @@ check_grad(f, x) = {
   (reverse_forward = norm(r - fwd) / scale, differences = norm(r - diffs) / scale)
 }
 
-# Turns of a loop that are run for nothing but the state after them, when it is
-# run backwards with s snapshots, one of them the state at the
-# beginning: r n - C(s + r, r - 1) with the least r for which n <= C(s + r, s).
-# Griewank and Walther, ACM Trans. Math. Softw. 26 (2000).
+# Number of loop iterations recomputed by reverse mode with s checkpoints, one
+# of which is the initial state: r n - C(s + r, r - 1), where r is the least
+# integer with n <= C(s + r, s). Griewank and Walther, ACM Trans. Math. Softw.
+# 26 (2000).
 _repeated_turns(n, s) = {
   r = 0
   all = 1
@@ -315,8 +319,8 @@ _repeated_turns(n, s) = {
   }
 }
 
-# why a loop keeps tapes, in the order of TapeReason
-# (autodiff/reverse/linearise.h)
+# Why a loop keeps tapes, in the order of TapeReason
+# (autodiff/reverse/linearise.h).
 _tape_reasons = ("", "it prints or draws random numbers, and would again",
   "a function that calls itself is called in it",
   "an array that it carries changes its length from turn to turn",
