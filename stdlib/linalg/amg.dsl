@@ -1,39 +1,42 @@
-# amg.dsl - algebraic multigrid as a preconditioner: smoothed aggregation.
+# amg.dsl - algebraic multigrid (smoothed aggregation) as a preconditioner.
 #
-# Unknowns that depend on each other strongly are put together; what the matrix
-# makes nearly zero (a constant; the motions of a rigid body), restricted to
-# such an aggregate and smoothed once, is what the next coarser matrix P' A P
-# has unknowns for. What a sweep of Gauss and Seidel leaves of an error is such,
-# so that the number of iterations hardly grows with the matrix.
+# Method: smoothed aggregation (Vaněk, Mandel and Brezina, Computing 56, 1996).
+# Strongly connected unknowns form aggregates. The near-null space of the matrix
+# (a constant; rigid body modes), restricted to each aggregate and smoothed
+# once, gives the columns of the prolongation P. The next coarser matrix is P' A
+# P. Gauss-Seidel sweeps leave errors of this form, so the number of iterations
+# hardly grows with the size of the matrix.
 #
-# All levels lie one behind the other: the matrices are the blocks of one matrix
-# by rows, unknowns and right sides the parts of one vector, and a prolongation
-# has columns in the next part. So their number need not be known before, and a
-# cycle is a loop over the parts. Everything here is loops over elements, which
-# become machine code.
+# Data layout: all levels are stored contiguously. The matrices are the diagonal
+# blocks of one row-compressed matrix; unknowns and right-hand sides are parts
+# of one vector; the columns of a prolongation are in the next part. The number
+# of levels is therefore dynamic, and a cycle is a loop over the parts. All code
+# is loops over elements, which compile to machine code.
 
 # amg(A; levels, coarsest, strength, sweeps, near_null, nodes): smoothed
 # aggregation for a sparse matrix, as a preconditioner for cg, minres, gmres and
-# bicgstab
-#   A symmetric positive definite, as of diffusion or elasticity; near such a
-#   matrix it serves gmres and bicgstab, too. near_null: what A makes smallest,
-#   a vector or the columns of a matrix, 1 everywhere unless given; of
-#   elasticity rigid_modes. nodes: i64[n], to which node each unknown belongs:
-#   those of a node stay together. levels: matrices at most, the last of which
-#   is
-#   factorised; coarsest: unknowns that are few enough for that. strength: of
-#   elements that count, beside the root of the product of their diagonal
-#   elements (of nodes, their blocks' norms), halved from level to level.
-#   sweeps: of Gauss and Seidel's method, forwards before and backwards after
-#   the coarser levels.
-#   A record: apply and adjoint, as the solvers take them; sizes, the unknowns
-#   of each level; complexity, the elements of all matrices beside those of A.
-#   Symmetric V-cycles; no derivatives: a preconditioner does not change the
-#   solution. Time and memory grow with the elements of A: the matrices of all
-#   levels, and once more the largest while they are made.
+# bicgstab.
+#   A is symmetric positive definite, as for diffusion or elasticity. With a
+#   matrix close to such a one it also preconditions gmres and bicgstab.
+#   near_null: the near-null space of A, a vector or the columns of a matrix; by
+#   default the constant 1. For elasticity use rigid_modes. nodes: i64[n], the
+#   node of each unknown; unknowns of a node stay together.
+#   levels: the maximal number of matrices; the last one is factorised.
+#   coarsest: the number of unknowns below which a matrix is factorised.
+#   strength: the threshold for strong elements, relative to the square root of
+#   the product of their diagonal elements (for nodes, of the norms of their
+#   blocks). It is halved from level to level. sweeps: the number of
+#   Gauss-Seidel sweeps, forward before and backward after the coarser levels.
+#   The result is a record: apply and adjoint, for the solvers; sizes, the
+#   unknowns of each level; complexity, the number of elements of all matrices
+#   divided by that of A.
+#   The cycles are symmetric V-cycles. They have no derivatives: a
+#   preconditioner does not change the solution. Time and memory are
+#   proportional to the elements of A. Memory holds the matrices of all levels,
+#   and the largest a second time during the setup.
 #   Errors: a matrix that is not square, a diagonal that is not positive,
-#   near_null or nodes of another length. [Vaněk, Mandel and Brezina, Computing
-#   56, 1996]
+#   near_null or nodes with a wrong extent. [Vaněk, Mandel and Brezina,
+#   Computing 56, 1996]
 #     T = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 40);
 #     A = kron(T, speye(40)) + kron(speye(40), T);
 #     M = amg(A; coarsest = 200);
@@ -64,8 +67,7 @@ _cycles(H, sweeps) =
   (apply = r -> _v_cycle(H, H.by_rows, H.coarse, sweeps, r),
     adjoint = r -> _v_cycle(H, H.by_columns, H.coarse', sweeps, r), sizes = H.level[1..] -
     H.level[..-1], complexity = len(H.by_rows.values) / max(1, H.by_rows.starts[H.level[1]]))
-# The hierarchy of nothing, for where a program decides when it runs whether
-# there is one
+# An empty hierarchy, for programs that decide at run time whether to use one.
 _no_hierarchy() = {
   (i, v) = (i64(zeros(0)), zeros(0))
   A = (starts = [0], columns = i, values = v, at = i, inverse = v)
@@ -73,11 +75,11 @@ _no_hierarchy() = {
     coarse = (rows = i, columns = i, values = v, column_start = [0], row_start = [0]))
 }
 
-# rigid_modes(places, components): the motions of a rigid body, which elasticity
-# makes zero: the columns that amg takes as near_null
-#   places: f64[n, d], where each unknown is, d 2 or 3; components: i64[n],
-#   which component of the displacement it is. Columns: d displacements, and 1
-#   or 3 rotations about the middle.
+# rigid_modes(places, components): the rigid body modes, the null space of
+# elasticity, as the columns that amg takes as near_null.
+#   places: f64[n, d], the position of each unknown, d = 2 or 3. components:
+#   i64[n], the displacement component of each unknown. Columns: d translations,
+#   then 1 or 3 rotations about the centre.
 #     rigid_modes([0.0, 0; 0, 0; 2, 0; 2, 0], [0, 1, 0, 1])     #~ [[1, 0, 0], [0, 1, -1], [1, 0, 0], [0, 1, 1]]
 rigid_modes(places, components) = {
   d = shape(places)[1]
@@ -88,7 +90,7 @@ rigid_modes(places, components) = {
   stack(...map(c -> where(components == c, 1.0, 0.0), each(d)),
     ..._rotations(places, components, d); axis = 1)
 }
-# In the plane of each pair of coordinates a rotation about the middle
+# A rotation about the centre in the plane of each pair of coordinates.
 _rotations(places, components, d) = {
   X = places - mean(places; axis = 0)
   turns = list()
@@ -100,9 +102,10 @@ _rotations(places, components, d) = {
   turns
 }
 
-# ---- matrices by rows: starts, columns, values
+# ---- row-compressed matrices: starts, columns, values
 
-# The matrix by columns, each in order, m of them
+# Converts a row-compressed matrix to column-compressed form with m columns (a
+# transposition). The elements of each column are in order.
 _turned_over(starts, columns, values, m) = {
   begin = _starts(columns, m)
   next = begin
@@ -119,8 +122,9 @@ _turned_over(starts, columns, values, m) = {
   }
   (begin, across, v)
 }
-# The product of two, the columns of a row in no order; m columns. A row is
-# summed in places that are marked with its number.
+# The product of two row-compressed matrices, with m columns. The columns of a
+# row are unordered. Each row is accumulated by Gustavson's algorithm with a
+# marker array.
 _multiplied(starts, columns, values, starts2, columns2, values2, m) = {
   n = len(starts) - 1
   mark = i64(zeros(m)) - 1
@@ -170,8 +174,8 @@ _diagonal_of(starts, columns, values) = {
   }
   d
 }
-# A bound of the largest eigenvalue of the matrix with its rows divided by d:
-# some steps of the power method, and a tenth more
+# An estimate of the largest eigenvalue of the matrix with its rows divided by
+# d: some power iterations, enlarged by a tenth.
 _largest_scaled(starts, columns, values, d) = {
   n = len(d)
   x = sin(1.0 + iota(n))
@@ -197,7 +201,7 @@ _largest_scaled(starts, columns, values, d) = {
 _hierarchy(column_start, rows, values, node, near_null, most, coarsest, strength) = {
   n = len(column_start) - 1
   (starts, columns, v) = _turned_over(column_start, rows, values, n)
-  # whether one way is as good as the other
+  # whether the matrix is symmetric
   same = sum(abs(starts - column_start)) == 0
   if same { same = sum(i64(columns != rows)) == 0 }
   if same { same = max(concat([0.0], abs(v - values))) <= 1e-12 * max(concat([0.0], abs(values))) }
@@ -250,7 +254,7 @@ _hierarchy(column_start, rows, values, node, near_null, most, coarsest, strength
   (level = level, by_rows = forth, by_columns = back,
     P = (starts = P_starts, columns = P_columns, values = P_values), coarse = coarse)
 }
-# Elements that rounding left
+# Removes elements that are rounding errors.
 _without_dust(starts, columns, values, d) = {
   (begin, c, v) = (starts, columns, values)
   next = 0
@@ -267,7 +271,7 @@ _without_dust(starts, columns, values, d) = {
   }
   (begin, c[..next], v[..next])
 }
-# Where in each row its diagonal element stands, and its inverse
+# The position of the diagonal element in each row, and its inverse.
 _with_diagonal(starts, columns, values) = {
   n = len(starts) - 1
   at = i64(zeros(n))
@@ -283,9 +287,9 @@ _with_diagonal(starts, columns, values) = {
   (starts = starts, columns = columns, values = values, at = at, inverse = inverse)
 }
 
-# From a matrix by rows, the nodes of its unknowns and what it makes small: the
-# prolongation from the next level by rows, and what is small there, and the
-# nodes there
+# From a row-compressed matrix, the nodes of its unknowns and its near-null
+# space: the row-compressed prolongation from the next level, and the near-null
+# space and nodes of that level.
 _prolongation(starts, columns, values, node, near, strength) = {
   d = _diagonal_of(starts, columns, values)
   (which, count) = _aggregates(..._strong(starts, columns, values, node, strength))
@@ -294,7 +298,7 @@ _prolongation(starts, columns, values, node, near, strength) = {
   k = shape(near)[1]
   (F, f) =
     if k == 1 { _filtered(starts, columns, values, d, near[.., 0], strength) } else { (values, d) }
-  # damped by 4/3 of the inverse of the largest eigenvalue
+  # Damping: 4/3 of the inverse of the largest eigenvalue.
   damping = (4 / 3) / _largest_scaled(starts, columns, F, f)
   n = len(d)
   m = len(node_)
@@ -340,8 +344,9 @@ _prolongation(starts, columns, values, node, near, strength) = {
   }
   (begin, c, v, near_, node_)
 }
-# The matrix without its weak elements, which join the diagonal so that what was
-# made small still is; where too little would be left there, the row stays
+# The matrix without its weak elements. They are lumped to the diagonal such
+# that the near-null vector is preserved. A row whose diagonal would become too
+# small stays unchanged.
 _filtered(starts, columns, values, d, near, strength) = {
   F = values
   f = d
@@ -370,13 +375,13 @@ _filtered(starts, columns, values, d, near, strength) = {
   }
   (F, f)
 }
-# The graph of nodes that depend on each other strongly: of each its neighbours
+# The graph of strong connections between nodes: the neighbours of each node.
 _strong(starts, columns, values, node, strength) = {
   n = len(node)
   N = max(node) + 1
   first = _starts(node, N)
   list_ = argsort(node)
-  # squared norms of the blocks on the diagonal
+  # squared norms of the diagonal blocks
   own = zeros(N)
   for i in 0..n {
     for p in starts[i]..starts[i + 1] {
@@ -419,8 +424,10 @@ _strong(starts, columns, values, node, strength) = {
   }
   (begin, to, weight)
 }
-# Neighbourhoods: first those that are whole, then neighbours of these, then
-# what is left. A node without neighbours is in none: sweeps do for it.
+# Aggregation in three passes: (1) complete neighbourhoods without aggregated
+# nodes; (2) remaining nodes join a neighbouring aggregate; (3) the others form
+# new aggregates. A node without neighbours is in none: the sweeps suffice for
+# it.
 _aggregates(starts, to, weight) = {
   n = len(starts) - 1
   which = i64(zeros(n)) - 1
@@ -457,10 +464,10 @@ _aggregates(starts, to, weight) = {
   }
   (which, count)
 }
-# What is small, made orthonormal on each aggregate by Gram and Schmidt's
-# method: a matrix, the number that each of its columns on each aggregate has on
-# the next level, or -1 where it depends on those before, and what is small
-# there
+# Orthonormalises the near-null space on each aggregate by Gram-Schmidt. Returns
+# the tentative prolongation, the index of each column of each aggregate on the
+# next level (-1 for a dependent column), the near-null space there and the
+# nodes there.
 _tentative(aggregate, count, near) = {
   (n, k) = shape(near)
   T = near
@@ -508,7 +515,7 @@ _v_cycle(H, A, coarse, sweeps, r) = {
   b[..len(r)] = r
   x = 0 * b
   for l in 0..last {
-    # from 0: elements above the diagonal meet zeros
+    # the initial guess is 0, so elements above the diagonal do not contribute
     for i in level[l]..level[l + 1] {
       s = b[i]
       for p in A.starts[i]..A.at[i] { s = s - A.values[p] * x[A.columns[p]] }
@@ -521,7 +528,8 @@ _v_cycle(H, A, coarse, sweeps, r) = {
         x[i] += s * A.inverse[i]
       }
     }
-    # what is left; after one sweep the elements above the diagonal say it
+    # The residual. After one sweep it consists of the elements above the
+    # diagonal alone.
     for i in level[l]..level[l + 1] {
       s = if sweeps == 1 { 0.0 } else { b[i] }
       from = if sweeps == 1 { A.at[i] + 1 } else { A.starts[i] }

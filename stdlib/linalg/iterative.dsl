@@ -1,43 +1,46 @@
-# iterative.dsl - linear systems by Krylov methods: only products with the
-# matrix are needed; and preconditioners for them.
+# iterative.dsl - Krylov methods for linear systems, and preconditioners.
 #
-# A is a matrix, a sparse one, or a function x -> A x. Each solver stops when |b
-# - A x| is below tol |b|, as its recurrence tells, and an error says when that
-# is not reached in `steps` products. A preconditioner is a function r -> an
-# approximate solution, or a record of such functions, apply and adjoint, as
-# jacobi, ilu0 and ichol0 make.
-# Derivatives, of every order, by b and whatever A is made of, take a solution
-# each, a gradient one with the adjoint matrix (of a function by its transpose,
-# which is derived). With report = true the result is a record: x, residual (|b
-# - A x| / |b|), iterations.
+# Contract:
+# - A is a matrix, a sparse matrix, or a function x -> A x. Only products with A
+#   are needed.
+# - A solver stops when |b - A x| <= tol |b|, according to its recurrence. It is
+#   an error when `steps` products do not suffice.
+# - A preconditioner is a function r -> an approximate solution, or a record of
+#   such functions, apply and adjoint, as returned by jacobi_preconditioner,
+#   ilu0 and ichol0.
+# - Derivatives of every order with respect to b and everything A depends on
+#   cost one solve each. A gradient needs one with the adjoint matrix; for a
+#   function its transpose is derived.
+# - With report = true the result is a record: x, residual (|b - A x| / |b|),
+#   iterations.
 
 # cg(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by
-# conjugate gradients, A symmetric (Hermitian) and positive definite
-#   steps: 10 times as many as unknowns unless given. The preconditioner is
-#   symmetric and positive definite, too. [Hestenes and Stiefel 1952]
+# conjugate gradients, for symmetric (Hermitian) positive definite A.
+#   steps: by default 10 times the number of unknowns. The preconditioner is
+#   symmetric positive definite, too. [Hestenes and Stiefel 1952]
 #     cg([4.0, 1; 1, 3], [1.0, 2])  #~ [1, 7] / 11
 #     cg(x -> 2x, [2.0, 4])         #~ [1, 2]
 cg(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("cg", _cg, A, b, tol, steps, preconditioner, 0, true, report)
 # minres(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by
-# minimal residuals, A symmetric (Hermitian), also indefinite
-#   The preconditioner is symmetric and positive definite, and residuals are
-#   measured by it. [Paige and Saunders, SIAM J. Numer. Anal. 12, 1975]
+# the minimal residual method, for symmetric (Hermitian) A, also indefinite.
+#   The preconditioner is symmetric positive definite; residuals are measured in
+#   its norm. [Paige and Saunders, SIAM J. Numer. Anal. 12, 1975]
 #     minres([1.0, 2; 2, 1], [3.0, 3])        #~ [1, 1]
 minres(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("minres", _minres, A, b, tol, steps, preconditioner, 0, true, report)
 # gmres(A, b; restart = 30, tol = 1e-10, steps, preconditioner, report): x with
-# A x = b by generalised minimal residuals, any A, begun anew after `restart`
-# products
-#   [Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; preconditioned from
-#   the right]
+# A x = b by the generalised minimal residual method, for any A. It restarts
+# after `restart` products.
+#   [Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; right
+#   preconditioning]
 #     gmres([1.0, 2; -3, 1], [3.0, -2])       #~ [1, 1]
 gmres(A, b; restart = 30, tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("gmres", _gmres, A, b, tol, steps, preconditioner, restart, false, report)
 # bicgstab(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by
-# stabilised biconjugate gradients, any A, with eight vectors of memory
-#   [van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992; preconditioned from the
-#   right]
+# the stabilised biconjugate gradient method, for any A. It stores eight
+# vectors.
+#   [van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992; right preconditioning]
 #     bicgstab([1.0, 2; -3, 4], [3.0, 1])     #~ [1, 1]
 bicgstab(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("bicgstab", _bicgstab, A, b, tol, steps, preconditioner, 0, false, report)
@@ -76,8 +79,8 @@ _krylov(name, run, A, b, tol, steps, preconditioner, restart, symmetric, report)
     r.x
   }
 }
-# f, whose results are as long as what it takes, so that loops know the lengths
-# of what they carry
+# f with the extent of its result fixed to that of its argument, so that loops
+# know the extents of the values they carry.
 _as_long(f) = x -> f(x)[iota(len(x))]
 derivative _solved_by(f, back, b, M, Mback, o), df, dback, db, dM, dMback, do = {
   change = (if _absent(db) { 0 * y.x } else { db }) - (if _absent(df) { 0 * y.x } else { df(y.x) })
@@ -102,9 +105,10 @@ _cg(f, b, M, o) = {
   if not good { error("cg: the matrix is not positive definite") }
   (x, k, norm(r))
 }
-# Conjugate gradients from 0, until over(residual r, r'M r, what that was at
-# first), or after `steps` products, or where a curvature is not positive. Gives
-# x, products, residual, and whether all curvatures were.
+# Conjugate gradients from the initial guess 0. It stops when over(residual r,
+# r'M r, the initial r'M r) holds, after `steps` products, or at a curvature
+# that is not positive. Returns x, the number of products, the residual, and
+# whether all curvatures were positive.
 _conjugate(f, b, M, steps, over) = {
   x = 0 * b
   r = b
@@ -129,7 +133,7 @@ _conjugate(f, b, M, steps, over) = {
   (x, k, r, good)
 }
 
-# Lanczos' tridiagonal matrix, its QR factors row by row
+# Lanczos tridiagonalisation, with its QR factorisation row by row.
 _minres(f, b, M, o) = {
   x = 0 * b
   y = M(b)
@@ -168,9 +172,8 @@ _minres(f, b, M, o) = {
     x = x + phi * w
     k = k + 1
   }
-  # What is asked for is told in the preconditioner's norm, in which the
-  # recurrence has phibar; of a singular matrix that says nothing, but the
-  # residual itself does.
+  # The recurrence measures the residual in the preconditioner's norm: phibar.
+  # For a singular matrix this is meaningless, and the true residual decides.
   rest = b - f(x)
   (x, k, if sqrt(max(real(_inner(rest, M(rest))), 0.0)) <=
     10 * o.tol * beta1 { 0.0 } else { norm(rest) })
@@ -196,7 +199,7 @@ _gmres(f, b, M, o) = {
     j = 0
     while j < m and rest > enough and k < o.steps {
       w = f(M(V[j]))
-      # orthogonal, and once more for the digits
+      # orthogonalise; a second pass restores full accuracy
       h = conj(V) @ w
       w = w - h @ V
       again = conj(V) @ w
@@ -221,7 +224,7 @@ _gmres(f, b, M, o) = {
       V[j] = if next > 0 { w / next } else { 0 * w }
       k = k + 1
     }
-    # the triangular system, from the last row
+    # back substitution with the triangular factor
     a = zeros(m) + zero
     for i in 0..j {
       q = j - 1 - i
@@ -245,7 +248,7 @@ _bicgstab(f, b, M, o) = {
   k = 0
   while norm(r) > enough and k < o.steps {
     next = _inner(shadow, r)
-    # nearly orthogonal to where it began: begun anew
+    # nearly orthogonal to the shadow residual: restart
     stale = abs(next) <= 1e-14 * norm(shadow) * norm(r)
     if stale { shadow = r; next = _inner(r, r) + 0 * next; p = 0 * p; v = 0 * v }
     beta = (next / rho) * (alpha / omega)
@@ -272,19 +275,19 @@ _bicgstab(f, b, M, o) = {
 
 # ---- preconditioners
 
-# jacobi_preconditioner(A): division by the diagonal of a matrix or a sparse
-# matrix
+# jacobi_preconditioner(A): division by the diagonal of a dense or sparse
+# matrix. A 0 on the diagonal is an error.
 #     cg([4.0, 1; 1, 3], [1.0, 2]; preconditioner = jacobi_preconditioner([4.0, 1; 1, 3]))      #~ [1, 7] / 11
 jacobi_preconditioner(A) = {
   d = stop_gradient(diagonal(A))
   assert(all(d != 0), "jacobi_preconditioner: there is a 0 on the diagonal")
   (apply = r -> r / d, adjoint = r -> r / conj(d))
 }
-# ilu0(A): the incomplete LU factors of a sparse matrix on its own pattern, as a
-# preconditioner; every diagonal element is stored
-#   Exact where LU does not fill in. No derivatives: a preconditioner does not
-#   change the solution. [Saad, Iterative Methods for Sparse Linear Systems,
-#   2003, section 10.3]
+# ilu0(A): incomplete LU factorisation without fill-in, ILU(0), of a sparse
+# matrix, as a preconditioner. Every diagonal element must be stored.
+#   It is exact when LU has no fill-in. It has no derivatives: a preconditioner
+#   does not change the solution. [Saad, Iterative Methods for Sparse Linear
+#   Systems, 2003, section 10.3]
 #     A = spdiags((4.0, -1.0, -2.0), (0, 1, -1), 50);
 #     gmres(A, ones(50); preconditioner = ilu0(A), report = true).iterations      #> 1
 ilu0(A) = {
@@ -296,10 +299,10 @@ ilu0(A) = {
     adjoint = r -> _lower_adjoint(starts, rows, diagonal, V,
       _upper_adjoint(starts, rows, diagonal, V, r), true))
 }
-# ichol0(A): the incomplete Cholesky factor of a symmetric positive sparse
-# matrix on its own pattern, as a preconditioner; A may be given by its lower
-# half or whole
-#   An error says when a pivot is not positive. [Meijerink and van der Vorst,
+# ichol0(A): incomplete Cholesky factorisation without fill-in, IC(0), of a
+# symmetric positive definite sparse matrix, as a preconditioner. A holds its
+# lower triangle or the whole matrix.
+#   A pivot that is not positive is an error. [Meijerink and van der Vorst,
 #   Math. Comp. 31, 1977]
 #     A = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 50);
 #     cg(A, ones(50); preconditioner = ichol0(A), report = true).iterations      #> 1
@@ -310,8 +313,8 @@ ichol0(A) = {
     _lower_solve(starts, rows, diagonal, V, r, false), false)
   (apply = solve, adjoint = solve)
 }
-# Column after column (left-looking): w holds where the column's elements stand.
-# Gives starts, rows, the place of each diagonal element, values.
+# Left-looking, column by column; w holds the position of each element of the
+# column. Returns starts, rows, the position of each diagonal element, values.
 _ilu0(starts, rows, values) = {
   n = len(starts) - 1
   V = values + 0.0
@@ -340,7 +343,7 @@ _ilu0(starts, rows, values) = {
   }
   (starts, rows, diagonal, V)
 }
-# Column after column (right-looking) on the lower half.
+# Right-looking, column by column, on the lower triangle.
 _ichol0(starts, rows, values) = {
   n = len(starts) - 1
   V = values + 0.0
@@ -368,7 +371,7 @@ _ichol0(starts, rows, values) = {
   }
   (starts, rows, diagonal, V)
 }
-# With the elements below the diagonal, whose own is 1 where unit.
+# Solves with the lower triangle; with `unit` its diagonal is 1.
 _lower_solve(starts, rows, diagonal, V, r, unit) = {
   x = r + 0 * V[0]
   for j in 0..len(x) {

@@ -1,18 +1,23 @@
-# linalg.dsl - linear algebra: systems and factors, functions of matrices, norms
-# and ranks, special matrices. Iterative solvers are in iterative.dsl.
+# linalg.dsl - dense linear algebra: systems and factorisations, matrix
+# functions, norms and ranks, special matrices.
 #
-# A matrix is [m, n]. What is factored is f64 or c128 (f32 and c64 stay so).
-# Derivatives are there in every mode and order, unless a text says more.
+# Iterative solvers are in iterative.dsl.
+#
+# Contract:
+# - A matrix is [m, n]. Factorisations are computed in f64 or c128; f32 and c64
+#   keep their precision.
+# - Derivatives exist in every mode and of every order, unless a comment states
+#   otherwise.
 
-# ---- systems and factors
+# ---- systems and factorisations
 
-# linsolve(A, b): x with A x = b, by LU with partial pivoting
-#   b a vector or a matrix; A a matrix, what factor(A) gives, or a sparse one
-#   (f64): Cholesky factors by CHOLMOD when it is symmetric and positive
-#   definite, else LU by KLU or, where that would fill in, UMFPACK; the last few
-#   factorisations are kept, and found again by pattern and values. A singular A
-#   is an error. A derivative, of any order, takes a solution with the same
-#   factors for each direction, a gradient one with the adjoint matrix.
+# linsolve(A, b): x with A x = b, by LU with partial pivoting.
+#   b is a vector or a matrix. A is a matrix, the result of factor(A), or a
+#   sparse matrix (f64). A sparse symmetric positive definite A is factorised by
+#   CHOLMOD, others by KLU or, when the fill-in would be large, by UMFPACK. The
+#   last few sparse factorisations are cached by pattern and values.
+#   A singular A is an error. Each derivative direction, of any order, costs one
+#   solve with the same factors; a gradient costs one with the adjoint matrix.
 #     linsolve([2.0, 1; 1, 3], [3.0, 4])  #> [1, 1]
 linsolve(A, b) = if kind(A) == "sparse" {
   _sparse_solve(A, b)
@@ -25,12 +30,13 @@ linsolve(A, b) = if kind(A) == "sparse" {
 _with_factors(A, F, p, b) =
   _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
 # factor(A; method = "auto"): the factors of a square matrix, for many
-# right-hand sides: linsolve(factor(A), b)
-#   A a matrix (LU with partial pivoting) or a sparse one: method "auto", "klu",
-#   "umfpack" or "cholmod". A record: matrix, method, and of a dense one LU and
-#   pivots. A singular dense matrix is an error here, a sparse one in linsolve,
-#   where its factors are made, and kept. Derivatives by A and b as of
-#   linsolve(A, b).
+# right-hand sides: linsolve(factor(A), b).
+#   A is a matrix (LU with partial pivoting) or a sparse matrix: method "auto",
+#   "klu", "umfpack" or "cholmod". The result is a record: matrix, method, and
+#   for a dense one LU and pivots.
+#   A singular dense matrix is an error here. A singular sparse one is an error
+#   in linsolve, which makes and caches its factors. Derivatives with respect to
+#   A and b are those of linsolve(A, b).
 #     F = factor([2.0, 1; 1, 3])
 #     linsolve(F, [3.0, 4])         #> [1, 1]
 #     linsolve(F, [1.0, 0])         #~ [0.6, -0.2]
@@ -46,12 +52,13 @@ _by_factors(F, b) =
   } else {
     _with_factors(F.matrix, F.LU, F.pivots, _right_side(F.matrix, b))
   }
-# conditioning(A, x, b): how good the solution x of A x = b is, A a square
-# matrix, a sparse one or its factors: a record without derivatives
-#   condition: an estimate of norm(A, 1) * norm(inv(A), 1), within a factor of 3
-#   nearly always; residual: norm(b - A x) / (norm(A, 1) norm(x) + norm(b));
-#   error: the product of both, which bounds the relative error of x but for
-#   small factors. [Higham, ACM TOMS 14, 1988, algorithm 4.1]
+# conditioning(A, x, b): the quality of the solution x of A x = b. A is a square
+# matrix, a sparse one or its factors. The result is a record without
+# derivatives.
+#   condition: an estimate of norm(A, 1) * norm(inv(A), 1), nearly always within
+#   a factor of 3. residual: norm(b - A x) / (norm(A, 1) norm(x) + norm(b)).
+#   error: the product of both, which bounds the relative error of x up to small
+#   factors. [Higham, ACM TOMS 14, 1988, algorithm 4.1]
 #     A = [1.0, 1; 1, 1.0001]
 #     conditioning(A, linsolve(A, [2.0, 2]), [2.0, 2]).condition   #~ 40004.0001 tol 1e-3
 conditioning(A, x, b) = {
@@ -76,7 +83,7 @@ conditioning(A, x, b) = {
     }
     k = k + 1
   }
-  # alternating numbers catch what cancels
+  # an alternating vector detects cancellation (Higham's extra estimate)
   i = iota(n)
   other = where(i % 2 == 0, 1.0, -1.0) * (1 + i / max(n - 1, 1))
   estimate = max(estimate, 2 * norm(linsolve(F, other), 1) / (3 * n))
@@ -85,16 +92,16 @@ conditioning(A, x, b) = {
   condition = stop_gradient(size * estimate)
   (condition = condition, residual = residual, error = condition * residual)
 }
-# inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b)
-# is better than inv(A) @ b
+# inv(A): the inverse matrix, dense also for a sparse A. linsolve(A, b) is more
+# accurate than inv(A) @ b.
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = if kind(A) == "sparse" { linsolve(A, eye(len(A))) } else {
   _want_matrix("inv", A)
   linsolve(A, _as_real_of(eye(len(A)), A))
 }
-# lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its
-# diagonal
-#   Derivatives, which are NaN where the matrix is singular.
+# lu(A): (L, U, p) with A[p] = L U. U of a singular matrix has zeros on its
+# diagonal.
+#   Derivatives are NaN where the matrix is singular.
 #     A = [1.0, 2; 3, 4]
 #     (L, U, p) = lu(A)
 #     L @ U                         #~ A[p]
@@ -108,8 +115,8 @@ lu(A) = {
   j = expand(iota(len(A)), 0)
   (where(i > j, F, where(i == j, 1.0, 0.0)), where(i <= j, F, 0.0), p)
 }
-# Elimination by rows with partial pivoting, which leaves a column alone where
-# all that is left of it is 0.
+# Elimination by rows with partial pivoting. A column whose remaining elements
+# are all 0 is skipped.
 _lu_of_singular(A) = {
   assert(all(ravel(abs(A) < inf)), "lu of a matrix with elements that are not finite")
   n = len(A)
@@ -128,9 +135,9 @@ _lu_of_singular(A) = {
   }
   (F, p)
 }
-# det(A): determinant, by LU with partial pivoting
-#   Derivatives, of every order, are those of the polynomial that it is, also
-#   where A is singular or nearly so.
+# det(A): determinant, by LU with partial pivoting.
+#   Derivatives of every order are those of the determinant as a polynomial,
+#   also when A is singular or nearly singular.
 #     det([1.0, 2; 3, 4])           #~ -2
 #     (t -> det([t, 1.0; 1, t]))''(1.0)       #~ 2
 det(A) = if kind(A) == "sparse" {
@@ -140,7 +147,7 @@ det(A) = if kind(A) == "sparse" {
 }
 _det(A) = try { (F, p) = _lu(A); _det_by(A, F, p) } catch e { 0.0 * sum(A) }
 derivative _det(A), dA = sum(_cofactors(A) * dA)
-# of a matrix that is far from singular, with its factors
+# For a matrix that is far from singular, with its factors.
 derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, _one(A))) * dA)
 _det_by(A, F, p) = _permutation_sign(p) * prod(diag(F))
 _permutation_sign(p) = {
@@ -148,8 +155,8 @@ _permutation_sign(p) = {
   swaps = sum((expand(p, 1) > p) and (expand(i, 1) < i))
   where(swaps % 2 == 0, 1.0, -1.0)
 }
-# The matrix of the derivatives of det(A) by the elements of A, without a
-# division by what may vanish.
+# The matrix of derivatives of det(A) with respect to the elements of A, without
+# division by quantities that may vanish.
 _cofactors(A) =
   if len(A) == 2 { [A[1, 1], -A[1, 0]; -A[0, 1], A[0, 0]] } else if len(A) == 3 {
     stack(cross(A[1], A[2]), cross(A[2], A[0]), cross(A[0], A[1]))
@@ -157,14 +164,15 @@ _cofactors(A) =
     (U, s, V) = svd(stop_gradient(A + 0.0))
     _cofactors_by(A + 0.0, U, s, V)
   }
-# With A = U S V' here, B = A + U Q Q V' has all singular values that are small
-# raised to the largest, and det(A) = det(B) det(1 - Q V' inv(B) U Q).
-# The m rows and columns with small values are a block H, the others of 1, so
-# that the second factor is e, the sum of the principal minors of H of size m.
-# It and its derivative N come from Faddeev's recurrence (Faddeev and Sominskii
-# 1949), which divides by whole numbers only; of A they are a polynomial of
-# degree m, so what is small stays small in derivatives, and B is far from
-# singular.
+# Let A = U S V'. Then B = A + U Q Q V' raises all small singular values to the
+# largest one, and det(A) = det(B) det(1 - Q V' inv(B) U Q).
+#
+# In the second factor the m rows and columns of small singular values form a
+# block H; the others are those of the identity. The factor is e, the sum of the
+# principal minors of H of size m. e and its derivative N follow from Faddeev's
+# recurrence (Faddeev and Sominskii 1949), which divides by integers only. They
+# are polynomials of degree m in A, so small quantities stay small in
+# derivatives. B is far from singular.
 _cofactors_by(A, U, s, V) = {
   largest = max(s)
   top = where(largest > 0, largest, 1.0)
@@ -184,15 +192,15 @@ _cofactors_by(A, U, s, V) = {
   }
   transpose(_det_by(B, F, p) * (e * W + W @ UQ @ N @ VQ' @ W))
 }
-# lstsq(A, b): least-squares solution of A x = b by QR. Where columns depend on
-# one another, or are more than the rows, the shortest of all solutions, by the
-# pseudo-inverse
-#   Columns count as dependent when, each divided by its length, they are so
-#   within rounding: a smallest singular value of 9e-16 times the longer side. A
-#   sparse one by SPQR (f64): dependent columns are an error. Derivatives, of
-#   every order, solve A'A dx = A'(db - dA x) + dA'(b - A x) with the same R; of
-#   a shortest solution they hold for changes that keep the rank, as those of b
-#   do.
+# lstsq(A, b): least-squares solution of A x = b by QR. When columns are
+# dependent, or outnumber the rows, it is the solution of minimum norm, by the
+# pseudo-inverse.
+#   Columns count as dependent when, scaled to norm 1, their smallest singular
+#   value is at most 9e-16 times the longer side. A sparse A is factorised by
+#   SPQR (f64); then dependent columns are an error.
+#   Derivatives of every order solve A'A dx = A'(db - dA x) + dA'(b - A x) with
+#   the same R. Those of a minimum norm solution hold for changes that preserve
+#   the rank, which includes all changes of b.
 #     lstsq([1, 0; 1, 1; 1, 2], [1, 3, 5])  #~ [1, 2]
 #     lstsq([1, 1; 1, 1], [1, 3])           #~ [1, 1]
 lstsq(A, b) = if kind(A) == "sparse" { _sparse_lstsq(A, b) } else {
@@ -204,8 +212,9 @@ lstsq(A, b) = if kind(A) == "sparse" { _sparse_lstsq(A, b) } else {
     }
   }
 }
-# The smallest singular value of R, columns divided by their lengths, by inverse
-# iteration with R'R; any start but one orthogonal to its vector is good.
+# The smallest singular value of R with columns scaled to norm 1, by inverse
+# iteration with R'R. Any start works that is not orthogonal to its singular
+# vector.
 _has_full_rank(R, rows) = {
   c = norm(R; axis = 0)
   if any(diag(R) == 0) or not all(c < inf) { false } else {
@@ -221,18 +230,19 @@ _has_full_rank(R, rows) = {
     least > _rank_rounding(R, rows)
   }
 }
-# how small a singular value of columns of length 1 is rounding
+# The threshold below which a singular value of columns of norm 1 is rounding
+# error.
 _rank_rounding(A, rows) = 4 * _rounding(A) * max(rows, shape(A)[1])
-# the distance of 1 from the next number of A's dtype
+# The distance of 1 from the next larger value of A's dtype (machine epsilon).
 _rounding(A) =
   if dtype(A) == "f32" or dtype(A) == "c64" {
     1.1920928955078125e-07
   } else {
     2.220446049250313e-16
   }
-# The pseudo-inverse with the rank of the matrix whose columns are divided by
-# their lengths: a solution for these, made shortest by taking away its part in
-# what A maps to 0.
+# The pseudo-inverse with the rank of the matrix whose columns are scaled to
+# norm 1. It solves the scaled problem, then removes the component in the null
+# space of A to obtain the minimum norm.
 derivative _shortest_inverse(A), dA = _moved_inverse(A, y, dA)
 _shortest_inverse(A) = {
   c = norm(A; axis = 0)
@@ -240,13 +250,13 @@ _shortest_inverse(A) = {
   (U, s, V) = svd(A / expand(c, 0))
   large = s > _rank_rounding(A, shape(A)[0]) * max(s)
   P = (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U' / expand(c, 1)
-  # what rounding leaves of a part must not become large by the units
+  # the scaling must not amplify rounding errors of a zero component
   null = expand(where(large, 0.0, 0 * s + 1), 0)
   N = where(abs(V) > _rank_rounding(A, shape(A)[0]), V, 0.0) * null / expand(c, 1)
   P - N @ (pinv(N) @ P)
 }
 derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
-  # A'A = R'R, with a unit lower triangle as lu gives it
+  # A'A = R'R, with a unit lower triangle as lu returns it
   d = diag(R)
   i = expand(iota(len(d)), 1)
   j = expand(iota(len(d)), 0)
@@ -254,10 +264,10 @@ derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
   _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
 }
 _lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
-# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the
-# largest count as 0; rtol is 1e-13, of an f32 or c64 matrix 1e-5, unless given.
-# Derivatives, of every order, where the rank does not change (Golub and Pereyra
-# 1973)
+# pinv(A; rtol): pseudo-inverse by SVD. Singular values up to rtol times the
+# largest count as 0; rtol is by default 1e-13, or 1e-5 for an f32 or c64
+# matrix. Derivatives of every order hold where the rank does not change (Golub
+# and Pereyra 1973).
 #     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
 pinv(A; rtol = none) = {
   _want_matrix("pinv", A)
@@ -265,7 +275,7 @@ pinv(A; rtol = none) = {
     1e-10 { 1e-5 } else { 1e-13 })
 }
 derivative _pinv(A, rtol), dA, drtol = _moved_inverse(A, y, dA)
-# how a pseudo-inverse P of A moves with A, where the rank stays
+# The derivative of a pseudo-inverse P of A where the rank is constant.
 _moved_inverse(A, P, dA) = {
   D = dA'
   (P @ P') @ (D - (D @ A) @ P) + (D - P @ (A @ D)) @ (P' @ P) - P @ dA @ P
@@ -275,10 +285,11 @@ _pinv(A, rtol) = {
   large = s > rtol * _largest_singular(s)
   (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U'
 }
-# the largest of singular values, 0 where there are none
+# The largest of the singular values, 0 when there are none.
 _largest_singular(s) = if len(s) == 0 { sum(s) } else { s[0] }
-# slogdet(A): (sign, logarithm of the absolute value) of the determinant; of a
-# singular matrix (0, -inf). Derivative: that of the logarithm, tr(A^-1 dA)
+# slogdet(A): (sign, logarithm of the absolute value) of the determinant; (0,
+# -inf) for a singular matrix. The derivative is that of the logarithm, tr(A^-1
+# dA).
 #     slogdet([1.0, 2; 3, 4])       #~ (-1, log(2))
 slogdet(A) = try { _slogdet(A + 0.0) } catch m { (0.0 * sum(A), real(0.0 * sum(A)) - 1 / 0.0) }
 _slogdet(A) = {
@@ -289,17 +300,19 @@ _slogdet(A) = {
 derivative _log_det_by(A, F, p), dA, dF,
   dp = real(sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA))
 _log_det_by(A, F, p) = sum(log(abs(diag(F))))
-# logdet(A): logarithm of the determinant of a matrix, which is positive; else
-# NaN
+# logdet(A): logarithm of the determinant of a matrix; NaN when the determinant
+# is not positive
 #     logdet([2.0, 1; 1, 3])        #~ log(5)
 logdet(A) = { (s, l) = slogdet(A); where(real(s) > 0, l, 0 / 0.0) }
-# Where eigenvalues or singular values meet, derivatives of a function f of the
-# whole decomposition are those of the even polynomial through f(A + e S) at the
-# places e of _apart_steps, at e = 0: eight places, so that what is left out is
-# of order e^8. S = V diag(d) V' has the vectors of A and moves apart, in steps
-# of h times their size, what is closer than h/10: no gap may be left between
-# that and what the largest e spans. Singular values also meet 0, where vectors
-# of a matrix that is not square divide by them; they are moved away from it.
+# Derivatives of functions of a whole decomposition where eigenvalues or
+# singular values coincide. Let f be such a function. The derivative is that of
+# the even interpolating polynomial through f(A + e S), at the eight places e of
+# _apart_steps, evaluated at e = 0. The error is of order e^8.
+#
+# S = V diag(d) V' has the vectors of A. It separates values closer than h/10 in
+# steps of h times their size. No other gap may be between h/10 and the range of
+# the largest e. Singular values may also coincide with 0, where vectors of a
+# matrix that is not square divide by them; S moves them away from 0.
 _apart_symmetric(A, e) = if rank(A) == 3 { map(B -> _apart_symmetric(B, e), A) } else {
   (w, V) = eigh(stop_gradient(A))
   A + (V * expand(_as_real_of(e, A) * _apart_by(w, false), 0)) @ V'
@@ -311,7 +324,7 @@ _apart_singular(A, e) = if rank(A) == 3 { map(B -> _apart_singular(B, e), A) } e
 _apart_steps() =
   ([1.0, -1, 2, -2, 3, -3, 4, -4], [0.8, 0.8, -0.4, -0.4, 0.8 / 7, 0.8 / 7, -0.1 / 7, -0.1 / 7])
 _with_zero(s) = concat(s, 0 * s[..1])
-# [whether some meet, whether they do so but for rounding]
+# [whether some coincide, whether some coincide up to rounding]
 _some_meet(w) =
   if rank(w) == 2 { any(map(_some_meet, w); axis = 0) } else if len(w) < 2 { [false, false] } else {
     (gap, h) = _near_values(w)
@@ -319,8 +332,9 @@ _some_meet(w) =
   }
 _some_singular_meet(s) =
   if rank(s) == 2 { any(map(_some_singular_meet, s); axis = 0) } else { _some_meet(_with_zero(s)) }
-# (distances of neighbours, the step), of values in order; relative to the
-# larger of both, or to the largest of all where both are small
+# (Relative distances of neighbours, the step) of ordered values. A distance is
+# relative to the larger of both values, or to the largest of all when both are
+# small.
 _near_values(w) = {
   n = len(w)
   largest = max(abs(w))
@@ -335,8 +349,9 @@ _near_values(w) = {
 _size_near(size, largest) = where(size > 0.01 * largest, size, where(largest > 0, largest, 1.0))
 _apart_by(w, singular) = if len(w) < 2 { 0 * w } else {
   (gap, h) = _near_values(w)
-  # the number of the group, of the place in it, and of all its places; the
-  # group of a singular 0, the last, begins there
+  # group: the cluster of each value; place and count: its index in the cluster
+  # and the cluster's size. The cluster of a singular value 0 is the last and
+  # begins at 0.
   group = cumsum(concat([0], i64(gap > 0.1 * h)))
   same = expand(group, 1) == group
   place = sum(same and expand(iota(len(w)), 1) > iota(len(w)); axis = 1)
@@ -346,8 +361,8 @@ _apart_by(w, singular) = if len(w) < 2 { 0 * w } else {
   from = if singular { where(group == group[-1], count - 1.0, centre) } else { centre }
   _as_real_of(h * (from - place), w) * _size_near(first, max(abs(w)))
 }
-# eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a
-# symmetric or Hermitian matrix, ascending; singular values, descending
+# eigvals(A), eigvalsh(A), svdvals(A): the eigenvalues (complex); those of a
+# symmetric or Hermitian matrix, ascending; the singular values, descending
 #     eigvalsh([2.0, 1; 1, 2])      #~ [1, 3]
 #     svdvals([3.0, 0; 0, 4])       #~ [4, 3]
 #     sort(real(eigvals([4.0, 1; 2, 3])))     #~ [2, 5]
@@ -355,10 +370,10 @@ eigvals(A) = eig(A)[0]
 eigvalsh(A) = eigh(A)[0]
 svdvals(A) = svd(A)[1]
 
-# ---- functions of matrices
+# ---- matrix functions
 
-# matrix_power(A, n): A @ A @ ... n times, by repeated squaring; n = 0 gives the
-# identity, n < 0 powers of the inverse
+# matrix_power(A, n): A @ A @ ... n times, by repeated squaring. n = 0 gives the
+# identity, n < 0 powers of the inverse.
 #     matrix_power([1, 1; 1, 0], 10)      #> [[89, 55], [55, 34]]
 #     matrix_power([2.0, 0; 0, 4], -1)    #> [[0.5, 0], [0, 0.25]]
 matrix_power(A, n) = if kind(A) == "sparse" { _sparse_power(A, n) } else { _matrix_power(A, n) }
@@ -381,14 +396,14 @@ _matrix_power(A, n) = {
   R
 }
 _is_inexact(A) = not (dtype(A) == "i64" or dtype(A) == "i32" or dtype(A) == "bool")
-# the identity matrix of A's size and dtype
+# The identity matrix of A's size and dtype.
 _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_like(A))
-# expm(A): exponential of a matrix, by scaling, a rational approximation of
-# degree 13, and squaring
-#   How far A is scaled follows from norms of its powers, which may be much
-#   smaller than powers of its norm. Derivatives are those of these steps.
-#   Source: Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), algorithm
-#   5.1, with the highest degree throughout.
+# expm(A): exponential of a matrix, by scaling and squaring with the Padé
+# approximant of degree 13.
+#   The scaling follows from norms of powers of A, which may be much smaller
+#   than powers of its norm. Derivatives are those of the algorithm's steps.
+#   [Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), algorithm 5.1,
+#   always with the highest degree]
 #     expm([0.0, 1; -1, 0])         #~ [cos(1), sin(1); -sin(1), cos(1)]
 #     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
 expm(A) = {
@@ -398,8 +413,8 @@ expm(A) = {
 _expm(A) = {
   extent = f64(max(sum(abs(stop_gradient(A)); axis = 0)))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
-  # powers of A in units of a power of two near its norm, so that they do not
-  # overflow; none below 1, in which derivatives at 0 would
+  # Powers of A are scaled by a power of two near its norm, so that they do not
+  # overflow. The scale is at least 1, or derivatives at 0 would overflow.
   unit = i64(ceil(log2(max(extent, 1.0))))
   N = A * _as_real_of(0.5^f64(unit), A)
   N2 = N @ N
@@ -417,19 +432,19 @@ _expm(A) = {
   for k in 0..s { R = R @ R }
   R
 }
-# How often 2^unit N, N with a norm of at most 1, is halved: until the least
-# bound on its powers' norms is 4.25, and rounding of the approximation's terms
-# does not count.
+# The number of halvings of 2^unit N, where N has a norm of at most 1. After
+# them the smallest bound on the norms of the powers is 4.25, and rounding of
+# the approximant's terms is negligible.
 _squarings(N, N4, N6, unit) = {
   size = M -> f64(max(sum(abs(M); axis = 0)))
   d6 = size(N6)^(1/6)
   d8 = size(N4 @ N4)^(1/8)
   d10 = size(N4 @ N6)^(1/10)
-  # powers that vanish in these units say nothing
+  # powers that underflow in these units give no bound
   extent = if size(N4 @ N6) > 1e-290 { min(max(d6, d8), max(d8, d10)) } else { size(N) }
   s = max(0, unit + i64(ceil(log2(max(extent, 1e-300) / 4.25))))
-  # the first term left out, of the matrix of absolute values: 1 / (C(26, 13)
-  # 27!) of its 27th power
+  # the first omitted term, for the matrix of absolute values: its 27th power
+  # divided by (C(26, 13) 27!)
   v = ones(len(N))
   first = 26 * f64(unit - s) - log2(max(size(N), 1e-300)) - 116.446
   for k in 0..27 {
@@ -440,24 +455,25 @@ _squarings(N, N4, N6, unit) = {
   }
   s + max(0, i64(ceil((first + 53) / 26)))
 }
-# a function, so that they are literals, which take the dtype of what they meet
+# A function, so that the literals take the dtype of the other operand.
 _pade13() = (
   64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
   129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
   960960.0, 16380.0, 182.0, 1.0
 )
 # sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the
-# product form of the iteration of Denman and Beavers with scaling
-#   Complex, as eigvals is: of an eigenvalue on the negative real axis the root
-#   on the positive imaginary one is taken; real(sqrtm(A)) is the root of a real
-#   A without such. A may be singular, if it has as many eigenvalues 0 as
-#   dependent columns; [0, 1; 0, 0] has no root, and is an error. Derivatives
-#   are those of the iteration, which converge with it, and NaN where A is
-#   singular. Source: Higham, Functions of Matrices (2008), section 6.3.
+# scaled product form of the Denman-Beavers iteration.
+#   The result is complex, as that of eigvals. For an eigenvalue on the negative
+#   real axis it has the root on the positive imaginary axis. real(sqrtm(A)) is
+#   the root of a real A without such eigenvalues.
+#   A may be singular if it has as many eigenvalues 0 as dependent columns; [0,
+#   1; 0, 0] has no root, which is an error. Derivatives are those of the
+#   iteration, which converge with it; they are NaN where A is singular.
+#   [Higham, Functions of Matrices (2008), section 6.3]
 #     sqrtm([5.0, 4; 4, 5])         #~ [2, 1; 1, 2]
 #     sqrtm([-4.0, 0; 0, 9])        #~ [2im, 0; 0, 3]
 sqrtm(A) = _as_complex_of(_any_root(A + 0.0), A)
-# z in the precision of A
+# z in the precision of A.
 _as_complex_of(z, A) = if dtype(A) == "f32" or dtype(A) == "c64" { c64(z) } else { z }
 _any_root(A) = {
   _want_square("sqrtm", A)
@@ -466,8 +482,8 @@ _any_root(A) = {
   _assure_known("sqrtm", s)
   small = s <= len(A) * _rounding(A) * max(s)
   X = if all(s == 0) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
-    # a small singular value beside a large one need not be an eigenvalue near
-    # 0: what is a root tells
+    # A small singular value beside a large one does not imply an eigenvalue
+    # near 0. The candidate is therefore tested as a root.
     Y = try { _singular_root(A, U, V, s, small) } catch m { nan * stop_gradient(A) + 0im }
     if _is_root(stop_gradient(Y), stop_gradient(A)) { Y } else {
       try { _turned_root(A) } catch m { _singular_root(A, U, V, s, small) }
@@ -483,8 +499,8 @@ _any_root(A) = {
 _is_root(X, A) =
   norm(X @ X - A) <= (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-2 } else { 1e-6 }) * norm(A)
 _singular_root(A, U, V, s, small) = {
-  # P projects onto what A maps to 0, along its range. A + c P is not singular,
-  # and its root is that of A and sqrt(c) P.
+  # P is the projector onto the null space of A along its range. A + c P is not
+  # singular, and its root is that of A plus sqrt(c) P.
   mask = expand(where(small, 0 * s + 1, 0.0), 0)
   P = (V * mask) @ pinv((U * mask)' @ (V * mask); rtol = 1e-8) @ (U * mask)'
   if abs(trace(P) - count(small)) > 1e-6 {
@@ -493,7 +509,7 @@ _singular_root(A, U, V, s, small) = {
   c = max(s)
   _without_slope(_turned_root(stop_gradient(A) + c * P) - sqrt(c) * P, A)
 }
-# X as a function of A that has no derivative
+# X as a function of A whose derivative is NaN.
 _without_slope(X, A) = X
 derivative _without_slope(X, A), dX, dA = nan * (y + dA)
 _turned_root(A) = {
@@ -504,8 +520,8 @@ _turned_root(A) = {
     error("sqrtm: no convergence, since there are eigenvalues too near the negative real axis or 0")
   }
 }
-# By what angle a matrix with these eigenvalues is turned back, so that those on
-# the negative real axis leave it, and no other gets there
+# The angle by which a matrix with these eigenvalues is rotated so that those on
+# the negative real axis leave it and no other reaches it.
 _branch_turn(w) = {
   on = real(w) < 0 and abs(imag(w)) <= 1e-13 * abs(w)
   if any(on) { min(0.5 * (min(where(on, 0.0, angle(w))) + π), 1.0) } else { 0.0 }
@@ -520,8 +536,9 @@ _sqrtm(A) = {
   open = true
   while open {
     W = inv(M)
-    # scaled until it is near, where the plain iteration converges
-    # quadratically; one turn more than the value needs, for the derivatives
+    # Scaled until M is near I, where the plain iteration converges
+    # quadratically. One iteration more than the value needs makes the
+    # derivatives converge.
     m = if norm(stop_gradient(M) - I) > 0.1 {
       exp(-slogdet(stop_gradient(M))[1] / (2n))
     } else {
@@ -537,14 +554,14 @@ _sqrtm(A) = {
   }
   X
 }
-# logm(A): the principal logarithm of a matrix, X with expm(X) = A, by square
-# roots until A is near the identity, and a rational approximation
-#   Complex, as sqrtm is: of an eigenvalue on the negative real axis the
-#   logarithm has the imaginary part π. A singular matrix has none, which is an
-#   error. Each of the square roots costs accuracy: some 1e-13 is left for a
-#   matrix of moderate size. Source: Higham, Functions of Matrices (2008),
-#   chapter 11: inverse scaling and squaring with partial fractions at the
-#   points of Gauss and Legendre.
+# logm(A): the principal logarithm of a matrix, X with expm(X) = A, by inverse
+# scaling and squaring: square roots until A is near the identity, then a
+# rational approximation.
+#   The result is complex, as that of sqrtm. For an eigenvalue on the negative
+#   real axis the logarithm has imaginary part π. A singular matrix has no
+#   logarithm, which is an error. Each square root loses accuracy: the error is
+#   about 1e-13 for a matrix of moderate size. [Higham, Functions of Matrices
+#   (2008), chapter 11: partial fractions at Gauss-Legendre points]
 #     logm([1.0, 1; 0, 1])          #~ [0, 1; 0, 0]
 #     logm([-1.0, 0; 0, 1])         #~ [1im * π, 0; 0, 0]
 #     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
@@ -572,7 +589,7 @@ _logm(A) = {
   for j in each(8) { R = R + _legendre_weights()[j] * linsolve(I + _legendre_places()[j] * X, X) }
   R * 2.0^k
 }
-# the 8 points and weights of Gauss and Legendre on [0, 1]
+# The 8 Gauss-Legendre points and weights on [0, 1].
 _legendre_places() =
   (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
     0.591717321247825, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
@@ -582,10 +599,10 @@ _legendre_weights() =
 
 # ---- products, norms, ranks
 
-# dot(x, y), x · y: sum of products
+# dot(x, y), x · y: inner product: the sum of products
 #     dot([1, 2], [3, 4])           #> 11
 dot(x, y) = x @ y
-# cross(a, b), a × b: vector product in three dimensions
+# cross(a, b), a × b: cross product of two vectors in three dimensions
 #     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
 cross(a, b) = {
   assert(len(a) == 3 and len(b) == 3,
@@ -593,15 +610,16 @@ cross(a, b) = {
     "- a[1]*b[0]")
   [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
-# trace(A): sum of the diagonal
+# trace(A): sum of the diagonal of a dense or sparse matrix
 #     trace([1, 2; 3, 4])           #> 5.0
 trace(A) = if kind(A) == "sparse" { sum(diagonal(A)) } else { _trace(A) }
 _trace(A) = {
   _want_matrix("trace", A)
   sum(where(expand(iota(len(A)), 1) == iota(shape(A)[1]), A + 0.0, 0.0))
 }
-# kron(A, B): Kronecker product of matrices or of vectors: each element of A
-# times B; a vector beside a matrix is a row; with a sparse matrix sparse
+# kron(A, B): Kronecker product of matrices or vectors: each element of A times
+# B. A vector beside a matrix counts as a row. The result is sparse when A or B
+# is.
 #     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
 #     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
 kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
@@ -617,13 +635,14 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
   (p, q) = shape(B)
   reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
 }
-# norm(x, p = 2; axis, keepdims): without p the root of the sum of the squares
-# of all elements; with axis that of each vector along it
-#   Of a vector with p: (sum |x|^p)^(1/p), p = inf the largest, -inf the
-#   smallest absolute value, p = 0 how many are not 0. Of a matrix with p: 1 the
-#   largest sum of a column's absolute values, inf of a row's, 2 the largest
-#   singular value (-1, -inf, -2 the smallest), "fro" as without p, "nuc" the
-#   sum of the singular values. No derivative at 0.
+# norm(x, p = 2; axis, keepdims): without p the square root of the sum of
+# squares of all elements; with axis, that of each vector along the axis.
+#   For a vector with p: (sum |x|^p)^(1/p); p = inf: the largest, -inf: the
+#   smallest absolute value; p = 0: the number of elements that are not 0. For a
+#   matrix with p: 1 the largest column sum of absolute values; inf the largest
+#   row sum; 2 the largest singular value (-1, -inf, -2 the smallest); "fro" the
+#   Frobenius norm, as without p; "nuc" the sum of the singular values. No
+#   derivative at 0.
 #     norm([3, 4])                  #> 5.0
 #     norm([1, -2, 3], 1)           #> 6.0
 #     norm([1, -2, 3], inf)         #> 3.0
@@ -641,9 +660,9 @@ _norm(x, p, axis) =
   } else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
 else { _vector_norm(x, p, 0) }
-# The root of the sum of the squares, in units of the largest element where
-# these overflow or vanish. No branch decides about what has a derivative, so
-# that what a condition leaves out, as of sums over pairs, has none.
+# The square root of the sum of squares, in units of the largest element when
+# squares overflow or vanish. No branch decides about differentiable values, so
+# elements that a condition excludes, as in sums over pairs, have no derivative.
 _root_of_squares(x) = {
   s = _square_unit(stop_gradient(x))
   s * sqrt(sum(abs(x / s)^2))
@@ -666,11 +685,11 @@ _square_units(x, axis) = {
     _unit_of(max(abs(x); axis = axis))
   }
 }
-# between these, squares are as accurate as their dtype
+# Between these bounds squares are accurate in their dtype.
 _least_square(x) = if dtype(x) == "f32" or dtype(x) == "c64" { 1e-25 } else { 1e-250 }
 _most_square(x) = if dtype(x) == "f32" or dtype(x) == "c64" { 1e38 } else { 1e300 }
-# What numbers up to m are measured in. The result does not depend on it, nor
-# does its derivative.
+# The unit for values up to m. Neither the result nor its derivative depends on
+# it.
 _unit_of(m) = { u = stop_gradient(m); where(u > 0 and u < inf, u, 1.0) }
 _sparse_norm(A, p) = {
   B = (...A, values = abs(A.values))
@@ -727,9 +746,9 @@ _matrix_norm(A, p) = if kind(p) == "string" {
 #     normalize([3.0, 4])           #> [0.6, 0.8]
 normalize(x; axis = none) =
   if kind(axis) == "none" { x / norm(x) } else { x / norm(x; axis = axis, keepdims = true) }
-# cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the
-# ratio of the largest and the smallest singular value
-#   inf of a singular matrix, also of one of zeros
+# cond(A, p = 2): condition number norm(A, p) * norm(inv(A), p); for p = 2 the
+# ratio of the largest and the smallest singular value.
+#   It is inf for a singular matrix, including the zero matrix.
 #     cond([1.0, 0; 0, 4])          #~ 4
 #     cond(zeros(3, 3))             #> inf
 cond(A, p = none) = {
@@ -741,9 +760,9 @@ cond(A, p = none) = {
     where(n == 0, 1.0, n) * (try { norm(inv(A), p) } catch e { inf + 0.0 * n })
   }
 }
-# matrix_rank(A; rtol): how many singular values are larger than rtol times the
-# largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer
-# side unless given
+# matrix_rank(A; rtol): number of singular values larger than rtol times the
+# largest. By default rtol is the rounding error of A's dtype, 2.2e-16 for f64,
+# times the longer side.
 #     matrix_rank([1.0, 2; 2, 4])   #> 1
 matrix_rank(A; rtol = none) = {
   _want_matrix("matrix_rank", A)
@@ -751,25 +770,25 @@ matrix_rank(A; rtol = none) = {
   _assure_known("matrix_rank", s)
   sum(s > _rank_tolerance(A, rtol) * _largest_singular(s))
 }
-# singular values of a matrix with NaN or infinite elements are NaN, and would
-# count as 0
+# A matrix with NaN or infinite elements has NaN singular values, which would
+# count as 0.
 _assure_known(who, s) = assert(all(s < inf), "{who} of a matrix with elements that are not finite")
 _rank_tolerance(A, rtol) =
   if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
-# null_space(A; rtol): orthonormal vectors, the columns of the result, that span
-# what A maps to 0; singular values as for matrix_rank
+# null_space(A; rtol): an orthonormal basis of the null space of A, as columns.
+# rtol is that of matrix_rank.
 #     N = null_space([1.0, 1, 0; 0, 0, 1])
 #     abs(N)                        #~ [sqrt(0.5); sqrt(0.5); 0]
 null_space(A; rtol = none) = {
   _want_matrix("null_space", A)
   (m, n) = shape(A)
-  # with rows of zeros, so that V is whole
+  # padded with rows of zeros, so that V is square
   (U, s, V) = svd(concat(A + 0.0, broadcast_to(sum(zeros_like(A + 0.0)), max(0, n - m), n)))
   _assure_known("null_space", s)
   transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * _largest_singular(s)])
 }
-# orth(A; rtol): orthonormal vectors, the columns of the result, that span the
-# columns of A; singular values as for matrix_rank
+# orth(A; rtol): an orthonormal basis of the column space of A, as columns. rtol
+# is that of matrix_rank.
 #     Q = orth([1.0, 2; 2, 4])
 #     Q @ Q'                        #~ [1, 2; 2, 4] / 5
 orth(A; rtol = none) = {
@@ -781,8 +800,8 @@ orth(A; rtol = none) = {
 
 # ---- special matrices
 
-# block_diag(parts): the matrices of a tuple or list along the diagonal, zeros
-# elsewhere
+# block_diag(parts): the block diagonal matrix of the matrices of a tuple or
+# list
 #     block_diag(([1, 2; 3, 4], [5]))     #> [[1, 2, 0], [3, 4, 0], [0, 0, 5]]
 block_diag(parts) = {
   blocks = list()
@@ -799,8 +818,8 @@ block_diag(parts) = {
   }
   concat(rows)
 }
-# toeplitz(c, r = conj(c)): the matrix whose diagonals are constant, c its first
-# column, r its first row; r[0] is not used
+# toeplitz(c, r = conj(c)): the Toeplitz matrix with first column c and first
+# row r; r[0] is not used
 #     toeplitz([1, 2, 3])           #> [[1, 2, 3], [2, 1, 2], [3, 2, 1]]
 #     toeplitz([1, 2], [9, 8, 7])   #> [[1, 8, 7], [2, 1, 8]]
 toeplitz(c, r = none) = {
@@ -810,8 +829,8 @@ toeplitz(c, r = none) = {
   v = concat(flip(row[min(1, len(row))..]), c)
   v[expand(iota(len(c)), 1) - iota(len(row)) + (len(row) - 1)]
 }
-# hankel(c, r): the matrix whose antidiagonals are constant, c its first column,
-# r its last row (zeros when not given); r[0] is not used
+# hankel(c, r): the Hankel matrix with first column c and last row r (zeros by
+# default); r[0] is not used
 #     hankel([1, 2, 3])             #> [[1, 2, 3], [2, 3, 0], [3, 0, 0]]
 hankel(c, r = none) = {
   row = if kind(r) == "none" { zeros_like(c) } else { r }
@@ -819,15 +838,15 @@ hankel(c, r = none) = {
   _want_vector("hankel", row)
   concat(c, row[min(1, len(row))..])[expand(iota(len(c)), 1) + iota(len(row))]
 }
-# circulant(c): the square matrix with first column c, each other one place
-# further down; circulant(c) @ x is the cyclic convolution
+# circulant(c): the circulant matrix with first column c; each other column is
+# shifted down by one place. circulant(c) @ x is the cyclic convolution.
 #     circulant([1, 2, 3])          #> [[1, 3, 2], [2, 1, 3], [3, 2, 1]]
 circulant(c) = {
   _want_vector("circulant", c)
   c[(expand(iota(len(c)), 1) - iota(len(c))) % len(c)]
 }
-# vander(x, n; increasing = false): powers of x in columns, n of them (len(x)),
-# from x^(n-1) to 1, or the other way round
+# vander(x, n; increasing = false): the Vandermonde matrix: n (by default
+# len(x)) columns of powers of x, from x^(n-1) to 1, or in increasing order
 #     vander([2, 3], 3)             #> [[4, 2, 1], [9, 3, 1]]
 vander(x, n = none; increasing = false) = {
   _want_vector("vander", x)
@@ -837,6 +856,7 @@ vander(x, n = none; increasing = false) = {
       axis = 1); axis = 1)[.., ..m]
   if _known(increasing, "increasing") { P } else { flip(P; axis = 1) }
 }
-# hilbert_matrix(n): the matrix 1/(i + j + 1), which is badly conditioned
+# hilbert_matrix(n): the Hilbert matrix 1/(i + j + 1), which is badly
+# conditioned
 #     hilbert_matrix(2)                  #~ [1, 1/2; 1/2, 1/3]
 hilbert_matrix(n) = 1 / (expand(iota(n), 1) + iota(n) + 1)

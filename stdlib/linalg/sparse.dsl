@@ -1,26 +1,27 @@
-# sparse.dsl - sparse matrices, and derivatives that are sparse: pattern,
-# colouring, compressed evaluation.
+# sparse.dsl - sparse matrices, and sparse derivatives: pattern, colouring,
+# compressed evaluation.
 #
-# A sparse matrix is a record of arrays in compressed column form, its elements
-# column after column and ascending within each:
-#   rows, columns   i64[nnz], where each element stands
+# A sparse matrix is a record of arrays in compressed column form. Its elements
+# are stored column after column, with ascending rows within each:
+#   rows, columns   i64[nnz], the row and column of each element
 #   values          [nnz]
 #   column_start    i64[n + 1], where each column begins, and the last ends
-#   row_start       i64[m + 1], where each row would begin if the elements came
-#                   row by row
-# so that the numbers of rows and columns are lengths, and a function of such
-# matrices serves all sizes. Whatever the language does with records it does
-# with these; A @ x, A', A + B, 2A and the like know what is meant.
+#   row_start       i64[m + 1], where each row would begin in row-major order
+# The numbers of rows and columns are thus extents, and one function of such
+# matrices serves all sizes. All operations on records work on sparse matrices.
+# A @ x, A', A + B, 2A and similar operators have their matrix meaning.
 
-# sparsity(f, x): where the derivative of f by x can be other than zero, at any
-# x of these lengths, as a record that jacobian(f; sparse = ...) takes: rows,
-# columns, column_start, row_start as in a sparse matrix, colour (of each
-# column, -1 where rows give all), and what else the evaluation needs;
-# explain(p) says what that takes. symmetric = true: f is a gradient; then
-# elements may follow from others along a tree, with rounding errors below 1e-12
-# of the largest element of the tree, unless direct = true asks for each from
-# one product. An index or a length of f may depend on what f captures; an index
-# that depends on x makes a dense row, a length that does is an error.
+# sparsity(f, x): the pattern of the derivative of f with respect to x: all
+# elements that can be nonzero at any x of these extents. The result is a record
+# that jacobian(f; sparse = ...) takes: rows, columns, column_start, row_start
+# as in a sparse matrix; colour (of each column, -1 where rows give all its
+# elements); and further data for the evaluation. explain(p) describes its cost.
+#   symmetric = true: f is a gradient. Elements may then be recovered from
+#   others along a tree (acyclic colouring), with rounding errors below 1e-12 of
+#   the largest element of the tree. direct = true recovers each from one
+#   product.
+#   An index or an extent in f may depend on captured values. An index that
+#   depends on x makes a dense row; an extent that does is an error.
 #     p = sparsity(u -> u[1..] - u[..-1], zeros(5));
 #     print(p.columns)
 #     #> [0, 1, 1, 2, 2, 3, 3, 4]
@@ -31,8 +32,8 @@ sparsity(f, x; symmetric = false, direct = false) =
   }
 _flat(y) = if kind(y) == "array" { y } else { flatten(y)[0] }
 
-# The pattern of f(...args) by argument `which`, whatever the values of all
-# arguments.
+# The pattern of f(...args) with respect to argument `which`, valid for all
+# values of the arguments.
 _pattern(f, args, which, symmetric, direct = false) = {
   kept = map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args))))
   r = _host("sparsity", ((f, args),), kept,
@@ -42,7 +43,7 @@ _pattern(f, args, which, symmetric, direct = false) = {
     part_of = r[11], most_terms = r[12])
 }
 
-# What the evaluation on pattern p takes, as text.
+# The cost of the evaluation on pattern p, as a string.
 _explain_pattern(p) = {
   products = len(p.group_sizes)
   rows = len(p.heavy_sizes)
@@ -55,8 +56,8 @@ _explain_pattern(p) = {
   }
   if len(p.row_start) == len(p.column_start) { "{text}; {_explain_systems(p)}" } else { text }
 }
-# How systems with such a matrix and a shifted diagonal are solved step by step,
-# and why.
+# How linear systems with such a matrix and a shifted diagonal are solved in
+# time stepping, and why.
 _explain_systems(p) = {
   (plan, _, _) = _host("shifted_plan", (), (p.column_start, p.rows), (0,))
   (way, below, above, ordered, banded, other) =
@@ -94,14 +95,16 @@ _jacobian_on(f, x, p) =
   (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start,
     row_start = p.row_start)
 
-# Its elements: products with the sums of the columns of one colour, where rows
-# are heavy of the transpose with sums of such rows, and sums of these.
-# Each branch ends with the elements, whose number is known before: a loop in
-# which this stands has no lengths of its own.
+# The values: derivative products with the sum of the columns of each colour.
+# Dense rows use products of the transpose with sums of such rows. Elements are
+# then read off, or recovered by sums of these.
+#
+# Each branch ends with the elements, whose number is static: a loop that
+# contains this code then has no extents of its own.
 _compressed(f, x, p) = if len(p.heavy_sizes) == 0 { _recovered(_forward(f, x, p), p) } else {
   (y, pull) = vjp(f, x)
   row = w -> ravel(pull(reshape(w, shape(y))))
-  # a cotangent of x, which is real, is the real part of conj(w) J
+  # the cotangent of a real x is the real part of conj(w) J
   whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) }
   backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
   if len(p.group_sizes) == 0 {
@@ -124,7 +127,7 @@ _seeds(colour, at, groups, n) = {
   s
 }
 
-# dense(A): the matrix with its zeros
+# dense(A): a sparse matrix as a dense one
 #     dense(sparse([0, 1], [1, 0], [5.0, 6], 2, 2))    #> [[0, 5], [6, 0]]
 dense(A) = {
   _want_stored("dense", A)
@@ -133,8 +136,8 @@ dense(A) = {
   D
 }
 
-# sparse(rows, columns, values, m, n): the m by n matrix with these elements;
-# those at one place are summed
+# sparse(rows, columns, values, m, n): the m by n sparse matrix with these
+# elements. Elements with the same row and column are summed.
 #     A = sparse([0, 1, 1], [0, 0, 1], [2.0, 1, 4], 2, 2);
 #     A @ [1.0, 2]                   #> [2, 9]
 #     linsolve(A, [2.0, 9])          #> [1, 2]
@@ -162,10 +165,10 @@ speye(n) =
   (rows = iota(n), columns = iota(n), values = ones(n), column_start = iota(n + 1),
     row_start = iota(n + 1))
 # spdiags(diagonals, offsets, m, n = m): the sparse m by n matrix with these
-# vectors on its diagonals: offset 0 the main one, 1 the one above, -1 the one
-# below
-#   A diagonal is as long as the matrix has room for, or a number for all of its
-#   elements.
+# vectors on its diagonals. Offset 0 is the main diagonal, 1 the one above, -1
+# the one below.
+#   A diagonal is a vector of the exact extent of that diagonal, or a scalar for
+#   all its elements.
 #     dense(spdiags((-2, 1, 1), (0, 1, -1), 3))     #> [[-2, 1, 0], [1, -2, 1], [0, 1, -2]]
 spdiags(diagonals, offsets, m, n = none) = {
   width = if kind(n) == "none" { m } else { n }
@@ -182,9 +185,9 @@ spdiags(diagonals, offsets, m, n = none) = {
   }
   sparse(concat(rows), concat(columns), concat(values), m, width)
 }
-# to_sparse(A): the elements of a matrix other than 0, as a sparse matrix
-#   Which these are is decided by the values, and has no derivative; the values
-#   have.
+# to_sparse(A): the nonzero elements of a matrix, as a sparse matrix.
+#   The pattern depends on the values and has no derivative; the values have
+#   one.
 #     to_sparse([0, 5; 6, 0]).values      #> [6, 5]
 to_sparse(A) = if kind(A) == "sparse" { A } else {
   _want_matrix("to_sparse", A)
@@ -192,7 +195,7 @@ to_sparse(A) = if kind(A) == "sparse" { A } else {
   (i, j) = nonzero(stop_gradient(A))
   sparse(i, j, A[i, j], m, n)
 }
-# nnz(A): how many elements of a sparse matrix are stored
+# nnz(A): number of stored elements of a sparse matrix
 #     nnz(speye(3))                 #> 3
 nnz(A) = {
   _want_stored("nnz", A)
@@ -203,8 +206,8 @@ _want_stored(who, A) = if kind(A) != "sparse" {
     "{who} takes a sparse matrix, not {_axes_in_words(A)}; to_sparse(A) makes one of a matrix")
 }
 
-# Where each of n groups begins when they come in order, and the last ends:
-# at[k] is the group of element k.
+# Start index of each of n ordered groups, and the end of the last; at[k] is the
+# group of element k.
 _starts(at, n) = {
   count = i64(zeros(n + 1))
   count[at + 1] += 1
@@ -220,7 +223,7 @@ _sparse_scaled(A, s) =
       "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
     (...A, values = A.values * s)
   }
-# A * B: the elements that both have, which stand column after column in both.
+# A * B: the elements stored in both, which are in column order in both.
 _sparse_by_elements(A, B) = {
   (m, n) = shape(A)
   (k, l) = shape(B)
@@ -244,10 +247,10 @@ _sparse_sum(A, axis) = if kind(axis) == "none" { sum(A.values) } else {
     _rows_summed(A.values, A.rows, m)
   }
 }
-# A[i, j]: i and j numbers: the element; else the part as a sparse matrix, or a
-# vector where one of them is a number. i and j come as a number, a vector of
-# places or of conditions, or the ends and step of a range, with none where it
-# is open.
+# A[i, j]. Two scalars give an element; otherwise the result is a sparse
+# submatrix, or a vector when one index is a scalar. i and j are scalars,
+# vectors of indices or conditions, or the ends and step of a range, with none
+# where it is open.
 _sparse_item(A, i, j) = {
   (m, n) = shape(A)
   one = x -> if kind(x) == "array" { rank(x) == 0 } else { false }
@@ -311,7 +314,8 @@ _sparse_times(A, x) = if kind(A) == "sparse" and kind(x) == "sparse" {
     _rows_summed(expand(x.values, 1) * A'[x.rows], x.columns, n)'
   }
 }
-# A @ B: each element of A meets those of the row of B that its column names.
+# A @ B: each element of A is multiplied by the row of B that its column
+# selects.
 _sparse_product(A, B) = {
   (m, n) = shape(A)
   (k, l) = shape(B)
@@ -331,7 +335,7 @@ _sparse_kron(A, B) = {
   sparse(at(S.rows * p, T.rows), at(S.columns * q, T.columns), ravel(outer(S.values, T.values)),
     m * p, n * q)
 }
-# The rows of v summed by the place that `at` gives each, m places.
+# The rows of v summed by the target index `at` of each, into m rows.
 _rows_summed(v, at, m) = {
   y = sum(v[..0]) + (if rank(v) == 1 { zeros(m) } else { zeros(m, shape(v)[1]) })
   y[at] += v
@@ -345,15 +349,15 @@ _sparse_solve_by(A, b, method) = {
   _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)),
     (0, method))[0]
 }
-# factorisations(): (made, found): how many sparse matrices this process has
-# factored, and how often the factors of an earlier one served again
+# factorisations(): (made, found): the number of sparse factorisations of this
+# process, and the number of times that cached factors were reused
 #     A = spdiags((3.0, -1.0), (0, 1), 5);
 #     x = linsolve(A, ones(5));
 #     (before, _) = factorisations()
 #     x = x + linsolve(A, x) + linsolve(A, 2x);
 #     factorisations()[0] - before  #> 0
 factorisations() = { n = _host("sparse_count", (), (), ())[0]; (n[0], n[1]) }
-# What solvers/linear/factor_cache.h calls the methods.
+# The method codes of solvers/linear/factor_cache.h.
 _factor_method(name) =
   if name == "auto" {
     0
@@ -367,8 +371,8 @@ _factor_method(name) =
     error("factor: a method is \"auto\", \"klu\", \"umfpack\" or \"cholmod\"")
   }
 
-# Least squares by the factors of a sparse QR decomposition, which serve the
-# adjoint, too: x = A^+ b, and y = (A^+)' w, the least y with A'y = w.
+# Least squares by a sparse QR factorisation, which also gives the adjoint: x =
+# A^+ b, and y = (A^+)' w, the minimum norm y with A'y = w.
 _sparse_lstsq(A, b) = {
   (m, n) = shape(A)
   assert(len(b) == m, "a sparse matrix of {m} rows has no right-hand side of {len(b)}")
@@ -413,18 +417,19 @@ _least_norm_linear(A, w) = {
   linear_map(w -> _least_norm_by(s, r, c, q, v, w), b -> _least_by(s, r, c, q, v, b), w)
 }
 
-# ---- some eigenvalues
+# ---- eigenvalues
 
 # eigsh(A, k = 6; which = "LM", sigma = none): (values, vectors): k eigenvalues
-# of a symmetric sparse matrix, ascending, and their orthonormal vectors,
-# columns
-#   k below the number of rows. which: "LM" or "SM", of largest or smallest
-#   magnitude, "LA" or "SA", the largest or the smallest. With sigma those
-#   nearest to it, of all by far the fastest for what is not at the ends of the
-#   spectrum: by the factors of A - sigma I. [Lanczos iteration, implicitly
-#   restarted: ARPACK] Derivatives of values by v'dA v, of vectors by a bordered
-#   system for each; both in all modes and of every order, only of simple
-#   eigenvalues.
+# of a symmetric sparse matrix, ascending, and their orthonormal eigenvectors as
+# columns.
+#   k is less than the number of rows. which: "LM" or "SM", largest or smallest
+#   magnitude; "LA" or "SA", the largest or the smallest. With sigma: those
+#   nearest to sigma, by shift-invert with the factors of A - sigma I; this is
+#   by far the fastest for eigenvalues inside the spectrum. [implicitly
+#   restarted Lanczos iteration: ARPACK]
+#   Derivatives of values are v'dA v, those of vectors solve a bordered system
+#   each. They exist in all modes and of every order, for simple eigenvalues
+#   only.
 #     (w, V) = eigsh(spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100), 2; sigma = 0.0);
 #     w                             #~ 2 - 2cos(π * [1, 2] / 101) tol 1e-10
 eigsh(A, k = 6; which = "LM", sigma = none) = {
@@ -475,7 +480,7 @@ _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, near) = {
   }
   w = if near { sigma + 1 / w } else { w }
   order = argsort(w)
-  # signs that do not depend on where the iteration ended
+  # normalise the signs, so that they do not depend on the iteration
   V = V[.., order]
   (w[order[iota(len(k))]],
     (V * expand(where(sum(V * expand(sin(iota(len(starts) - 1) + 1.0), 1); axis = 0) < 0, -1.0,
@@ -497,12 +502,12 @@ derivative _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, 
   (dw, dV)
 }
 # The pseudo-inverse of A - w I times b, for an eigenvector v of the simple
-# eigenvalue w: a symmetric map
+# eigenvalue w. This is a symmetric linear map.
 _apart_from(A, w, v, b) = {
   solve = b -> _bordered(A, w, v, b)
   linear_map(solve, solve, b)
 }
-# x orthogonal to v with (A - w I) x = b - v (v'b), for an eigenvector v of w
+# x orthogonal to v with (A - w I) x = b - v (v'b), for an eigenvector v of w.
 _bordered(A, w, v, b) = {
   n = len(v)
   i = iota(n)
@@ -513,13 +518,15 @@ _bordered(A, w, v, b) = {
 }
 
 # eigs(A, k = 6; which = "LM", sigma = none): (values, vectors), complex: k
-# eigenvalues of any real sparse matrix, and their vectors of length 1, columns
-#   k below the number of rows by two. which: "LM" or "SM", of largest or
-#   smallest magnitude, "LR" or "SR", largest or smallest real part, "LI" or
-#   "SI" imaginary part. With sigma, a real number, those nearest to it. In the
-#   order of their distance from sigma, else of falling magnitude. [Arnoldi
-#   iteration, implicitly restarted: ARPACK] Derivatives forwards of values that
-#   are simple, by the left vectors; vectors have none.
+# eigenvalues of any real sparse matrix, and their eigenvectors of norm 1 as
+# columns.
+#   k is at most the number of rows minus two. which: "LM" or "SM", largest or
+#   smallest magnitude; "LR" or "SR", largest or smallest real part; "LI" or
+#   "SI", imaginary part. With a real sigma: those nearest to it. They are
+#   ordered by distance from sigma, else by decreasing magnitude. [implicitly
+#   restarted Arnoldi iteration: ARPACK]
+#   Values that are simple have derivatives in forward mode, by the left
+#   eigenvectors. Vectors have none.
 #     (w, V) = eigs(spdiags((2.0, -1.0, -3.0), (0, 1, -1), 50), 2; which = "LR");
 #     real(w)                       #~ 2 + 2sqrt(3) * cos(π * [1, 2] / 51) tol 1e-8
 eigs(A, k = 6; which = "LM", sigma = none) = {
@@ -543,7 +550,7 @@ _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, near) = {
       _arnoldi(A, k, false, which, false)
     }
   w = if near { sigma + 1 / w } else { w }
-  # pairs with the positive imaginary part first
+  # conjugate pairs: positive imaginary part first
   order =
     argsort((if near { abs(w - sigma) } else { -abs(w) }) *
       (1 + 1e-12 * where(imag(w) < 0, 1.0, -1.0) * (if near { 1.0 } else { -1.0 })))
@@ -555,8 +562,8 @@ derivative _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, n
   A =
     (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   T = _sparse_adjoint(A)
-  # of the transpose: its values are the same, its vectors the left ones of the
-  # conjugate
+  # The transpose has the same eigenvalues; its eigenvectors are the left
+  # eigenvectors of A up to conjugation.
   (u, U) = _eigs_of(T.column_start, T.rows, T.columns, T.row_start, T.values, k, which, sigma, near)
   D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
   DV = D @ V
