@@ -1,30 +1,32 @@
-# cubature.dsl - integrals over boxes in several dimensions: adaptive, and by
-# points that fill the box evenly.
+# cubature.dsl - integrals over boxes in several dimensions: adaptive cubature,
+# with lattice points to find peaks.
 #
-# Regions are chosen without derivatives; what they add up to has them.
+# Regions are chosen without derivatives; the sum over them has derivatives.
 
 # cubature(f, lower, upper; rtol = 1e-6, atol = 0, limit = 10000): integral of f
 # over the box between the vectors lower and upper, whose elements may be
-# infinite
-#   f takes a vector and gives a number or an array, whose largest element then
-#   counts. Two and more dimensions by the rule of Genz and Malik of degree 7,
-#   whose difference from one of degree 5 is the
-#   estimate: the region with the largest is halved, across the axis along which
-#   f bends most, until they sum to max(atol, rtol * |result|), or `limit`
-#   regions
-#   are there (an error). One dimension: as integrate. For some six dimensions;
-#   a region takes 2^d + 2d² + 2d + 1 values of f. Under map each turn takes
-#   time by `limit`.
-#   Peaks are looked for at 1000 places, and where all these are 0 at 20000, to
-#   infinity at distances up to 1000. One counts that is ten times as large as
-#   what is beside it. In two dimensions one whose foot is a thirtieth of each
-#   side is seen, to infinity one as wide as it is far. A narrower one, or one
-#   on a base, may be missed, and the error does not tell: cut the box there.
-#   Gives a record: value, error (an estimate, no derivative), evaluations.
-#   Derivatives, of every order, by what f captures and by finite ends, on the
-#   regions found. What a jump of f at a place that moves adds is not in them,
-#   and a warning says so. [Genz and Malik, J. Comput. Appl. Math. 6, 1980; van
-#   Dooren and de Ridder 1976]
+# infinite.
+#   f takes a vector and returns a scalar or an array. For an array the error is
+#   that of the largest element. The result is a record: value, error (an
+#   estimate, no derivative), evaluations.
+#   Two and more dimensions use the rule of Genz and Malik of degree 7; its
+#   difference from a rule of degree 5 estimates the error. The region with the
+#   largest estimate is halved along the axis of the largest fourth difference.
+#   This stops when the estimates sum to max(atol, rtol * |result|); it is an
+#   error when that needs more than `limit` regions. One dimension is computed
+#   as by integrate.
+#   The method suits up to about six dimensions: a region takes 2^d + 2d² + 2d +
+#   1 values of f. Under map each iteration costs time proportional to `limit`.
+#   Peaks are searched at 1000 points. If f is 0 at all of these, 20000 further
+#   points are used, in infinite directions at distances up to 1000. A peak
+#   counts when it is ten times as large as its surroundings. In two dimensions
+#   a peak is found whose foot is a thirtieth of each side, towards infinity one
+#   as wide as its distance. A narrower peak, or one on a base, may be missed,
+#   and the error estimate does not show it: split the box there.
+#   Derivatives of every order, with respect to captured values and finite
+#   bounds, use the regions found. They do not include the contribution of a
+#   moving jump of f; a warning reports this. [Genz and Malik, J. Comput. Appl.
+#   Math. 6, 1980; van Dooren and de Ridder 1976]
 #     cubature(x -> exp(-x @ x), [-inf, -inf], [inf, inf]).value   #~ π tol 1e-6
 #     (p -> cubature(x -> cos(p * x[0] * x[1]), [0.0, 0], [1.0, 2]).value)'(0.0)   #~ 0 tol 1e-9
 cubature(f, lower, upper; rtol = 1e-6, atol = 0.0, limit = 10000) = {
@@ -43,8 +45,8 @@ cubature(f, lower, upper; rtol = 1e-6, atol = 0.0, limit = 10000) = {
       evaluations = s.evaluations)
   }
 }
-# v, whose derivative by what f captures says when f may jump at places that
-# move: what that adds is not in it.
+# Returns v. Its derivative with respect to captured values warns when f may
+# jump at moving places, whose contribution it does not include.
 _of_smooth(f, v, x) = v
 derivative _of_smooth(f, v, x), df, dv, dx = {
   if not _absent(df) {
@@ -57,15 +59,15 @@ derivative _of_smooth(f, v, x), df, dv, dx = {
   }
   if _absent(dv) { 0 * v } else { dv }
 }
-# The place in the box, and how much it is stretched there, of a place in the
-# unit cube: x = a + u/(1 - u), b - (1 - u)/u and (2u - 1)/(u(1 - u)) to
-# infinity.
+# Maps a point of the unit cube to the box; returns the point and the Jacobian
+# determinant. Towards infinity x = a + u/(1 - u), b - (1 - u)/u or (2u -
+# 1)/(u(1 - u)).
 _in_box(u, a, b) = {
   below = a == -inf
   above = b == inf
   l = where(below, 0.0, a)
   r = where(above, 0.0, b)
-  # never at the ends themselves
+  # never the ends themselves
   v = clamp(u, 1e-15, 1 - 1e-15)
   x = where(below and above, (2 * v - 1) / (v * (1 - v)),
     where(above, l + v / (1 - v), where(below, r - (1 - v) / v, l + (r - l) * u)))
@@ -73,18 +75,18 @@ _in_box(u, a, b) = {
     where(above, 1 / (1 - v)^2, where(below, 1 / v^2, r - l)))
   (x, prod(w))
 }
-# The zero of x^(d + 1) = x + 1 above 1, whose powers' multiples fill a box of d
-# dimensions evenly
+# The zero of x^(d + 1) = x + 1 above 1. Multiples of its powers fill a
+# d-dimensional box evenly.
 _plastic(d) = {
   x = 2.0
   for k in 0..60 { x = (1 + x)^(1 / (d + 1.0)) }
   x
 }
-# Halved so often along an axis, a region is as thin as numbers beside 1 tell
-# apart: what is still missed there is not a matter of more regions.
+# The smallest half width of a region along an axis: rounding would not resolve
+# thinner ones. A remaining error then does not come from too few regions.
 _thinnest = 2.0^-46
-# Points in [-1, 1]^d and weights for a volume of 1: of degree 7 and of degree
-# 5; `first` where the points along the axes begin.
+# Points in [-1, 1]^d and weights for a volume of 1, of degree 7 and of degree
+# 5.
 _genz_malik(d) = {
   (l2, l3, l5) = (sqrt(9 / 70), sqrt(9 / 10), sqrt(9 / 19))
   I = eye(d)
@@ -110,9 +112,9 @@ _region_value(g, R, c, h, m) = {
   v = map(g, expand(c, 0) + R.points * expand(h, 0))
   prod(2 * h) * (R.w7 @ reshape(v, len(R.w7), m))
 }
-# (value, error, axis to halve across, the largest value known and its place): a
-# value at a place `known`, from before, that is ten times as large as all here
-# makes the region one to look into
+# (value, error, axis to halve, largest known value, its place). A value `known`
+# at an earlier point `place` that is ten times as large as all values here
+# marks the region for refinement.
 _region(g, R, c, h, d, known, place) = {
   points = expand(c, 0) + R.points * expand(h, 0)
   v = reshape(map(g, points), len(R.w7), -1)
@@ -127,16 +129,16 @@ _region(g, R, c, h, d, known, place) = {
   near = v[1..1 + d] + v[1 + d..1 + 2 * d] - 2 * v[0]
   far = v[1 + 2 * d..1 + 3 * d] + v[1 + 3 * d..1 + 4 * d] - 2 * v[0]
   bend = max(abs(near - far / 7); axis = 1)
-  # where they are equal, the longest side
+  # on ties, the longest side
   if hidden { (I, max(E, volume * known), argmax(h), known, place) } else {
     (I, E, argmax(bend + 1e-10 * (max(bend) + 1e-300) * h / max(h)), sizes[best], points[best])
   }
 }
-# (a region, the largest value beside it, the nearest place to that in the
-# region): where one of the largest values known, at most half a region away, is
-# ten times as large as all in the region, and would count there; -1 when there
-# is none. A narrow peak on the border of two regions may have been seen in one
-# only.
+# (a region, the largest value near it, the point of the region nearest to
+# that). One of the largest known values, at most half a region away, is ten
+# times as large as all values in the region, and its contribution would exceed
+# the tolerance. The region is -1 when there is none. A narrow peak on the
+# border of two regions may have been sampled in one only.
 _lost_beside(centre, half, tops, places, tolerance) = {
   order = argsort(tops; descending = true)[..min(40, len(tops))]
   p = expand(places[order], 1)
@@ -150,11 +152,11 @@ _lost_beside(centre, half, tops, places, tolerance) = {
   place = clamp(places[order[j]], centre[k] - half[k], centre[k] + half[k])
   (if sum(best) > tolerance { k } else { -1 }, tops[order[j]], place)
 }
-# n places all over a unit box of d dimensions, by the multiples of irrational
-# numbers (Korobov's kind of lattice)
+# n points in a d-dimensional unit box, by multiples of irrational numbers (a
+# Korobov-type lattice).
 _lattice(n, d) = (0.5 + expand(1.0 + iota(n), 1) * 1 / (_plastic(d)^(1.0 + iota(d)))) % 1.0
-# the same for the box from a to b, towards infinite ends at distances from 1 to
-# 1000, spread by their logarithms
+# The same for the box from a to b; towards infinite ends at distances from 1 to
+# 1000, logarithmically spaced.
 _far_lattice(n, a, b) = {
   t = _lattice(n, len(a))
   (below, above) = (a == -inf, b == inf)
@@ -162,7 +164,7 @@ _far_lattice(n, a, b) = {
   rest = 10^(-3 * where(both, abs(2 * t - 1), t)) * where(both, 0.4, 1.0)
   where(below or above, where(where(both, t < 0.5, below), rest, 1 - rest), t)
 }
-# the largest value at places, and where that is
+# The largest value at the given points, and where it is.
 _largest_of(g, places) = {
   seen = max(abs(reshape(map(g, places), len(places), -1)); axis = 1)
   seen = where(seen < inf, seen, 0.0)
@@ -176,7 +178,8 @@ _regions(g, a, b, rtol, atol, limit) = {
   half = zeros(limit, d)
   centre[0] = zeros(d) + 0.5
   half[0] = zeros(d) + 0.5
-  # in case that peaks lie between the points of the rule; where all are 0, more
+  # Peaks may be between the points of the rule. If all values are 0, more
+  # points are tried.
   tried = _lattice(1000, d)
   (most, at) = _largest_of(g, tried)
   if most == 0 { (most, at) = _largest_of(g, _far_lattice(20000, a, b)) }
@@ -249,7 +252,7 @@ _regions(g, a, b, rtol, atol, limit) = {
       places[w] = place1
       places[n] = place2
       n = n + 1
-      # rounding of the running sums
+      # recompute the running sums to remove accumulated rounding
       if n % 500 == 0 { total = sum(values; axis = 1); miss = sum(errors) }
     }
   }

@@ -1,7 +1,8 @@
-# fourier.dsl - transforms, convolutions and spectra, made from fft and ifft;
-# linear, so that their derivatives are transforms, too.
+# fourier.dsl - Fourier, cosine and sine transforms, convolutions and spectra.
+# All are built from fft and ifft and linear, so their derivatives are
+# transforms, too.
 
-# x with `axis` and the last axis exchanged; twice is x again
+# x with `axis` and the last axis exchanged; this is its own inverse.
 _last_axis(x, axis) = {
   a = _transform_axis(x, axis)
   r = rank(x)
@@ -17,8 +18,8 @@ _transform_axis(x, axis) = {
   (axis + r) % r
 }
 
-# rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x; the others
-# are their conjugates
+# rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x. The others
+# are their conjugates.
 #     rfft([1.0, 2, 3, 4])        #> [10 + 0im, -2 + 2im, -2 + 0im]
 rfft(x; axis = -1) = {
   _want_real("rfft", x)
@@ -27,8 +28,8 @@ rfft(x; axis = -1) = {
   y = fft(h)
   _last_axis(y[..., ..shape(y)[-1] // 2 + 1], axis)
 }
-# irfft(y; n, axis): the real x of length n with rfft(x) = y; n = 2(len(y) - 1)
-# unless given
+# irfft(y; n, axis): the real x of extent n with rfft(x) = y; by default n =
+# 2(len(y) - 1)
 #     irfft(rfft([1.0, 2, 3]); n = 3)   #~ [1, 2, 3]
 irfft(y; n = none, axis = -1) = {
   h = _last_axis(y, axis)
@@ -39,7 +40,7 @@ irfft(y; n = none, axis = -1) = {
   first = m // 2 + 1
   assert(first <= last, "irfft: {last} elements are too few for a result of length {m}")
   other = conj(h[..., (m - 1) // 2 - iota((m - 1) // 2)])
-  # what is real in the spectrum of a real x counts as such
+  # elements that are real in the spectrum of a real x are taken as real
   at = iota(first)
   mine = where(at == 0 or 2 * at == m, real(h[..., ..first]) + 0im, h[..., ..first])
   _last_axis(real(ifft(concat(mine, other; axis = rank(h) - 1))), axis)
@@ -65,8 +66,8 @@ ifftn(x) = {
   for k in each(rank(x)) { y = ifft(y; axis = k) }
   y
 }
-# fftshift(x; axis): moves frequency 0 to the middle of an axis, of all unless
-# one is given
+# fftshift(x; axis): moves frequency 0 to the middle of an axis, by default of
+# all axes
 #     fftshift([0, 1, 2, -2, -1])   #> [-2, -1, 0, 1, 2]
 fftshift(x; axis = none) = _shifted(x, axis, 1)
 # ifftshift(x; axis): the inverse of fftshift
@@ -82,27 +83,28 @@ _turned(x, axis, up) = {
   k = (shape(y)[-1] + up) // 2
   _last_axis(concat(y[..., k..], y[..., ..k]; axis = rank(y) - 1), axis)
 }
-# fftfreq(n; d): frequencies of the elements of fft of n samples at distance d,
-# in turns per unit
+# fftfreq(n; d): frequencies of the elements of fft of n samples with spacing d,
+# in cycles per unit
 #     fftfreq(4)                  #> [0, 0.25, -0.5, -0.25]
 fftfreq(n; d = 1.0) = {
   k = iota(n)
   where(k < (n + 1) // 2, k, k - n) / (n * d)
 }
-# rfftfreq(n; d): frequencies of the elements of rfft of n samples at distance d
+# rfftfreq(n; d): frequencies of the elements of rfft of n samples with spacing
+# d
 #     rfftfreq(4)                 #> [0, 0.25, 0.5]
 rfftfreq(n; d = 1.0) = iota(n // 2 + 1) / (n * d)
 
-# dct(x; type, axis, ortho): discrete cosine transform of type 1, 2 (unless
-# given) or 3
-#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n cos(pi k
-#   (2n + 1) / (2N)); ortho = true: scaled so that the matrix is orthogonal
-#   (types 2 and 3). [Britanak, Yip, Rao, Discrete Cosine and Sine Transforms,
+# dct(x; type, axis, ortho): discrete cosine transform of type 1, 2 (the
+# default) or 3.
+#   Complex x is transformed by real and imaginary parts. Type 2: y_k = 2 sum_n
+#   x_n cos(pi k (2n + 1) / (2N)). ortho = true scales types 2 and 3 to an
+#   orthogonal matrix. [Britanak, Yip, Rao, Discrete Cosine and Sine Transforms,
 #   2007]
 #     dct([1.0, 2, 3])            #~ [12, -2sqrt(3), 0]
 dct(x; type = 2, axis = -1, ortho = false) =
   _by_parts(x -> _last_axis(_dct(_last_axis(x, axis), type, ortho), axis), x)
-# idct(y; type, axis, ortho): inverse of dct of that type
+# idct(y; type, axis, ortho): inverse of the dct of that type
 #     idct(dct([1.0, 2, 4]))      #~ [1, 2, 4]
 idct(y; type = 2, axis = -1, ortho = false) = _by_parts(y -> _idct(y, type, axis, ortho), y)
 _idct(y, type, axis, ortho) = {
@@ -115,7 +117,7 @@ _idct(y, type, axis, ortho) = {
   }
   _last_axis(r, axis)
 }
-# A linear map of real numbers, of the real and the imaginary part
+# Applies a real linear map to the real and the imaginary part.
 _by_parts(f, x) = if _is_complex(x) { f(real(x)) + 1im * f(imag(x)) } else { f(x) }
 _want_real(name, x) =
   if _is_complex(x) { _refuse("{name} takes real numbers; fft takes complex ones") }
@@ -140,15 +142,15 @@ _dct(x, type, ortho) = {
     real(fft(concat(spread, 0 * spread; axis = last)))[..., ..n]
   } }
 }
-# dst(x; type, axis): discrete sine transform of type 1, 2 (unless given) or 3
-#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n sin(pi (k +
-#   1) (2n + 1) / (2N))
+# dst(x; type, axis): discrete sine transform of type 1, 2 (the default) or 3.
+#   Complex x is transformed by real and imaginary parts. Type 2: y_k = 2 sum_n
+#   x_n sin(pi (k + 1) (2n + 1) / (2N)).
 #     dst([1.0, 1])               #~ [2sqrt(2), 0]
 dst(x; type = 2, axis = -1) = _by_parts(x -> _sines(x, type, axis), x)
 _sines(x, type, axis) = if type == 1 and dtype(x) == "f64" {
   _sine_sums(x, _transform_axis(x, axis))
 } else { _last_axis(_dst(_last_axis(x, axis), type), axis) }
-# idst(y; type, axis): inverse of dst of that type
+# idst(y; type, axis): inverse of the dst of that type
 #     idst(dst([1.0, 2, 4]))      #~ [1, 2, 4]
 idst(y; type = 2, axis = -1) = _by_parts(y -> _sines_back(y, type, axis), y)
 _sines_back(y, type, axis) = if type == 1 and dtype(y) == "f64" {
@@ -179,19 +181,20 @@ _dst_of_some(x, type) = {
   }
 }
 
-# Real lines (solvers/fft/real_transforms.c), along an axis from 0 on: the real
-# parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as
-# many numbers as the line has; from these the line; and sums of 2 x_j sin(π (j
-# + 1)(k + 1)/(n + 1)), and their inverse.
+# Real transforms (solvers/fft/real_transforms.c) along an axis. The
+# half-complex layout has the real parts of the Fourier modes 0 to n/2, then the
+# imaginary parts in reverse order, n scalars in all. The functions are: the
+# transform to this layout, its inverse, the discrete sine transform of type 1
+# (sums of 2 x_j sin(π (j + 1)(k + 1)/(n + 1))), and its inverse.
 _half_waves(x, axis) = _host("real_lines", (), (x,), (0, axis, 1))[0]
 _from_half_waves(w, axis) = _host("real_lines", (), (w,), (1, axis, 1))[0]
 _sine_sums(x, axis) = _host("real_lines", (), (x,), (2, axis, 1))[0]
 _from_sine_sums(x, axis) = _host("real_lines", (), (x,), (3, axis, 1))[0]
-# The same of two lines behind each other
+# The same for two arrays stored one after the other.
 _half_waves_of_two(x) = _host("real_lines", (), (x,), (0, 0, 2))[0]
 _two_from_half_waves(w) = _host("real_lines", (), (w,), (1, 0, 2))[0]
-# The rows of the transform are orthogonal; their squares, in the shape of the
-# axis.
+# The rows of the transform are orthogonal. Returns their squared norms,
+# broadcast along the axis.
 _half_squares(x, axis) = {
   n = shape(x)[axis]
   k = iota(n)
@@ -213,12 +216,12 @@ derivative _from_sine_sums(x, axis), dx, daxis =
   linear_map(v -> _from_sine_sums(v, axis), v -> _from_sine_sums(v, axis), dx)
 
 # convolve(a, b; mode, method): convolution of vectors, sum over j of a_j
-# b_{k-j}
-#   mode "full": all len(a) + len(b) - 1 elements, "same": as many as the longer
-#   has, from the middle, "valid": those that do not reach beyond the longer
-#   one. method "direct": sums, "fft": by transforms, with rounding errors
-#   relative to the largest element; else whichever is cheaper, for whole
-#   numbers the exact sums.
+# b_{k-j}.
+#   mode "full" gives all len(a) + len(b) - 1 elements; "same" the middle ones,
+#   as many as the longer vector has; "valid" those where both overlap fully.
+#   method "direct" sums; "fft" uses transforms, with rounding errors relative
+#   to the largest element. By default the cheaper one is used; integers use
+#   exact sums.
 #     convolve([1, 2, 3], [1, 1])   #> [1, 3, 5, 3]
 #     convolve([1, 2, 3], [1, 1]; mode = "valid")   #> [3, 5]
 convolve(a, b; mode = "full", method = "auto") = {
@@ -252,27 +255,28 @@ _convolve_fft(a, b) = {
   if dtype(a[0] * b[0]) == "c128" or dtype(a[0] * b[0]) == "c64" { y } else { real(y) }
 }
 # correlate(a, b; mode, method): cross-correlation of vectors, sum over j of
-# a_{j+k} conj(b_j), for k from -(len(b) - 1) on; modes and methods of convolve
+# a_{j+k} conj(b_j), for k >= -(len(b) - 1). Modes and methods are those of
+# convolve.
 #     correlate([1, 2, 3], [0, 1, 0.5])   #> [0.5, 2, 3.5, 3, 0]
 correlate(a, b; mode = "full", method = "auto") =
   convolve(a, conj(b[.. by -1]); mode = mode, method = method)
 # spectral_derivative(u; length, order, axis): derivative of a periodic function
-# from its samples at equal distances over one period of this length
-#   exact for trigonometric polynomials that the samples determine. [Trefethen,
-#   Spectral Methods in MATLAB, 2000, ch. 3]
+# from samples at equal distances over one period of this length.
+#   It is exact for trigonometric polynomials that the samples determine.
+#   [Trefethen, Spectral Methods in MATLAB, 2000, ch. 3]
 #     x = 2π * iota(16) / 16
 #     max(abs(spectral_derivative(sin(x)) - cos(x))) < 1e-13   #> true
 spectral_derivative(u; length = 6.283185307179586, order = 1, axis = -1) = {
   h = _last_axis(u, axis)
   n = shape(h)[-1]
   k = _like(fftfreq(n; d = length / n) * 6.283185307179586, u)
-  # an odd derivative of the highest frequency cannot be told from its samples
+  # samples do not determine an odd derivative of the highest frequency
   kept = if order % 2 == 1 { where(2 * iota(n) == n, 0.0, k) } else { k }
   y = ifft(fft(h) * (im * kept)^order)
   _last_axis(if dtype(u) == "c128" or dtype(u) == "c64" { y } else { real(y) }, axis)
 }
-# hilbert(x; axis): the analytic signal, x + im H(x) with the Hilbert transform
-# H(x) of a real x
+# hilbert(x; axis): the analytic signal x + im H(x) of a real x, where H is the
+# Hilbert transform
 #     hilbert(cos(2π * iota(8) / 8))[1]   #~ (1 + 1im) / sqrt(2)
 hilbert(x; axis = -1) = {
   _want_real("hilbert", x)
@@ -285,7 +289,7 @@ hilbert(x; axis = -1) = {
 # ---- windows and spectra
 
 # hann(n; periodic), hamming(n; periodic), blackman(n; periodic), bartlett(n;
-# periodic): windows of n samples, symmetric, or of period n for spectra
+# periodic): windows of n samples: symmetric, or with period n for spectra
 #     hann(5)                     #~ [0, 0.5, 1, 0.5, 0]
 hann(n; periodic = false) = 0.5 - 0.5 * cos(_window_angle(n, periodic))
 # hamming(n; periodic): see hann
@@ -295,20 +299,20 @@ hamming(n; periodic = false) = 0.54 - 0.46 * cos(_window_angle(n, periodic))
 #     blackman(5)[2]              #~ 1
 blackman(n; periodic = false) =
   0.42 - 0.5 * cos(_window_angle(n, periodic)) + 0.08 * cos(2 * _window_angle(n, periodic))
-# bartlett(n; periodic): see hann; a triangle
+# bartlett(n; periodic): see hann; a triangular window
 #     bartlett(5)                 #~ [0, 0.5, 1, 0.5, 0]
 bartlett(n; periodic = false) = 1 - abs(_window_angle(n, periodic) / π - 1)
-# kaiser(n, beta; periodic): Kaiser's window
+# kaiser(n, beta; periodic): the Kaiser window
 #     kaiser(5, 0)                #~ [1, 1, 1, 1, 1]
 kaiser(n, beta; periodic = false) =
   besseli(0, beta * sqrt(max(1 - (_window_angle(n, periodic) / π - 1)^2, 0.0))) / besseli(0, beta)
-# one sample alone stands in the middle
+# A single sample is the middle of the window.
 _window_angle(n, periodic) =
   if n == 1 { 0.0 * iota(n) + π } else { 2 * π * iota(n) / (if periodic { n } else { n - 1 }) }
-# periodogram(x; rate, window): (frequency, power): power density of a real
-# signal sampled `rate` times per unit, one-sided, its mean taken off
-#   window: n factors, or none. The sum of power times the step of frequency is
-#   the mean square of the signal.
+# periodogram(x; rate, window): (frequency, power): one-sided power spectral
+# density of a real signal with `rate` samples per unit. The mean is subtracted.
+#   window: n factors, or none. The sum of power times the frequency step is the
+#   mean square of the signal.
 #     p = periodogram(sin(2π * 0.25 * iota(64)))
 #     p.frequency[argmax(p.power)]   #~ 0.25
 periodogram(x; rate = 1.0, window = none) = {
@@ -321,10 +325,10 @@ _power(x, weight, n, rate) = {
   (frequency = rfftfreq(n; d = 1 / rate),
     power = where(k == 0 or 2 * k == n, 1.0, 2.0) * abs(rfft(x))^2 / (rate * weight))
 }
-# welch(x; rate, segment, overlap): (frequency, power): the mean of the
-# periodograms of segments with Hann's window, each less its mean
-#   overlap: samples that neighbours share, half a segment unless given. [Welch,
-#   IEEE Trans. Audio Electroacoust. 15, 1967]
+# welch(x; rate, segment, overlap): (frequency, power): Welch's method: the mean
+# of the periodograms of segments with a Hann window, each without its mean.
+#   overlap: number of samples that neighbouring segments share, by default half
+#   a segment. [Welch, IEEE Trans. Audio Electroacoust. 15, 1967]
 #     p = welch(sin(2π * 0.25 * iota(512)); segment = 64)
 #     p.frequency[argmax(p.power)]   #~ 0.25
 welch(x; rate = 1.0, segment = 256, overlap = none) = {

@@ -1,9 +1,8 @@
-# interpolation.dsl - functions through given points on a line: piecewise linear
-# and cubic, and in one piece by polynomials. interpolation_nd.dsl has those of
-# several variables.
+# interpolation.dsl - interpolation in one variable: piecewise linear and cubic
+# functions, and polynomials. interpolation_nd.dsl has several variables.
 
-# How many elements of the ascending vector a are <= v, for each v, by halving:
-# O(log len(a)) each
+# For each v the number of elements of the ascending vector a that are <= v.
+# Bisection, O(log len(a)) each.
 _count_up_to(a, v) = {
   low = i64(0 * v)
   high = low + len(a)
@@ -16,8 +15,7 @@ _count_up_to(a, v) = {
   }
   low
 }
-# The interval of the ascending knots that each x lies in, by the number of its
-# left end
+# The index of the left end of the knot interval that contains each x.
 _interval(xs, x) = clamp(_count_up_to(xs, stop_gradient(x)), 1, len(xs) - 1) - 1
 _want_knots(name, xs, ys, least) = {
   assert(rank(xs) == 1 and rank(ys) == 1, "{name} takes vectors of knots and values")
@@ -26,9 +24,9 @@ _want_knots(name, xs, ys, least) = {
   assert(all(xs[1..] > xs[..-1]), "{name}: the knots must ascend")
 }
 
-# interp(x, xs, ys): linear interpolation in the table xs, ys at x, any shape;
-# constant beyond its ends
-#   xs ascending. Derivatives by x, xs and ys.
+# interp(x, xs, ys): piecewise linear interpolation of the table xs, ys at x of
+# any shape, constant beyond its ends.
+#   xs is ascending. Derivatives with respect to x, xs and ys.
 #     interp(1.5, [0, 1, 2], [0, 10, 30])          #> 20.0
 #     interp([-1, 0.5], [0, 1, 2], [0, 10, 30])    #> [0, 5]
 interp(x, xs, ys) = {
@@ -37,23 +35,25 @@ interp(x, xs, ys) = {
   assert(len(xs) == len(ys) and len(xs) > 1, "interp takes as many values as knots, at least two")
   assert(all(xs[1..] >= xs[..-1]), "interp: the knots must ascend")
   k = _interval(xs, x)
-  # differences of whole numbers might wrap
+  # differences of integers could overflow
   (left, low) = (xs[k] + 0.0, ys[k] + 0.0)
   t = clamp((x - left) / (xs[k + 1] - left), 0.0, 1.0)
   low + t * (ys[k + 1] - low)
 }
 
-# ---- piecewise cubic functions: knots, values and slopes there
+# ---- piecewise cubic functions: knots, values and derivatives
 
-# spline(xs, ys; ends, slopes): cubic spline through the points (xs, ys): twice
-# continuously differentiable, as a record of functions
-#   s.value(x), s.derivative(x) and s.integral(a, b), x any shape, and knots,
-#   values, slopes. ends: "not-a-knot" (the first and last two pieces are one
-#   cubic each), "natural" (second derivatives 0 at the ends), "clamped" (first
-#   derivatives there are `slopes`, (0, 0) unless given) or "periodic" (ys[-1]
-#   counts as ys[0]). Beyond its ends the last cubic goes on, or the period. xs
-#   ascending, at least two. Derivatives by x, xs and ys. One sparse linear
-#   system. [de Boor, A Practical Guide to Splines, 1978, ch. IV]
+# spline(xs, ys; ends, slopes): cubic spline through the points (xs, ys), twice
+# continuously differentiable, as a record of functions.
+#   The record has s.value(x), s.derivative(x) and s.integral(a, b), x of any
+#   shape, and knots, values, slopes. xs is ascending with at least two
+#   elements.
+#   ends: "not-a-knot" (the first two pieces are one cubic, and the last two);
+#   "natural" (second derivatives 0 at the ends); "clamped" (first derivatives
+#   there are `slopes`, by default (0, 0)); or "periodic" (ys[-1] is replaced by
+#   ys[0]). Beyond the ends the outer cubic continues, or the period.
+#   Derivatives with respect to x, xs and ys. Cost: one sparse linear system.
+#   [de Boor, A Practical Guide to Splines, 1978, ch. IV]
 #     s = spline([0, 1, 2, 3], [0, 1, 8, 27])
 #     s.value(1.5)                #~ 3.375
 #     s.integral(0, 2)            #~ 4
@@ -77,8 +77,8 @@ _spline_slopes(x, y, ends, given) = {
     s = linsolve(A, 3 * (d[before] / h[before] + d[i] / h[i]))
     concat(s, s[..1])
   } else { if n == 2 and ends != "clamped" { concat(d, d) } else {
-    # three entries in each row; of the first and last row the third is that of
-    # its only neighbour once more
+    # Three entries in each row. The third entry of the first and last row
+    # repeats the column of its only neighbour.
     i = iota(n - 2) + 1
     one = 0.0 * x[..1] + 1
     (first, middle, right) =
@@ -108,16 +108,16 @@ _spline_slopes(x, y, ends, given) = {
     linsolve(A, concat(right, 3 * (d[i - 1] * a + d[i] * b), left))
   } }
 }
-# The equation of a first (or last) slope when the first two pieces are one
-# cubic; of three points, when all is one parabola
+# The equation for the first (or last) slope when the first two pieces are one
+# cubic; for three points, when all is one parabola.
 _free_end(h0, d0, h1, d1, n) = if n == 3 { (0 * h0 + 1, 0 * h0 + 1, 2 * d0) } else {
   (h1, h0 + h1, ((3 * h0 + 2 * h1) * h1 * d0 + h0^2 * d1) / (h0 + h1))
 }
 
-# pchip(xs, ys): piecewise cubic function through the points (xs, ys) that rises
-# and falls only where they do, as a record like that of spline
-#   once continuously differentiable. [Fritsch and Butland, SIAM J. Sci. Stat.
-#   Comput. 5, 1984]
+# pchip(xs, ys): monotone piecewise cubic interpolation: it rises and falls only
+# where the points do. The result is a record like that of spline.
+#   It is once continuously differentiable. [Fritsch and Butland, SIAM J. Sci.
+#   Stat. Comput. 5, 1984]
 #     s = pchip([0, 1, 2, 3], [0, 0, 1, 1])
 #     s.value([0.5, 1.5])         #> [0, 0.5]
 pchip(xs, ys) = {
@@ -141,10 +141,10 @@ _pchip_end(h0, h1, d0, d1) = {
   where(s * d0 <= 0, 0.0, where(d0 * d1 < 0 and abs(s) > 3 * abs(d0), 3 * d0, s))
 }
 
-# akima(xs, ys): Akima's piecewise cubic function through at least three points,
-# which follows a jump with few waves, as a record like that of spline
-#   once continuously differentiable; slopes depend on five neighbours. [Akima,
-#   J. ACM 17, 1970]
+# akima(xs, ys): Akima's piecewise cubic interpolation of at least three points,
+# with little overshoot at jumps. The result is a record like that of spline.
+#   It is once continuously differentiable; slopes depend on five neighbours.
+#   [Akima, J. ACM 17, 1970]
 #     s = akima([0, 1, 2, 3, 4], [0, 0, 0, 1, 1])
 #     s.value(0.5)                #> 0.0
 akima(xs, ys) = {
@@ -153,7 +153,7 @@ akima(xs, ys) = {
   y = ys + 0.0
   d0 = (y[1..] - y[..-1]) / (x[1..] - x[..-1])
   n = len(d0)
-  # two slopes more on each side, as of a parabola
+  # two more slopes on each side, extrapolated by a parabola
   d = concat(3 * d0[0] - 2 * d0[1], 2 * d0[0] - d0[1], d0, 2 * d0[n - 1] - d0[n - 2],
     3 * d0[n - 1] - 2 * d0[n - 2])
   i = iota(len(x))
@@ -167,7 +167,7 @@ akima(xs, ys) = {
 }
 
 # cubic_hermite(xs, ys, slopes): piecewise cubic function with these values and
-# slopes at the knots, as a record like that of spline
+# derivatives at the knots, as a record like that of spline
 #     s = cubic_hermite([0, 1], [0, 1], [0, 0])
 #     s.value(0.5)                #> 0.5
 cubic_hermite(xs, ys, slopes) = {
@@ -203,7 +203,7 @@ _cubic_slope(x, y, m, at) = {
   6 * t * (1 - t) * (y[k + 1] - y[k]) / h + (1 - t) * (1 - 3 * t) * m[k] +
     t * (3 * t - 2) * m[k + 1]
 }
-# The integral from the first knot
+# The integral from the first knot.
 _cubic_primitive(x, y, m, at, periodic) = {
   width = x[1..] - x[..-1]
   whole = concat(0.0, cumsum(0.5 * width * (y[1..] + y[..-1]) + width^2 / 12 * (m[..-1] - m[1..])))
@@ -221,13 +221,13 @@ _cubic_primitive(x, y, m, at, periodic) = {
   whole[k] + part + turns
 }
 
-# ---- one polynomial
+# ---- polynomial interpolation
 
 # barycentric(xs, ys): the polynomial through the points (xs, ys), as a function
-# of x, any shape
-#   O(len(xs)) for each x once the weights are there; accurate for Chebyshev
-#   points, of which there may be thousands. Derivative by x and ys. [Berrut and
-#   Trefethen, SIAM Review 46, 2004]
+# of x of any shape.
+#   Cost: O(len(xs)) for each x after the weights, O(len(xs)²). It is accurate
+#   for Chebyshev points, even thousands of them. Derivatives with respect to x
+#   and ys. [Berrut and Trefethen, SIAM Review 46, 2004]
 #     p = barycentric([0.0, 1, 3], [1.0, 2, 10])
 #     p([0.0, 2.0])               #~ [1, 5]
 #     p'(2.0)                     #~ 4
@@ -236,7 +236,7 @@ barycentric(xs, ys) = {
     "barycentric takes as many values as points")
   x = xs + 0.0
   n = len(x)
-  # differences in units of a quarter of the interval, whose products neither
+  # differences in units of a quarter of the interval, so that products neither
   # overflow nor underflow
   unit = if n > 1 { stop_gradient(0.25 * (max(x) - min(x))) } else { 1.0 }
   w = 1 / prod((expand(x, 1) - expand(x, 0)) / unit + eye(n); axis = 1)
@@ -247,8 +247,7 @@ _barycentric(x, y, w, t) = {
   d = expand(t, rank(t)) - x
   hit = d == 0
   at_node = any(hit; axis = rank(t))
-  # at a node the value there, and the slope that is a row of the
-  # differentiation matrix
+  # At a node: its value, and as derivative a row of the differentiation matrix.
   c = w / where(hit, 1.0, where(expand(at_node, rank(t)), 1.0, d))
   k = argmax(hit; axis = rank(t))
   gap = x[k] - stop_gradient(x[k])

@@ -1,30 +1,30 @@
-# interpolation_nd.dsl - functions of several variables through given values: on
-# rectilinear grids piecewise linear and cubic, at scattered points by radial
-# basis functions.
+# interpolation_nd.dsl - interpolation in several variables: piecewise linear
+# and cubic on rectilinear grids, radial basis functions at scattered points.
 
 # ---- grids
 
-# interpn(axes, values, points; method, ends): interpolation on a grid of d
-# axes, at points that lie along the last axis
-#   axes: a tuple of d ascending vectors; values: an array whose d axes have
-#   their lengths; points [..., d]. method: "linear", constant beyond the ends,
-#   or one of grid_interpolant, which is the function itself, for more than one
-#   call. Derivatives by values and points.
+# interpn(axes, values, points; method, ends): interpolation on a d-dimensional
+# grid at points whose coordinates are along the last axis.
+#   axes: a tuple of d ascending vectors. values: an array whose d axes have
+#   their extents. points: [..., d]. method: "linear", constant beyond the ends,
+#   or a method of grid_interpolant. grid_interpolant returns the function
+#   itself, for more than one call. Derivatives with respect to values and
+#   points.
 #     interpn(([0, 1], [0, 1]), [0, 1; 2, 3], [0.5, 0.5])   #> 1.5
 interpn(axes, values, points; method = "linear", ends = "not-a-knot") =
   grid_interpolant(axes, values; method = method, ends = ends)(points)
 
 # grid_interpolant(axes, values; method, ends): the function of points [..., d]
-# through the values on a rectilinear grid of d axes
-#   method: "cubic", the product of splines with these ends in every direction
-#   (twice continuously differentiable; "not-a-knot", "natural" or "clamped"
-#   with slopes 0); "pchip", which along the lines of the grid rises and falls
-#   only where the values do; "akima", which follows a jump with few waves;
-#   "linear". Beyond the ends the last cubic goes on, "linear" is constant.
-#   Cubic ones take 4^d products a point. Derivatives, of every order as far as
-#   the pieces are smooth, by points, values and axes; pchip and akima by values
-#   where no choice changes. [de Boor, A Practical Guide to Splines, 1978, ch.
-#   XVII]
+# that interpolates the values on a rectilinear grid of d axes.
+#   method: "cubic", a tensor product of splines with these ends (twice
+#   continuously differentiable; "not-a-knot", "natural" or "clamped" with
+#   slopes 0); "pchip", monotone along grid lines where the values are; "akima",
+#   with little overshoot at jumps; "linear". Beyond the ends the outer cubic
+#   continues; "linear" is constant.
+#   Cubic methods cost 4^d products for each point. Derivatives with respect to
+#   points, values and axes exist to every order for which the pieces are
+#   smooth. For pchip and akima those with respect to values hold where no case
+#   distinction changes. [de Boor, A Practical Guide to Splines, 1978, ch. XVII]
 #     f = grid_interpolant(([0.0, 1, 2, 3], [0.0, 1, 2, 3]), [x^3 * y^2 for x in 0..4, y in 0..4])
 #     f([1.5, 2.5])                #~ 1.5^3 * 2.5^2
 #     grad(f)([1.5, 2.5])          #~ [3 * 1.5^2 * 2.5^2, 2 * 1.5^3 * 2.5]
@@ -39,8 +39,8 @@ grid_interpolant(axes, values; method = "cubic", ends = "not-a-knot") = {
   }
   if method == "linear" { points -> _multilinear(axes, values, points) } else {
     xs = map(x -> x + 0.0, axes)
-    # for every set of axes, as the bits of a number, the derivatives along
-    # those at the places of the grid
+    # For every subset of axes, encoded as the bits of an integer: the mixed
+    # derivatives along them at the grid points.
     D = list(values + 0.0)
     for s in each(1, 2^d) {
       j = _highest_bit(s, d)
@@ -97,8 +97,8 @@ _multilinear(axes, values, points) = {
 _tensor_cubic(axes, D, points) = {
   d = len(axes)
   k = _cells(axes, points)
-  # Hermite's four functions in each direction: of the value and the slope at
-  # the left, and at the right
+  # The four Hermite basis functions in each direction: of value and slope at
+  # the left, then at the right end.
   basis = map(j -> {
     h = axes[j][k[j] + 1] - axes[j][k[j]]
     t = (points[..., j] - axes[j][k[j]]) / h
@@ -117,8 +117,8 @@ _tensor_cubic(axes, D, points) = {
   }
   total
 }
-# interp2(x, y, xs, ys, Z): linear interpolation on the grid of Z[i, j] at
-# (xs[i], ys[j]); x and y of one shape
+# interp2(x, y, xs, ys, Z): bilinear interpolation of Z[i, j] given at (xs[i],
+# ys[j]); x and y have the same shape
 #     interp2(0.5, 1.0, [0, 1], [0, 1], [0, 1; 2, 3])   #> 2.0
 interp2(x, y, xs, ys, Z) = {
   p = x + 0.0 * y
@@ -128,16 +128,18 @@ interp2(x, y, xs, ys, Z) = {
 
 # ---- scattered points
 
-# rbf(points, values; kernel, smooth, epsilon): the function of x [..., d]
-# through values at n scattered points [n, d], a sum of radial functions about
-# them and a polynomial
-#   values [n]. kernel: "thin_plate" (r² log r), "cubic" (r³), "quintic" (-r⁵),
-#   each with the polynomial that it wants (degree 1, 1, 2), "linear" (-r, and a
-#   constant), "multiquadric" (-√(1 + (ε r)²), and a constant), "gaussian"
-#   (exp(-(ε r)²), and a constant). smooth > 0: near the values instead of
-#   through them, as a ridge on the matrix. One dense linear system of n
-#   unknowns; no two points may be equal. Derivatives by x, values and points.
-#   [Fasshauer, Meshfree Approximation Methods with MATLAB, 2007]
+# rbf(points, values; kernel, smooth, epsilon): radial basis function
+# interpolation: the function of x [..., d] through values [n] at n scattered
+# points [n, d]. It is a sum of radial functions centred at the points and a
+# polynomial.
+#   kernel: "thin_plate" (r² log r), "cubic" (r³), "quintic" (-r⁵), with a
+#   polynomial of degree 1, 1, 2; "linear" (-r), "multiquadric" (-√(1 + (ε
+#   r)²)), "gaussian" (exp(-(ε r)²)), each with a constant. smooth > 0
+#   approximates the values instead of interpolating them, by a ridge term on
+#   the matrix.
+#   Cost: one dense linear system of n unknowns. No two points may be equal.
+#   Derivatives with respect to x, values and points. [Fasshauer, Meshfree
+#   Approximation Methods with MATLAB, 2007]
 #     f = rbf([0.0, 0; 1, 0; 0, 1; 1, 1; 0.5, 0.3], [1.0, 3, 0, 2, 1.7])      # 1 + 2x - y
 #     f([0.25, 0.75])              #~ 0.75
 #     grad(f)([0.25, 0.75])        #~ [2, -1]
@@ -147,7 +149,7 @@ rbf(points, values; kernel = "thin_plate", smooth = 0.0, epsilon = 1.0) = {
     "rbf takes as many values as points, {len(points)}, not {len(values)}")
   X = points + 0.0
   n = len(X)
-  # about the middle and in units of the extent, for the polynomial's sake
+  # centred and scaled by the extent of the points, to condition the polynomial
   low = stop_gradient(min(X; axis = 0))
   high = stop_gradient(max(X; axis = 0))
   middle = 0.5 * (low + high)
@@ -156,8 +158,7 @@ rbf(points, values; kernel = "thin_plate", smooth = 0.0, epsilon = 1.0) = {
   P = _monomials((X - middle) / size, _radial_degree(kernel))
   q = shape(P)[1]
   assert(n >= q, "rbf: this kernel wants at least {q} points")
-  # every kernel is of the sign that makes it positive definite beside its
-  # polynomials
+  # Every kernel has the sign that makes it conditionally positive definite.
   K = phi(_squared_distances(X, X)) + smooth * eye(n)
   A = concat(concat(K, P; axis = 1), concat(P', zeros(q, q); axis = 1))
   c = linsolve(A, concat(values + 0.0, zeros(q)))
@@ -172,7 +173,7 @@ rbf(points, values; kernel = "thin_plate", smooth = 0.0, epsilon = 1.0) = {
 _squared_distances(A, B) = sum((expand(A, 1) - expand(B, 0))^2; axis = 2)
 _radial_degree(kernel) =
   if kernel == "thin_plate" or kernel == "cubic" { 1 } else if kernel == "quintic" { 2 } else { 0 }
-# Of the squared distance; where that is 0, so that the derivatives there are
+# The kernel as a function of the squared distance. At 0 its derivatives are
 # those of the limit.
 _radial(kernel, q, epsilon) = {
   near = q <= 0
@@ -194,7 +195,7 @@ _radial(kernel, q, epsilon) = {
     }
   }
 }
-# 1, the coordinates, their products: a column each
+# 1, the coordinates, their products: one column each.
 _monomials(X, degree) = {
   one = 0.0 * X[.., ..1] + 1
   if degree == 0 { one } else { if degree == 1 { concat(one, X; axis = 1) } else {

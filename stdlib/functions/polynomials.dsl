@@ -1,23 +1,23 @@
-# polynomials.dsl - polynomials as vectors of coefficients, Chebyshev series,
-# and the nodes and weights of Gaussian quadrature.
+# polynomials.dsl - polynomials as coefficient vectors, Chebyshev series, and
+# nodes and weights of Gaussian quadrature.
 #
-# Coefficients ascend: c[k] belongs to x^k, as taylor(f, x, n) gives them.
-# (root(f, x0) finds a zero of any function; all those of a polynomial are
-# polyroots(c).)
+# Coefficients ascend: c[k] belongs to x^k, as in the result of taylor(f, x, n).
+# polyroots(c) returns all zeros of a polynomial; root(f, x0) finds one zero of
+# any function.
 
-# polyval(c, x): value of the polynomial with coefficients c at x, any shape
-#   Horner's scheme. Derivatives by c and x.
+# polyval(c, x): value of the polynomial with coefficients c at x of any shape.
+#   Horner's scheme. Derivatives with respect to c and x.
 #     polyval([1, 2, 3], 2)       #> 17
 polyval(c, x) = {
-  # of no coefficients 0
+  # without coefficients 0
   y = zeros_like(x) +
     (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] })
   for k in 1..len(c) { y = y * x + c[len(c) - 1 - k] }
   y
 }
-# Of a list of numbers, by Estrin's scheme: pairs, pairs of pairs, and so on. Of
-# n terms log2(n) wait for each other rather than n, which is what counts in a
-# function that is mapped over elements
+# Evaluates a list of coefficients by Estrin's scheme: pairs, pairs of pairs,
+# and so on. The dependency chain of n terms is log2(n) long instead of n, which
+# matters in functions that are mapped over elements.
 _estrin(c, x) = if len(c) == 1 { c[0] } else {
   n = len(c)
   _estrin(map(i -> if 2 * i + 1 < n { c[2 * i] + c[2 * i + 1] * x } else { c[2 * i] },
@@ -34,8 +34,8 @@ polyder(c, m = 1) = {
   for k in 0..m { factor = factor * (i + k + 1) }
   if len(c) > m { c[min(m, len(c) - 1) + i] * factor } else { 0 * c[..min(1, len(c))] }
 }
-# polyint(c; constant): coefficients of the antiderivative that is `constant` at
-# 0
+# polyint(c; constant): coefficients of the antiderivative with value `constant`
+# at 0
 #     polyint([2.0, 6]; constant = 1)   #> [1, 2, 3]
 polyint(c; constant = 0) = concat(constant + 0.0, c / (iota(len(c)) + 1))
 # polyadd(a, b), polysub(a, b), polymul(a, b): sum, difference and product of
@@ -59,8 +59,8 @@ polysub(a, b) = {
 polymul(a, b) = convolve(a, b)
 _lengthened(c, n) = concat(c, broadcast_to(sum(c[..0]), max(n - len(c), 0)))
 # polydiv(a, b): (quotient, remainder) of polynomials: a = b quotient +
-# remainder, of lower degree than b
-#   the last coefficient of b must not be 0
+# remainder, where the remainder has a lower degree than b.
+#   The last coefficient of b must not be 0.
 #     polydiv([-1.0, 0, 0, 1], [-1.0, 1])   #> ([1, 1, 1], [0])
 polydiv(a, b) = {
   _want_vector("polydiv", a)
@@ -81,10 +81,10 @@ polydiv(a, b) = {
     (q, r[..max(m - 1, 1)] * (if m > 1 { 1.0 } else { 0.0 }))
   }
 }
-# polyroots(c): the zeros of a polynomial, complex, as many as its degree
-#   eigenvalues of the companion matrix. The leading coefficient must not be 0.
-#   Derivatives of every order, by the implicit function theorem; NaN or
-#   infinite where zeros coincide.
+# polyroots(c): the zeros of a polynomial, complex, as many as its degree.
+#   They are the eigenvalues of the companion matrix. The leading coefficient
+#   must not be 0. Derivatives of every order follow from the implicit function
+#   theorem; they are NaN or infinite at multiple zeros.
 #     sort(real(polyroots([6.0, -5, 1])))   #~ [2, 3]
 polyroots(c) = {
   _want_vector("polyroots", c)
@@ -99,8 +99,7 @@ _polyroots(c) = {
   C[.., n - 1] -= c[..n] / c[n]
   eig(C)[0]
 }
-# polyfromroots(r): coefficients of the polynomial with these zeros and leading
-# coefficient 1
+# polyfromroots(r): coefficients of the monic polynomial with these zeros
 #     polyfromroots([2, 3])       #> [6, -5, 1]
 polyfromroots(r) = {
   n = len(r)
@@ -111,10 +110,11 @@ polyfromroots(r) = {
   }
   c
 }
-# polyfit(x, y, n): coefficients of the polynomial of degree n that is nearest
-# to the points (x, y) in the sense of least squares
-#   x, y vectors of one length, at least n + 1. Powers of x are scaled by its
-#   largest element; by QR. Derivatives by x and y.
+# polyfit(x, y, n): coefficients of the polynomial of degree n that fits the
+# points (x, y) by least squares.
+#   x and y are vectors of the same extent, at least n + 1. Powers of x are
+#   scaled by its largest element; the solution is by QR. Derivatives with
+#   respect to x and y.
 #     polyfit([0, 1, 2, 3], [1, 2, 5, 10], 2)   #~ [1, 0, 1]
 polyfit(x, y, n) = {
   assert(len(x) == len(y), "polyfit takes as many x as y")
@@ -133,11 +133,10 @@ polyfit(x, y, n) = {
 
 # ---- Chebyshev series: records of coefficients c and the interval a .. b
 
-# chebfit(f, n; domain): the Chebyshev series of degree n that agrees with f at
-# the n + 1 Chebyshev points of the interval `domain`, as a record (c, a, b)
-#   f takes a vector. The error falls faster than any power of n where f is
-#   smooth. [Trefethen, Approximation Theory and Approximation Practice, 2013,
-#   ch. 3]
+# chebfit(f, n; domain): the Chebyshev series of degree n that interpolates f at
+# the n + 1 Chebyshev points of the interval `domain`, as a record (c, a, b).
+#   f takes a vector. For smooth f the error falls faster than any power of n.
+#   [Trefethen, Approximation Theory and Approximation Practice, 2013, ch. 3]
 #     s = chebfit(exp, 20)
 #     chebval(s, 0.3)             #~ exp(0.3)
 chebfit(f, n; domain = (-1.0, 1.0)) = {
@@ -147,8 +146,8 @@ chebfit(f, n; domain = (-1.0, 1.0)) = {
   i = iota(n + 1)
   (c = where(i == 0 or i == n, 0.5 * c, c), a = a + 0.0, b = b + 0.0)
 }
-# chebval(s, x): value of a Chebyshev series at x, any shape
-#   Clenshaw's recurrence
+# chebval(s, x): value of a Chebyshev series at x of any shape.
+#   Clenshaw's recurrence.
 #     chebval((c = [0.0, 0, 1], a = -1.0, b = 1.0), 0.5)   #> -0.5
 chebval(s, x) = {
   t = (2 * x - s.a - s.b) / (s.b - s.a)
@@ -162,7 +161,7 @@ chebval(s, x) = {
   }
   t * u - v + s.c[0]
 }
-# chebder(s): the derivative of a Chebyshev series, as such a series
+# chebder(s): the derivative of a Chebyshev series, as a Chebyshev series
 #     chebval(chebder(chebfit(sin, 20)), 0.3)   #~ cos(0.3)
 chebder(s) = {
   n = len(s.c)
@@ -174,8 +173,8 @@ chebder(s) = {
   d[0] = 0.5 * d[0]
   (...s, c = d[..max(n - 1, 1)] * (2 / (s.b - s.a)))
 }
-# chebint(s): the antiderivative of a Chebyshev series that is 0 at the
-# beginning of its interval
+# chebint(s): the antiderivative of a Chebyshev series that is 0 at the left end
+# of its interval
 #     chebval(chebint(chebfit(cos, 20)), 1)   #~ 2sin(1)
 chebint(s) = {
   n = len(s.c)
@@ -189,10 +188,10 @@ chebint(s) = {
 
 # ---- Gaussian quadrature
 
-# gauss_legendre(n; a, b): (nodes, weights) of the rule with n points that
-# integrates polynomials of degree 2n - 1 exactly, between a and b
-#   eigenvalues of the Jacobi matrix (Golub and Welsch, Math. Comp. 23, 1969),
-#   then one step of Newton's method
+# gauss_legendre(n; a, b): (nodes, weights) of the Gauss-Legendre rule with n
+# points between a and b, exact for polynomials of degree 2n - 1.
+#   The nodes are eigenvalues of the Jacobi matrix (Golub and Welsch, Math.
+#   Comp. 23, 1969), refined by one Newton step.
 #     (x, w) = gauss_legendre(5)
 #     sum(w * exp(x))             #~ 2sinh(1) tol 1e-9
 gauss_legendre(n; a = -1.0, b = 1.0) = {
@@ -203,20 +202,21 @@ gauss_legendre(n; a = -1.0, b = 1.0) = {
   (0.5 * (a + b) + 0.5 * (b - a) * x, 0.5 * (b - a) * w)
 }
 _legendre_slope(n, x) = gegenbauer(n - 1, 1.5, x)
-# gauss_hermite(n): (nodes, weights) for integrals of exp(-x^2) f(x) over all x
+# gauss_hermite(n): (nodes, weights) of the Gauss-Hermite rule for integrals of
+# exp(-x^2) f(x) over all real x
 #     (x, w) = gauss_hermite(5)
 #     sum(w * x^2)                #~ sqrt(pi) / 2
 gauss_hermite(n) = _golub_welsch(zeros(n), sqrt(0.5 * (iota(n - 1) + 1)), sqrt(π))
-# gauss_laguerre(n; alpha): (nodes, weights) for integrals of x^alpha exp(-x)
-# f(x) from 0 to infinity
+# gauss_laguerre(n; alpha): (nodes, weights) of the Gauss-Laguerre rule for
+# integrals of x^alpha exp(-x) f(x) from 0 to infinity
 #     (x, w) = gauss_laguerre(4)
 #     sum(w * x^5)                #~ 120
 gauss_laguerre(n; alpha = 0.0) = {
   k = iota(n - 1) + 1.0
   _golub_welsch(2 * iota(n) + 1 + alpha, sqrt(k * (k + alpha)), gamma(alpha + 1))
 }
-# gauss_jacobi(n, a, b): (nodes, weights) for integrals of (1-x)^a (1+x)^b f(x)
-# from -1 to 1
+# gauss_jacobi(n, a, b): (nodes, weights) of the Gauss-Jacobi rule for integrals
+# of (1-x)^a (1+x)^b f(x) from -1 to 1
 #     (x, w) = gauss_jacobi(4, 0.5, 0.5)
 #     sum(w * x^2)                #~ pi / 8
 gauss_jacobi(n, a, b) = {
@@ -225,14 +225,14 @@ gauss_jacobi(n, a, b) = {
   centre = where(i == 0, (b - a) / (a + b + 2), (b^2 - a^2) / where(i == 0, 1.0, s * (s + 2)))
   k = iota(n - 1) + 1.0
   t = 2 * k + a + b
-  # of k = 1 the factor k + a + b cancels with one of t - 1
+  # for k = 1 the factor k + a + b cancels with one in t - 1
   side =
     sqrt(4 * k * (k + a) * (k + b) / (t^2 * (t + 1)) * where(k == 1, 1.0,
       (k + a + b) / where(k == 1, 1.0, t - 1)))
   _golub_welsch(centre, side, 2^(a + b + 1) * beta(a + 1, b + 1))
 }
-# gauss_chebyshev(n): (nodes, weights) for integrals of f(x) / sqrt(1 - x^2)
-# from -1 to 1
+# gauss_chebyshev(n): (nodes, weights) of the Gauss-Chebyshev rule for integrals
+# of f(x) / sqrt(1 - x^2) from -1 to 1
 #     (x, w) = gauss_chebyshev(4)
 #     sum(w * x^2)                #~ pi / 2
 gauss_chebyshev(n) = (-cos(π * (2 * iota(n) + 1) / (2.0 * n)), 0.0 * iota(n) + π / n)
@@ -242,14 +242,14 @@ _golub_welsch(centre, side, total) = {
   j = expand(iota(n), 0)
   between = if n > 1 { side[clamp(min(i, j), 0, n - 2)] } else { 0.0 * (i + j) }
   (x, _) = eigh(where(i == j, centre[i + 0 * j], where(abs(i - j) == 1, between, 0.0)))
-  # a step of Newton's method for the last digits, which small nodes lack
+  # one Newton step for the last digits, which small nodes lack
   x = x - _christoffel(x, centre, side)[0]
   (x, total * _christoffel(x, centre, side)[1])
 }
-# (step of Newton's method to the zero of p_n next to x, 1 / sum of p_k(x)^2 for
-# k < n), of the orthonormal polynomials p_k, whose squares are summed in units
-# of 2^300 where they are large. Weights from eigenvectors have no digits below
-# 1e-16 of the largest. [Gautschi, Orthogonal Polynomials, 2004, 3.1]
+# (Newton step to the zero of p_n next to x, 1 / sum of p_k(x)^2 for k < n), for
+# the orthonormal polynomials p_k. Large squares are summed in units of 2^300.
+# Weights from eigenvectors would have no digits below 1e-16 of the largest.
+# [Gautschi, Orthogonal Polynomials, 2004, 3.1]
 _christoffel(x, centre, side) = {
   n = len(centre)
   p = 1.0 + 0.0 * x

@@ -1,41 +1,43 @@
-# quad.dsl - integrals of functions of a number, as accurate as is asked for,
-# and differentiated as integrals; oscillating integrands; Gauss's rules.
+# quad.dsl - adaptive integrals of functions of one variable, differentiable as
+# integrals, and integrals of oscillating functions.
 #
-# The Gauss-Kronrod pair of 7 and 15 points, globally adaptive; a change of the
-# variable takes infinite ends to finite ones and weakens singularities at the
-# ends (Shampine, Vectorized adaptive quadrature in MATLAB, J. Comput. Appl.
-# Math. 211, 2008), at which integrals are extrapolated by the epsilon algorithm
-# (Wynn 1956; Piessens et al., QUADPACK, 1983); or the tanh-sinh rule. Several
-# dimensions are in cubature.dsl.
+# Method: the Gauss-Kronrod pair of 7 and 15 points, globally adaptive. A change
+# of variables maps infinite ends to finite ones and weakens singularities at
+# the ends (Shampine, Vectorized adaptive quadrature in MATLAB, J. Comput. Appl.
+# Math. 211, 2008). There integrals are extrapolated by the epsilon algorithm
+# (Wynn 1956; Piessens et al., QUADPACK, 1983). The tanh-sinh rule is an
+# alternative. Several dimensions are in cubature.dsl.
 
 # integrate(f, a, b; rtol, atol, limit, rule): integral of f from a to b, either
-# of which may be infinite. f takes a number and gives a number or an array,
-# whose largest element then counts. The error is estimated to be below
-# max(atol, rtol * |result|), or as small as rounding allows; an error says when
-# that is not reached with `limit` more intervals than the ten it begins with. f
-# may be infinite at the ends, as x^-0.99 is, and fall as slowly as x^-1.01 to
-# infinity; integrals that diverge, or whose ends cannot be told, as of 1/(x
-# log(x)^2), are refused.
-# Peaks are looked for at some hundred places more, ever nearer to the ends and
-# to 0: one is found whose foot, where f is more than the tolerance, reaches
-# over a hundredth of a finite interval, or doubles its distance from 0; over a
-# thousandth where f is 0 at most of these places; to infinity, a fifth of a
-# distance of 1 from the finite end, or a fiftieth of one of 10 to 1000. On a
-# base, it must besides rise at one of these places by half of what the base
-# changes by around. A narrower one between them may be missed, and the error
-# does not tell: cut the interval where one is known to be. Where f compares its
-# argument with something (`if x < 2`) the interval is cut: what is there for a
-# short while counts, however short it is.
+# of which may be infinite. f takes a scalar and returns a scalar or an array;
+# for an array the error is that of the largest element.
+#   The estimated error is at most max(atol, rtol * |result|), or as small as
+#   rounding allows. It is an error when that needs more than `limit` intervals
+#   beyond the ten initial ones.
+#   f may be infinite at the ends, as x^-0.99 is, and may decay as slowly as
+#   x^-1.01 towards infinity. Divergent integrals are errors, and so are those
+#   whose behaviour at the ends cannot be determined, such as 1/(x log(x)^2).
+#   Peaks are searched at some hundred more points, denser towards the ends and
+#   0. The foot of a peak is where f exceeds the tolerance. A peak is found if
+#   its foot covers a hundredth of a finite interval, or extends from one
+#   distance from 0 to twice that. A thousandth suffices if f is 0 at most of
+#   these points. Towards infinity the foot must cover a fifth of a distance of
+#   1 from the finite end, or a fiftieth of one of 10 to 1000. A peak on a base
+#   must also rise at one of these points by half the variation of the base
+#   nearby. A narrower peak may be missed, and the error estimate does not show
+#   it: split the interval at a known peak.
+#   Where f compares its argument with a value (`if x < 2`) the interval is
+#   split, so pieces of any length count.
 #   rule: "gauss_kronrod", or "tanh_sinh" for smooth functions with poles at the
-#   ends, such as x^-0.9: each level of it doubles the points, 12 at most, which
-#   is not enough for kinks. What it leaves out at the ends counts to the error.
-#   [Takahasi and Mori 1974]
-#   Derivatives, of every order: by what f captures the integral of the
-#   derivative, by a and b the value there (Leibniz).
-#   A jump of f at a place that moves counts: its place is a zero of what f
-#   compares, or a knot of a table that f searches. Of a jump that is found in
-#   no other way than by trying (in a while without a counter, of the order of
-#   elements) an error tells the place.
+#   ends, such as x^-0.9. Each level of tanh_sinh doubles the points, at most 12
+#   times, which is not enough for kinks. The part omitted at the ends is
+#   included in the error. [Takahasi and Mori 1974]
+#   Derivatives of every order: with respect to captured values the integral of
+#   the derivative; with respect to a and b the value there (Leibniz rule).
+#   Moving jumps of f contribute to derivatives. Their places are zeros of the
+#   comparisons in f, or knots of tables that f searches. A jump that could be
+#   located only by trial (in a while loop without a counter, or in the order of
+#   elements) is an error that reports its place.
 #     integrate(x -> exp(-x^2), -inf, inf)    #~ sqrt(π)
 #     integrate(x -> (1 - x)^-0.9, 0, 1)      #~ 10 tol 1e-10
 #     (a -> integrate(x -> sin(a * x), 0, 1))'(2.0)   #~ sin(2) / 2 + (cos(2) - 1) / 4
@@ -44,15 +46,15 @@
 integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule)).value
 
-# quadrature(f, a, b; rtol, atol, limit, rule): as integrate, a record: value,
-# error (an estimate, no derivative), evaluations of f
+# quadrature(f, a, b; rtol, atol, limit, rule): as integrate, but returns a
+# record: value, error (an estimate, no derivative), evaluations of f
 #     q = quadrature(exp, 0, 1);
 #     (q.error < 1e-10, q.evaluations)      #> (true, 425)
 quadrature(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule))
 
-# The change of f along the tangents t of what it captures is linear in t; so is
-# its integral, whose adjoint is the integral of the adjoint.
+# The change of f along tangents t of its captured values is linear in t, and so
+# is its integral. The adjoint of that is the integral of the adjoint.
 derivative _integral(f, a, b, o), df, da, db, do = {
   inner = if _absent(df) { 0 * y.value } else {
     (t, still) = _moves(df)
@@ -68,15 +70,17 @@ derivative _integral(f, a, b, o), df, da, db, do = {
   jumps = if _absent(df) { 0 * y.value } else { _jump_terms(f, df, a, b, y.value) }
   (value = inner + jumps + upper - lower, error = 0.0, evaluations = y.evaluations)
 }
-# Where the integrand jumps at a place p that moves, the integral changes by (f
-# before p - f behind p) dp. Such places are zeros of what f compares, also of
-# what stands, or bends (_moving_turns): of c(x) they move by -dc/c'. Changes of
-# sign are looked for in 256 parts of the way, so that two zeros of one
-# comparison closer than that are not seen. What does not jump there has equal
-# values on both sides. Where several are at one place each counts what it alone
-# changes (_jump_of_one).
+# Where the integrand jumps at a moving place p, the integral changes by (f
+# before p - f after p) dp. Such places are zeros of the comparisons c(x) in f,
+# which move by -dc/c'; _moving_turns also includes comparisons that do not move
+# or have a kink. Continuous functions have equal values on both sides. Where
+# several zeros coincide, each contributes the change that it alone causes
+# (_jump_of_one).
+#
+# Sign changes are searched in 256 subintervals, so two closer zeros of one
+# comparison are missed.
 _jump_terms(f, df, a, b, like) = {
-  # what is compared does not depend on the tangents
+  # the comparisons do not depend on the tangents
   still = _moved(df, _moves(df)[1])
   half = stop_gradient(_on_the_way(a, b, 0.5))
   if len(_switches_and_knots(still, half)) == 0 { 0 * like } else {
@@ -93,7 +97,7 @@ _jump_terms(f, df, a, b, like) = {
       for k in 0..len(before) {
         if moves[k] and before[k] != behind[k] {
           place = left + (right - left) * A[k] / (A[k] - B[k])
-          # what is compared is mostly linear, as in a table
+          # most comparisons are linear, as in a table
           if not (abs(stop_gradient(c(place)[k])) <= 1e-15 * (abs(A[k]) + abs(B[k]))) {
             lo = left
             hi = right
@@ -105,12 +109,13 @@ _jump_terms(f, df, a, b, like) = {
             }
             place = 0.5 * (lo + hi)
           }
-          # what is compared may jump there, as a table does by whole numbers:
-          # then the place does not move
+          # The compared value may itself jump there, as a table does at
+          # integers. Then the place does not move.
           fixed = abs(stop_gradient(c(place)[k])) > 1e-9 * (abs(A[k]) + abs(B[k]))
           p = _zero_at(x -> c(x)[k], place)
           side = if left < right { 1.0 } else { -1.0 }
-          # as near as p itself allows, if that is beyond what is rounded in f
+          # first as near to p as its rounding allows, or farther away if
+          # rounding in f hides the jump there
           (near, far) =
             (8 * 2.3e-16 * abs(p) + _least_place(left, right), 1e-13 * (abs(p) + abs(right - left)))
           gap = x -> f(p - side * stop_gradient(x)) - f(p + side * stop_gradient(x))
@@ -130,17 +135,17 @@ _jump_terms(f, df, a, b, like) = {
     total
   }
 }
-# What comparison k alone changes f by at its zero p: `whole` if no other
-# changes within `beside` of p. Else it is the mean of two orders of changes,
-# that in which they stand and its reverse. For two comparisons these are all
-# orders.
+# The change of f at p that comparison k alone causes: `whole` if no other
+# comparison changes within `beside` of p. Otherwise it is the mean over two
+# orders of changes, the given order and its reverse. For two comparisons these
+# are all orders.
 _jump_of_one(f, c, k, p, whole, beside) = {
   (q, near) = (stop_gradient(p), stop_gradient(beside))
   met = (stop_gradient(c(q - near)) <= 0) != (stop_gradient(c(q + near)) <= 0)
   if sum(i64(met)) < 2 { whole } else {
     order = iota(len(met))
     at_sides = sides -> _clock_sides(f, sides, p - near, p + near, p)
-    # passed: those behind whose place it is already
+    # passed: the comparisons that have already changed
     alone = passed -> {
       sides = where(met, where(passed, 1.0, -1.0), 0.0)
       at_sides(where(order == k, -1.0, sides)) - at_sides(where(order == k, 1.0, sides))
@@ -148,8 +153,8 @@ _jump_of_one(f, c, k, p, whole, beside) = {
     0.5 * (alone(order < k) + alone(order > k))
   }
 }
-# the place behind a share t of the way from a to b, of which an end may be
-# infinite; never quite there
+# The point at fraction t of the way from a to b; an end may be infinite. The
+# ends themselves are never reached.
 _on_the_way(a, b, t) = {
   (short, least) = (1e-12, 1e-30)
   if abs(a) == inf and abs(b) == inf {
@@ -166,8 +171,9 @@ _on_the_way(a, b, t) = {
     }
   }
 }
-# Parts end where f switches by the variable alone, and at knots of tables where
-# something may hide between places that are looked at or where f bends.
+# Splits the interval where f switches on the variable alone. It also splits at
+# knots of tables, where f has a kink or a feature that sample points could
+# miss.
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
   s = _switches_between(x -> _own_switches(f, x),
@@ -185,7 +191,8 @@ _integral(f, a, b, o) = {
   }
   if _is_fixed(len(s)) { _integral_of_part(f, a, b, o) } else {
     ends = concat(expand(a, 0), s, expand(b, 0))
-    # a part whose value is nearly 0 has roundings of the whole
+    # the tolerance of a part with a value near 0 includes the rounding errors
+    # of the whole
     o = if far { o } else {
       middle = stop_gradient(0.5 * (ends[1..] + ends[..-1]))
       size =
@@ -196,7 +203,7 @@ _integral(f, a, b, o) = {
     r = _integral_of_part(f, ends[0], ends[1], o)
     for k in 2..len(ends) {
       (from, to) = (ends[k - 1], ends[k])
-      # between places that only rounding tells apart f may jump to and fro
+      # f may alternate between places that differ by rounding only
       short = abs(stop_gradient(to - from)) <=
         1e-11 * min(abs(stop_gradient(from)), abs(stop_gradient(to)))
       q = if short {
@@ -226,12 +233,12 @@ _integral_of_part(f, a, b, o) =
   } else if o.rule == "tanh_sinh" { _tanh_sinh(f, a, b, o) } else {
     error("integrate: a rule is \"gauss_kronrod\" or \"tanh_sinh\"")
   }
-# Globally adaptive: of all intervals so far the one with the largest error is
-# halved (Piessens et al., QUADPACK, 1983). When the tolerance is met, places
-# between those that the rule has looked at are tried; where f is large there
-# and was not, intervals are refined, and it goes on. From -inf to inf: the
-# halves on both sides of 0 as elements of an array, so that one does not hide
-# that the other diverges.
+# Globally adaptive: the interval with the largest error is halved (Piessens et
+# al., QUADPACK, 1983). When the tolerance is met, further points between the
+# nodes are tried. If f is unexpectedly large at one, intervals are refined
+# there and the iteration continues. From -inf to inf the two halves are
+# elements of an array, so that the divergence of one cannot be cancelled by the
+# other.
 _on_both_sides(f, a, b, o) = {
   r = _globally(x -> stack(f(x), f(-x)), 0.0, inf, (...o, two = true))
   way = if a == b { 0.0 } else if a < b { 1.0 } else { -1.0 }
@@ -246,9 +253,9 @@ _globally(f, a, b, o) = {
   s = _ten_intervals(g, ends, m)
   q = _tried(ends)
   (values, sums) = _values_between(g, q, m)
-  # peaks, and else hardly anything but 0
+  # peaks, and nearly 0 elsewhere
   spiky = 8 * sum(i64(values > 1e-6 * max(values))) < len(values)
-  # most functions ask for no more than that
+  # this suffices for most functions
   plain = not spiky and sum(s.errors) <= _tolerance(s, o) and sum(s.sizes) > 0 and
     _overlooked(q, values, s, o)[0] < 0 and
     _unforeseen(q, sums, s, o, m)[0] < 0
@@ -260,10 +267,10 @@ _globally(f, a, b, o) = {
 _outcome_of_intervals(s) =
   (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost),
     count = s.count)
-# Largest absolute values at places; where one is not finite there is a pole or
-# a gap, which the rule never meets.
+# Largest absolute values at points. A value that is not finite counts as 0: it
+# is a pole or a gap, which the rule never meets.
 _sizes_between(g, q, m) = _values_between(g, q, m)[0]
-# with the sums of the values
+# The same, with the sums of the values.
 _values_between(g, q, m) = {
   values = reshape(map(g, q), len(q), m)
   v = max(abs(values); axis = 1)
@@ -279,7 +286,7 @@ _thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
   while open {
     (k, at) = _overlooked(q, values, s, o)
     if k < 0 and turns < 10 and s.n + 27 <= len(s.left) { (k, at) = _unforeseen(q, sums, s, o, m) }
-    # a peak at which an interval was cut is at no node any more
+    # a peak at which an interval was cut is no longer at a node
     if k < 0 and turns < 10 and s.n + 27 <= len(s.left) {
       # the middle is both the first and the last of these
       cuts = sort(concat(s.left[..s.n], [max((s.left + s.width)[..s.n])]))
@@ -288,7 +295,7 @@ _thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
         _overlooked(concat(cuts[..-1], cuts[1..] - 1e-12 * (cuts[1..] - cuts[..-1])),
           concat(v[..-1], v[1..]), s, o)
     }
-    # where hardly anything but 0 has been seen, many more places are tried
+    # if nearly all values seen are 0, many more points are tried
     if k < 0 and (sum(s.sizes) == 0 or spiky) {
       if len(dense.at) == 0 {
         more = _tried_densely(ends)
@@ -309,13 +316,14 @@ _thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
   }
   s
 }
-# How places x are told: by the distance from the nearer end, as a power of |q|,
-# q negative from b on. There is no cancellation towards either end,
-# singularities there are weakened, and infinite ends brought near: the middle,
-# or the place 1 away from the finite end, is q = 1 and q = -1. Between finite
-# ends the power is that of the tips, |q| < 0.2; in the middle x is even in q.
-#   least: the width of an interval at an end whose first node rounding still
-#   tells from that end, or which is as far out as numbers go
+# Parameter q of points x: |q| is a power of the distance from the nearer end,
+# and q is negative for b. This avoids cancellation at both ends, weakens
+# singularities there, and maps infinite ends to finite q. The middle, or the
+# point at distance 1 from the finite end, is q = 1 and q = -1. Between finite
+# ends the power applies to the tips, |q| < 0.2; in the middle x is even in q.
+#
+# least: the smallest width of an interval at an end. Its first node must differ
+# from that end despite rounding, or must not overflow at an infinite end.
 _ends(a, b) = {
   (up, down) = (abs(b) == inf, abs(a) == inf)
   resolved = x -> max(16 * 2.2e-16 * abs(x), 1e-290)
@@ -326,12 +334,12 @@ _ends(a, b) = {
   (a = a, b = b, up = up, down = down, way = if a < b { 1.0 } else { -1.0 },
     least = [least(a), least(b)] / first)
 }
-# the part of the way between finite ends that is behind z = |q|, its slope, and
-# z from it
+# The fraction of the way between finite ends for z = |q|, its derivative, and z
+# from the fraction.
 _part_behind(z) = where(z < 0.2, z^2 / 0.72, (0.4 * z - 0.04) / 0.72)
 _slope_behind(z) = where(z < 0.2, 2 * z, 0.4) / 0.72
 _before_part(t) = where(t < 0.04 / 0.72, sqrt(0.72 * abs(t)), (0.72 * t + 0.04) / 0.4)
-# (x, dx/dq) at q
+# (x, dx/dq) at q.
 _place_at(ends, q) = {
   z = abs(q)
   (a, b, way) = (ends.a, ends.b, ends.way)
@@ -343,18 +351,19 @@ _place_at(ends, q) = {
     (where(q > 0, a + t, b - t), (b - a) * _slope_behind(z))
   }
 }
-# by how much rounding of x moves q
+# The uncertainty of q due to rounding of x.
 _unrest(ends, q) = {
   (x, dx) = _place_at(ends, q)
   finite = x -> if abs(x) < inf { abs(x) } else { 0.0 }
   1.1e-16 * max(abs(x), where(q > 0, finite(ends.a), finite(ends.b))) / max(abs(dx), 1e-300)
 }
-# The intervals so far, from left and with a width: parts of the integral, sizes
-# (integrals of the absolute value), least and most (values at nodes, of the sum
-# of elements), tops (the largest value at nodes), lost (what rounding of places
-# makes of them), errors; shell: see _cut_in_two. tip: the intervals at the
-# ends, depth: how often they have been halved, deep: how often they must be,
-# extrapolated: whether their parts are extrapolations.
+# The state: all intervals, by left end and width. parts: integrals; sizes:
+# integrals of the absolute value; least, most: the range of values at nodes
+# (sums of elements); tops: the largest value at nodes; lost: rounding errors
+# due to rounded places; errors; shell: see _cut_in_two. For the two tips (the
+# intervals at the ends): tip: their indices; depth: number of halvings; deep:
+# required number of halvings; extrapolated: whether their parts are
+# extrapolated.
 _ten_intervals(g, ends, m) = {
   left = 0.2 * (iota(10) - 5)
   width = zeros(10) + 0.2
@@ -363,7 +372,7 @@ _ten_intervals(g, ends, m) = {
     errors = max(h.error; axis = 1), least = h.least, most = h.most, shell = iota(10) * 0 - 1,
     n = 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0], extrapolated = [false, false])
 }
-# with room for `limit` more
+# The state with space for `limit` more intervals.
 _with_room(s, limit, m) = {
   room = zeros(limit)
   (...s, left = concat(s.left, room), width = concat(s.width, room),
@@ -397,7 +406,7 @@ _adapted(g, ends, s, m, o) = {
       k = if shallow[0] { s.tip[0] } else if shallow[1] { s.tip[1] } else { argmax(s.errors) }
       end = if k == s.tip[0] { 0 } else if k == s.tip[1] { 1 } else { -1 }
       if end >= 0 and s.width[k] <= 2 * ends.least[max(end, 0)] {
-        # an end can be neared no further
+        # the end cannot be resolved further
         if not any(shallow) {
           at = if end == 0 { a } else { b }
           if abs(at) == inf {
@@ -424,9 +433,9 @@ _adapted(g, ends, s, m, o) = {
   }
   s
 }
-# Interval k is halved. The half of a tip that is not at the end any more is a
-# shell, with the number 2 * (which of them) + (0 at a, 1 at b), and so are its
-# halves; all others have the number -1.
+# Halves interval k. The half of a tip that is no longer at the end becomes a
+# shell, with the number 2 * (index of the shell) + (0 at a, 1 at b), which its
+# own halves inherit. All other intervals have the number -1.
 _cut_in_two(g, ends, s, k, end, m) = {
   (left, width, parts, sizes, tops, lost) = (s.left, s.width, s.parts, s.sizes, s.tops, s.lost)
   (errors, least, most, shell) = (s.errors, s.least, s.most, s.shell)
@@ -435,7 +444,7 @@ _cut_in_two(g, ends, s, k, end, m) = {
   w = 0.5 * width[k]
   two = [left[k], left[k] + w]
   h = _kronrod(g, ends, two, [w, w], m)
-  # an interval as exact as rounding allows is not looked at again
+  # an interval with the accuracy of rounding is not refined again
   raw = max(h.error; axis = 1)
   miss = where(raw <= 5e-15 * h.size, 0.0, raw)
   left[n] = two[1]
@@ -458,7 +467,7 @@ _cut_in_two(g, ends, s, k, end, m) = {
   shell[n] = shell[k]
   if end >= 0 {
     e = max(end, 0)
-    # at a it is the first half that stays at the end, at b the second
+    # at a the first half stays at the end, at b the second
     (t, outer) = if e == 0 { (k, n) } else { (n, k) }
     shell[t] = -1
     shell[outer] = 2 * depth[e] + e
@@ -467,27 +476,29 @@ _cut_in_two(g, ends, s, k, end, m) = {
     ours = where(shell % 2 == e and shell >= 0, shell // 2, -1)
     r = _beyond(parts, ours, depth[e], parts[t], h.error[e], sum(sizes))
     error = if r.extrapolated { r.error } else { max(errors[t], r.error) }
-    # what was known of the whole tip may be better than what rounding lets the
-    # last shells say
+    # The earlier estimate of the whole tip may be better, when rounding
+    # dominates the last shells.
     known = missed + raw[1 - e]
     kept = extrapolated[e] and known <= error
     parts[t] = if kept { before - h.value[1 - e] } else { r.value }
     errors[t] = if kept { known } else { error }
     extrapolated[e] = kept or r.extrapolated
-    # an extrapolation does not look into the tip
+    # an extrapolation does not sample the tip
     if extrapolated[e] { lost[t] = 0.0 }
   }
   (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
     errors = errors, least = least, most = most, shell = shell, tip = tip, depth = depth,
     extrapolated = extrapolated, n = n + 1, count = s.count + 2)
 }
-# What there is in a tip, behind so many shells, by the rule (value, its
-# differences miss) or by what the shells say. Where these fall by a ratio r,
-# the rest is about r/(1 - r) of the last one: what the rule misses of a
-# singularity is that much larger than the difference of two rules. Where the
-# ratio does not move any more, the sums of the shells converge geometrically,
-# and the epsilon algorithm finds their limit; where it tends to 1, as for 1/(x
-# log(x)^2), they are not extrapolated.
+# The integral over a tip after `depth` shells. It is either the value of the
+# rule, with the difference `miss` of the two rules, or an extrapolation of the
+# shells.
+#
+# If shells fall by a ratio r, the remainder is about r/(1 - r) of the last one.
+# The rule's error at a singularity exceeds `miss` by such a factor. If the
+# ratio is constant, the sums of the shells converge geometrically, and the
+# epsilon algorithm finds the limit. If it tends to 1, as for 1/(x log(x)^2),
+# they are not extrapolated.
 _beyond(parts, shell, depth, value, miss, whole) = {
   S = zeros(64, len(value)) + 0 * value
   first = max(depth - 11, 0)
@@ -498,7 +509,7 @@ _beyond(parts, shell, depth, value, miss, whole) = {
   (last, before, early) = (S[max(c - 1, 0)], S[max(c - 2, 0)], S[max(c - 3, 0)])
   ratio = (p, q) -> where(q != 0, abs(p) / where(q != 0, abs(q), 1.0), where(p != 0, 1.0, 0.0))
   r = if c > 1 { ratio(last, before) } else { 0 * abs(last) }
-  # rounding has no ratio
+  # rounding errors have no ratio
   small = abs(last) + abs(value) <= 1e-14 * whole
   behind = max(where(small, abs(miss), abs(miss) / max(1 - r, 1e-12)))
   if c < 6 { (value = value, error = behind, extrapolated = false) } else {
@@ -506,9 +517,9 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     limit = sums -> map(v -> _epsilon(v), transpose(sums))
     (best, other, third) = (limit(sums), limit(sums[..-1]), limit(sums[..-2]))
     q = ratio(before, early)
-    # of shells that fall as a power of their number, the ratio moves by more
-    # than a part of the square of its distance from 1; and shells that are next
-    # to nothing do not tell of a tip where the rule sees a peak
+    # For shells that fall as a power of their index, the ratio changes by more
+    # than a fraction of the square of its distance from 1. Negligible shells
+    # say nothing about a tip in which the rule sees a peak.
     steady = max(abs(r - q), abs(q - ratio(early, S[c - 4]))) <= 0.02 * (1 - r)^2 and r < 1 and
       abs(value) * (1 - r) <= 10 * r * abs(last)
     change = 2 * max(abs(best - other), abs(best - third))
@@ -520,15 +531,15 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     } else { (value = value, error = behind, extrapolated = false) }
   }
 }
-# Places to try, as q: round ones, and ones that near the ends step by step, so
-# that the foot of a narrow peak is among them
+# Sample points, as q: round values, and values that approach the ends in steps,
+# so that the foot of a narrow peak is among them.
 _tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
   _from_finite_end(ends,
     concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
       _halvings(10, 30), 10.0^(3.0 + iota(7))))
 } else {
   z = _before_part(concat(0.01 * (1 + iota(49)), _halvings(-40, -6)))
-  # 0 between the ends or at one of them, which may be far away, and the middle
+  # 0 between the ends or at one of them, however far away, and the middle
   beside = concat(64.0^(-7.0 - iota(20)), _halvings(-40, -6))
   x = abs(ends.b - ends.a) * concat(beside, -beside)
   (from_a, from_b) = ((x - ends.a) / (ends.b - ends.a), (x - ends.b) / (ends.a - ends.b))
@@ -537,19 +548,20 @@ _tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
     where(inside, where(from_a < 0.5, _before_part(from_a), -_before_part(from_b)), 1.0))
 }
 _halvings(m, n) = 2.0^(m + iota(n - m))
-# the same everywhere, and so many that no peak hides whose foot is a thousandth
-# as wide as the interval, or a hundredth as its distance from the finite end
+# Sample points everywhere, dense enough for any peak whose foot covers a
+# thousandth of the interval, or a hundredth of its distance from the finite
+# end.
 _tried_densely(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
   _from_finite_end(ends, 1e-3 * 1.0105^(0.0 + iota(2000)))
 } else { z = _before_part((iota(1000) + 0.5) / 2000); concat(z, -z) }
-# q of places so far from the finite end
+# q of points at these distances from the finite end.
 _from_finite_end(ends, y) = {
   z = sqrt(sqrt(where(y < 1, y, 1 / y)))
   if ends.up { where(y < 1, z, -z) } else { where(y < 1, -z, z) }
 }
-# (an interval, the place in it): where f is ten times as large at a place that
-# was tried as at all nodes of its interval, and that counts; -1 when it is so
-# nowhere. Tips that are extrapolated are known to grow.
+# (an interval, a point in it) where f at a sample point is ten times as large
+# as at all nodes of its interval and the contribution exceeds the tolerance; -1
+# when there is none. Extrapolated tips are skipped: they are known to grow.
 _overlooked(q, values, s, o) = {
   k = _intervals_of(q, s)
   known = (k == s.tip[0] and s.extrapolated[0]) or (k == s.tip[1] and s.extrapolated[1])
@@ -557,9 +569,9 @@ _overlooked(q, values, s, o) = {
   i = argmax(more)
   (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, q[i])
 }
-# The same where f, the sum of its elements, is by more than half of what it
-# changes by within its interval above or below all that the nodes there show: a
-# peak on a base. Not at the ends, where f may be singular.
+# The same for a peak on a base: f, the sum of its elements, leaves the range of
+# the nodes in its interval by more than half of that range. Tips are skipped,
+# where f may be singular.
 _unforeseen(q, sums, s, o, m) = {
   k = _intervals_of(q, s)
   (least, most) = (s.least[k], s.most[k])
@@ -570,14 +582,14 @@ _unforeseen(q, sums, s, o, m) = {
   i = argmax(more)
   (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, q[i])
 }
-# in which interval each place is
+# The index of the interval that contains each point.
 _intervals_of(q, s) = {
   left = where(iota(len(s.left)) < s.n, s.left, inf)
   order = argsort(left)
   order[searchsorted(left[order], q) - 1]
 }
-# Interval k with the place q in it: intervals that become shorter towards q; a
-# tip is halved until q is outside.
+# Refines interval k around the point q in it: the new intervals become shorter
+# towards q. A tip is halved until q is outside.
 _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
   deep = s.deep
   e = if k == s.tip[0] { 0 } else { 1 }
@@ -607,14 +619,14 @@ _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
   (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
     errors = errors, least = least, most = most, shell = shell, n = n + 27, count = s.count + 28)
 }
-# Integrals over the intervals from left, of these widths, of the absolute
-# value, too, the largest value at nodes, what rounding of places makes of it,
-# and the difference of the two rules
+# Applies the rule to the intervals with these left ends and widths. Returns the
+# integrals, those of the absolute value, the range and the largest value at
+# nodes, the error due to rounded places, and the difference of the two rules.
 _kronrod(g, ends, left, width, m) = {
   s = expand(left + 0.5 * width, 1) + expand(0.5 * width, 1) * _kronrod_nodes
   values = reshape(map(g, ravel(s)), len(left), 15, m)
-  # where f is infinite at one place only that a node hits, the value a few
-  # roundings beside it serves
+  # if f is infinite exactly at a node, the value a few rounding units beside it
+  # is used
   values = if all(abs(values) < inf) { values } else {
     beside = map(q -> g(q + 8 * sign(q) * _unrest(ends, q)), ravel(s))
     where(abs(values) < inf, values, reshape(beside, len(left), 15, m))
@@ -625,7 +637,7 @@ _kronrod(g, ends, left, width, m) = {
   A = 0.5 * width * max(sum(abs(values) * expand(_kronrod_weights, 1); axis = 1); axis = 1)
   steps = abs(values[.., 1..] - values[.., ..-1])
   lost = max(sum(steps * expand(_unrest(ends, s[.., 1..]), 2); axis = 1); axis = 1)
-  # rounding does not tell the nodes of so short an interval apart
+  # rounding does not separate the nodes of so short an interval
   blurred = width < 32 * _unrest(ends, left + 0.5 * width)
   sums = _real_sum(values, 2)
   (value = I, size = A, least = min(sums; axis = 1), most = max(sums; axis = 1),
@@ -633,8 +645,8 @@ _kronrod(g, ends, left, width, m) = {
     error = abs(I - G))
 }
 # Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros
-# of the Legendre and Stieltjes polynomials; the Gauss weights have zeros where
-# only the larger rule has a node.
+# of the Legendre and Stieltjes polynomials. The Gauss weights are 0 where only
+# the larger rule has a node.
 _kronrod_half = [0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945,
   0.5860872354676911, 0.4058451513773972, 0.2077849550078985]
 _kronrod_nodes = concat(-_kronrod_half, [0.0], flip(_kronrod_half))
@@ -647,11 +659,11 @@ _gauss_weights = concat(_gauss_half_weights, [0.4179591836734694], flip(_gauss_h
 
 # ---- double exponential
 
-# Sums over t = j h of f(x(t)) x'(t), with x(t) so that x' vanishes double
-# exponentially: between a and b by tanh(π/2 sinh t), to infinity by exp(π/2
-# sinh t), both ways by sinh(π/2 sinh t). h is halved until two sums agree; the
-# last is then much better than that. Places are told by their distance from the
-# nearer end.
+# The trapezoidal rule over t = j h of f(x(t)) x'(t), where x' decays double
+# exponentially: x = tanh(π/2 sinh t) between a and b, exp(π/2 sinh t) to
+# infinity, sinh(π/2 sinh t) in both directions. h is halved until two sums
+# agree; the last one is then much more accurate. Points are computed by their
+# distance from the nearer end.
 _tanh_sinh(f, a, b, o) = {
   both = abs(a) == inf and abs(b) == inf
   up = not both and abs(b) == inf
@@ -660,7 +672,7 @@ _tanh_sinh(f, a, b, o) = {
   g = t -> {
     s = 1.5707963267948966 * sinh(t)
     ds = 1.5707963267948966 * cosh(t)
-    # the share of the way from the nearer end, and its slope
+    # the fraction of the way from the nearer end, and its derivative
     near = 1 / (1 + exp(2 * abs(s)))
     x = if both {
       way * sinh(s)
@@ -680,7 +692,7 @@ _tanh_sinh(f, a, b, o) = {
     } else {
       (b - a) * 2 * near * (1 - near) * ds
     }
-    # at the ends themselves, which rounding reaches, the weight has vanished
+    # at the ends, reached by rounding, the weight has vanished
     v = f(if x == a or x == b {
       0.5 * (if abs(a) < inf { a } else { 0.0 }) + 0.5 * (if abs(b) < inf { b } else { 0.0 }) + 0.25
     } else {
@@ -689,7 +701,7 @@ _tanh_sinh(f, a, b, o) = {
     where(x == a or x == b or not (w < inf and w > -inf) or w == 0, 0 * _finite(v), v * w)
   }
   like = 0 * _finite(g(0.1))
-  # beyond, exp(2|s|) leaves the numbers
+  # beyond this extent exp(2|s|) overflows
   extent = if both or up or down { 6.0 } else { 6.1 }
   n = 6
   h = extent / n
@@ -699,13 +711,14 @@ _tanh_sinh(f, a, b, o) = {
   count = 2 * n + 1
   level = 1
   (miss, change, former) = (inf, inf, inf)
-  # by t the sizes at nodes, and at places where integrate looks
+  # as functions of t: the sizes at nodes, and at the points that integrate
+  # samples
   tops = max(abs(values); axis = 1)
   at = _steps_of_places(a, b)
   seen = if a == b { 0.0 * at } else { _sizes_between(g, at, size(like)) }
-  # What is behind the last places on both sides, which rounding or the largest
-  # numbers set: u = f dx/ds falls by a power of exp(s), which two of the last
-  # values show, and its integral is that of the power.
+  # The remainder beyond the last points on both sides, which rounding or
+  # overflow limits: u = f dx/ds falls as a power of exp(s). Two of the last
+  # values determine the power, whose integral is known.
   edges = 60
   behind = way -> {
     t = way * extent / edges * (1 + iota(edges))
@@ -725,14 +738,14 @@ _tanh_sinh(f, a, b, o) = {
     values = reshape(map(g, h * (2 * iota(n) + 1 - n)), n, size(like))
     total = 0.5 * total + h * sum(values; axis = 0)
     count = count + n
-    # old nodes and new ones, in turn
+    # interleave old and new nodes
     tops = concat(ravel(stack(tops[..-1], max(abs(values); axis = 1); axis = 1)), tops[-1..])
     (oldest, former, change) = (former, change, max(abs(total - last)))
     if not (change < inf) {
       error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}")
     }
-    # twice the digits of the change, once the last two have come so; else, as
-    # at a kink, they fall by a ratio
+    # The error is the square of the change when the last two iterations showed
+    # quadratic convergence. Otherwise, as at a kink, it decreases by a ratio.
     whole = max(max(abs(total)), 1e-300)
     doubled = (p, q) -> q < whole * (p / whole)^1.5
     miss = if level < 3 { change } else if doubled(former, change) and doubled(oldest, former) {
@@ -741,8 +754,8 @@ _tanh_sinh(f, a, b, o) = {
     miss = miss + lost
     level = level + 1
     tolerance = max(max(o.atol, o.rtol * max(abs(total))), 1e-15 * max(abs(total)))
-    # a place where it is half as large again as at both nodes beside it: a peak
-    # between these
+    # a value half as large again as at both neighbouring nodes: a peak between
+    # them
     left = clamp(i64(floor(at / h)) + n, 0, 2 * n - 1)
     peak = max(where(seen > 1.5 * max(tops[left], tops[left + 1]), seen * h, 0.0))
     miss = if peak > tolerance { max(miss, peak) } else { miss }
@@ -761,7 +774,7 @@ _tanh_sinh(f, a, b, o) = {
   (value = reshape(if a == b { 0 * total } else { total }, shape(like)), error = miss,
     evaluations = count + 2 * edges + len(at))
 }
-# The t of places where integrate looks (_tried)
+# The t of the points that integrate samples (_tried).
 _steps_of_places(a, b) = {
   both = abs(a) == inf and abs(b) == inf
   ends = if both { _ends(0.0, inf) } else { _ends(a, b) }
@@ -780,21 +793,21 @@ _finite(v) = where(abs(v) < inf, v, 0 * stop_gradient(where(abs(v) < inf, v, 1.0
 # ---- oscillating integrands
 
 # oscillatory(f, phase, a, b; part = "exp", rtol, atol, limit): integral of f(x)
-# exp(i phase(x)) from a to b; of f(x) cos or sin(phase(x)) with part = "cos" or
-# "sin"
-#   phase: a number ω, for ω x, or a function; f takes a number and gives one,
-#   real or complex. The cost does not grow with the phase. a and b may be
-#   infinite for a phase ω x and an f that falls to 0 at last without
-#   oscillating itself. Where the phase turns far, p' + i phase' p = f is solved
-#   by collocation at 17 Chebyshev points, on intervals that are halved. The
-#   first turns behind a and before b, and what hardly turns at all, are
-#   integrated as by integrate, so that f may be infinite at the ends; peaks of
-#   f are looked for at the places of integrate.
-#   To infinity, integrals over half periods are extrapolated by the epsilon
-#   algorithm.
-#   Derivatives, of every order, by what f and phase capture and by a and b, on
-#   the intervals found. [Levin, Math. Comp. 38, 1982; Chen, Serkh and Bremer
-#   2022; Wynn 1956]
+# exp(i phase(x)) from a to b; with part = "cos" or "sin" that of f(x)
+# cos(phase(x)) or f(x) sin(phase(x)).
+#   phase: a scalar ω, for ω x, or a function. f takes a scalar and returns a
+#   real or complex scalar. The cost does not grow with the phase. a and b may
+#   be infinite if the phase is ω x and f finally decays to 0 without
+#   oscillating.
+#   Method: where the phase varies rapidly, p' + i phase' p = f is solved by
+#   collocation at 17 Chebyshev points (Levin), on adaptively halved intervals.
+#   The first periods after a and before b, and slowly varying parts, are
+#   integrated as by integrate, so f may be infinite at the ends. Peaks of f are
+#   searched at the points of integrate. To infinity, integrals over half
+#   periods are extrapolated by the epsilon algorithm.
+#   Derivatives of every order with respect to values that f and phase capture
+#   and to a and b use the intervals found. [Levin, Math. Comp. 38, 1982; Chen,
+#   Serkh and Bremer 2022; Wynn 1956]
 #     oscillatory(x -> 1 / (1 + x), 1000.0, 0, 1; part = "cos")    #~ 4.142989629867e-4 tol 1e-12
 #     oscillatory(x -> 1 / x, 1.0, 0, inf; part = "sin")  #~ π/2 tol 1e-9
 #     oscillatory(x -> exp(-x^2), 2.0, -inf, inf; part = "cos")   #~ sqrt(π) / e tol 1e-9
@@ -806,12 +819,12 @@ oscillatory(f, phase, a, b; part = "exp", rtol = 1e-10, atol = 1e-15, limit = 40
       "oscillatory: to infinity the phase is a number, ω for ω x")
     _oscillating(f, phase, a, b, true, o)
   } else { _oscillating_far(f, phase + 0.0, a, b, o) }
-  # a part of a complex f is that of its own parts
+  # the cos or sin part of a complex f: by its real and imaginary parts
   if part != "exp" and _is_complex(0 * f(stop_gradient(_on_the_way(a, b, 0.5)))) {
     over(x -> real(f(x))) + im * over(x -> imag(f(x)))
   } else { over(f) }
 }
-# What is to infinity is turned so that it is from a number upwards.
+# Reduces infinite intervals to ones from a finite point to +infinity.
 _oscillating_far(f, omega, a, b, o) = {
   (up, back) = (_oscillating_on, x -> f(-x))
   if abs(a) < inf and abs(b) < inf { _oscillating(f, x -> omega * x, a, b, true, o) }
@@ -821,10 +834,9 @@ _oscillating_far(f, omega, a, b, o) = {
   } else if abs(b) == inf { if a < b { up(f, omega, a, o) } else { -up(back, -omega, -a, o) } }
   else { if a < b { up(back, -omega, -b, o) } else { -up(f, omega, b, o) } }
 }
-# Between finite ends. The parts of the way where intervals end are found
-# without derivatives; what they add up to has derivatives. Without `look`,
-# which is for short parts of a smooth tail, neither ends nor places are
-# special.
+# The integral between finite ends. Intervals are chosen without derivatives;
+# the sum over them has derivatives. look = false is for short parts of a smooth
+# tail: neither ends nor sample points get special treatment.
 _oscillating(f, g, a, b, look, o) = {
   (p, q) = (stop_gradient(a), stop_gradient(b))
   (first, last) = if not look { (0.0, 0.0) } else if _turn(g, p, q - p) < 20 { (1.0, 0.0) } else {
@@ -835,7 +847,7 @@ _oscillating(f, g, a, b, look, o) = {
     (rtol = 0.25 * o.rtol, atol = 0.25 * o.atol, limit = 600, rule = "gauss_kronrod")),
     seen(_on_the_way(p, q, 0.5)))
   nothing = (value = 0.0 * seen(_on_the_way(p, q, 0.5)), error = 0.0)
-  # the ends themselves, so that their derivatives are not mixed
+  # the ends themselves are passed, so that their derivatives are not mixed
   begin = if first == 1 {
     at(a, b)
   } else if first > 0 {
@@ -853,23 +865,24 @@ _oscillating(f, g, a, b, look, o) = {
       sum(map((l, w) -> _levin_panel(f, g, a + (b - a) * l, (b - a) * w, o.part)[0], left, width))
   }
 }
-# integrate takes real numbers
+# integrate takes real values.
 _parts_as_reals(v) = if _is_complex(v) { stack(real(v), imag(v)) } else { v }
 _as_oscillating(r, like) =
   (value = if _is_complex(like) { r.value[0] + im * r.value[1] } else { r.value }, error = r.error)
-# how far the phase turns on an interval, if it does not turn back more than
-# once
+# The variation of the phase on an interval, if it changes direction at most
+# once.
 _turn(g, l, w) =
   abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
-# the part of the way from l on in which it turns by 10 at most; 0 where numbers
-# do not tell it from l
+# The fraction of the way from l in which the phase varies by at most 10; 0 if
+# rounding does not separate it from l.
 _first_turns(g, l, w) = {
   t = 0.25
   while _turn(g, l, t * w) > 10 and abs(t * w) > 1e-14 * abs(l) + 1e-290 { t = 0.5 * t }
   if abs(t * w) > 1e-14 * abs(l) + 1e-290 { t } else { 0.0 }
 }
-# The panels (left, width) from `first` on, as parts of the way, that the
-# tolerance needs; known: what is added to them.
+# The panels (left, width) from `first` on, as fractions of the way, that meet
+# the tolerance. known: the value, error and size of the parts outside the
+# panels.
 _panels(f, g, a, b, first, whole, known, look, o) = {
   (part, rtol, atol, limit) = (o.part, o.rtol, o.atol, o.limit)
   at = (l, w) -> {
@@ -893,14 +906,14 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
     if not (abs(total) < inf) {
       error("oscillatory: the function is infinite or NaN between {a} and {b}")
     }
-    # phases are rounded, too
+    # includes the rounding of phases
     tolerance = max(max(atol, rtol * abs(total)), 1e-14 * (sum(abs(parts)) + known.size))
     miss = sum(errors) + rough + known.error
     k = argmax(errors)
     open = miss > tolerance
     if not open and look {
-      # where f is ten times as large at a place as at all nodes of its panel,
-      # and that counts
+      # f at a sample point is ten times as large as at all nodes of its panel,
+      # and the contribution exceeds the tolerance
       order = argsort(where(iota(limit + 1) < n, left, inf))
       panel = order[clamp(searchsorted(left[order][..n], shares) - 1, 0, n - 1)]
       hidden = where(values > 10 * tops[panel], values * width[panel] * abs(b - a), 0.0)
@@ -924,8 +937,8 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
       parts[n] = I2
       tops[k] = top1
       tops[n] = top2
-      # what is as exact as rounding allows, or too short to be cut, is not
-      # looked at again
+      # a panel with the accuracy of rounding, or too short to be halved, is not
+      # refined again
       short = w < 1e-15
       rough = rough + (if short { E1 + E2 } else { 0.0 })
       errors[k] = if short or E1 <= 1e-15 * abs(I1) { 0.0 } else { E1 }
@@ -935,8 +948,8 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
   }
   (left[..n], width[..n])
 }
-# (parts of the way, |f| there) where integrate would look, more densely where
-# all of it is 0
+# (Fractions of the way, |f| there) at the sample points of integrate; denser
+# ones if all values are 0.
 _sizes_at_places(f, a, b, first, whole) = {
   ends = _ends(a, b)
   at = q -> {
@@ -948,8 +961,7 @@ _sizes_at_places(f, a, b, first, whole) = {
   (t, v) = at(_tried(ends))
   if max(v) > 0 { (t, v) } else { at(_tried_densely(ends)) }
 }
-# One interval: (integral, estimate of its error, the largest value of f at
-# nodes)
+# One interval: (integral, error estimate, largest value of f at nodes).
 _levin_panel(f, g, l, w, part) = {
   if _turn(g, l, w) < 10 {
     x = l + 0.5 * w * (1 + _kronrod_nodes)
@@ -990,8 +1002,8 @@ _levin(v, slope, right, left, w, D, part) = {
   }
 }
 _chebyshev_points(n) = -cos(π * iota(n + 1) / n)
-# differentiation at Chebyshev points (Trefethen, Spectral Methods in MATLAB,
-# 2000, chapter 6; the diagonal by sums of rows)
+# Differentiation matrix at Chebyshev points (Trefethen, Spectral Methods in
+# MATLAB, 2000, chapter 6), with the diagonal from row sums.
 _chebyshev_slopes(n) = {
   x = _chebyshev_points(n)
   i = iota(n + 1)
@@ -1003,9 +1015,9 @@ _levin_nodes = _chebyshev_points(16)
 _levin_matrix = _chebyshev_slopes(16)
 _levin_matrix_half = _chebyshev_slopes(8)
 
-# To infinity: half periods, and Wynn's epsilon algorithm for their sums. The
-# first of them end where f is behind its peaks, as places tell, and where the
-# phase has a whole number of turns.
+# Integral to infinity: sums over steps of three half periods, extrapolated by
+# Wynn's epsilon algorithm. The first sum ends after the sampled peaks of f, a
+# multiple of the step from a.
 _oscillating_on(f, omega, a, o) = {
   g = x -> omega * x
   if not (abs(omega) < inf) {
@@ -1016,7 +1028,7 @@ _oscillating_on(f, omega, a, o) = {
   most = 60
   sums = 0im * zeros(most)
   total = 0im
-  # f by lengths that grow, so that what is near a is not lost in a long way
+  # f in pieces of growing length, so that features near a are resolved
   from = a
   to = a + step * max(1, ceil(_last_rise(f, stop_gradient(a)) / stop_gradient(step)))
   long = 1e6 * max(1, stop_gradient(abs(a)))
@@ -1045,8 +1057,8 @@ _oscillating_on(f, omega, a, o) = {
     k = k + 1
     size = abs(stop_gradient(more))
     if k == 2 { first = size }
-    # the sums of what does not fall have a limit for the algorithm, but no
-    # integral
+    # The algorithm assigns limits to sums that do not decay, but the integral
+    # does not exist.
     if k >= 5 and k % 2 == 1 and size < 0.999999 * first or size == 0 {
       next = _epsilon(sums[..k])
       change = abs(stop_gradient(next - best))
@@ -1059,13 +1071,14 @@ _oscillating_on(f, omega, a, o) = {
   if not found { error("oscillatory: no convergence to infinity; does the function fall to 0?") }
   if _is_complex(0 * _wave(a, o.part)) { best } else { real(best) }
 }
-# The distance from a of the last place up to which f grows to twice what it was
+# The distance from a of the last sample point at which f has doubled since its
+# last minimum.
 _last_rise(f, a) = {
   y =
     sort(concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0,
       100 * 1.02^(1.0 + iota(115)), _halvings(10, 30), 10.0^(3.0 + iota(7))))
   v = map(y -> { v = abs(stop_gradient(f(a + y))); where(v < inf, v, 0.0) }, y)
-  # the lowest of the last way down
+  # the minimum of the last descent
   low = v[0]
   far = 0.0
   for i in 1..len(y) {
@@ -1075,7 +1088,8 @@ _last_rise(f, a) = {
   }
   1.02 * far
 }
-# the last element of the table's last even column that rounding leaves sense to
+# The last entry of the last even column of the epsilon table that rounding
+# leaves meaningful.
 _epsilon(s) = {
   n = len(s)
   before = 0 * s

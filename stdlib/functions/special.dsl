@@ -1,18 +1,20 @@
-# special.dsl - special functions, each with its derivatives.
+# special.dsl - special functions with their derivatives.
 #
-# The values come from the C library, GSL, or series, fractions and recurrences
-# of our own (solvers/special/special.c and beside it);
-# docs/reference/special.md says how exact they are.
-# What is written here are names, rules and what can be said by other functions.
-# All are computed element by element, with broadcasting, in f64: of f32 the
-# result is rounded to f32, whole numbers count as real, complex numbers are an
-# error. Outside of its domain a function is NaN, at a pole an infinity or NaN.
-# A rule mentions functions of this file, so that derivatives of every order and
-# mode follow. An order or parameter by which there is no derivative (whole
-# orders, parameters of hypergeometric functions) says so before the program
-# runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
+# The values come from the C library, GSL, or solvers/special;
+# docs/reference/special.md lists their errors. This file has the names, the
+# derivative rules, and functions that reduce to others. Definitions: NIST
+# Handbook of Mathematical Functions, dlmf.nist.gov.
+#
+# Contract:
+# - All functions are element-wise with broadcasting, in f64. A result of f32 is
+#   rounded to f32; integers count as real; complex arguments are an error.
+# - A function is NaN outside its domain, and infinite or NaN at a pole.
+# - Derivative rules use functions of this file, so derivatives exist in every
+#   mode and of every order.
+# - An order or parameter without a derivative (integer orders, parameters of
+#   hypergeometric functions) is reported before the program runs.
 
-# What a rule says of an argument that it has no derivative for.
+# The message of a rule about an argument that has no derivative.
 _fixed(name, what, argument, d) =
   if not _absent(d) {
     _refuse(
@@ -20,66 +22,67 @@ _fixed(name, what, argument, d) =
       "fixed")
   }
 
-# ---- the gamma function and its family
+# ---- gamma function family
 
-# gamma(x): the gamma function, (x - 1)! of whole numbers
-#   x real, any shape; NaN at 0, -1, -2 ... Derivative: gamma(x) digamma(x).
-#   Relative error below 4e-15 (C library). [DLMF 5.2.1]
+# gamma(x): the gamma function; (n - 1)! for integers n.
+#   x is real, of any shape; NaN at 0, -1, -2 ... Derivative: gamma(x)
+#   digamma(x). Relative error below 4e-15 (C library). [DLMF 5.2.1]
 #     gamma([5, 0.5])^2           #~ [576, pi]
 gamma(x) = _each("gamma", x)
 derivative gamma(x) = y * digamma(x)
-# lgamma(x): logarithm of |gamma(x)|
-#   x real, any shape; inf at 0, -1, -2 ... Derivative: digamma(x). [DLMF 5.2.1]
+# lgamma(x): logarithm of |gamma(x)|.
+#   x is real, of any shape; inf at 0, -1, -2 ... Derivative: digamma(x). [DLMF
+#   5.2.1]
 #     lgamma(1000)                #~ 5905.220423209181
 lgamma(x) = _each("lgamma", x)
 derivative lgamma(x) = digamma(x)
-# digamma(x): derivative of lgamma
+# digamma(x): derivative of lgamma.
 #   NaN at 0, -1, -2 ... Derivative: polygamma(1, x). [DLMF 5.2.2; GSL]
 #     digamma(1)                  #~ -0.5772156649015329
 digamma(x) = _each("digamma", x)
 derivative digamma(x) = polygamma(1, x)
-# polygamma(n, x): the n-th derivative of digamma
-#   n whole, 0 and up; for x below -1000 and n above 1 NaN. No derivative by n.
-#   [DLMF 5.15; GSL]
+# polygamma(n, x): the n-th derivative of digamma.
+#   n is an integer >= 0. NaN for x below -1000 and n above 1. No derivative
+#   with respect to n. [DLMF 5.15; GSL]
 #     polygamma(1, 1)             #~ pi^2 / 6
 polygamma(n, x) = _each("polygamma", n, x)
 derivative polygamma(n, x), dn, dx = {
   _fixed("polygamma", "order", "n", dn)
   polygamma(n + 1, x) * dx
 }
-# beta(a, b): Euler's integral of the first kind, gamma(a) gamma(b) / gamma(a +
-# b)
+# beta(a, b): the beta function gamma(a) gamma(b) / gamma(a + b)
 #     beta(2, 3)                  #~ 1/12
 #     beta'(2.0, 3.0)             #~ (digamma(2) - digamma(5)) / 12
 beta(a, b) = _each("beta", a, b)
 derivative beta(a, b) = (_beta_slope(a, b), _beta_slope(b, a))
-# polygamma(n, a + b) - polygamma(n, a), also where b is small beside a
+# polygamma(n, a + b) - polygamma(n, a), without cancellation when b is small
+# compared to a.
 _polygamma_rise(n, a, b) = _each("polygamma_rise", n, a, b)
 derivative _polygamma_rise(n, a, b), dn, da, db = _polygamma_rise(n + 1, a, b) * da +
   polygamma(n + 1, a + b) * db
-# lbeta(a, b): logarithm of |beta(a, b)|
-#   without cancellation between large arguments. [DLMF 5.12, 5.11]
+# lbeta(a, b): logarithm of |beta(a, b)|.
+#   There is no cancellation between large arguments. [DLMF 5.12, 5.11]
 #     lbeta(1e8, 1e8)             #~ -138629444.0568173 tol 1e-14
 lbeta(a, b) = _each("lbeta", a, b)
 derivative lbeta(a, b) = (-_polygamma_rise(0, a, b), -_polygamma_rise(0, b, a))
-# factorial(n): n!, of real numbers gamma(n + 1)
-#   exact up to 18!. Derivative: n! digamma(n + 1).
+# factorial(n): n!; gamma(n + 1) for real n.
+#   Exact up to 18!. Derivative: n! digamma(n + 1).
 #     factorial([0, 5, 10])       #~ [1, 120, 3628800]
 factorial(n) = _each("factorial", n)
 derivative factorial(n) = y * digamma(n + 1)
-# binomial(n, k): number of ways to choose k of n; of real numbers by the gamma
-# function
-#   exact up to 4e15; 0 for whole k below 0, or above a whole n >= 0. [DLMF 1.2,
-#   5.21]
+# binomial(n, k): binomial coefficient, the number of ways to choose k of n; for
+# real arguments by the gamma function.
+#   Exact up to 4e15; 0 for integer k below 0 or above an integer n >= 0. [DLMF
+#   1.2, 5.21]
 #     binomial(5, [0, 1, 2, 6])   #> [1, 5, 10, 0]
 binomial(n, k) = _each("binomial", n, k)
 derivative binomial(n, k) =
   (y * _polygamma_rise(0, n - k + 1, k), y * _polygamma_rise(0, k + 1, n - 2 * k))
 
 # gammainc(a, x): the regularised lower incomplete gamma function, integral of
-# t^(a-1) exp(-t) / gamma(a) from 0 to x
-#   a, x >= 0. Derivatives by x and a, of every order; those by a are series and
-#   continued fractions, differentiated. [DLMF 8.2]
+# t^(a-1) exp(-t) / gamma(a) from 0 to x.
+#   a, x >= 0. Derivatives of every order with respect to x and a; those with
+#   respect to a differentiate series and continued fractions. [DLMF 8.2]
 #     gammainc(1, 2)              #~ 1 - exp(-2)
 gammainc(a, x) = _each("gammainc", a, x)
 derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx +
@@ -91,15 +94,17 @@ derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx -
   (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
 _gammainc_by_a(a, x) =
   { at = a + 0.0 * x; jvp(a -> _gammainc_sum(a, x + 0 * a), at, ones_like(at))[1] }
-# by x it is the slope of the density, which is right at x = 0, too
+# with respect to x it is the derivative of the density, which is also valid at
+# x = 0
 derivative _gammainc_by_a(a, x), da,
   dx = (if _absent(dx) { 0.0 } else { _gamma_density_by_a(a, x) * dx }) +
   (if _absent(da) { 0.0 } else {
     jvp(a -> jvp(a -> _gammainc_sum(a, x + 0 * a), a, ones_like(a))[1], a + 0.0 * y,
       da + 0.0 * y)[1]
   })
-# gammaincinv(a, p): x with gammainc(a, x) = p
-#   0 <= p <= 1; derivatives by both arguments, by the implicit function theorem
+# gammaincinv(a, p): x with gammainc(a, x) = p.
+#   0 <= p <= 1. Derivatives with respect to both arguments follow from the
+#   implicit function theorem.
 #     gammaincinv(2, gammainc(2, 3))   #~ 3
 gammaincinv(a, p) = _each("gammaincinv", a, p)
 derivative gammaincinv(a, p), da, dp = {
@@ -111,9 +116,9 @@ derivative gammaincinv(a, p), da, dp = {
   change / _gamma_density(a, y)
 }
 # gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions,
-# integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity
-#   the upper one also for a <= 0 and x > 0, there with a derivative by a from
-#   -0.2 on. [DLMF 8.2]
+# integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity.
+#   gamma_upper also accepts a <= 0 with x > 0; it then has a derivative with
+#   respect to a for a >= -0.2. [DLMF 8.2]
 #     gamma_lower(3, 2) + gamma_upper(3, 2)   #~ gamma(3)
 gamma_lower(a, x) = _each("gamma_lower", a, x)
 derivative gamma_lower(a, x), da, dx = x^(a - 1) * exp(-x) * dx +
@@ -128,9 +133,9 @@ gamma_upper(a, x) = _each("gamma_upper", a, x)
 derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx +
   (if _absent(da) { 0.0 } else { _gamma_upper_slope(a, x) * da })
 # betainc(a, b, x): the regularised incomplete beta function, integral of
-# t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
-#   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the
-#   continued fraction. [DLMF 8.17]
+# t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x.
+#   a, b > 0, 0 <= x <= 1. Derivatives with respect to all three; those with
+#   respect to a and b differentiate the continued fraction. [DLMF 8.17]
 #     betainc(2, 3, 0.5)          #~ 11/16
 betainc(a, b, x) = _each("betainc", a, b, x)
 derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx +
@@ -138,8 +143,9 @@ derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx +
 _betainc_by_parameters(a, b, x, y, da, db) =
   (if _absent(da) { 0.0 } else { _betainc_slope(a, b, x, 1.0, 0.0) * da }) +
   (if _absent(db) { 0.0 } else { _betainc_slope(a, b, x, 0.0, 1.0) * db })
-# u times the slope by a plus v times that by b, u and v constants; by x those
-# of the density, which are right at the ends, too
+# u times the derivative with respect to a plus v times that with respect to b,
+# for constants u and v. Derivatives with respect to x are those of the density,
+# which are also valid at the ends.
 _betainc_slope(a, b, x, u, v) = {
   like = 0.0 * (a + b + x)
   jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + like, b + like),
@@ -164,10 +170,11 @@ derivative betaincinv(a, b, p), da, db,
   dp = (dp - _betainc_by_parameters(a, b, y, y, da, db)) / _beta_density(a, b, y)
 
 # x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for
-# large parameters
+# large parameters.
 _gamma_density(a, x) = _each("gamma_density", a, x)
-# By x the rules are (a-1)/x and the like times the density; at the ends, where
-# that is 0/0 or 0 times infinity, powers that have their derivatives there.
+# The rules with respect to x are (a-1)/x and the like times the density. At the
+# ends, where that is 0/0 or 0 times infinity, they use powers that are
+# differentiable there.
 derivative _gamma_density(a, x) = (
   _gamma_density_by_a(a, x),
   where(x == 0, _slope_of_power(a - 1, x) * exp(-x) / gamma(a), y * (a - 1) / x) - y
@@ -190,7 +197,7 @@ derivative _beta_density(a, b, x) = (
 )
 _beta_density_by_a(a, b, x) = {
   y = _beta_density(a, b, x)
-  # without 1/a in digamma(a), where a is the smaller one
+  # without 1/a in digamma(a), for the smaller parameter a
   next = _beta_density(a + 1, b, x) / where(x == 0, 1.0, x)
   where(where(x == 0, true, a > b), where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) +
     y * _polygamma_rise(0, a, b),
@@ -204,15 +211,15 @@ _beta_density_by_b(a, b, x) = {
     y * _polygamma_rise(0, b, a),
     y * (log1p(-x) + _polygamma_rise(0, b + 1, a)) + (next - y) / (a + b))
 }
-# q x^(q-1), and 0 for q = 0 also at x = 0
+# q x^(q-1), and 0 for q = 0, also at x = 0.
 _slope_of_power(q, x) = where(q == 0, 0.0, q * x^(where(q == 0, 1.0, q) - 1))
-# x^q log(x), which at x = 0 is 0 for q > 0
+# x^q log(x), which is 0 at x = 0 for q > 0.
 _power_log(q, x) = where(x == 0, where(q > 0, 0.0, -inf), x^q * log(x))
 derivative _power_log(q, x) = (
   where(x == 0, where(q > 0, 0.0, inf), y * log(x)),
   where(q == 0, 1 / x, q * _power_log(q - 1, x) + x^(q - 1))
 )
-# their logarithms, also where they underflow
+# Logarithms of the densities, also where the densities underflow.
 _gamma_log_density(a, x) = _each("gamma_log_density", a, x)
 derivative _gamma_log_density(a, x) = (log(x) - digamma(a), (a - 1) / x - 1)
 _beta_log_density(a, b, x) = _each("beta_log_density", a, b, x)
@@ -220,19 +227,19 @@ derivative _beta_log_density(a, b, x) =
   (log(x) + _polygamma_rise(0, a, b), log1p(-x) + _polygamma_rise(0, b, a),
     (a - 1) / x - (b - 1) / (1 - x))
 
-# log of the probability of k successes in n trials of chance p each
+# Logarithm of the probability of k successes in n trials of probability p.
 _binomial_log(n, k, p) = _each("binomial_log", n, k, p)
 derivative _binomial_log(n, k, p) = (_polygamma_rise(0, n - k + 1, k) + log1p(-p),
   _polygamma_rise(0, k + 1, n - 2 * k) + log(p) - log1p(-p), where(k == 0, 0.0, k) / p -
   (n - k) / (1 - p))
 
-# 1 - betainc(a, b, x), also where it is nearly 1 or nearly 0
+# 1 - betainc(a, b, x), also where it is near 1 or 0.
 _betaincc(a, b, x) = _each("betaincc", a, b, x)
 derivative _betaincc(a, b, x), da, db, dx = -_beta_density(a, b, x) * dx -
   _betainc_by_parameters(a, b, x, y, da, db)
-# betainc and its relatives by the odds r = x/(1 - x) from 0 to infinity, in
-# which neither end is rounded away. The density is r^(a-1) (1 + r)^(-a-b) /
-# beta(a, b), that of the ratio of two gamma variables.
+# betainc and its relatives as functions of the odds r = x/(1 - x) from 0 to
+# infinity, where neither end suffers from rounding. The density is r^(a-1) (1 +
+# r)^(-a-b) / beta(a, b), that of the ratio of two gamma variables.
 _odds_inc(a, b, r) = _each("odds_inc", a, b, r)
 derivative _odds_inc(a, b, r), da, db, dr = _odds_density(a, b, r) * dr +
   _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
@@ -251,14 +258,14 @@ _odds_log_density(a, b, r) = _each("odds_log_density", a, b, r)
 derivative _odds_log_density(a, b, r) =
   (_log_of_odds(r) + _polygamma_rise(0, a, b), _polygamma_rise(0, b, a) - log1p(r),
     (a - 1) / r - (a + b) / (1 + r))
-# x of odds r, and its logarithm
+# x for the odds r, and its logarithm.
 _of_odds(r) = where(r < 1, min(r, 1.0) / (1 + min(r, 1.0)), 1 / (1 + 1 / max(r, 1.0)))
 _log_of_odds(r) = where(r < 1, log(r) - log1p(r), -log1p(1 / where(r < 1, 1.0, r)))
 
-# gammainc in steps that can be differentiated by a: the power series (DLMF
-# 8.11.4) left of x = a + 1, right of it the continued fraction (DLMF 8.9.2).
-# The number of turns is the same for all elements; each is fed arguments of its
-# own side only.
+# gammainc in steps that are differentiable with respect to a: the power series
+# (DLMF 8.11.4) for x < a + 1, otherwise the continued fraction (DLMF 8.9.2).
+# The number of iterations is the same for all elements. Each branch receives
+# arguments of its own range only.
 _gammainc_sum(a, x) = {
   left = x < a + 1
   xs = where(left, x, 0.5)
@@ -274,15 +281,15 @@ _gammainc_sum(a, x) = {
     exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(1 + as)) * where(xs == 0, 0.0, total),
     1 - af * exp(af * log(xf) - xf - lgamma(1 + af)) / f)
 }
-# x^a exp(-x) / gamma_upper(a, x) by n turns of x + 1 - a - 1(1 - a) / (x + 3 -
-# a - 2(2 - a) / (x + 5 - a - ..., from the far end
+# x^a exp(-x) / gamma_upper(a, x) by n terms of the continued fraction x + 1 - a
+# - 1(1 - a) / (x + 3 - a - 2(2 - a) / (x + 5 - a - ..., evaluated backwards.
 _upper_fraction(a, x, n) = {
   f = x + 2 * n + 1 - a
   for k in 0..n { m = n - k; f = x + 2 * m - 1 - a - m * (m - a) / f }
   f
 }
-# betainc likewise, by its continued fraction (DLMF 8.17.22) on the side where
-# that converges fast.
+# betainc in the same way, by its continued fraction (DLMF 8.17.22) on the side
+# of fast convergence.
 _betainc_sum(a, b, x) = {
   swap = x > (a + 1) / (a + b + 2)
   p = where(swap, b, a)
@@ -295,7 +302,7 @@ _betainc_sum(a, b, x) = {
     f = 1 - (p + m) * (p + q + m) * z / ((p + 2 * m) * (p + 2 * m + 1)) / f
     f = 1 + m * (q - m) * z / ((p + 2 * m - 1) * (p + 2 * m)) / f
   }
-  # the turn m = 0 is the first partial denominator
+  # iteration m = 0 is the first partial denominator
   f = 1 - (p + q) * z / (p + 1) / f
   inner = 0 < z and z < 1
   safe = where(inner, z, 0.5)
@@ -303,25 +310,26 @@ _betainc_sum(a, b, x) = {
   where(swap, 1 - value, value)
 }
 
-# ---- the error function and its family
+# ---- error function family
 
-# erfc(x): 1 - erf(x), without cancellation: accurate until it underflows at
-# 26.5
+# erfc(x): 1 - erf(x), without cancellation: accurate until it underflows near x
+# = 26.5
 #     erfc(10)                    #~ 2.088487583762545e-45 tol 1e-58
 erfc(x) = _each("erfc", x)
 derivative erfc(x) = -1.1283791670955126 * exp(-x * x)
-# what of the standard normal distribution lies above z, erfc(z/sqrt(2))/2
+# Upper tail of the standard normal distribution, erfc(z/sqrt(2))/2.
 _normal_tail(z) = _each("normal_tail", z)
 derivative _normal_tail(z) = -0.3989422804014327 * exp(-0.5 * z * z)
-# erfcx(x): exp(x^2) erfc(x), which neither underflows nor overflows for x > -26
+# erfcx(x): exp(x^2) erfc(x), which neither underflows nor overflows for x >
+# -26.
 #   [DLMF 7.2; continued fraction 7.9.2 for x > 8]
 #     erfcx(100)                  #~ 0.005641613782989433
 erfcx(x) = _each("erfcx", x)
 derivative erfcx(x) = -2 * _erfcx_integral(1, x)
-# exp(x^2) times the n-th repeated integral of erfc from x to infinity
+# exp(x^2) times the n-th repeated integral of erfc from x to infinity.
 _erfcx_integral(n, x) = _each("erfcx_integral", n, x)
 derivative _erfcx_integral(n, x), dn, dx = -2 * (n + 1) * _erfcx_integral(n + 1, x) * dx
-# erfinv(y): x with erf(x) = y, -1 <= y <= 1
+# erfinv(y): x with erf(x) = y, -1 <= y <= 1.
 #   Newton's method on erf and erfc. Derivative: sqrt(pi)/2 exp(x^2).
 #     erfinv(erf(0.3))            #~ 0.3
 erfinv(x) = _each("erfinv", x)
@@ -337,8 +345,8 @@ dawson(x) = _each("dawson", x)
 derivative dawson(x) = _dawson_slope(1, x)
 _dawson_slope(n, x) = _each("dawson_slope", n, x)
 derivative _dawson_slope(n, x), dn, dx = _dawson_slope(n + 1, x) * dx
-# fresnels(x), fresnelc(x): Fresnel's integrals of sin(pi t^2/2) and cos(pi
-# t^2/2) from 0 to x
+# fresnels(x), fresnelc(x): Fresnel integrals of sin(pi t^2/2) and cos(pi t^2/2)
+# from 0 to x.
 #   [DLMF 7.2(iii); series, and a continued fraction from 1.5 on]
 #     fresnels(1)                 #~ 0.4382591473903548
 fresnels(x) = _each("fresnels", x)
@@ -350,9 +358,9 @@ derivative fresnelc(x) = _cos_half_square(x)
 _sin_half_square(x) = sin(1.5707963267948966 * (x * x))
 _cos_half_square(x) = cos(1.5707963267948966 * (x * x))
 # expint(x; n): the exponential integral E_n(x), integral of exp(-x t) / t^n
-# from 1 to infinity; n = 1 unless given
-#   x > 0; with n = 1 also x < 0, the principal value. No derivative by n. [DLMF
-#   6.2.1, 8.19]
+# from 1 to infinity; by default n = 1.
+#   x > 0; for n = 1 also x < 0, the principal value. No derivative with respect
+#   to n. [DLMF 6.2.1, 8.19]
 #     expint(1)                   #~ 0.21938393439552029
 #     expint(1; n = 2)            #~ 0.14849550677592205
 expint(x; n = 1) = _expint(n, x)
@@ -366,7 +374,7 @@ derivative _expint(n, x), dn, dx = {
 #     expinti(1)                  #~ 1.8951178163559368
 expinti(x) = _each("expinti", x)
 derivative expinti(x) = exp(x) / x
-# sinint(x): the sine integral, of sin(t)/t from 0 to x
+# sinint(x): the sine integral Si(x), of sin(t)/t from 0 to x
 #     sinint(1)                   #~ 0.9460830703671830
 sinint(x) = _each("sinint", x)
 derivative sinint(x) = sphericalj(0, x)
@@ -374,8 +382,8 @@ derivative sinint(x) = sphericalj(0, x)
 #     cosint(1)                   #~ 0.3374039229009681
 cosint(x) = _each("cosint", x)
 derivative cosint(x) = cos(x) / x
-# sinhint(x), coshint(x): the hyperbolic sine and cosine integrals; the latter
-# for x > 0
+# sinhint(x), coshint(x): the hyperbolic sine and cosine integrals; coshint for
+# x > 0
 #     sinhint(1)                  #~ 1.0572508753757286
 sinhint(x) = _each("sinhint", x)
 derivative sinhint(x) = sphericali(0, x)
@@ -383,7 +391,7 @@ derivative sinhint(x) = sphericali(0, x)
 #     coshint(1)                  #~ 0.8378669409802082
 coshint(x) = _each("coshint", x)
 derivative coshint(x) = cosh(x) / x
-# sinc(x): sin(pi x) / (pi x), and 1 at 0; every derivative is right at 0, too
+# sinc(x): sin(pi x) / (pi x), and 1 at 0; all derivatives are also valid at 0
 #     sinc([0, 0.5, 1])           #~ [1, 2/pi, 0]
 sinc(x) = _each("sinc", x)
 derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
@@ -391,11 +399,12 @@ derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
 # ---- Bessel functions
 
 # besselj(n, x), bessely(n, x): Bessel functions of the first and second kind,
-# of order n
-#   n any real number; x >= 0, of besselj with whole n any real x. Derivatives
-#   by x, and by n for x > 0 (of besselj for n > 0 also at 0): those by n are
-#   Schlaefli's integrals, differentiated. [DLMF 10.2, 10.9.6, 10.9.7; Temme
-#   1975, Barnett 1981; GSL for whole orders]
+# of order n.
+#   n is any real scalar. x >= 0; besselj with integer n accepts any real x.
+#   Derivatives with respect to x, and with respect to n for x > 0 (for besselj
+#   with n > 0 also at 0). Those with respect to n differentiate Schlaefli's
+#   integrals. [DLMF 10.2, 10.9.6, 10.9.7; Temme 1975, Barnett 1981; GSL for
+#   integer orders]
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
 derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx +
@@ -406,9 +415,10 @@ bessely(n, x) = _each("bessely", n, x)
 derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx +
   _by_order(_bessely_integral, n, x, y, dn)
 # besseli(n, x; scaled): modified Bessel function of the first kind; scaled =
-# true: times exp(-|x|)
-#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by
-#   n for x > 0, for n > 0 also at 0. [DLMF 10.25, 10.32.4; Temme 1975]
+# true: times exp(-|x|).
+#   n is any real scalar. x >= 0, with integer n any real x. Derivatives with
+#   respect to x, and with respect to n for x > 0, for n > 0 also at 0. [DLMF
+#   10.25, 10.32.4; Temme 1975]
 #     besseli(0, 2)               #~ 2.2795853023360673
 #     besseli(0, 1000; scaled = true)   #~ 0.01261724045589125
 besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
@@ -424,8 +434,9 @@ derivative _besseli_scaled(n, x), dn, dx = {
   _or_far(-1.0, n, x, y, near, even, dn, dx)
 }
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0;
-# scaled = true: times exp(x)
-#   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; Temme 1975]
+# scaled = true: times exp(x).
+#   Derivatives with respect to x, and with respect to n for x > 0. [DLMF 10.25,
+#   10.32.9; Temme 1975]
 #     besselk(0, 2)               #~ 0.11389387274953344
 besselk(n, x; scaled = false) = if scaled { _besselk_scaled(n, x) } else { _besselk(n, x) }
 _besselk(n, x) = _each("besselk", n, x)
@@ -437,11 +448,11 @@ derivative _besselk_scaled(n, x), dn, dx = {
     _by_order(_besselk_integral, n, x, y, dn)
   _or_far(1.0, n, x, y, near, 1.0, dn, dx)
 }
-# Far out neighbours are as good as equal, and slopes those of the expansion by
-# 1/x, term by term: of the scaled I for sign = -1, of K for 1. [DLMF 10.40.1,
-# 10.40.2]
+# For large x neighbouring orders are nearly equal. Derivatives then come from
+# the expansion in 1/x, differentiated term by term: of the scaled I for sign =
+# -1, of K for 1. [DLMF 10.40.1, 10.40.2]
 _or_far(sign, n, x, y, near, factor, dn, dx) = {
-  # by n there are slopes right of 0 only
+  # derivatives with respect to n exist for x > 0 only
   far = (if _absent(dn) { abs(x) } else { x }) > 30 + n^2 / 8 and abs(x) < inf
   if not any(ravel(far)) { near } else {
     like = 0.0 * y
@@ -463,14 +474,14 @@ _scaled_far(sign, n, x) = {
   total
 }
 
-# ---- Bessel functions as integrals, which can be differentiated by the order
-# They are (1/2 pi i) times the integral of exp(x sinh z - n z), of I exp(x cosh
-# z - n z), from infinity - i pi to infinity + i pi. The path goes along the
-# rays to a +- i pi and up between them (Schlaefli's has a = 0): through the
-# saddle point, x cosh a = n or x sinh a = n, what is summed is as large as the
-# result, and orders far above x cost no digits. The path does not depend on the
-# order, so the saddle is held fixed; what is left out is below exp(-46) of the
-# rest.
+# ---- Bessel functions as integrals, differentiable with respect to the order
+# Each function is (1/2 pi i) times the integral of exp(x sinh z - n z), for I
+# of exp(x cosh z - n z), from infinity - i pi to infinity + i pi. The path
+# follows the rays to a +- i pi and a vertical segment between them (Schlaefli's
+# path has a = 0). It passes through the saddle point, x cosh a = n or x sinh a
+# = n. There the integrand is as large as the result, so orders much larger than
+# x lose no digits. The path does not depend on the order, so the saddle is held
+# fixed. The truncated part is below exp(-46) of the rest.
 
 _by_order(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   inside = 0 < x and x < inf and abs(n) < inf and y == y
@@ -478,14 +489,14 @@ _by_order(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   where(inside, 1.0, nan) * jvp(n -> f(n, at + 0 * n), where(inside, n + 0.0 * y, 1.0),
     dn + 0.0 * y)[1]
 }
-# Of functions that begin as (x/2)^n does at x = 0, where all derivatives by the
-# order are those of x^n log(x), or infinite as these.
+# For functions that behave as (x/2)^n at x = 0. There all derivatives with
+# respect to the order are those of x^n log(x), or infinite as these are.
 _by_order_from_0(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   begins = x == 0 and n > 0
   where(begins, _power_log(where(begins, n, 1.0), x) * dn, _by_order(f, n, x, y, dn))
 }
-# The integral of f from a to b by Gauss' rule of 20 points in as many panels as
-# the most swiftly changing exponent needs, `change` its change from a to b.
+# The integral of f from a to b by the 20-point Gauss-Legendre rule in panels.
+# Their number follows from `change`, the variation of the exponent from a to b.
 # [DLMF 3.5(v)]
 _over_panels(f, a, b, change) = {
   panels = i64(4 + ceil(max(change) / 12))
@@ -504,7 +515,7 @@ _bessel_nodes = [0.076526521133497334, 0.22778585114164508, 0.37370608871541956,
 _bessel_weights = [0.15275338713072585, 0.14917298647260375, 0.14209610931838205,
   0.13168863844917663, 0.11819453196151842, 0.10193011981724044, 0.083276741576704749,
   0.062672048334109064, 0.040601429800386941, 0.017614007139152118]
-# the angle up to which exp(height (cos - 1)) counts
+# The angle up to which exp(height (cos - 1)) is not negligible.
 _angle_that_counts(height) = where(height < 23.5, pi, acos(max(1 - 46 / max(height, 1.0), -1.0)))
 _ray_that_counts(x, n) = {
   t = asinh(46 / x)
@@ -549,7 +560,7 @@ _bessely_right(n, x) = {
     0.0 * m, c, c * (m + 24) + 92)
   (up - ray) / pi
 }
-# scaled by exp(-x) and exp(x)
+# Scaled by exp(-x) and exp(x).
 _besseli_integral(n, x) = {
   m = where(n < 0, -n, n)
   i = _besseli_right(m, x)
@@ -579,10 +590,10 @@ _besselk_integral(n, x) = {
     c * (m + 24) + 92)
 }
 
-# sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order
-# l >= 0
-#   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs
-#   no division by x. [DLMF 10.47, 10.51]
+# sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of integer
+# order l >= 0.
+#   x is any real scalar. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1),
+#   without division by x. [DLMF 10.47, 10.51]
 #     sphericalj([0, 1], 2.0)     #~ [sin(2) / 2, sin(2) / 4 - cos(2) / 2]
 sphericalj(l, x) = _each("sphericalj", l, x)
 derivative sphericalj(l, x), dl, dx = {
@@ -599,8 +610,8 @@ derivative sphericaly(l, x), dl, dx = {
     (2 * l + 1) * dx
 }
 # sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions
-# sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
-#   l whole, l >= 0; sphericalk for x > 0. [DLMF 10.47(ii)]
+# sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x).
+#   l is an integer >= 0; x > 0 for sphericalk. [DLMF 10.47(ii)]
 #     sphericali(0, 2)            #~ sinh(2) / 2
 sphericali(l, x) = _each("sphericali", l, x)
 derivative sphericali(l, x), dl, dx = {
@@ -637,8 +648,8 @@ derivative airybiprime(x) = x * airybi(x)
 # ---- elliptic integrals and functions, by the parameter m = k^2
 
 # ellipk(m), ellipe(m): complete elliptic integrals of the first and second
-# kind, m <= 1
-#   of the parameter m = k^2, which may be negative. [DLMF 19.2, 19.25; GSL]
+# kind.
+#   The parameter m = k^2 <= 1 may be negative. [DLMF 19.2, 19.25; GSL]
 #     ellipk(0.5)                 #~ 1.8540746773013719
 #     ellipe(0.5)                 #~ 1.3506438810476755
 ellipk(m) = _each("ellipk", m)
@@ -647,34 +658,34 @@ derivative ellipk(m) = 0.39269908169872414 * hyp2f1(1.5, 1.5, 2, m)
 #     ellipe(0)                   #~ pi / 2
 ellipe(m) = _each("ellipe", m)
 derivative ellipe(m) = -0.39269908169872414 * hyp2f1(0.5, 1.5, 2, m)
-# ellipf(phi, m): elliptic integral of the first kind, of 1 / sqrt(1 - m
-# sin(t)^2) from 0 to phi
-#   m sin(phi)^2 <= 1. Derivatives by phi and m. [DLMF 19.2.4; GSL]
+# ellipf(phi, m): incomplete elliptic integral of the first kind, integral of 1
+# / sqrt(1 - m sin(t)^2) from 0 to phi.
+#   m sin(phi)^2 <= 1. Derivatives with respect to phi and m. [DLMF 19.2.4; GSL]
 #     ellipf(pi/2, 0.5)           #~ ellipk(0.5)
 ellipf(phi, m) = _each("ellipf", phi, m)
 derivative ellipf(phi, m) = (1 / _delta(phi, m), 0.5 * _elliptic_slope(0, 1, 0, phi, m))
-# ellipeinc(phi, m): elliptic integral of the second kind, of sqrt(1 - m
-# sin(t)^2) from 0 to phi
+# ellipeinc(phi, m): incomplete elliptic integral of the second kind, integral
+# of sqrt(1 - m sin(t)^2) from 0 to phi
 #     ellipeinc(pi/2, 0.5)        #~ ellipe(0.5)
 ellipeinc(phi, m) = _each("ellipeinc", phi, m)
 derivative ellipeinc(phi, m) = (_delta(phi, m), -0.5 * _ellipd(phi, m))
-# ellippi(n, m): complete elliptic integral of the third kind, n < 1, m < 1
-#   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m
-#   sin(t)^2)). Derivatives by n and m. [DLMF 19.2.7; GSL]
+# ellippi(n, m): complete elliptic integral of the third kind, n < 1, m < 1.
+#   With characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m
+#   sin(t)^2)). Derivatives with respect to n and m. [DLMF 19.2.7; GSL]
 #     ellippi(0.2, 0.5)           #~ 2.092956582731876
 ellippi(n, m) = _each("ellippi", n, m)
 derivative ellippi(n, m) =
   (_elliptic_slope(1, 0, n, 1.5707963267948966, m),
     0.5 * _elliptic_slope(0, 1, n, 1.5707963267948966, m))
-# ellippiinc(n, phi, m): elliptic integral of the third kind
+# ellippiinc(n, phi, m): incomplete elliptic integral of the third kind
 #     ellippiinc(0.2, pi/2, 0.5)  #~ ellippi(0.2, 0.5)
 ellippiinc(n, phi, m) = _each("ellippiinc", n, phi, m)
 derivative ellippiinc(n, phi, m) = (
   _elliptic_slope(1, 0, n, phi, m), 1 / ((1 - n * sin(phi)^2) * _delta(phi, m)),
   0.5 * _elliptic_slope(0, 1, n, phi, m))
-# ellippiinc differentiated k times by n and j times by m, but for a factor: the
-# integral of sin^(2k + 2j) (1 - n sin^2)^(-1 - k) delta^(-2j - 1), in which
-# nothing cancels
+# ellippiinc differentiated k times with respect to n and j times with respect
+# to m, up to a factor: the integral of sin^(2k + 2j) (1 - n sin^2)^(-1 - k)
+# delta^(-2j - 1), which has no cancellation.
 _elliptic_slope(k, j, n, phi, m) = _each("elliptic_slope", k, j, n, phi, m)
 derivative _elliptic_slope(k, j, n, phi, m), dk, dj, dn, dphi, dm =
   (if _absent(dn) { 0.0 } else { (k + 1) * _elliptic_slope(k + 1, j, n, phi, m) * dn }) +
@@ -684,17 +695,17 @@ derivative _elliptic_slope(k, j, n, phi, m), dk, dj, dn, dphi, dm =
   (if _absent(dm) { 0.0 } else { (j + 0.5) * _elliptic_slope(k, j + 1, n, phi, m) * dm })
 _delta(phi, m) = sqrt(cos(phi)^2 + (1 - m) * sin(phi)^2)
 derivative _delta(phi, m) = (-0.5 * m * sin(2 * phi) / y, -0.5 * sin(phi)^2 / y)
-# (F - E)/m
+# (F - E)/m.
 _ellipd(phi, m) = _each("ellipd", phi, m)
 derivative _ellipd(phi, m) = (sin(phi)^2 / _delta(phi, m), 0.5 * _elliptic_slope(1, 1, 0, phi, m))
-# jacobiam(u, m): Jacobi's amplitude: ellipf(jacobiam(u, m), m) = u, m <= 1
-#   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16,
-#   22.20(ii)]
+# jacobiam(u, m): the Jacobi amplitude: ellipf(jacobiam(u, m), m) = u, m <= 1.
+#   Computed by the arithmetic-geometric mean. Derivatives with respect to u and
+#   m. [DLMF 22.16, 22.20(ii)]
 #     ellipf(jacobiam(0.7, 0.3), 0.3)   #~ 0.7
 jacobiam(u, m) = _each("jacobiam", u, m)
 derivative jacobiam(u, m) = (_delta(y, m), _amplitude_by_m(m, y))
 _amplitude_by_m(m, am) = -0.5 * _delta(am, m) * _elliptic_slope(0, 1, 0, am, m)
-# jacobisn(u, m), jacobicn(u, m), jacobidn(u, m): Jacobi's elliptic functions
+# jacobisn(u, m), jacobicn(u, m), jacobidn(u, m): the Jacobi elliptic functions
 #     jacobisn(ellipk(0.3), 0.3)  #~ 1
 jacobisn(u, m) = sin(jacobiam(u, m))
 # jacobicn(u, m): see jacobisn
@@ -705,7 +716,7 @@ derivative jacobicn(u, m) =
 # jacobidn(u, m): see jacobisn
 #     jacobidn(0.7, 1)            #~ sech(0.7)
 jacobidn(u, m) = _delta(jacobiam(u, m), m)
-# ellipj(u, m): (sn, cn, dn), Jacobi's elliptic functions together
+# ellipj(u, m): (sn, cn, dn), all Jacobi elliptic functions
 #     (s, c, d) = ellipj(0.7, 0.3)
 #     s^2 + c^2                   #~ 1
 ellipj(u, m) = {
@@ -715,10 +726,10 @@ ellipj(u, m) = {
 
 # ---- hypergeometric functions
 
-# hyp0f1(b, x), hyp1f1(a, b, x), hyp2f1(a, b, c, x): hypergeometric functions
-#   hyp2f1 for x <= 1. No derivatives by the parameters. [DLMF 13, 15: series,
-#   expansions for large arguments, and the differential equation towards 1. NaN
-#   where none of them keeps its digits]
+# hyp0f1(b, x), hyp1f1(a, b, x), hyp2f1(a, b, c, x): hypergeometric functions.
+#   hyp2f1 for x <= 1. No derivatives with respect to parameters. Method:
+#   series, expansions for large arguments, and the differential equation near
+#   1; NaN where none of them is accurate. [DLMF 13, 15]
 #     hyp1f1(1, 2, 3)             #~ (exp(3) - 1) / 3
 #     hyp2f1(1, 1, 2, -3)         #~ log(4) / 3
 hyp0f1(b, x) = _each("hyp0f1", b, x)
@@ -752,10 +763,10 @@ derivative hyp2f1(a, b, c, x), da, db, dc, dx = {
   hyp2f1(a + 1, b + 1, c + 1, x) * a * b / c * dx
 }
 
-# ---- orthogonal polynomials; n is a whole number, and for n < 0 they are 0
+# ---- orthogonal polynomials; n is an integer, and for n < 0 they are 0
 
-# legendre(n, x): Legendre polynomial P_n(x), any real x
-#   by recurrence. Derivatives are Gegenbauer polynomials. [DLMF 18.9]
+# legendre(n, x): Legendre polynomial P_n(x), any real x.
+#   Computed by recurrence. Derivatives are Gegenbauer polynomials. [DLMF 18.9]
 #     legendre([0, 1, 2, 3], 0.5) #> [1, 0.5, -0.125, -0.4375]
 legendre(n, x) = _each("legendre", n, x)
 derivative legendre(n, x), dn, dx = {
@@ -777,7 +788,7 @@ derivative chebyshevu(n, x), dn, dx = {
   _fixed("chebyshevu", "degree", "n", dn)
   2 * gegenbauer(n - 1, 2, x) * dx
 }
-# hermite(n, x): Hermite polynomial H_n(x), of weight exp(-x^2)
+# hermite(n, x): Hermite polynomial H_n(x), with weight exp(-x^2)
 #     hermite(3, 2)               #> 40.0
 hermite(n, x) = _each("hermite", n, x)
 derivative hermite(n, x), dn, dx = {
@@ -785,8 +796,8 @@ derivative hermite(n, x), dn, dx = {
   2 * n * hermite(n - 1, x) * dx
 }
 # laguerre(n, x; alpha): Laguerre polynomial L_n(x), with alpha the generalised
-# one
-#   Derivatives by x and alpha. [DLMF 18.9]
+# one.
+#   Derivatives with respect to x and alpha. [DLMF 18.9]
 #     laguerre(2, 3)              #~ -1/2
 laguerre(n, x; alpha = 0) = _laguerre(n, alpha, x)
 _laguerre(n, alpha, x) = _each("laguerre", n, alpha, x)
@@ -798,8 +809,8 @@ derivative _laguerre(n, alpha, x), dn, dalpha, dx = {
       dalpha + 0.0 * y)[1]
   })
 }
-# gegenbauer(n, lambda, x): Gegenbauer (ultraspherical) polynomial
-#   Derivatives by lambda and x. [DLMF 18.9]
+# gegenbauer(n, lambda, x): Gegenbauer (ultraspherical) polynomial.
+#   Derivatives with respect to lambda and x. [DLMF 18.9]
 #     gegenbauer(2, 1.5, 0.5)     #~ 0.375
 gegenbauer(n, lambda, x) = _each("gegenbauer", n, lambda, x)
 derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
@@ -810,8 +821,8 @@ derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
       dlambda + 0.0 * y)[1]
   })
 }
-# jacobi(n, a, b, x): Jacobi polynomial P_n^(a,b)(x)
-#   Derivatives by a, b and x. [DLMF 18.9]
+# jacobi(n, a, b, x): Jacobi polynomial P_n^(a,b)(x).
+#   Derivatives with respect to a, b and x. [DLMF 18.9]
 #     jacobi(2, 0, 0, 0.5)        #~ legendre(2, 0.5)
 jacobi(n, a, b, x) = _each("jacobi", n, a, b, x)
 derivative jacobi(n, a, b, x), dn, da, db, dx = {
@@ -823,8 +834,9 @@ derivative jacobi(n, a, b, x), dn, da, db, dx = {
           0.0 * y))[1]
     })
 }
-# p_n of p_k = step(k, p_{k-1}, p_{k-2}), p_0 = 1, p_{-1} = 0, in steps that can
-# be differentiated by a parameter; `like` has its shape
+# p_n of the recurrence p_k = step(k, p_{k-1}, p_{k-2}), p_0 = 1, p_{-1} = 0, in
+# steps that are differentiable with respect to a parameter. `like` has the
+# result's shape.
 _by_recurrence(n, like, step) = {
   q = 0.0 * like
   p = 1.0 + 0.0 * like
@@ -835,8 +847,8 @@ _by_recurrence(n, like, step) = {
   }
   where(n < 0, 0.0, p)
 }
-# its recurrence, DLMF 18.9.2, which divides by k + a + b and 2k + a + b - 2: it
-# begins behind their zeros
+# The recurrence DLMF 18.9.2, which divides by k + a + b and 2k + a + b - 2. It
+# starts after the zeros of these.
 _jacobi_sum(n, a, b, x) = {
   sum_of_both = stop_gradient(a + b)
   zeros_end = where(sum_of_both < -1, min(ceil(-sum_of_both) + 1, 300), 0.0)
@@ -853,7 +865,7 @@ _jacobi_sum(n, a, b, x) = {
   }
   where(n < 0, 0.0, p)
 }
-# DLMF 18.5.8
+# DLMF 18.5.8.
 _jacobi_terms(n, a, b, x) = {
   total = 0.0 * (a + b + x)
   for s in 0..(n + 1) {
@@ -865,8 +877,9 @@ _jacobi_terms(n, a, b, x) = {
   total
 }
 # assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with
-# the phase (-1)^m
-#   l and m whole; 0 where |m| > l. Derivative by x. [DLMF 14.10]
+# the Condon-Shortley phase (-1)^m.
+#   l and m are integers; 0 for |m| > l. Derivative with respect to x. [DLMF
+#   14.10]
 #     assoclegendre(2, 1, 0.5)    #~ -1.5 * sqrt(0.75)
 assoclegendre(l, m, x) = _each("assoclegendre", l, m, x)
 derivative assoclegendre(l, m, x), dl, dm, dx = {
@@ -874,9 +887,9 @@ derivative assoclegendre(l, m, x), dl, dm, dx = {
   _fixed("assoclegendre", "order", "m", dm)
   _assoclegendre_slope(l, m, x, y) * dx
 }
-# y is c w^(k/2) G, w = 1 - x^2 and G Gegenbauer's polynomial: in the derivative
-# of that nothing cancels towards the ends. Where c is beyond all numbers it is
-# the recurrence's. [DLMF 14.6.1, 18.9.19]
+# y is c w^(k/2) G, where w = 1 - x^2 and G is a Gegenbauer polynomial. The
+# derivative of this form has no cancellation near the ends. If c overflows, the
+# derivative is that of the recurrence. [DLMF 14.6.1, 18.9.19]
 _assoclegendre_slope(l, m, x, y) = {
   large = abs(m) > 60 or (m < 0 and l - m > 160)
   n = where(large, 0, max(l, 0))
@@ -890,10 +903,10 @@ _assoclegendre_slope(l, m, x, y) = {
     where(large, x^2 - 1, 1.0)
   where(abs(m) > l, 0.0, where(large, far, slope))
 }
-# spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from
-# the pole and the azimuth phi
-#   orthonormal over the sphere, with the phase (-1)^m. Derivatives by both
-#   angles, also at the poles. [DLMF 14.30]
+# spherical_harmonic(l, m, theta, phi): complex spherical harmonic Y_l^m at
+# polar angle theta and azimuth phi.
+#   Orthonormal over the sphere, with the phase (-1)^m. Derivatives with respect
+#   to both angles, also at the poles. [DLMF 14.30]
 #     abs(spherical_harmonic(1, 0, 0.0, 0.0))^2   #~ 3 / (4pi)
 spherical_harmonic(l, m, theta, phi) = _spherical_part(l, m, theta) * exp(im * (m * phi))
 _spherical_part(l, m, theta) = _each("spherical_part", l, m, theta)
@@ -904,12 +917,12 @@ derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
     sqrt(max((l + m) * (l - m + 1.0), 0)) * _spherical_part(l, m - 1, theta)) * dtheta
 }
 
-# ---- others
+# ---- other functions
 
-# zeta(s), zeta(s; a): Riemann's zeta function, with a > 0 Hurwitz' (s > 1): the
-# sum of (k + a)^-s over k = 0, 1, ...
-#   s real; inf at 1. Derivatives of every order by s (Euler and Maclaurin's
-#   formula) and by a. [DLMF 25.2, 25.11; GSL]
+# zeta(s), zeta(s; a): the Riemann zeta function; with a > 0 the Hurwitz zeta
+# function (s > 1), the sum of (k + a)^-s over k = 0, 1, ...
+#   s is real; inf at 1. Derivatives of every order with respect to s
+#   (Euler-Maclaurin formula) and a. [DLMF 25.2, 25.11; GSL]
 #     zeta(2)                     #~ pi^2 / 6
 #     zeta(2; a = 0.5)            #~ pi^2 / 2
 zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
@@ -924,7 +937,8 @@ _hurwitz(s, a) = _each("hurwitz", s, a)
 derivative _hurwitz(s, a), ds,
   da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) -
   s * _hurwitz(s + 1, a) * da
-# DLMF 25.11.28 with N = 12 and ten Bernoulli numbers, divided by the factorials
+# DLMF 25.11.28 with N = 12 and ten Bernoulli numbers, divided by the
+# factorials.
 _zeta_sum(s, a) = {
   total = 0.0 * s
   for k in 0..12 { total = total + exp(-s * log(a + k)) }
@@ -941,26 +955,27 @@ _zeta_sum(s, a) = {
 _bernoulli_over_factorial = [1/12, -1/720, 1/30240, -1/1209600, 1/47900160, -691/1307674368000,
   1/74724249600, -3617/10670622842880000, 43867/5109094217170944000,
   -174611/802857662698291200000.0]
-# dilog(x): the dilogarithm Li_2(x); for x > 1 its real part
-#   sum of x^k / k^2. Derivative: -log|1 - x| / x. [DLMF 25.12; GSL]
+# dilog(x): the dilogarithm Li_2(x), the sum of x^k / k^2; for x > 1 its real
+# part.
+#   Derivative: -log|1 - x| / x. [DLMF 25.12; GSL]
 #     dilog(1)                    #~ pi^2 / 6
 dilog(x) = _each("dilog", x)
 derivative dilog(x) =
   where(abs(x) < 0.01, _dilog_slope(where(abs(x) < 0.01, x, 0.0)),
     -log(abs(1 - where(abs(x) < 0.01, 0.5, x))) / where(abs(x) < 0.01, 0.5, x))
-# -log(1 - x)/x near 0
+# -log(1 - x)/x near 0.
 _dilog_slope(x) = {
   total = 1/16 + 0 * x
   for k in 1..16 { total = 1 / (16 - k) + x * total }
   total
 }
-# clausen(x): Clausen's function, the sum of sin(k x) / k^2 over k = 1, 2, ...
-#   any real x; of period 2 pi. Derivative: -log|2 sin(x/2)|. [DLMF 25.12.9;
-#   GSL]
+# clausen(x): the Clausen function, the sum of sin(k x) / k^2 over k = 1, 2, ...
+#   x is any real scalar; the period is 2 pi. Derivative: -log|2 sin(x/2)|.
+#   [DLMF 25.12.9; GSL]
 #     clausen(pi/2)               #~ 0.915965594177219
 clausen(x) = _each("clausen", x)
 derivative clausen(x) = -log(abs(2 * sin(0.5 * x)))
-# lambertw(x; lower): w with w exp(w) = x, the principal branch; lower = true:
+# lambertw(x; lower): w with w exp(w) = x on the principal branch; lower = true:
 # the branch below -1, for -1/e <= x < 0
 #     lambertw(1)                 #~ 0.5671432904097838
 #     lambertw(-0.1; lower = true)   #~ -3.577152063957297
@@ -970,12 +985,12 @@ derivative _lambertw(x) = exp(-y) / (1 + y)
 _lambertw_lower(x) = _each("lambertw_lower", x)
 derivative _lambertw_lower(x) = exp(-y) / (1 + y)
 
-# ---- whole numbers
+# ---- integers
 
 # gcd(a, b), lcm(a, b): greatest common divisor and least common multiple of
-# whole numbers
-#   integer arrays that broadcast; never negative; gcd(0, 0) is 0. Euclid's
-#   algorithm, element by element.
+# integers.
+#   Integer arrays that broadcast. The result is never negative; gcd(0, 0) is 0.
+#   Euclid's algorithm, element by element.
 #     gcd([12, 18, 0], 8)         #> [4, 2, 8]
 gcd(a, b) = {
   _want_whole("gcd", a)
@@ -989,7 +1004,7 @@ gcd(a, b) = {
   }
   x
 }
-# lcm(a, b): see gcd; an error where it is too large for the integer
+# lcm(a, b): see gcd. A result that overflows the integer type is an error.
 #     lcm(4, 6)                   #> 12
 lcm(a, b) = {
   g = gcd(a, b)
@@ -1001,8 +1016,8 @@ lcm(a, b) = {
   multiple
 }
 _want_whole(name, x) = assert(dtype(x) == "i64" or dtype(x) == "i32", "{name} takes whole numbers")
-# primes(n): the prime numbers below n, ascending
-#   i64; the sieve of Eratosthenes over odd numbers, 8 bytes for each
+# primes(n): the primes below n, ascending.
+#   i64. The sieve of Eratosthenes over odd integers, with 8 bytes for each.
 #     primes(20)                  #> [2, 3, 5, 7, 11, 13, 17, 19]
 primes(n) = {
   half = max(n // 2, 0)
@@ -1018,8 +1033,8 @@ primes(n) = {
   odd = 2 * findall(composite == 0) + 1
   if n > 2 { concat([2], odd[1..]) } else { odd[..0] }
 }
-# isprime(n): whether each whole number is prime
-#   by division up to its root
+# isprime(n): whether each integer is prime.
+#   Trial division up to the square root.
 #     isprime([0, 1, 2, 9, 97])   #> [false, false, true, false, true]
 isprime(n) = {
   _want_whole("isprime", n)
@@ -1031,8 +1046,8 @@ isprime(n) = {
   }
   prime
 }
-# factorize(n): the prime factors of a whole number n >= 1, ascending, as often
-# as they divide it
+# factorize(n): the prime factors of an integer n >= 1, ascending, with
+# multiplicity
 #     factorize(360)              #> [2, 2, 2, 3, 3, 5]
 factorize(n) = {
   _want_whole("factorize", n)

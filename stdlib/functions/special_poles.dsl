@@ -1,12 +1,12 @@
-# special_poles.dsl - functions of the gamma family near the poles of gamma(a)
-# at a = 0, in forms that can be differentiated there.
+# special_poles.dsl - the gamma function family near the poles of gamma(a) at a
+# = 0, in forms that are differentiable there.
 #
-# Near a pole, rules made of gamma(a) and digamma(a) are differences of powers
-# of 1/a, in which digits are lost.
-# Here the pole 1/a is a term of its own, and the rest a smooth function of a.
+# Near a pole, rules in terms of gamma(a) and digamma(a) are differences of
+# powers of 1/a, which lose digits. Here the pole 1/a is a separate term, and
+# the rest is a smooth function of a.
 
-# ∫ f(s) ds from 0 to 1 by Gauss's rule with eight nodes, of f without a
-# singularity within a distance of 2
+# ∫ f(s) ds from 0 to 1 by the Gauss-Legendre rule with eight nodes, for f
+# without a singularity within a distance of 2.
 _gauss_mean(f) = {
   total = 0.0
   for (d, w) in list((0.0917173212478249, 0.18134189168918099),
@@ -16,7 +16,7 @@ _gauss_mean(f) = {
   }
   total
 }
-# (exp(z) - 1)/z, its derivatives at 0, too
+# (exp(z) - 1)/z, with its derivatives also at 0.
 _exp_slope(z) = {
   far = abs(z) > 1
   (near, away) = (where(far, 0.0, z), where(far, z, 1.0))
@@ -28,7 +28,7 @@ _exp_slope(z) = {
 # ---- the beta function
 
 # h with lbeta(a, b) = log(1/a + 1/b) - a b h: the sum of (-1)^k zeta(k)/k ((a +
-# b)^k - a^k - b^k)/(a b) from k = 2 on (DLMF 5.7.3); |a|, |b| <= 0.2
+# b)^k - a^k - b^k)/(a b) over k >= 2 (DLMF 5.7.3), for |a|, |b| <= 0.2.
 _beta_bend(a, b) = {
   z = zeta(f64(2..46)) / f64(2..46)
   (total, power, pa, pb) = (0.0 * (a + b), 0.0 * (a + b), 1.0 + 0.0 * a, 1.0 + 0.0 * b)
@@ -39,12 +39,12 @@ _beta_bend(a, b) = {
   }
   total
 }
-# Whether both are near their poles; whether p is, and far below q
+# Whether both are near their poles; whether p is near its pole and far below q.
 _both_small(p, q) = max(abs(p), abs(q)) <= 0.2
 _far_below(p, q) = abs(p) <= min(min(0.1 * q, 0.2), 1 / log1p(abs(q)))
-# (log gamma(1 + p) + log gamma(q) - log gamma(p + q))/p, for p far below q
+# (log gamma(1 + p) + log gamma(q) - log gamma(p + q))/p, for p far below q.
 _beta_tilt(p, q) = _gauss_mean(s -> digamma(1 + p * s) - digamma(q + p * s))
-# The slope of beta by its first argument
+# The derivative of beta with respect to its first argument.
 _beta_slope(a, b) = {
   near = stop_gradient(_both_small(a, b))
   below = stop_gradient(_far_below(a, b))
@@ -66,7 +66,7 @@ _beta_slope(a, b) = {
   (fa, fb) = (where(far, a, 1.0), where(far, b, 1.0))
   out + where(far, -beta(fa, fb) * _polygamma_rise(0, fa, fb), 0.0)
 }
-# lbeta(p, q) + log(p), smooth at p = 0
+# lbeta(p, q) + log(p), smooth at p = 0.
 _lbeta_rest(p, q) = {
   near = stop_gradient(_both_small(p, q))
   apart = stop_gradient(not near and _far_below(p, q))
@@ -80,9 +80,9 @@ _lbeta_rest(p, q) = {
 
 # ---- the upper incomplete gamma function
 
-# gamma_upper(a, x) for x > 0 and -0.2 <= a <= 0.25: left of 1.5 (gamma(1 + a) -
-# x^a)/a less the rest of the series of the lower function (DLMF 8.7.1), right
-# of it the continued fraction (DLMF 8.9.2)
+# gamma_upper(a, x) for x > 0 and -0.2 <= a <= 0.25. For x < 1.5 it is (gamma(1
+# + a) - x^a)/a minus the remainder of the series of the lower function (DLMF
+# 8.7.1), otherwise the continued fraction (DLMF 8.9.2).
 _gamma_upper_by_pole(a, x) = {
   left = x < 1.5
   (xs, xf) = (where(left, x, 1.0), where(left, 3.0, x))
