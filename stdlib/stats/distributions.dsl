@@ -1,21 +1,25 @@
-# distributions.dsl - probability distributions, and draws from arrays.
+# distributions.dsl - probability distributions, and random samples from arrays.
 #
-# A distribution is a record with its name and parameters: d = Normal(0, 2).
-# What is asked of it: pdf(d, x), logpdf(d, x), cdf(d, x), ccdf(d, x), icdf(d,
-# p), sample(d, n), moments(d). Of a discrete one pdf is the probability of x.
-# x, p and the parameters are numbers or arrays that broadcast. All can be
-# differentiated by x, p and the parameters, in every mode and order; of
-# parameters that no distribution has, such as a sigma below 0, everything is
-# NaN, and there is no sample. Samples have derivatives as well, since those of
-# continuous distributions move with the parameters at fixed random bits
-# (reparameterisation).
+# A distribution is a record with its family and parameters: d = Normal(0, 2).
+# Its functions are pdf(d, x), logpdf(d, x), cdf(d, x), ccdf(d, x), icdf(d, p),
+# sample(d, n), moments(d).
+#
+# Contract:
+# - x, p and the parameters are scalars or arrays that broadcast.
+# - pdf of a discrete distribution is the probability of x.
+# - All functions are differentiable with respect to x, p and the parameters, in
+#   every mode and order. Samples of continuous distributions are, too: they
+#   move with the parameters at fixed random bits (reparameterisation).
+# - For invalid parameters, such as sigma < 0, all results are NaN, and sampling
+#   is an error.
+#
 # Definitions: Johnson, Kotz and Balakrishnan, Continuous Univariate
 # Distributions, 1994; Univariate Discrete Distributions, 2005.
 
-# ---- which there are
+# ---- distributions
 
-# Normal(mu, sigma): normal distribution of this mean and standard deviation;
-# Normal() is the standard one
+# Normal(mu, sigma): normal distribution with this mean and standard deviation;
+# Normal() is the standard normal distribution
 #     pdf(Normal(0, 2), 0)        #~ 1 / sqrt(8pi)
 #     cdf(Normal(), 1.96)         #~ 0.9750021048517795
 Normal(mu = 0.0, sigma = 1.0) =
@@ -26,7 +30,7 @@ Normal(mu = 0.0, sigma = 1.0) =
 Uniform(a = 0.0, b = 1.0) =
   (family = "Uniform", a = a,
     b = _or_none("Uniform takes a below b, both finite", b, a < b and abs(b - a) < inf))
-# Exponential(scale): exponential distribution of this mean
+# Exponential(scale): exponential distribution with this mean
 #     cdf(Exponential(2), 2)      #~ 1 - exp(-1)
 Exponential(scale = 1.0) =
   (family = "Exponential", scale = _above_zero_or_none("Exponential", "scale", scale))
@@ -42,24 +46,25 @@ Gamma(shape, scale = 1.0) =
 Beta(a, b) =
   (family = "Beta", a = _above_zero_or_none("Beta", "a", a),
     b = _above_zero_or_none("Beta", "b", b))
-# ChiSquared(nu): distribution of the sum of the squares of nu standard normal
-# numbers
+# ChiSquared(nu): chi-squared distribution with nu degrees of freedom, the sum
+# of squares of nu standard normal variables
 #     icdf(ChiSquared(1), 0.95)   #~ 3.841458820694124
 ChiSquared(nu) = (family = "ChiSquared", nu = _above_zero_or_none("ChiSquared", "nu", nu))
 # StudentT(nu; mu, sigma): Student's t distribution with nu degrees of freedom,
-# moved by mu and stretched by sigma
+# location mu and scale sigma
 #     icdf(StudentT(10), 0.975)   #~ 2.228138851986274
 StudentT(nu; mu = 0.0, sigma = 1.0) =
   (family = "StudentT", nu = _above_zero_or_none("StudentT", "nu", nu),
     mu = _finite_or_none("StudentT", "mu", mu),
     sigma = _above_zero_or_none("StudentT", "sigma", sigma))
-# FDist(d1, d2): distribution of the ratio of two means of squares with d1 and
-# d2 degrees of freedom (Fisher's F)
+# FDist(d1, d2): Fisher's F distribution with d1 and d2 degrees of freedom, the
+# ratio of two mean squares
 #     icdf(FDist(5, 10), 0.95)    #~ 3.3258345304130126
 FDist(d1, d2) =
   (family = "FDist", d1 = _above_zero_or_none("FDist", "d1", d1),
     d2 = _above_zero_or_none("FDist", "d2", d2))
-# LogNormal(mu, sigma): distribution of exp(x) for x of Normal(mu, sigma)
+# LogNormal(mu, sigma): log-normal distribution, of exp(x) for x of Normal(mu,
+# sigma)
 #     icdf(LogNormal(1, 2), 0.5)  #~ e
 LogNormal(mu = 0.0, sigma = 1.0) =
   (family = "LogNormal", mu = _finite_or_none("LogNormal", "mu", mu),
@@ -69,7 +74,8 @@ LogNormal(mu = 0.0, sigma = 1.0) =
 Weibull(shape, scale = 1.0) =
   (family = "Weibull", shape = _above_zero_or_none("Weibull", "shape", shape),
     scale = _above_zero_or_none("Weibull", "scale", scale))
-# Cauchy(location, scale): Cauchy distribution; it has neither mean nor variance
+# Cauchy(location, scale): Cauchy distribution; its mean and variance do not
+# exist
 #     icdf(Cauchy(), 0.75)        #~ 1
 Cauchy(location = 0.0, scale = 1.0) =
   (family = "Cauchy", location = _finite_or_none("Cauchy", "location", location),
@@ -85,47 +91,50 @@ Laplace(location = 0.0, scale = 1.0) =
 Logistic(location = 0.0, scale = 1.0) =
   (family = "Logistic", location = _finite_or_none("Logistic", "location", location),
     scale = _above_zero_or_none("Logistic", "scale", scale))
-# Gumbel(location, scale): Gumbel distribution of the largest of many, cdf
-# exp(-exp(-(x - location)/scale))
+# Gumbel(location, scale): Gumbel distribution of maxima, cdf exp(-exp(-(x -
+# location)/scale))
 #     cdf(Gumbel(), 0)            #~ exp(-1)
 Gumbel(location = 0.0, scale = 1.0) =
   (family = "Gumbel", location = _finite_or_none("Gumbel", "location", location),
     scale = _above_zero_or_none("Gumbel", "scale", scale))
-# Pareto(shape, scale): Pareto distribution, cdf 1 - (scale/x)^shape from scale
-# on
+# Pareto(shape, scale): Pareto distribution, cdf 1 - (scale/x)^shape for x >=
+# scale
 #     cdf(Pareto(3, 2), 4)        #~ 7/8
 Pareto(shape, scale = 1.0) =
   (family = "Pareto", shape = _above_zero_or_none("Pareto", "shape", shape),
     scale = _above_zero_or_none("Pareto", "scale", scale))
-# Poisson(rate): number of events when `rate` are expected
+# Poisson(rate): Poisson distribution, the number of events when `rate` are
+# expected
 #     pdf(Poisson(3), 2)          #~ 4.5 * exp(-3)
 Poisson(rate) =
   (family = "Poisson",
     rate = _or_none("Poisson takes a rate from 0 on", rate, rate >= 0 and rate < inf))
-# Binomial(n, p): number of successes of n trials, each of probability p
+# Binomial(n, p): binomial distribution, the number of successes in n trials of
+# probability p
 #     pdf(Binomial(4, 0.5), [0, 1, 2])   #~ [1, 4, 6] / 16
 Binomial(n, p) =
   (family = "Binomial", n = _or_none("Binomial takes a whole number n from 0 on", n,
     n >= 0 and n == floor(n) and n < inf),
     p = _or_none("Binomial takes a probability p between 0 and 1", p, 0 <= p and p <= 1))
-# Bernoulli(p): 1 with probability p, else 0
+# Bernoulli(p): Bernoulli distribution: 1 with probability p, else 0
 #     moments(Bernoulli(0.3)).variance   #~ 0.21
 Bernoulli(p) = Binomial(1, p)
-# Geometric(p): number of failures before the first success
+# Geometric(p): geometric distribution, the number of failures before the first
+# success
 #     cdf(Geometric(0.5), 2)      #~ 7/8
 Geometric(p) =
   (family = "NegativeBinomial", r = 1.0,
     p = _or_none("Geometric takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
-# NegativeBinomial(r, p): number of failures before the r-th success; r may be
-# any number above 0
+# NegativeBinomial(r, p): negative binomial distribution, the number of failures
+# before the r-th success; r is any positive real
 #     pdf(NegativeBinomial(2, 0.5), 1)   #~ 1/4
 NegativeBinomial(r, p) =
   (family = "NegativeBinomial", r = _above_zero_or_none("NegativeBinomial", "r", r),
     p = _or_none("NegativeBinomial takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
-# MultivariateNormal(mu, covariance): normal distribution of vectors, f64[k];
-# pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k];
-# there is no cdf
-#   covariance symmetric and positive definite, else an error
+# MultivariateNormal(mu, covariance): normal distribution of vectors f64[k]. pdf
+# and logpdf take a vector or the rows of a matrix; sample(d, n) returns f64[n,
+# k]. There is no cdf.
+#   covariance is symmetric positive definite; otherwise an error.
 #     logpdf(MultivariateNormal([0.0, 0], eye(2)), [1.0, 2])   #~ -2.5 - log(2pi)
 MultivariateNormal(mu, covariance) = {
   C = covariance + 0.0
@@ -134,16 +143,17 @@ MultivariateNormal(mu, covariance) = {
   (family = "MultivariateNormal", mu = _finite_or_none("MultivariateNormal", "mu", mu) + 0.0,
     covariance = C)
 }
-# Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and
-# logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there
-# is no cdf
-#   pdf is 0 where the sum is off 1 by more than 1e-6
+# Dirichlet(alpha): Dirichlet distribution of k positive values with sum 1. pdf
+# and logpdf take a vector or the rows of a matrix; sample(d, n) returns f64[n,
+# k]. There is no cdf.
+#   pdf is 0 where the sum differs from 1 by more than 1e-6.
 #     pdf(Dirichlet([1.0, 1, 1]), [0.2, 0.3, 0.5])   #~ 2
 Dirichlet(alpha) =
   (family = "Dirichlet", alpha = _above_zero_or_none("Dirichlet", "alpha", alpha) + 0.0)
 
-# A parameter, NaN where it is none: a fit that steps there learns it from a
-# density that is NaN. One that is written as a number is refused.
+# A parameter, replaced by NaN when it is invalid, so that a fit sees a NaN
+# density there. A constant invalid parameter is an error before the program
+# runs.
 _or_none(why, x, good) = if _is_fixed(all(ravel(good))) {
   if all(ravel(good)) { x } else { _refuse(why) }
 } else { where(good, x, nan) }
@@ -152,40 +162,41 @@ _above_zero_or_none(name, what, x) =
 _finite_or_none(name, what, x) = _or_none("{name} takes a finite {what}", x, abs(x) < inf)
 _want(name, what, good) = if not all(ravel(good)) { error("{name} {what}") }
 
-# ---- what is asked of them
+# ---- functions of distributions
 
-# pdf(d, x): density of a distribution at x; of a discrete one the probability
-#   0 outside of where it lives
+# pdf(d, x): probability density of a distribution at x; for a discrete one the
+# probability of x.
+#   0 outside the support.
 #     pdf(Exponential(1), [-1, 0, 1])    #~ [0, 1, exp(-1)]
 #     grad(s -> pdf(Normal(0, s), 1))(1.0)   #~ 0
 pdf(d, x) = {
   f = _family(d, "pdf")
   _of_known(d, if has(f, "pdf") { f.pdf(d, x) } else { exp(f.logpdf(d, x)) })
 }
-# logpdf(d, x): logarithm of pdf(d, x), also where that underflows
+# logpdf(d, x): logarithm of pdf(d, x), also where pdf underflows
 #     logpdf(Normal(), 100)       #~ -5000 - 0.5log(2pi)
 logpdf(d, x) = _of_known(d, _family(d, "logpdf").logpdf(d, x))
-# cdf(d, x): probability of a value up to x
+# cdf(d, x): cumulative distribution function: probability of a value <= x
 #     cdf(Poisson(2), [-1, 0, 0.5])   #~ [0, exp(-2), exp(-2)]
 cdf(d, x) = _of_known(d, _asked(d, "cdf")(d, x))
-# ccdf(d, x): probability of a value above x, 1 - cdf(d, x) without cancellation
+# ccdf(d, x): probability of a value > x: 1 - cdf(d, x) without cancellation
 #     ccdf(Normal(), 10)          #~ 7.619853024160527e-24 tol 1e-36
 ccdf(d, x) = {
   f = _family(d, "ccdf")
   _of_known(d, if has(f, "ccdf") { f.ccdf(d, x) } else { 1 - _asked(d, "cdf")(d, x) })
 }
-# icdf(d, p): quantile: x with cdf(d, x) = p; of a discrete distribution the
-# smallest whole x with cdf(d, x) >= p
-#   NaN unless 0 <= p <= 1. Derivatives by p and the parameters, of continuous
-#   ones
+# icdf(d, p): quantile function: x with cdf(d, x) = p; for a discrete
+# distribution the smallest integer x with cdf(d, x) >= p.
+#   NaN unless 0 <= p <= 1. Continuous distributions have derivatives with
+#   respect to p and the parameters.
 #     icdf(Normal(), 0.975)       #~ 1.959963984540054
 #     icdf(Poisson(3), [0.1, 0.5])   #> [1, 3]
 icdf(d, p) = _of_known(d, _asked(d, "icdf")(d, p))
-# sample(d, n): n numbers drawn from a distribution; n may be a tuple of
-# lengths, and when it is left out there is one number. sample(region, n):
-# points f64[n, d] inside a region,
-#   evenly spread the same for the same seed on every machine. Normal numbers by
-#   Box and Muller, others by icdf of uniform ones.
+# sample(d, n): n random samples from a distribution. n may be a tuple of
+# extents; without n the result is one sample. sample(region, n): points f64[n,
+# d] inside a region, evenly spread.
+#   The same seed gives the same samples on every machine. Normal samples use
+#   the Box-Muller method, others the icdf of uniform samples.
 #     shape(sample(Gamma(2.0), (3, 4)))   #> (3, 4)
 sample(d, n = ()) = if _is_region(d) { _sample_region(d, n) } else {
   f = _family(d, "sample")
@@ -196,15 +207,16 @@ sample(d, n = ()) = if _is_region(d) { _sample_region(d, n) } else {
   }
   if has(f, "sample") { f.sample(d, n) } else { f.icdf(d, rand(n)) }
 }
-# moments(d): mean and variance of a distribution, as a record
-#   infinite or NaN where it has none
+# moments(d): mean and variance of a distribution, as a record.
+#   Infinite or NaN where they do not exist.
 #     moments(Beta(1, 1))         #~ (1/2, 1/12)
 moments(d) = {
   m = _asked(d, "moments")(d)
   (mean = m[0], variance = m[1])
 }
 
-# y, NaN where a parameter is, which a comparison with it does not show
+# y, or NaN where a parameter is NaN, which comparisons with it do not
+# propagate.
 _of_known(d, y) = {
   for v in values(d) {
     if kind(v) == "array" {
@@ -236,11 +248,11 @@ _asked(d, what) = {
 _root2 = 1.4142135623730951
 _root_2pi = 2.5066282746310002
 _log_root_2pi = 0.9189385332046728
-# Inside of its support the value that f gives, outside another, and NaN of NaN;
-# f is fed a number from inside there.
+# f(x) inside the support, the constant `outside` elsewhere, NaN for NaN. f is
+# evaluated only at points of the support: at `other` for x outside.
 _inside_or(inside, x, other, f, outside) =
   where(inside, f(where(inside, x, other)), where(x == x, outside, nan))
-# p, and NaN outside of 0 .. 1
+# p, or NaN outside 0 .. 1.
 _probability(p) = where(0 <= p and p <= 1, p, nan)
 
 _families = (
@@ -353,7 +365,8 @@ _families = (
     logpdf = (d, x) -> -log(π * d.scale) - _log1p_square((x - d.location) / d.scale),
     cdf = (d, x) -> atan2(1.0, (d.location - x) / d.scale) / π,
     ccdf = (d, x) -> atan2(1.0, (x - d.location) / d.scale) / π,
-    icdf = (d, p) -> { # by the smaller tail, and near the middle by what p is away from it
+    # by the smaller tail; near the middle by the distance of p from 1/2
+    icdf = (d, p) -> {
       tail = min(_probability(p), 1 - p);
       d.location + d.scale * where(p < 0.5, -1.0, 1.0) * sin(π * (0.5 - tail)) / sin(π * tail)
     },
@@ -497,10 +510,10 @@ _families = (
 )
 
 _lengths(n, k) = if kind(n) == "tuple" or kind(n) == "list" { (...n, k) } else { (n, k) }
-# A density like x^(a-1) at 0
+# The value at 0 of a density that behaves like x^(a-1).
 _at_zero(a, value) = where(a < 1, inf, where(a == 1, value, 0.0))
-# lgamma(1 + 2h) - 2 lgamma(1 + h), near 0 by the series of lgamma (DLMF 5.7.3),
-# in which what cancels is left out
+# lgamma(1 + 2h) - 2 lgamma(1 + h). Near 0 it uses the series of lgamma (DLMF
+# 5.7.3) without the terms that cancel.
 _log_gamma_bend(h) = {
   near = h < 0.05
   t = where(near, h, 0.0)
@@ -514,14 +527,14 @@ _zeta_from_two = [1.6449340668482264, 1.2020569031595943, 1.0823232337111382, 1.
   1.0009945751278181, 1.0004941886041195, 1.000246086553308, 1.0001227133475785, 1.0000612481350587,
   1.0000305882363070, 1.0000152822594087, 1.0000076371976379]
 
-# log(1 + z^2), also where z^2 overflows
+# log(1 + z^2), also where z^2 overflows.
 _log1p_square(z) = {
   large = abs(z) > 1e8
   where(large, 2 * log(abs(where(large, z, 1.0))), log1p(where(large, 0.0, z)^2))
 }
-# log(x/s), x >= s
+# log(x/s), x >= s.
 _log_ratio(x, s) = where(x < 2 * s, log1p(min((x - s) / s, 1.0)), log(x / s))
-# The smallest whole k >= 0 with F(k) >= p, by doubling and halving
+# The smallest integer k >= 0 with F(k) >= p, by doubling and bisection.
 _least_whole(F, p) = {
   q = stop_gradient(where(0 <= p and p < 1, p, 0.0))
   low = 0.0 * q - 1
@@ -531,7 +544,7 @@ _least_whole(F, p) = {
     low = where(short, high, low)
     high = where(short, 2 * high + 1, high)
   }
-  # beyond 2^53 neighbours are further apart than 1
+  # beyond 2^53 the spacing of floating-point values exceeds 1
   while any(high - low > max(1, 2.3e-16 * high)) {
     mid = floor(0.5 * (low + high))
     short = F(max(mid, 0)) < q
@@ -543,8 +556,8 @@ _least_whole(F, p) = {
 
 # ---- Student's t
 
-# x^2/nu are odds. Beyond _T_FAR roots of nu their square would overflow, and
-# the tail is a power of them to rounding.
+# x^2/nu are the odds. For |x| > _T_FAR sqrt(nu) their square would overflow;
+# there the tail is a power of x up to rounding.
 _T_FAR = 1e100
 _t_logpdf(nu, x) =
   -0.5 * (nu + 1) * _log1p_square(x / sqrt(nu)) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
@@ -557,7 +570,7 @@ _t_cdf(nu, x) = {
 derivative _t_cdf(nu, x), dnu, dx = exp(_t_logpdf(nu, x)) * dx + _t_by_nu(nu, x, y, dnu)
 _t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
   fixed = x + 0.0 * y
-  # what moves with nu at fixed x: the parameter and the argument of
+  # the part that depends on nu at fixed x: the parameter and the argument of
   # betainc(1/2, nu/2, x^2/(nu + x^2)), half of it on each side
   moved = nu -> 0.5 * sign(fixed) *
     (1 - _betainc_sum(0.5 * nu, 0.5 + 0.0 * fixed, nu / (nu + where(fixed == 0, 1.0, fixed^2))))
@@ -574,13 +587,13 @@ _t_icdf(nu, p) = {
 }
 derivative _t_icdf(nu, p), dnu, dp = (dp - _t_by_nu(nu, y, y, dnu)) / exp(_t_logpdf(nu, y))
 
-# ---- draws from arrays
+# ---- random samples from arrays
 
-# randint(a, b, n): n whole numbers from a to b - 1, each as likely; n may be a
-# tuple of lengths, and when it is left out there is one number
+# randint(a, b, n): n random integers from a to b - 1, uniformly distributed. n
+# may be a tuple of extents; without n the result is one integer.
+#   Error unless a < b, and for more than 2^53 integers, which rand cannot
+#   resolve.
 #     seed(1)
-#   error unless a < b, and for more than 2^53 numbers, which rand does not tell
-#   apart
 #     shape(randint(0, 10, (2, 3)))   #> (2, 3)
 randint(a, b, n = ()) = {
   many = b - a
@@ -588,16 +601,16 @@ randint(a, b, n = ()) = {
   _want("randint", "tells no more than 2^53 numbers apart", 0 < many and many <= 2^53)
   a + i64(floor(rand(n) * many))
 }
-# permutation(n): the numbers 0 .. n-1 in a random order
+# permutation(n): the integers 0 .. n-1 in random order
 #     sort(permutation(5))        #> [0, 1, 2, 3, 4]
 permutation(n) = argsort(rand(n))
-# shuffle(x): the rows of an array in a random order
+# shuffle(x): the rows of an array in random order
 #     sort(shuffle([3, 1, 2]))    #> [1, 2, 3]
 shuffle(x) = x[permutation(len(x))]
-# choice(x, n; replace, p): n rows of an array at random; x may be a number of
-# which 0 .. x-1 are drawn
-#   replace = false: no row twice, n <= len(x). p: how likely each row is, in
-#   proportion (with replacement only). Without n one row.
+# choice(x, n; replace, p): n random rows of an array. x may be an integer; then
+# 0 .. x-1 are drawn.
+#   replace = false: no row twice, n <= len(x). p: relative probabilities of the
+#   rows (with replacement only). Without n the result is one row.
 #     shape(choice([1.0, 2, 3], 10))  #> (10,)
 choice(x, n = (); replace = true, p = none) = {
   if rank(x) == 0 { _want("choice", "takes an array, or a whole number above 0, not {x}", x > 0) }

@@ -1,46 +1,50 @@
-# fitting.dsl - models fitted to data: parameters, how well the data determine
-# them, and what they do not determine at all.
+# fitting.dsl - parameter estimation: fits of models to data, with uncertainties
+# and identifiability.
 
 # fit(model, x, y, p0, method = lm(); sigma, lower, upper, loss, level = 0.95,
-# steps, tol): parameters p of model(p, x) that come nearest to y, from p0
-#   model gives an array like y; p0 an array, record, tuple or list; x whatever
-#   model takes. sigma: standard deviations of y, a number or like y; without it
-#   they are taken as equal, and as large as the residuals say. lower, upper,
-#   method, steps, tol as for least_squares. loss: "squares", or "huber",
-#   "soft_l1" or "cauchy", under which residuals beyond sigma count less
-#   (outliers).
-#   Gives a record: p and stderr (standard errors), lower and upper (ends of the
-#   confidence intervals of this level, by Student's distribution), each in the
-#   form of p0; covariance, correlation [n, n] in the order of flatten(p0);
-#   residuals (y - model), chi2 (sum of squares of residuals over sigma), dof
-#   (degrees of freedom), deviation (root of chi2 / dof, inf where dof is 0),
-#   r2, aic, bic; identifiability; value(x) the fitted model, band(x) the
-#   half-width of its confidence interval; iterations, evaluations, converged,
-#   message. report(r) says it in words.
-#   identifiability: what J, the Jacobian of the residuals by relative changes
-#   of the parameters, says: singular_values, condition, undetermined (how many
-#   combinations of parameters leave the model as it is, to first order),
-#   directions (these combinations, rows of relative changes), names. A
-#   parameter that makes less than a thousandth of what the largest makes counts
-#   in units of that. Of an undetermined parameter the standard error is inf;
-#   one that stands at a bound counts as known.
-#   Derivatives by y, x, sigma and what model captures: of all of these. [Bates
-#   and Watts, Nonlinear Regression Analysis, 1988, sections 2.3, 2.5;
-#   Transtrum, Machta and Sethna, Phys. Rev. E 83, 2011]
+# steps, tol): the parameters p for which model(p, x) fits y best, starting from
+# p0.
+#   model returns an array like y. p0 is an array, record, tuple or list. x is
+#   any value that model takes. sigma: standard deviations of y, a scalar or an
+#   array like y. Without sigma they are assumed equal and estimated from the
+#   residuals. lower, upper, method, steps, tol: as for least_squares. loss:
+#   "squares", or the robust losses "huber", "soft_l1" or "cauchy", which reduce
+#   the weight of residuals beyond sigma (outliers).
+#   The result is a record. p and stderr (standard errors), lower and upper
+#   (ends of the confidence intervals at this level, by Student's distribution)
+#   have the form of p0. covariance and correlation are [n, n] in the order of
+#   flatten(p0). residuals: y - model; chi2: sum of squares of residuals over
+#   sigma; dof: degrees of freedom; deviation: sqrt(chi2 / dof), inf when dof is
+#   0; r2, aic, bic. value(x): the fitted model; band(x): the half-width of its
+#   confidence interval. iterations, evaluations, converged, message describe
+#   the search. identifiability: see below. report(r) returns the result as
+#   text.
+#   identifiability analyses J, the Jacobian of the residuals with respect to
+#   relative changes of the parameters: singular_values, condition,
+#   undetermined, directions, names. undetermined: the number of parameter
+#   combinations that leave the model unchanged to first order; directions:
+#   these combinations, as rows of relative changes. A parameter with less than
+#   a thousandth of the largest effect is scaled to that thousandth. The
+#   standard error of an undetermined parameter is inf. A parameter at a bound
+#   counts as known.
+#   All results have derivatives with respect to y, x, sigma and values that
+#   model captures. [Bates and Watts, Nonlinear Regression Analysis, 1988,
+#   sections 2.3, 2.5; Transtrum, Machta and Sethna, Phys. Rev. E 83, 2011]
 #     x = [0.0, 1, 2, 3]
 #     f = fit((p, x) -> p.a * exp(-p.k * x), x, 2 * exp(-0.5 * x), (a = 1.0, k = 1.0))
 #     f.p.k                         #~ 0.5 tol 1e-10
 #     f.identifiability.undetermined    #> 0
 #
 #   fit(problem, data; for = (a, b), by = method, start, rtol = 1e-8, atol =
-#   1e-10, ...): these parameters of a problem, from a record of columns
-#   (load("file.csv")): each coordinate, and what was measured of the unknowns;
-#   without `for` all parameters. They begin with the values in start, else with
-#   those that the problem has. by: a method of solve. The record has besides
-#   what is above each parameter by its name, std (their standard errors), and
-#   solution. by = pinn(...) trains a network and the parameters together, by =
-#   rfm(...) finds amplitudes of random features with them. sigma may be a
-#   record with a number or column for each unknown that was measured.
+#   1e-10, ...): these parameters of a problem, or without `for` all parameters.
+#   data is a record of columns (load("file.csv")): each coordinate, and the
+#   measured unknowns. The search starts at the values in start, else at the
+#   problem's own. by: a method of solve. by = pinn(...) trains a network and
+#   the parameters together; by = rfm(...) finds amplitudes of random features
+#   with them. sigma may be a record with a scalar or column for each measured
+#   unknown.
+#   The result has the fields above, and each parameter by its name, std (their
+#   standard errors), and solution.
 #     problem decay(k = 1.0) {
 #       domain t in [0, 4]
 #       field u
@@ -84,21 +88,22 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
     z -> _jacobian(w -> predict(w, z), v), y - model(back(v), x), q)
 }
 
-# What a fit has found, as a record: parameters v with their form, those that
-# are held, weighted residuals and their Jacobian by the parameters, the data,
-# the fitted model and its Jacobian at a place, plain residuals, and how the
-# search ended.
+# The result of a fit, as a record. Arguments: the parameters v and the function
+# that restores their form; which are held; the weighted residuals and their
+# Jacobian with respect to the parameters; the data; the fitted model and its
+# Jacobian as functions of x; the plain residuals; and the outcome of the
+# search.
 _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   (m, n) = (len(r), len(v))
   moving = sum(i64(not held))
   J = where(held, 0.0, jacobian)
   chi2 = r @ r
   dof = m - moving
-  # as many parameters as data leave nothing to tell the spread by
+  # without degrees of freedom the spread cannot be estimated
   spread = if dof > 0 { chi2 / dof } else { inf }
-  # Relative changes of the parameters that are not held. One whose own change
-  # makes nearly nothing of the model beside the others', as where it is 0, has
-  # a size by what its column makes.
+  # Relative changes of the parameters that are not held. If the relative change
+  # of a parameter has nearly no effect beside the others, as at value 0, its
+  # unit follows from its column.
   columns = sqrt(sum(J^2; axis = 0))
   most = max(columns * abs(v))
   least = (if most > 0 { 1e-3 * most } else { 1.0 }) / where(columns > 0, columns, 1.0)
@@ -133,12 +138,12 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
 }
 _flat_bound(b, v) = if kind(b) == "none" { none } else { _bound(b, v, 0.0) }
 _weighted_mean(y, w) = sum(w^2 * y) / sum(w^2 + 0 * y)
-# -2 log of the likelihood of normal errors, up to a constant, and a price for
-# each parameter
+# -2 log likelihood for normal errors, up to a constant, plus a penalty for each
+# parameter.
 _information(chi2, m, n, price, sigma) =
   if kind(sigma) == "none" { m * log(chi2 / m) + price * (n + 1) } else { chi2 + price * n }
-# s(r) with s^2 the loss, whose sum least_squares finds the least of: r^2 near 0
-# (Triggs et al., Bundle Adjustment, 2000, section 4.3)
+# s(r), where s^2 is the loss, for least_squares to minimise the sum; s is r
+# near 0 (Triggs et al., Bundle Adjustment, 2000, section 4.3).
 _damp_outliers(loss, r) = if loss == "squares" {
   r
 } else if loss == "soft_l1" {
@@ -152,8 +157,8 @@ _damp_outliers(loss, r) = if loss == "squares" {
   r * where(near, 1 - q / 4 + 13 / 96 * q^2, sqrt(log1p(where(near, 1.0, q)) / where(near, 1.0, q)))
 } else { error("fit: a loss is \"squares\", \"huber\", \"soft_l1\" or \"cauchy\"") }
 
-# What each element of flatten(p) is called: a record's fields by their names,
-# elements of arrays by their places.
+# The names of the elements of flatten(p): fields of a record by name, elements
+# of arrays by index.
 _names_of(p) = _named("p", p)
 _named(name, p) = if kind(p) == "array" {
   if rank(p) == 0 {
@@ -178,7 +183,8 @@ _numbered(name, n) = {
 }
 
 # report(r): the result of fit as text: each parameter with its standard error
-# and interval, how good the fit is, and which combinations the data leave open
+# and confidence interval, the goodness of fit, and the combinations that the
+# data do not determine
 #     f = fit((p, x) -> p[0] + p[1] * x, [0.0, 1, 2, 3], [1.0, 3, 5, 7.1], [0.0, 0]);
 #     print(report(f)[..6])         #> p[0] =
 report(r) = {

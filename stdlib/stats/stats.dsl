@@ -1,16 +1,18 @@
 # stats.dsl - statistics of arrays: location, spread, shape, order, dependence,
-# lines through data.
+# linear regression.
 #
-# Without `axis` all elements are taken together; `axis` is a number (where
-# nothing else is said). With `keepdims` an axis that is taken together stays,
-# with length 1. A NaN among the elements makes the result NaN, but for the
-# functions whose names begin with nan. Whole numbers are taken as f64, so that
-# their sums and squares do not overflow. Derivatives are those of the formulas;
-# of what is ordered, those of the elements that are chosen.
+# Contract:
+# - Without `axis` all elements are reduced. `axis` is one axis unless a comment
+#   states otherwise. With `keepdims` a reduced axis remains, with extent 1.
+# - A NaN among the elements makes the result NaN, except in functions whose
+#   names begin with nan.
+# - Integers are converted to f64, so that sums and squares do not overflow.
+# - Derivatives are those of the formulas; for order statistics those of the
+#   selected elements.
 
 # ---- location
 
-# mean(x; axis, keepdims = false): arithmetic mean; axis a number or a tuple
+# mean(x; axis, keepdims = false): arithmetic mean; axis is a scalar or a tuple
 #     mean([1, 2; 3, 4])            #> 2.5
 #     mean([1, 2; 3, 4]; axis = 0)  #> [2, 3]
 #     shape(mean([1, 2; 3, 4]; axis = 0, keepdims = true))    #> (1, 2)
@@ -18,18 +20,18 @@ mean(x; axis = none, keepdims = false) = {
   y = if kind(axis) == "none" { sum(x + 0.0) } else { sum(x + 0.0; axis = axis) }
   _keep_axes(y / _per_result(x, y), x, axis, keepdims)
 }
-# x in the precision of y: numbers that only say how, such as places and
-# weights, do not make f64 of f32.
+# x in the precision of y: auxiliary values, such as indices and weights, must
+# not convert f32 to f64.
 _like(x, y) = if dtype(y) == "f32" or dtype(y) == "c64" {
   if dtype(x) == "f64" { f32(x) } else { x }
 } else {
   x
 }
-# How many elements each of the sums y over axes of x has; a whole number, which
-# leaves f32 what it is.
+# The number of elements in each of the sums y over axes of x. It is an integer,
+# which preserves f32.
 _per_result(x, y) = if rank(y) == 0 { size(x) } else { size(x) // max(size(y), 1) }
-# y, to which x was reduced along an axis, several or all, with those axes back,
-# of length 1; `lead` axes of y stand in front.
+# y with the axes restored, with extent 1, along which x was reduced. y has
+# `lead` additional leading axes.
 _keep_axes(y, x, axis, keepdims; lead = 0) = if _known(keepdims, "keepdims") {
   z = y
   for k in each(rank(x)) {
@@ -56,22 +58,23 @@ _mean_by_weight(x, w, axis) =
     sum(v * y; axis = 0) / sum(w + 0.0)
   }
 # geometric_mean(x; axis, keepdims), harmonic_mean(x; axis, keepdims): exp of
-# the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
+# the mean of the logarithms; reciprocal of the mean of 1/x; for positive
+# elements
 #     geometric_mean([1.0, 4])      #~ 2
 #     harmonic_mean([1.0, 3])       #~ 1.5
 geometric_mean(x; axis = none, keepdims = false) =
   exp(mean(log(x); axis = axis, keepdims = keepdims))
 harmonic_mean(x; axis = none, keepdims = false) = 1 / mean(1 / x; axis = axis, keepdims = keepdims)
-# rms(x; axis, keepdims): root of the mean of the squares
+# rms(x; axis, keepdims): root mean square
 #     rms([3.0, 4, 5, 0])           #~ sqrt(12.5)
 rms(x; axis = none, keepdims = false) = {
   y = x + 0.0
   s = _power_unit(y, axis)
   _keep_axes(_without_axes(s, axis) * sqrt(mean(abs(y / s)^2; axis = axis)), x, axis, keepdims)
 }
-# A power of two near the largest of the numbers that are taken together, along
-# axes of length 1: in it squares neither overflow nor vanish, and no digit
-# changes.
+# A power of two near the largest of the elements that are reduced together,
+# with reduced axes of extent 1. In this unit squares neither overflow nor
+# underflow, and scaling is exact.
 _power_unit(x, axis) = {
   v = stop_gradient(abs(x + 0.0))
   r = if kind(axis) == "none" { sum(v) } else { sum(v; axis = axis, keepdims = true) }
@@ -81,18 +84,18 @@ _power_unit(x, axis) = {
   }
 }
 _without_axes(s, axis) = if kind(axis) == "none" { s } else { max(s; axis = axis) }
-# median(x; axis, keepdims): the middle of the sorted elements; of an even
-# number the mean of the two in the middle
-#   Error when empty.
+# median(x; axis, keepdims): the middle of the sorted elements; for an even
+# number the mean of the two in the middle.
+#   An empty x is an error.
 #     median([3.0, 1, 2])           #> 2.0
 #     median([1, 2; 5, 4]; axis = 0)      #> [3, 3]
 median(x; axis = none, keepdims = false) = quantile(x, 0.5; axis = axis, keepdims = keepdims)
-# quantile(x, q; axis, keepdims): what a part q of the elements, 0 <= q <= 1, is
-# not above, with linear interpolation between neighbours: place q (n - 1) among
-# the sorted elements
-#   q a number or an array, whose axes then lead. Error when empty or when q is
-#   outside [0, 1]. Source: Hyndman and Fan, Amer. Statistician 50 (1996),
-#   definition 7.
+# quantile(x, q; axis, keepdims): the q-quantile, 0 <= q <= 1, with linear
+# interpolation between neighbours: position q (n - 1) among the sorted
+# elements.
+#   q is a scalar or an array, whose axes then come first in the result. An
+#   empty x, or q outside [0, 1], is an error. [Hyndman and Fan, Amer.
+#   Statistician 50 (1996), definition 7]
 #     quantile([1, 2, 3, 4, 5], [0.25, 0.9])    #~ [2, 4.6]
 quantile(x, q; axis = none, keepdims = false) =
   _keep_axes(_quantile(x, q, axis), x, axis, keepdims; lead = rank(q))
@@ -107,8 +110,8 @@ _quantile(x, q, axis) = {
   t = _like(h - k, y)
   for a in each(1, rank(y)) { t = expand(t, rank(t)) }
   (low, high) = (y[k], y[min(k + 1, n - 1)])
-  # infinite neighbours: no way from one to the other where none is gone, or
-  # where they are the same
+  # do not interpolate between infinite neighbours at t = 0, or when they are
+  # equal
   infinite = (abs(low) == inf) or (abs(high) == inf)
   r = low + t * where(infinite and (t == 0 or low == high), 0, high - low)
   where(isnan(y[n - 1]), y[n - 1], r)
@@ -117,16 +120,15 @@ _quantile(x, q, axis) = {
 #     percentile([1, 2, 3, 4, 5], 25)     #> 2.0
 percentile(x, p; axis = none, keepdims = false) =
   quantile(x, p / 100.0; axis = axis, keepdims = keepdims)
-# mode(x): the element that is there most often; of several the smallest
+# mode(x): the most frequent element; of several the smallest
 #     mode([3, 1, 3, 2, 1])         #> 1
 mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
 
 # ---- spread and shape
 
-# var(x; axis, ddof = 0, keepdims): variance: sum of the squared distances from
-# the mean over n - ddof
-#   NaN where ddof is n or more. Of complex numbers the squared distances are
-#   real.
+# var(x; axis, ddof = 0, keepdims): variance: the sum of squared distances from
+# the mean, divided by n - ddof.
+#   NaN when ddof >= n. For complex x the squared distances are real.
 #     var([1, 2, 3, 4])             #> 1.25
 #     var([1, 2, 3, 4]; ddof = 1)   #~ 5/3
 var(x; axis = none, ddof = 0, keepdims = false) = {
@@ -135,9 +137,9 @@ var(x; axis = none, ddof = 0, keepdims = false) = {
   _keep_axes(_over_freedom(y, _per_result(x, y), ddof), x, axis, keepdims)
 }
 _squares(x) = if _is_complex(x) { real(x * conj(x)) } else { x^2 }
-# v / (n - ddof), NaN where that is no number of degrees of freedom
+# v / (n - ddof), NaN when n - ddof is not positive.
 _over_freedom(v, n, ddof) = where(n > ddof, v, 0 * v) / max(n - ddof, 0)
-# std(x; axis, ddof = 0, keepdims): standard deviation, the root of var
+# std(x; axis, ddof = 0, keepdims): standard deviation, the square root of var
 #     std([1, 3])                   #> 1.0
 std(x; axis = none, ddof = 0, keepdims = false) = {
   c = _centred(x, axis)
@@ -155,19 +157,19 @@ ptp(x; axis = none, keepdims = false) = _keep_axes(
   } else {
     max(x; axis = axis) - min(x; axis = axis)
   }, x, axis, keepdims)
-# iqr(x; axis, keepdims): distance of the quartiles, quantile(x, 0.75) -
-# quantile(x, 0.25)
+# iqr(x; axis, keepdims): interquartile range, quantile(x, 0.75) - quantile(x,
+# 0.25)
 #     iqr([1, 2, 3, 4, 5])          #> 2.0
 iqr(x; axis = none, keepdims = false) =
   quantile(x, 0.75; axis = axis, keepdims = keepdims) -
   quantile(x, 0.25; axis = axis, keepdims = keepdims)
-# moment(x, k; axis, keepdims): mean of (x - mean)^k
+# moment(x, k; axis, keepdims): k-th central moment, the mean of (x - mean)^k
 #     moment([1, 2, 3, 4], 2)       #> 1.25
 moment(x, k; axis = none, keepdims = false) =
   mean(_centred(x, axis)^k; axis = axis, keepdims = keepdims)
 _centred(x, axis) = x - mean(x; axis = axis, keepdims = kind(axis) != "none")
-# skewness(x; axis, keepdims): third moment over the 3/2-th power of the second,
-# 0 where symmetric
+# skewness(x; axis, keepdims): third central moment divided by the 3/2-th power
+# of the second; 0 for symmetric data
 #     skewness([1, 2, 3])           #> 0.0
 #     skewness([1.0, 1, 4])         #~ sqrt(0.5)
 skewness(x; axis = none, keepdims = false) = {
@@ -175,26 +177,26 @@ skewness(x; axis = none, keepdims = false) = {
   moment(y, 3; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis,
     keepdims = keepdims)^1.5
 }
-# x, centred, in a unit of its own, for what does not depend on any
+# x centred and scaled, for scale-invariant results.
 _in_own_unit(x, axis) = { c = _centred(x, axis); c / _power_unit(c, axis) }
-# kurtosis(x; axis, keepdims): fourth moment over the square of the second,
-# minus 3: 0 for the normal distribution
+# kurtosis(x; axis, keepdims): excess kurtosis, fourth central moment divided by
+# the square of the second, minus 3; 0 for the normal distribution
 #     kurtosis([1, 2, 3, 4, 5])     #~ -1.3
 kurtosis(x; axis = none, keepdims = false) = {
   y = _in_own_unit(x, axis)
   moment(y, 4; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis,
     keepdims = keepdims)^2 - 3
 }
-# zscore(x; axis, ddof = 0): x minus its mean, over its standard deviation
+# zscore(x; axis, ddof = 0): x minus its mean, divided by its standard deviation
 #     zscore([1, 3])                #> [-1, 1]
 zscore(x; axis = none, ddof = 0) =
   _centred(x, axis) / std(x; axis = axis, ddof = ddof, keepdims = kind(axis) != "none")
 
-# ---- with NaN left out
+# ---- ignoring NaN
 
 # nansum(x; axis, keepdims), nanmean(x; axis, keepdims), nanmax(x; axis,
 # keepdims), nanmin(x; axis, keepdims): sum, mean, largest and smallest of the
-# elements that are not NaN; of none 0, NaN, -inf, inf
+# elements that are not NaN; without any: 0, NaN, -inf, inf
 #     x = [1, nan, 3]
 #     (nansum(x), nanmean(x), nanmax(x), nanmin(x))    #> (4.0, 2.0, 3.0, 1.0)
 nansum(x; axis = none, keepdims = false) = {
@@ -215,7 +217,7 @@ nanmin(x; axis = none, keepdims = false) = {
 
 # ---- dependence
 
-# cov(x, y; ddof = 1): covariance of two vectors; cov(X): the matrix of those of
+# cov(x, y; ddof = 1): covariance of two vectors; cov(X): covariance matrix of
 # the columns of X, whose rows are observations
 #     cov([1, 2, 3], [2, 4, 7])     #> 2.5
 #     cov([1, 2; 2, 4; 3, 7])       #~ [1, 2.5; 2.5, 19/3]
@@ -226,8 +228,8 @@ cov(x, y = none; ddof = 1) = if kind(y) == "none" {
   assert(len(x) == len(y), "the covariance of vectors of {len(x)} and {len(y)} elements")
   _over_freedom(sum(conj(x - mean(x)) * (y - mean(y))), len(x), ddof)
 }
-# corrcoef(x, y): correlation coefficient of two vectors; corrcoef(X): the
-# matrix of those of the columns of X
+# corrcoef(x, y): Pearson correlation coefficient of two vectors; corrcoef(X):
+# correlation matrix of the columns of X
 #     corrcoef([1, 2, 3], [2, 4, 6])      #~ 1
 #     corrcoef([1, 2; 2, 4; 3, 6])        #~ [1, 1; 1, 1]
 corrcoef(x, y = none) = if kind(y) == "none" {
@@ -238,15 +240,15 @@ corrcoef(x, y = none) = if kind(y) == "none" {
   (u, v) = (_in_own_unit(x, none), _in_own_unit(y, none))
   cov(u, v) / sqrt(real(cov(u, u) * cov(v, v)))
 }
-# ranks(x): the places of the elements among the sorted ones, from 1 on; equal
-# elements share the mean of theirs. f64, no derivative
+# ranks(x): the ranks of the elements in sorted order, from 1; equal elements
+# share the mean rank. f64, no derivative.
 #     ranks([30, 10, 20, 10])       #> [4, 1.5, 3, 1.5]
 ranks(x) = { s = sort(x); (searchsorted(s, x; side = "left") + searchsorted(s, x) + 1) / 2 }
-# spearman(x, y): correlation coefficient of the ranks of two vectors
+# spearman(x, y): Spearman's rank correlation coefficient of two vectors
 #     spearman([1, 2, 3], [1, 8, 27])     #~ 1
 spearman(x, y) = corrcoef(ranks(x), ranks(y))
-# autocorrelation(x, n): correlation coefficients of a vector with itself 0 ..
-# n-1 places later
+# autocorrelation(x, n): autocorrelation coefficients of a vector at lags 0 ..
+# n-1
 #     autocorrelation([1.0, 2, 1, 2], 2)  #~ [1, -0.75]
 autocorrelation(x, n) = {
   c = _in_own_unit(x, none)
@@ -254,33 +256,35 @@ autocorrelation(x, n) = {
   padded = concat(c, zeros(n))
   (padded[expand(iota(n), 1) + iota(m)] @ conj(c)) / sum(_squares(c))
 }
-# linregress(x, y): the line slope * x + intercept with the least sum of squared
-# distances in y, x and y vectors: a record of slope, intercept, r (correlation
-#   coefficient), and stderr and intercept_stderr, the standard errors of slope
-#   and intercept, NaN for two points
+# linregress(x, y): the least-squares line slope * x + intercept through two
+# vectors x and y. The result is a record: slope, intercept, r (correlation
+# coefficient), stderr and intercept_stderr (standard errors, NaN for two
+# points).
 #     f = linregress([0, 1, 2, 3], [1, 3, 5, 7])
 #     (f.slope, f.intercept)        #~ (2, 1)
 linregress(x, y) = {
   n = len(x)
   assert(n > 1 and len(y) == n, "linregress takes two vectors of one length, 2 or more")
   (mx, my) = (mean(x), mean(y))
-  # in units of their own
+  # scaled to units of their own
   (p, q) = (_power_unit(x - mx, none), _power_unit(y - my, none))
   (u, v) = ((x - mx) / p, (y - my) / q)
   (sxx, syy, sxy) = (sum(_squares(u)), sum(_squares(v)), sum(conj(u) * v))
   slope = sxy / sxx * (q / p)
   intercept = my - slope * mx
-  residue = sum(_squares(v - sxy / sxx * u)) # by distances from the means, which keep their digits
+  # by distances from the means, which keep full accuracy
+  residue = sum(_squares(v - sxy / sxx * u))
   stderr = sqrt(_over_freedom(residue, n, 2) / sxx) * (q / p)
   (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr,
     intercept_stderr = stderr * rms(x))
 }
-# linear_regression(X, y; intercept = true): y as a sum of the columns of X
-# times coefficients, and a constant: least squares. X f64[n, k], or f64[n] for
-# one column, y f64[n]
-#   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of
-#   the variance of y that is explained), stderr (of the coefficients, the
-#   intercept's last; NaN where there are as many of them as rows, or more)
+# linear_regression(X, y; intercept = true): least-squares fit of y f64[n] by a
+# linear combination of the columns of X, and a constant. X is f64[n, k], or
+# f64[n] for one column.
+#   The result is a record: coefficients f64[k], intercept, residuals f64[n], r2
+#   (the explained fraction of the variance of y), stderr (standard errors of
+#   the coefficients, then of the intercept; NaN when there are at least as many
+#   as rows).
 #     X = [0.0, 1; 1, 0; 1, 1; 2, 1]
 #     f = linear_regression(X, [4, 3, 6, 8])
 #     f.coefficients                #~ [2, 3]
@@ -298,12 +302,12 @@ _regression(X, y, intercept) = {
   D = if with { concat(X + 0.0, ones(n, 1); axis = 1) } else { X + 0.0 }
   b = lstsq(D, y + 0.0)
   residuals = y - D @ b
-  # in units of their own
+  # scaled to units of their own
   (p, q) = (_power_unit(y, none), _power_unit(D, 0))
   residue = sum(_squares(residuals / p))
   total = if with { sum(_squares(y / p - mean(y / p))) } else { sum(_squares(y / p)) }
-  # inv(D'D) would square the condition; with rows of zeros, where there are
-  # fewer than coefficients
+  # inv(D'D) would square the condition number. Rows of zeros are added when
+  # there are fewer rows than coefficients.
   (Q, R) = qr(concat(D / q, zeros(max(len(b) - n, 0), len(b))))
   spread = if any(diag(R) == 0) { inf + 0 * abs(b) } else {
     sum(_squares(trisolve(R, eye(len(b)) + 0 * R; lower = false)); axis = 1)
@@ -313,7 +317,7 @@ _regression(X, y, intercept) = {
     r2 = 1 - residue / total, stderr = stderr)
 }
 # pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X
-# from those of Y; a vector is one row
+# from those of Y; a vector counts as one row
 #     pairwise_distances([0, 0; 3, 4], [0, 0])         #> [[0], [5]]
 pairwise_distances(X, Y) = {
   rows = Z -> if rank(Z) == 1 { expand(Z, 0) } else { Z }
