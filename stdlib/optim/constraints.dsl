@@ -1,8 +1,8 @@
-# constraints.dsl - minimisation under constraints: the augmented Lagrangian,
-# and derivatives of what it finds by the conditions of Karush, Kuhn and Tucker.
+# constraints.dsl - constrained minimisation by the augmented Lagrangian, with
+# derivatives from the Karush-Kuhn-Tucker conditions.
 
-# f on vectors, equal and below functions that give vectors, or none; back gives
-# parameters their form.
+# f takes vectors; equal and below are functions that return vectors, or none.
+# back restores the form of the parameters.
 _constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial) = {
   c = if kind(equal) == "none" { w -> 0 * w[..0] } else { equal }
   h = if kind(below) == "none" { w -> 0 * w[..0] } else { below }
@@ -18,12 +18,12 @@ _constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial)
       below = r.below), converged = r.status == 1, message = message)
 }
 
-# f + m.c + |c|^2 w/2 + (|max(0, n + w h)|^2 - |n|^2) / 2w is minimised again
-# and again within the bounds, for multipliers m and n that follow the
-# constraints' values, and a weight w that grows where these do not fall (Powell
-# 1969, Hestenes 1969, Rockafellar 1973; Nocedal and Wright 2006, section 17.4).
-# Near the end Newton's method for the conditions of optimality takes over, with
-# those constraints and bounds that bind.
+# Minimises f + m.c + |c|^2 w/2 + (|max(0, n + w h)|^2 - |n|^2) / 2w repeatedly
+# within the bounds. The multipliers m and n are updated from the constraints'
+# values; the penalty weight w grows when these do not decrease (Powell 1969,
+# Hestenes 1969, Rockafellar 1973; Nocedal and Wright 2006, section 17.4). Near
+# the end Newton's method solves the optimality conditions with the active
+# constraints and bounds.
 _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
   x = start
   m = 0 * c(x)
@@ -42,7 +42,7 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
     count = count + q.evaluations
     turn = turn + 1
     (cx, hx) = (c(x), h(x))
-    # constraints missed, or multipliers of constraints that do not bind
+    # violated constraints, or multipliers of inactive ones
     now = sqrt(_sum_of_squares(cx) + _sum_of_squares(max(hx, -n / w)))
     m = m + w * cx
     n = max(n + w * hx, 0.0)
@@ -51,7 +51,7 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
     if not (abs(q.value) < inf) { status = 4 }
     if now <= enough and (gn <= 1e-4 * scale or turn > 20) {
       (x, m, n) = _polished(f, c, h, x, m, n, b)
-      # along the constraints it may be a maximum or a saddle
+      # along the constraints it may be a maximum or a saddle point
       vg = value_and_grad(_augmented_lagrangian(f, c, h, m, n, w))
       (value, g) = vg(x)
       (falls, place, more) = _lower_beside(vg, x, value, g, abs(x - start), b)
@@ -76,9 +76,8 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
 _augmented_lagrangian(f, c, h, m, n, w) =
   z -> f(z) + m @ c(z) + 0.5 * w * _sum_of_squares(c(z)) +
   _sum_of_squares(max(n + w * h(z), 0.0)) / (2 * w)
-# The gradient of the Lagrangian that is left at x, and what it is to be judged
-# beside: the gradient of f, which multipliers make up for, and its own change
-# over x
+# The gradient of the Lagrangian at x, and a scale for it: the gradient of f,
+# which multipliers balance, and its own change over x.
 _optimality_left(f, c, h, x, start, m, n, b) = {
   vg = value_and_grad(_lagrangian(f, c, h, m, n))
   g = vg(x)[1]
@@ -86,7 +85,7 @@ _optimality_left(f, c, h, x, start, m, n, b) = {
     norm(grad(f)(x)) + norm(_change_over(vg, x, g, b, abs(x) + abs(x - start))))
 }
 _lagrangian(f, c, h, m, n) = z -> f(z) + m @ c(z) + n @ h(z)
-# Newton's method for the conditions of optimality, as long as it gets nearer.
+# Newton's method for the optimality conditions, as long as it converges.
 _polished(f, c, h, x, m, n, b) = {
   size_x = len(x)
   size_m = len(m)
@@ -114,9 +113,9 @@ _polished(f, c, h, x, m, n, b) = {
   }
   (x, m, n)
 }
-# The matrix of what changes of x, m and n do to those conditions: L_xx dx + C'
-# dm + H' dn, C dx, and H dx where h binds, dn where it does not; unknowns that
-# stand at a bound are held.
+# The Jacobian of the optimality conditions with respect to x, m and n: L_xx dx
+# + C' dm + H' dn; C dx; H dx where h is active, dn where it is not. Unknowns at
+# a bound are held.
 _optimality(f, c, h, x, m, n, fixed, binds) = {
   C = _jacobian(c, x)
   H = _jacobian(h, x)
@@ -131,8 +130,8 @@ _optimality(f, c, h, x, m, n, fixed, binds) = {
 }
 _sum_of_squares(v) = v @ v
 
-# Changes of f, c and h are made up for by dx, dm and dn; what stands at a bound
-# moves with it.
+# dx, dm and dn balance the changes of f, c and h. Unknowns at a bound move with
+# it.
 derivative _constrained_minimum(f, c, h, start, lower, upper, o, steps, tol), df, dc, dh, dstart,
   dlower, dupper, do, dsteps, dtol = {
   (x, m, n) = (y.x, y.equal, y.below)

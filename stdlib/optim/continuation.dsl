@@ -1,16 +1,16 @@
-# continuation.dsl - curves of solutions: zeros of f(x, p) followed as p
-# changes, round folds, too.
+# continuation.dsl - numerical continuation: solution branches of f(x, p) = 0 in
+# p, through folds.
 
 # follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until,
-# tol): the curve of zeros of f(x, p) through a zero near x0 at p0, by
-# pseudo-arclength
-#   f takes a vector x and a number p and gives as many numbers as x has. step:
-#   the first step along the curve, in x and p together, its sign the direction
-#   in p; steps are halved where Newton's method does not converge in 8 turns
-#   and grow where it does quickly, between least and most. Ends after `steps`
-#   points, or where p leaves `until` = (low, high).
-#   Gives a record: p [k], x [k, n], folds (the points, by number, behind which
-#   p has turned round). No derivatives. [Keller, 1977; Allgower and Georg,
+# tol): pseudo-arclength continuation of the zeros of f(x, p) through a zero
+# near x0 at p0.
+#   f takes a vector x and a scalar p and returns as many values as x has. step:
+#   the first step along the curve, in x and p together; its sign is the
+#   direction in p. A step is halved when Newton's method does not converge in 8
+#   iterations. It grows after fast convergence, between least and most. The
+#   curve ends after `steps` points, or where p leaves `until` = (low, high).
+#   The result is a record: p [k], x [k, n], folds (the indices of the points
+#   after which p reverses). No derivatives. [Keller, 1977; Allgower and Georg,
 #   Introduction to Numerical Continuation Methods, 2003, chapter 6]
 #     c = follow((x, p) -> x^2 + p^2 - 1, [0.0], 1.0; step = -0.1, steps = 40);
 #     max(abs(c.x[.., 0]^2 + c.p^2 - 1)) < 1e-10      #> true
@@ -21,11 +21,11 @@ follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-i
   g = z -> f(z[..n], z[n])
   z = concat(x, [p0 + 0.0])
   if len(g(z)) != n { error("follow: as many equations are wanted as there are unknowns, {n}") }
-  # onto the curve, by the shortest way
+  # minimum norm projection onto the curve
   (z, turns, good) = _onto(g, z, tol)
   if not good { error("follow: there is no zero near the start; at the last point f is {g(z)}") }
   t = _tangent(g, z, concat(zeros(n), [1.0]))
-  # at a fold p does not say which way; x does
+  # at a fold p gives no direction; x does
   t = if abs(t[n]) < 1e-12 {
     t * (if max(t) >= -min(t) { 1.0 } else { -1.0 })
   } else {
@@ -40,7 +40,7 @@ follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-i
   open = steps > 1
   while open {
     (z1, turns, good) = _onto(g, z + h * t, tol)
-    # the same branch: not back, and not across
+    # the same branch: neither reversed nor another one
     good = good and (z1 - z) @ t > 0.5 * norm(z1 - z) and norm(z1 - z) < 2 * h
     if good {
       t1 = _tangent(g, z1, t)
@@ -60,7 +60,7 @@ follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-i
   }
   (p = Z[..k, n], x = Z[..k, ..n], folds = findall(turned[..k] > 0))
 }
-# Newton's method with steps of least norm: (place, turns, whether it converged)
+# Newton's method with minimum norm steps: (place, iterations, converged).
 _onto(g, z, tol) = {
   k = 0
   found = false
@@ -71,17 +71,17 @@ _onto(g, z, tol) = {
     d = pinv(J) @ v
     z = z - d
     k = k + 1
-    # a small step, and not for want of a slope
+    # a small step, which is not due to a vanishing Jacobian
     found = norm(d) <= tol * (1 + norm(z)) and norm(v) <= 1e-6 * norm(J) * (1 + norm(z))
     open = not found and k < 8 and norm(d) < inf
   }
   (z, k, found)
 }
-# The unit vector along the curve that goes on in the direction of t.
+# The unit tangent of the curve in the direction of t.
 _tangent(g, z, t) = {
   J = _jacobian(g, z)
   d = t - pinv(J) @ (J @ t)
-  # t across the curve: any vector of the null space
+  # t is normal to the curve: take any vector of the null space
   d = if norm(d) > 1e-8 { d } else { svd(concat(J, zeros(1, len(z))))[2][.., -1] }
   d / norm(d)
 }

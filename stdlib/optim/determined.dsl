@@ -1,20 +1,21 @@
-# determined.dsl - whether equations determine their unknowns, to rounding
+# determined.dsl - check that equations determine their unknowns despite
+# rounding.
 #
-# Of a problem without time a condition that switches may leave the solution
-# open, and no proof says where. What roundings of its equations move it by is
-# known from the factors at hand.
+# In a problem without time, a condition with a switch may leave the solution
+# undetermined, which no proof detects. The factors at hand give the change of
+# the solution due to rounding of its equations.
 
-# x with A x == -v; nan where the matrix is singular
+# x with A x == -v; NaN where the matrix is singular.
 _correction(A, v) = try { -linsolve(A, v) } catch m { 0 * v + nan }
 _undetermined(name; why = "roundings alone move it") =
   ("{name}: equations and conditions do not determine the solution, or this grid does not: {why}. "
     "Say more of it, as its value at a place, or try another guess, fewer points or another method")
 
-# By what part of their sizes f64[n] unknowns move where each entry of the
-# matrix A of their equations is changed by a rounding (Skeel, J. ACM 26, 1979),
-# tried with signs that have no pattern, and then with those of what moved; inf
-# where A is
-# singular. Time: four solves. Where unknowns are not determined it is about 1.
+# The largest relative change of unknowns of these sizes f64[n] when each
+# element of the matrix A of their equations is perturbed by a rounding error
+# (Skeel, J. ACM 26, 1979). It tries signs without a pattern first, then the
+# signs of the resulting change. The result is inf for a singular A, and about 1
+# when the unknowns are not determined. Cost: at most four solves.
 _moved_by_rounding(A, sizes) = {
   top = max(sizes)
   size = where(sizes > 1e-10 * top, sizes, 1e-10 * top)

@@ -1,18 +1,19 @@
-# least_squares.dsl - the methods of least_squares: Levenberg-Marquardt by QR,
-# by J'J or by products with it, Gauss-Newton, dogleg. Networks (pinn.dsl) take
-# their steps from here, too.
+# least_squares.dsl - the methods of least_squares: Levenberg-Marquardt (by QR,
+# by J'J, or by products with J'J), Gauss-Newton, dogleg. pinn.dsl uses their
+# steps, too.
 #
-# A method is a function run(r, both, x, b, o, steps, tol) of a function that
-# gives a vector, of one that gives it together with its Jacobian, where to
-# begin, bounds (vectors or none), options and when to stop; it gives (x, value,
-# gradient_norm, iterations, evaluations, status) as those of line_search.dsl
-# do. Unknowns are measured in units of the largest norm that their column of
-# the Jacobian has had (Moré 1978), so that their scale does not matter; systems
-# are solved by QR or SVD of the Jacobian, and by its square only where that is
-# asked for (the second half of this file).
+# A method is a function run(r, both, x, b, o, steps, tol): a function that
+# returns a vector, one that returns it with its Jacobian, the initial guess,
+# bounds (vectors or none), options, and stopping criteria. It returns (x,
+# value, gradient_norm, iterations, evaluations, status), like the methods of
+# line_search.dsl.
+#
+# Each unknown is scaled by the largest norm that its column of the Jacobian has
+# had (Moré 1978), so the methods are scale-invariant. Systems are solved by QR
+# or SVD of the Jacobian. Only the second half of this file uses J'J.
 
-# One place: residual, gradient, scaled Jacobian of the unknowns that may move,
-# its orthogonal factor R with Q'r.
+# The state at a point: residual, gradient, Jacobian of the free unknowns
+# (scaled), its QR factor R and Q'r.
 _residuals_at(both, x, b, units) = {
   (res, J) = both(x)
   (m, n) = shape(J)
@@ -21,21 +22,21 @@ _residuals_at(both, x, b, units) = {
   scale = where(units > 0, units, 1.0)
   g = res @ J
   free = f64(_free(x, g, b))
-  # rows of zeros, so that there are as many as unknowns
+  # rows of zeros, so that there are at least as many rows as unknowns
   (Q, R) = qr(concat(J * (free / scale), zeros(max(0, n - m), n)))
   (value = 0.5 * (res @ res), res = res, noise = 4e-16 * norm(now * x), now = now, g = g,
     units = units, scale = scale, free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
 }
-# The step with damping l of the place p for what Q makes of a right-hand side
+# The step with damping l at the point p, for Q' times the right-hand side.
 _damped(p, l, rhs) = {
   n = len(rhs)
   (Q, R) = qr(concat(p.R, diag(zeros(n) + sqrt(l))))
   (q, S) = (Q[..n], R)
   -trisolve(S, rhs @ q; lower = false)
 }
-# The undamped step, of least norm where unknowns depend on one another; which
-# do is told by columns of one length, since the units of before may make one
-# that counts look small.
+# The undamped step, with minimum norm when unknowns are dependent. The rank is
+# decided for columns of norm 1, because earlier units may make a significant
+# column small.
 _undamped(p) = {
   c = norm(p.R; axis = 0)
   c = where(c > 0, c, 1.0)
@@ -43,10 +44,11 @@ _undamped(p) = {
   large = s > 1e-13 * max(s)
   -(V @ where(large, (p.Qr @ U) / where(large, s, 1.0), 0.0)) / c
 }
-# The undamped step is so small that the place is good to the root of tol: what
-# is left is rounding.
+# The undamped step is so small that x is accurate to sqrt(tol): the remainder
+# is rounding.
 _settled(p, x, tol) = _is_short(p, _undamped(p) / p.scale, x, max(1e-7, sqrt(tol)))
-# Is a step a small part of x, both by what they make of the residual now?
+# Whether a step is a small part of x, both measured by their effect on the
+# residual.
 _is_short(p, step, x, part) = norm(p.now * step) <= part * (1e-300 + norm(p.now * x))
 _ended_at(both, p, x, x0, b, k, count, status, tol) = {
   at_rest = if status == 0 or status == 2 {
@@ -56,26 +58,26 @@ _ended_at(both, p, x, x0, b, k, count, status, tol) = {
   (x = x, value = p.value, gradient_norm = norm(p.free * p.g), iterations = k, evaluations = count,
     status = if at_rest { 1 } else if status == 0 { 3 } else { status })
 }
-# Is x a minimum by the whole second derivative, J'J and what the bend of the
-# residual adds? That tells where J vanishes with the gradient.
+# Whether x is a minimum by the full Hessian: J'J plus the curvature of the
+# residual. This also decides where J vanishes with the gradient.
 _is_least(both, p, x, v, b, tol) = {
-  # of J'r with r as it is here
+  # curvature of J'r with the residual r fixed
   bend = _curvatures(w -> (0.0, p.res @ both(w)[1]), x, v, b) * outer(p.free, p.free)
   R = p.R * p.scale
   _is_lowest(R' @ R + bend, p.free * p.g, v, p.value, tol)
 }
-# Is the place x1 better, whose sum of squares is v1? Where the difference is
-# rounding, of the sum or of the terms that the residual is the small rest of,
-# the part of the residual that the Jacobian reaches tells.
+# Whether the point x1, with sum of squares v1, is better. The difference may be
+# rounding, of the sum or of terms that cancel in the residual. Then the
+# projection of the residual on the range of the Jacobian decides.
 _improves(both, x1, v1, p, b) =
   if abs(v1 - p.value) <= 1e-13 * p.value + 1e-16 * norm(p.scale * x1) * sqrt(p.value) {
     norm(_residuals_at(both, x1, b, p.units).Qr) < norm(p.Qr)
   } else {
     v1 < p.value
   }
-# Is a place good enough: the part of the residual that the Jacobian reaches
-# (Bates and Watts' relative offset), or the residual itself, beside what
-# rounding of x makes of it
+# Convergence: the projection of the residual on the range of the Jacobian is
+# small (Bates and Watts' relative offset), or the residual is at the rounding
+# error due to x.
 _reached(p, tol) = norm(p.Qr) <= tol * sqrt(2 * p.value) or sqrt(2 * p.value) <= p.noise
 
 _levenberg(r, both, x, b, o, steps, tol) = {
@@ -90,8 +92,8 @@ _levenberg(r, both, x, b, o, steps, tol) = {
     v = _damped(p, l, p.Qr)
     x1 = x + v / p.scale
     if o.geodesic {
-      # to second order the step follows the geodesic, which the residual makes
-      # straight
+      # second-order correction: the step follows the geodesic (geodesic
+      # acceleration)
       bend = jvp(x -> jvp(r, x, v / p.scale)[1], x, v / p.scale)[1]
       a = _damped(p, l, bend @ p.Q)
       if norm(a) <= 0.75 * norm(v) { x1 = x1 + 0.5 * a / p.scale }
@@ -108,17 +110,17 @@ _levenberg(r, both, x, b, o, steps, tol) = {
       l = max(l / 5, 1e-20)
       raise = 2.0
       again = true
-      # a short step may be the damping's doing: only the undamped one says that
-      # this is the end
+      # a short step may be due to damping: only the undamped step decides
+      # convergence
       if _reached(p, tol) { status = 1 } else if small {
         if _is_short(p, _undamped(p) / p.scale, x, tol) { status = 1 } else { l = 0.01 * l }
       }
     } else {
       l = raise * l
       raise = 2 * raise
-      # Rounding decides, or the step is too long. Steps that vanish end the
-      # search, but where the undamped one does not, all dampings from the least
-      # one on come first.
+      # Rounding dominates, or the step is too long. Vanishing steps end the
+      # search. If the undamped step does not vanish, all dampings are tried
+      # once more, from the smallest one.
       if step <= 1e-15 * norm(p.scale * x) or step < 1e-300 {
         if again and not _settled(p, x, tol) {
           again = false
@@ -173,8 +175,8 @@ _dogleg(r, both, x, b, o, steps, tol) = {
   status = if not (p.value < inf) { 4 } else if _reached(p, tol) { 1 } else { 0 }
   far = _undamped(p)
   while status == 0 and k < steps {
-    # down the gradient to the model's minimum, then towards that of Gauss and
-    # Newton, as far as the radius
+    # Along the gradient to the minimum of the model, then towards the
+    # Gauss-Newton step, up to the radius.
     g = p.Qr @ p.R
     near = -((g @ g) / (1e-300 + sum((p.R @ g)^2))) * g
     v = if norm(far) <= radius {
@@ -214,8 +216,7 @@ _dogleg(r, both, x, b, o, steps, tol) = {
   _ended_at(both, p, x, x0, b, k, count, status, tol)
 }
 
-# ---- a damping found by trial: for many residuals, where J'J or products with
-# J are to be had cheaper than QR of J
+# ---- damping by trial: for many residuals, where J'J or products are cheaper
 
 _by_trials(r, both, x, b, o, steps, tol) = {
   if kind(b.lower) != "none" {
@@ -249,11 +250,11 @@ _by_trials(r, both, x, b, o, steps, tol) = {
   g = vg(x)[1]
   _ended(vg, x, abs(x - x0), g, norm(g), b, value, tol, status, k, count)
 }
-# Half the sum of the squares, with its gradient
+# Half the sum of squares, with its gradient.
 _half_square(r) = w -> { (res, pull) = vjp(r, w); (0.5 * (res @ res), pull(res)) }
-# How many rows the sketch has for n unknowns: at first, and after a direction
-# that took so many turns; between the products that more rows save and what
-# these cost themselves
+# The number of rows of the sketch for n unknowns: initially, and after a
+# direction that needed so many iterations. It balances the products that more
+# rows save and their own cost.
 _sketch_rows(o, n, most) =
   if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
 _more_rows(o, rows, n, turns) =
@@ -263,24 +264,27 @@ _more_rows(o, rows, n, turns) =
     rows
   }
 
-# One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value.
-# Each of several dampings gives a direction, bent by geodesic acceleration
-# (Transtrum and Sethna 2012); the damping is judged by the bent step, which may
-# be much longer than the straight one. What solves the damped equations: a
-# system, by normal equations (_normal) or by conjugate gradients (_sketched).
-# Gives x, loss, damping, how much of the residual the step could reach, how
-# many products with J'J there were; loss is as before when nothing was better.
+# One Levenberg-Marquardt step from x, whose loss sum(r(x)^2)/2 is `value`.
+# Several dampings are tried. Each gives a direction with geodesic acceleration
+# (Transtrum and Sethna 2012). A damping is judged by the accelerated step,
+# which may be much longer than the straight one. `system` solves the damped
+# equations, by normal equations (_normal) or conjugate gradients (_sketched).
+#
+# Returns x, loss, damping, the part of the residual that the step could reach,
+# and the number of products with J'J. The loss is unchanged when no step was
+# better.
 _searched_step(r, system, x, value, lambda) = {
   (res, pull) = vjp(r, x)
   h = 0.1
-  # what the damped equations have on their right for the bend of a direction d
+  # right-hand side of the damped equations for the acceleration along a
+  # direction d
   bend_of = (d, Jd) -> pull((2 / h) * ((r(x + h * d) - res) / h - Jd))
   directions = system.directions((r = r, x = x, res = res, pull = pull, bend_of = bend_of))
   floor_ = 1e-17 * max(system.trace, 1e-300) / len(x)
   (least, out, best_l, reach) = (value, x, 100 * lambda, inf)
   (count, turns) = (0, 0)
-  # two dampings around the last one, then on towards the better one while that
-  # helps; upwards where no step is good at all
+  # Two dampings around the last one, then further towards the better one while
+  # the loss decreases. If no step is good, the damping increases.
   (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
   (last, low) = (inf, l)
   done = false
@@ -317,12 +321,13 @@ _searched_step(r, system, x, value, lambda) = {
   }
   (x = out, value = least, damping = best_l, reach = reach, products = count, turns = turns)
 }
-# What solves damped equations. directions: from a place p (the residual
-# function r, x, what r and its transposed derivative are there, the right-hand
-# side of bends) to a function that gives for a damping l the direction, its
-# bend, the derivative of r along it, and how many products with J'J each of the
-# two took. trace: of J'J.
-# By G = J'J and g = J'r
+# A solver of the damped equations. directions maps a point p (the residual
+# function r, x, r and the transposed derivative there, and the right-hand side
+# of accelerations) to a function of the damping l. That returns the direction,
+# its acceleration, the derivative of r along it, and for both the number of
+# products with J'J. trace: the trace of J'J.
+#
+# By G = J'J and g = J'r:
 _normal(G, g) = (trace = trace(G), directions = p -> l -> _factored_directions(G, g, p, l))
 _factored_directions(G, g, p, l) = {
   # refined by corrected seminormal equations (Björck 1987)
@@ -333,8 +338,8 @@ _factored_directions(G, g, p, l) = {
   more = trisolve(L, trisolve(L, stack(e, -p.bend_of(d, Jd); axis = 1)); adjoint = true)
   (d + more[.., 0], more[.., 1], Jd, 0, 0)
 }
-# By products with J and J'. A: some rows whose A'A is J'J in the mean. enough,
-# most: see _preconditioned.
+# By products with J and J'. A: some rows such that A'A is J'J in expectation.
+# enough, most: see _preconditioned.
 _sketched(A, enough, most) = (trace = sum(A^2), directions = p -> {
   (K, g, push) = (A @ A', p.pull(p.res), linearize(p.r, p.x)[1])
   l -> _product_directions(_smoother(A, K, l), g, push, enough, most, p, l)
@@ -346,7 +351,8 @@ _product_directions(smooth, g, push, enough, most, p, l) = {
   (a, k2) = _preconditioned(product, smooth, -p.bend_of(d, Jd), enough, most)
   (d, a, Jd, k1, k2)
 }
-# The factor of G + l I; where rounding leaves it indefinite, with more damping
+# The Cholesky factor of G + l I, with more damping where rounding makes it
+# indefinite.
 _damped_factor(G, l) = {
   n = len(G)
   s = l
@@ -358,28 +364,27 @@ _damped_factor(G, l) = {
   }
   L
 }
-# z -> (A'A + l I)^-1 z by a factor of K + l I, K = AA', which is as large as A
-# has rows (Sherman, Morrison and Woodbury)
+# z -> (A'A + l I)^-1 z by a factor of K + l I, K = AA', whose size is the
+# number of rows of A (Sherman-Morrison-Woodbury formula).
 _smoother(A, K, l) = {
   L = _damped_factor(K, l)
   z -> (z - trisolve(L, trisolve(L, A @ z); adjoint = true) @ A) / l
 }
-# Preconditioned conjugate gradients until the residual in the preconditioner's
-# norm is `enough` of what it was, or after `most` products; a curvature that is
-# not positive is rounding, and ends them, too. Gives the solution and the
-# number of products.
+# Preconditioned conjugate gradients. They stop when the residual in the
+# preconditioner's norm is reduced to the fraction `enough`, after `most`
+# products, or at a curvature that is not positive, which is rounding. Returns
+# the solution and the number of products.
 _preconditioned(product, smooth, b, enough, most) = {
   (d, k, r, good) =
     _conjugate(product, b, smooth, most, (r, rho, first) -> not (rho > enough^2 * first))
   (d, k)
 }
-# Random signs without random numbers, so that what is random elsewhere stays
-# what it is: f64[m, n]
+# Signs f64[m, n] that look random but do not use the random number stream.
 _signs(m, n) = {
   t = _scrambled(expand(iota(m) + 1.0, 1), iota(n) + 1.0)
   where(t - floor(t) < 0.5, -1.0, 1.0)
 }
-# How accurately a step is worth being solved for when the loss is `value` and
-# was `first`: a power of the residual's norm (Dembo and Steihaug 1983;
-# Eisenstat and Walker 1996)
+# The forcing term: the relative accuracy for solving a step when the loss is
+# `value` and was `first` initially. It is a power of the residual's norm (Dembo
+# and Steihaug 1983; Eisenstat and Walker 1996).
 _forcing(value, first) = clamp(0.03 * (value / first)^0.125, 1e-3, 0.03)

@@ -1,15 +1,16 @@
-# line_search.dsl - the methods of minimize that go along lines: line search,
-# quasi-Newton, conjugate gradients, first order, simplex.
+# line_search.dsl - the methods of minimize along search directions:
+# quasi-Newton, conjugate gradient, first-order and simplex methods.
 #
-# A method is a function run(f, x, b, o, steps, tol) of a real function of a
-# vector, where to begin, bounds (vectors or none), its options and when to
-# stop; it gives (x, value, gradient_norm, iterations, evaluations, status),
-# status 1 converged, 2 stuck, 3 steps used up, 4 not finite. Within bounds, the
-# unknowns that stand at a bound which the gradient pushes against are held, the
-# others follow the method's direction, and steps are bent along the bounds
-# (Bertsekas, SIAM J. Control Optim. 20, 1982).
+# A method is a function run(f, x, b, o, steps, tol): a real function of a
+# vector, the initial guess, bounds (vectors or none), options, and stopping
+# criteria. It returns (x, value, gradient_norm, iterations, evaluations,
+# status). status is 1 converged, 2 stuck, 3 steps used up, 4 not finite.
+#
+# With bounds the methods are projected: unknowns at a bound that the gradient
+# pushes outwards are held, the others follow the method's direction, and steps
+# are projected on the bounds (Bertsekas, SIAM J. Control Optim. 20, 1982).
 
-# The unknowns that may move: not at a bound with the gradient pushing outwards.
+# The free unknowns: not at a bound with the gradient pushing outwards.
 _free(x, g, b) =
   if kind(b.lower) == "none" {
     g == g
@@ -17,41 +18,40 @@ _free(x, g, b) =
     not ((x <= b.lower and g > 0) or (x >= b.upper and g < 0))
   }
 _within(x, b) = if kind(b.lower) == "none" { x } else { clamp(x, b.lower, b.upper) }
-# How large the gradient is that may be followed.
+# The norm of the projected gradient.
 _slope_left(x, g, b) =
   if kind(b.lower) == "none" { norm(g) } else { norm(where(_free(x, g, b), g, 0.0)) }
-# The unknowns' own size, to judge what is small beside them: |x|, and a trace
-# of the longest way from x0 so far, `span`, for those that end at 0
+# The scale of the unknowns: |x|, plus a small multiple of `span`, the longest
+# distance from x0 so far, for unknowns that converge to 0.
 _own_size(x, span) = abs(x) + 1e-8 * span
-# The same with the whole way; unknowns at 0, which have not moved, have no size
+# The same with the full distance. Unknowns at 0 that have not moved have no
+# scale and get 1.
 _whole_size(x, span) = { v = abs(x) + span; where(v > 0, v, 1.0) }
-# How much each element of the gradient g at x changes over v, the size of the
-# unknowns, by a difference over a part of that. Neither a constant added to f
-# nor the units of f and of any unknown matter to a gradient that is judged
-# beside this, and one that nowhere changes never vanishes.
+# The change of each element of the gradient g at x over v, the scale of the
+# unknowns, by a finite difference over a fraction of v. A gradient judged
+# relative to this is independent of a constant added to f and of the units of f
+# and the unknowns. A gradient that changes nowhere never vanishes.
 _change_over(vg, x, g, b, v) = {
   there = _within(x + 1e-4 * v, b)
   x1 = if norm(there - x) > 0 { there } else { _within(x - 1e-4 * v, b) }
   way = norm(x1 - x)
   if way > 0 { abs(vg(x1)[1] - g) * (norm(v) / way) } else { 0 * g }
 }
-# Is each element of the gradient that may be followed a small part of its
-# change?
+# Whether each element of the projected gradient is a small part of its change.
 _vanishes_beside(x, g, b, part, change) = all(abs(g) <= part * change or not _free(x, g, b))
-# Does the gradient, of norm gn, vanish? That is looked at where it is small
-# beside f, and a tenth of what it was at the last look, `seen`. Gives the
-# answer, what is seen now, and how many evaluations that took.
+# Whether the gradient, of norm gn, vanishes. The test runs when gn is small
+# relative to f, and a tenth of its value `seen` at the last test. Returns the
+# answer, the new `seen`, and the number of evaluations.
 _at_rest(vg, x, span, g, gn, b, value, tol, seen) =
   if gn == 0 { (true, seen, 0) } else if gn <= tol * (1 + abs(value)) and gn <= 0.1 * seen {
     (_vanishes_beside(x, g, b, tol, _change_over(vg, x, g, b, _own_size(x, span))), gn, 1)
   } else { (false, seen, 0) }
-# Does a place have a minimum beside it, by the gradient g and second
-# derivatives H there? The step to where the gradient vanishes is a small part
-# of v, the unknowns' size and the way they came, or would lower the value by
-# less than rounding.
+# Whether x is close to a minimum, by the gradient g and Hessian H. The Newton
+# step must be a small part of v, the scale of the unknowns and their distance
+# moved, or its predicted decrease must be below rounding.
 _is_lowest(H, g, v, value, tol) = {
-  # units in which the curvature along each unknown is 1, since rounding goes by
-  # these
+  # units in which each unknown has curvature 1, since rounding errors scale
+  # with these
   curved = diag(H) > 0
   units = where(curved, 1 / sqrt(where(curved, diag(H), 1.0)), 1.0)
   (w, V) = eigh(H * outer(units, units))
@@ -61,7 +61,7 @@ _is_lowest(H, g, v, value, tol) = {
   short = all(abs(units * (V @ step)) <= max(1e-6, sqrt(tol)) * v)
   all(curved or g == 0) and all(w >= -known) and (short or c @ step < 1e-14 * abs(value))
 }
-# The second derivatives by central differences of the gradient over parts of v
+# The Hessian by central differences of the gradient over fractions of v.
 _curvatures(vg, x, v, b) = {
   H = map(k -> {
     e = 1e-4 * v * f64(iota(len(x)) == k)
@@ -71,10 +71,9 @@ _curvatures(vg, x, v, b) = {
   }, iota(len(x)))
   0.5 * (H + H')
 }
-# What an end without convergence means. Where no step lowers f any more (status
-# 2), that is rounding if second derivatives foresee nothing lower; of many
-# unknowns, whose second derivatives are too many, if the gradient is small
-# beside its change.
+# Classifies an end without convergence. If no step lowers f (status 2), this is
+# rounding when the Hessian predicts no decrease. For many unknowns the Hessian
+# is too expensive; then the gradient must be small relative to its change.
 _judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 and len(x) <= 100 {
   free = f64(_free(x, g, b))
   v = _whole_size(x, span)
@@ -83,8 +82,8 @@ _judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 and len(x) <
 } else if status == 2 {
   v = abs(x) + span
   change = _change_over(vg, x, g, b, v)
-  # unknowns beside 0, which have not moved, have no size over which the
-  # gradient would change
+  # unknowns at 0 that have not moved have no scale over which the gradient
+  # could change
   if norm(change) == 0 {
     v = v + 1
     change = _change_over(vg, x, g, b, v)
@@ -92,18 +91,18 @@ _judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 and len(x) <
   flat = gn^2 * norm(v) < 1e-14 * abs(value) * norm(change)
   if flat or _vanishes_beside(x, g, b, max(1e-6, sqrt(tol)), change) { 1 } else { 2 }
 } else if status == 0 { 3 } else { status }
-# How much of the direction d the first step takes, when nothing is known of
-# curvature: a length of 1 at most, and no step that is lost beside x
+# The fraction of the direction d for the first step, when the curvature is
+# unknown: a length of at most 1, but not negligible relative to x.
 _first_length(x, d) =
   { n = norm(d); if n < 1e-6 * norm(x) { 1e-6 * norm(x) / n } else { min(1.0, 1 / n) } }
-# f falls without a bound, or what was accepted is not finite
+# f is unbounded below, or an accepted value is not finite.
 _runs_away(value, gn) = not (abs(value) < inf and gn < inf)
 
-# ---- places at rest that are no minimum
+# ---- stationary points that are not minima
 
-# What run(x, steps) comes to, and on from there where f falls beside it: from a
-# maximum, a saddle, an inflection. Each such start is a step, so that the steps
-# end it.
+# Runs run(x, steps). From a stationary point that is not a minimum (a maximum,
+# saddle or inflection) it restarts at a lower point nearby. Each restart counts
+# as a step, so it terminates.
 _onwards(run, vg, x, b, steps) = {
   r = run(x, steps)
   at_rest = r -> r.status == 1 or r.gradient_norm == 0
@@ -122,10 +121,11 @@ _onwards(run, vg, x, b, steps) = {
   }
   r
 }
-# Does f fall beside a place x at rest, with the gradient g, more than that
-# gradient makes it fall? Looked at is the direction of the lowest curvature
-# that ten gradients show (Lanczos), in units of the unknowns' sizes, both ways.
-# Gives the answer, a lower place, and how many evaluations that took.
+# Whether f decreases near a stationary point x with gradient g by more than
+# that gradient explains. The direction is that of the lowest curvature in a
+# Krylov space of ten gradients (Lanczos), scaled by the unknowns' sizes; both
+# signs are tried. Returns the answer, a lower point, and the number of
+# evaluations.
 _lower_beside(vg, x, value, g, span, b) = {
   n = len(x)
   k = min(n, 10)
@@ -135,7 +135,7 @@ _lower_beside(vg, x, value, g, span, b) = {
   h = 1e-5
   Q = _like(zeros(k, n), x)
   T = _like(zeros(k, k), x)
-  # any direction that no symmetry singles out
+  # a generic direction, without any symmetry
   q = where(v > 0, _like(sin(1.0 + iota(n)), x), 0.0)
   q = q / max(norm(q), 1e-300)
   for j in 0..k {
@@ -146,7 +146,7 @@ _lower_beside(vg, x, value, g, span, b) = {
     T[j] = c
     p = p - c @ Q
     p = p - (Q @ p) @ Q
-    # nothing is left but rounding
+    # only rounding is left
     spent = norm(p) <= 1e-12 * norm(c)
     q = where(spent, 0.0, p / where(spent, 1.0, norm(p)))
   }
@@ -156,12 +156,13 @@ _lower_beside(vg, x, value, g, span, b) = {
   u = v * u / max(max(abs(u)), 1e-300)
   (falls, place, lowest, count) = (false, x, value, k)
   for t in [1e-2, -1e-2, 1e-4, -1e-4] {
-    # shorter ways only where curvature says that f falls
+    # shorter steps only where the curvature predicts a decrease
     if abs(t) > 1e-3 or (w[0] < 0 and not falls) {
       there = _within(x + _like(t * u, x), b)
       (v1, g1) = vg(there)
       (before, slope, drop) = (g @ (there - x), g1 @ (there - x), value - v1)
-      # beyond rounding, and downwards there, too, more steeply than here
+      # The decrease exceeds rounding, and f also decreases at that point, more
+      # steeply than at x.
       if v1 < lowest and drop > 1e-13 * max(abs(value), abs(v1)) and drop > -0.02 * slope and
         slope < 2 * min(before, 0.0) {
         (falls, place, lowest) = (true, there, v1)
@@ -174,11 +175,12 @@ _lower_beside(vg, x, value, g, span, b) = {
 
 # ---- line search
 
-# Along x + a d from a = step: (x, value, gradient, evaluations, found). Without
-# bounds the strong conditions of Wolfe are asked for, by bracketing and cubic
-# interpolation (Nocedal and Wright 2006, algorithms 3.5, 3.6), or where
-# differences of f are rounding those on slopes alone (Hager and Zhang 2005, eq.
-# 4.3); with bounds, sufficient decrease along the bent line.
+# Line search along x + a d from a = step: (x, value, gradient, evaluations,
+# found). Without bounds it finds the strong Wolfe conditions by bracketing and
+# cubic interpolation (Nocedal and Wright 2006, algorithms 3.5, 3.6). Where
+# differences of f are rounding, the approximate conditions on derivatives apply
+# (Hager and Zhang 2005, eq. 4.3). With bounds it requires sufficient decrease
+# along the projected line.
 _line_search(vg, x, d, value, g, step, curvature, b) =
   if kind(b.lower) == "none" {
     _wolfe(vg, x, d, value, g, step, curvature)
@@ -216,7 +218,7 @@ _wolfe(vg, x, d, value, g, step, curvature) = {
         (lo, flo, slo) = (a, v1, s1)
       }
       if hi < inf {
-        # the cubic with both values and slopes, kept away from the ends
+        # cubic interpolation of values and derivatives, kept away from the ends
         w = hi - lo
         t1 = slo + shi - 3 * (fhi - flo) / w
         t2 = sqrt(max(t1^2 - slo * shi, 0.0)) * sign(w)
@@ -235,7 +237,7 @@ _bent(vg, x, d, value, g, step, b) = {
   (v1, g1) = vg(x1)
   count = 1
   while not (v1 <= value + 1e-4 * (g @ (x1 - x))) and count < 50 {
-    # a parabola through value and slope at 0 and the value here
+    # a parabola through value and derivative at 0 and the value here
     slope = g @ (x1 - x) / a
     guess = -slope * a^2 / (2 * (v1 - value - slope * a))
     a = if guess == guess { clamp(guess, 0.1 * a, 0.5 * a) } else { 0.1 * a }
@@ -262,7 +264,7 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
     count = count + more
     if rests { status = 1 } else {
       d = -(H @ g)
-      # rounding may have spoiled the matrix
+      # rounding may have made the matrix indefinite
       if not (g @ d < 0) { H = _like(eye(len(x)), x); d = -g; fresh = true }
       (x1, v1, g1, n, found) =
         _wolfe(vg, x, d, value, g, if fresh { _first_length(x, d) } else { 1.0 }, 0.9)
@@ -288,16 +290,16 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
   }
   _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
-# What a method gives that stops at x after k steps: with a last look whether
-# the gradient vanishes
+# The result of a method that stops at x after k steps, with a last test of the
+# gradient.
 _ended(vg, x, span, g, gn, b, value, tol, status, k, count) = {
   rests = if status == 0 { _at_rest(vg, x, span, g, gn, b, value, tol, inf)[0] } else { false }
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count,
     status = if rests { 1 } else { _judged(status, vg, x, span, g, gn, b, value, tol) })
 }
 
-# The inverse Hessian after a step s = length * (-H g) that changed the gradient
-# g by q; fresh: H was a guess
+# BFGS update of the inverse Hessian after a step s = length * (-H g) that
+# changed the gradient g by q. fresh: H was an initial guess.
 _bfgs_update(H, s, q, g, length, fresh) = {
   sq = s @ q
   H = if fresh { (sq / (q @ q)) * H } else { H }
@@ -305,9 +307,9 @@ _bfgs_update(H, s, q, g, length, fresh) = {
   H + ((1 + (q @ Hq) / sq) / sq) * outer(s, s) - (outer(Hq, s) + outer(s, Hq)) / sq
 }
 
-# Self-scaled Broyden: a member of Broyden's class and a scaling of the old
-# matrix, both chosen anew at each step (Al-Baali 1998; Al-Baali and Khalfan
-# 2005; for networks: Urbán, Stefanou and Pons 2025)
+# Self-scaled Broyden: a member of the Broyden class and a scaling of the old
+# matrix, both chosen at each step (Al-Baali 1998; Al-Baali and Khalfan 2005;
+# for networks: Urbán, Stefanou and Pons 2025).
 _ssbroyden_update(H, s, q, g, length, fresh) = {
   n = max(2, len(s))
   r = 1 / (s @ q)
@@ -325,8 +327,8 @@ _ssbroyden_update(H, s, q, g, length, fresh) = {
   (H - outer(Hq, Hq) / qHq + (1 - θ) / σ * qHq * outer(v, v)) / τ + r * outer(s, s)
 }
 
-# Pairs with too little curvature are left out; of pairs that count, only the
-# part in the unknowns that may move.
+# Pairs with too little curvature are skipped; of the others only the components
+# of free unknowns are used.
 _lbfgs(f, x, b, o, steps, tol) = {
   vg = value_and_grad(f)
   (x0, span) = (x, 0 * x)
@@ -394,8 +396,8 @@ _lbfgs(f, x, b, o, steps, tol) = {
   _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
 
-# Hager and Zhang's conjugate gradients: beta = (y - 2 d |y|^2 / d'y)' g / d'y,
-# not below -1/(|d| min(0.01, |g|)).
+# Hager and Zhang's conjugate gradient method: beta = (y - 2 d |y|^2 / d'y)' g /
+# d'y, at least -1/(|d| min(0.01, |g|)).
 _nonlinear_cg(f, x, b, o, steps, tol) =
   if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
     vg = value_and_grad(f)
@@ -421,7 +423,7 @@ _nonlinear_cg(f, x, b, o, steps, tol) =
             max((y @ g1 - 2 * (y @ y) * (d @ g1) / dy) / dy, -1 / (norm(d) * min(0.01, norm(g))))
           next = if beta == beta { -g1 + beta * d } else { -g1 }
           d1 = if g1 @ next < 0 { next } else { -g1 }
-          # the last step's change to first order
+          # the same first-order change as in the last step
           step = norm(x1 - x) / norm(d) * clamp((g @ d) / (g1 @ d1), 1e-3, 1e3)
           restarted = false
           d = d1
@@ -440,10 +442,10 @@ _nonlinear_cg(f, x, b, o, steps, tol) =
     _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
   }
 
-# ---- first order
+# ---- first-order methods
 
-# Step k, from 1, with gradient g: where it leads, and the method's new state.
-# What that is only the method knows; it begins with o.start(x, matrices).
+# Step k, from 1, with gradient g: returns the new x and the method's new state.
+# The state is opaque; it begins with o.start(x, matrices).
 _first_order_step(o, x, state, g, k) = {
   rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
   (state, d) = o.update(state, g, k, o.matrices)
@@ -475,8 +477,8 @@ _first_order(f, x, b, o, steps, tol) = {
     status = if status == 0 { 3 } else { status })
 }
 
-# SOAP: the mean of gradients, that of their squares in the eigenvectors, and
-# for each matrix the means of G G' and G'G with their eigenvectors
+# SOAP: the running mean of gradients, that of their squares in the eigenbasis,
+# and for each matrix the running means of G G' and G'G with their eigenvectors.
 _soap_start(x, matrices, largest) = (zeros_like(x), zeros_like(x), map(at -> {
   side = n -> if n <= largest { n } else { 0 }
   (r, c) = (side(at[1]), side(at[2]))
@@ -501,8 +503,8 @@ _soap_update(s, g, k, matrices, o) = {
     }, sides, matrices)
   }
   if k % o.every == 0 {
-    # eigenvectors follow by a step of orthogonal iteration, the largest first,
-    # and the squares go with them
+    # eigenvectors are updated by one orthogonal iteration, in descending order,
+    # and the squares are permuted with them
     for (i, at) in enumerate(matrices) {
       (U, rows) = _soap_follow(sides[i].L, sides[i].U, at[1])
       (V, columns) = _soap_follow(sides[i].R, sides[i].V, at[2])
@@ -523,8 +525,7 @@ _soap_follow(L, U, n) = if len(L) == 0 { (U, iota(n)) } else {
   order = argsort(sum(U * (L @ U); axis = 0); descending = true)
   (qr(L @ U[.., order])[0], order)
 }
-# A vector of parameters whose matrices are turned into their eigenvectors, or
-# back
+# Transforms the matrices in a parameter vector to their eigenbasis, or back.
 _soap_turned(x, sides, matrices, there) = {
   for (i, at) in enumerate(matrices) {
     (a, r, c) = at
@@ -536,31 +537,32 @@ _soap_turned(x, sides, matrices, there) = {
   x
 }
 
-# ---- simplex
+# ---- simplex method
 
-# Rows of X are the corners, in no order; coefficients 1, 1 + 2/n, 3/4 - 1/(2n),
-# 1 - 1/n of Gao and Han for reflection, expansion, contraction and shrinking.
-# Points beyond a bound are moved onto it.
+# The rows of X are the corners of the simplex, unordered. The coefficients 1, 1
+# + 2/n, 3/4 - 1/(2n), 1 - 1/n of Gao and Han are those of reflection,
+# expansion, contraction and shrinking. Points beyond a bound are projected on
+# it.
 _nelder_mead(f, x, b, o, steps, tol) = {
   n = len(x)
   at = w -> { v = f(_within(w, b)); if v == v { v } else { inf } }
   d = 1.0 * max(n, 2)
   X = expand(x, 0) + concat(0 * expand(x, 0), diag(o.size * (1 + abs(x))))
   X = if kind(b.lower) == "none" { X } else {
-    # a corner that a bound would fold onto the start goes the other way
+    # a corner that a bound would project onto the start is reflected
     inside = clamp(X, expand(b.lower, 0), expand(b.upper, 0))
     where(inside == expand(x, 0) and X != expand(x, 0), 2 * expand(x, 0) - X, inside)
   }
   F = map(at, X)
   (k, count) = (0, n + 1)
-  # how far apart values may be: the minimum is then known to the root of that
+  # the tolerance for values; the minimum is then known to its square root
   enough = max(tol^2, 1e-16)
   while k < steps and not (max(F) - min(F) <= enough * (1e-300 + abs(min(F))) and
     max(abs(X - expand(X[argmin(F)], 0))) <=
     sqrt(enough) * (1 + norm(x))) and max(abs(X - expand(X[0], 0))) > 1e-15 * norm(X[0]) {
     worst = argmax(F)
     best = min(F)
-    # the second worst
+    # the second worst corner
     second = max(where(iota(n + 1) == worst, -inf, F))
     centre = (sum(X; axis = 0) - X[worst]) / n
     away = centre - X[worst]

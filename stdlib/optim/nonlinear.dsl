@@ -1,23 +1,23 @@
-# nonlinear.dsl - systems of nonlinear equations by KINSOL, for root and
-# fixed_point: large ones, with sparse matrices or none at all.
+# nonlinear.dsl - nonlinear systems by KINSOL, for root and fixed_point: large
+# systems, sparse or matrix-free.
 #
-# A zero's derivatives do not ask how it was found (roots.dsl); what is done
-# here with linear systems of the same kind as in the search, so that a system
-# that is too large for a dense matrix is so in no place.
+# The derivatives of a zero do not depend on the solver (roots.dsl). Here they
+# use the same kind of linear solver as the search, so that a system too large
+# for a dense matrix never forms one.
 
 # kinsol(; strategy, linear, tol, memory, hold, scale_x, scale_f, L): a method
-# for root(f, x0, kinsol()) and fixed_point(g, x0, kinsol()): SUNDIALS' KINSOL
-#   strategy: "linesearch" (Newton's method with a line search), "newton" (whole
-#   steps), "picard" (x - L⁻¹ f(x), L a constant matrix near the Jacobian, which
-#   is what it is at the start unless given; accelerated by Anderson's method
-#   with `memory` earlier steps). fixed_point iterates and accelerates.
-#   linear: "dense"; "sparse" (the pattern of f, by KLU), "krylov" (GMRES with
-#   exact products, no matrix; for systems that it solves without a
-#   preconditioner). hold: steps that share a Jacobian.
-#   Stops when max(abs(f(x) * scale_f)) <= tol. scale_x, scale_f: numbers or
-#   vectors by which unknowns and equations become of size 1; both 1 unless
-#   given. [Hindmarsh et al., ACM TOMS 31, 2005; Walker and Ni, SIAM J. Numer.
-#   Anal. 49, 2011]
+# for root(f, x0, kinsol()) and fixed_point(g, x0, kinsol()): SUNDIALS' KINSOL.
+#   strategy: "linesearch" (Newton's method with a line search), "newton" (full
+#   steps), "picard" (x - L⁻¹ f(x) with Anderson acceleration over `memory`
+#   earlier steps). L is a constant matrix near the Jacobian, by default the
+#   Jacobian at the initial guess. fixed_point uses Anderson acceleration.
+#   linear: "dense"; "sparse" (the pattern of f, by KLU); "krylov" (matrix-free
+#   GMRES with exact products, for systems that need no preconditioner). hold:
+#   number of steps that share a Jacobian.
+#   Stops when max(abs(f(x) * scale_f)) <= tol. scale_x, scale_f: scalars or
+#   vectors that scale unknowns and equations to size 1; both 1 by default.
+#   [Hindmarsh et al., ACM TOMS 31, 2005; Walker and Ni, SIAM J. Numer. Anal.
+#   49, 2011]
 #     root(x -> [x[0]^2 + x[1]^2 - 1, x[0] - x[1]], [1.0, 0], kinsol())     #~ [1, 1] / √2
 #     bratu(u) = concat(u[1..], [0]) - 2u + concat([0], u[..-1]) + exp(u) / 1001^2
 #     max(root(bratu, zeros(1000), kinsol(linear = "sparse")))    #~ 0.140539 tol 1e-5
@@ -40,7 +40,8 @@ _by_kinsol(f, x0, m, steps) = if kind(x0) == "array" and rank(x0) == 1 {
   (v, back) = flatten(x0)
   back(_kinsol_zero(w -> flatten(f(back(w)))[0], stop_gradient(v + 0.0), m, steps))
 }
-# J z = b, J the Jacobian of f at y, by the linear systems of method m
+# Solves J z = b, where J is the Jacobian of f at y, by the linear solver of
+# method m.
 _kinsol_linear(f, y, m, b) = if m.linear == 0 { linsolve(_jacobian(f, y), b) } else {
   if m.linear == 1 { linsolve(_sparse_jacobian(f, y), b) } else {
     linear_map(r -> gmres(v -> jvp(f, y, v)[1], r; tol = 1e-12),

@@ -1,61 +1,64 @@
-# optim.dsl - minimisation: of anything smooth, of sums of squares, within
-# bounds and under constraints.
+# optim.dsl - minimisation of smooth functions and of sums of squares, with
+# bounds and constraints.
 #
-# Parameters may be arrays, records, tuples or lists of arrays; results have the
-# same form. Where the gradient vanishes, at x(p), its change does: f_xx dx +
-# f_xp dp = 0.
-# That is the derivative of a minimum, of every order, whatever the method, and
-# by it the value changes by f_p dp alone. The methods themselves are in
-# line_search.dsl (along lines), trust_region.dsl (within a radius),
-# least_squares.dsl (sums of squares) and constraints.dsl.
+# Contract:
+# - Parameters may be arrays, records, tuples or lists of arrays; results have
+#   the same form.
+# - At a minimum x(p) the gradient vanishes for all p: f_xx dx + f_xp dp = 0.
+#   This gives the derivative of the minimum, of every order, for all methods.
+#   The value changes by f_p dp alone.
+#
+# The methods are in line_search.dsl, trust_region.dsl, least_squares.dsl (sums
+# of squares) and constraints.dsl.
 
 # ---- methods for minimize
 
-# lbfgs(; memory = 10): limited-memory BFGS, for many unknowns: `memory` pairs
-# of steps and changes of the gradient stand for the Hessian
-#   Each step ends a line search for the strong conditions of Wolfe. [Nocedal
-#   and Wright, Numerical Optimization, 2006, algorithms 7.4, 7.5]
+# lbfgs(; memory = 10): limited-memory BFGS, for many unknowns. `memory` pairs
+# of steps and gradient changes approximate the Hessian.
+#   Each step ends a line search for the strong Wolfe conditions. [Nocedal and
+#   Wright, Numerical Optimization, 2006, algorithms 7.4, 7.5]
 #     minimize(x -> (x - 3)^2, 0.0, lbfgs()).x            #~ 3 tol 1e-6
 lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
-# bfgs(): the method of Broyden, Fletcher, Goldfarb and Shanno, with a whole
-# matrix: some hundred unknowns. Within bounds it is lbfgs(memory = 20)
+# bfgs(): the Broyden-Fletcher-Goldfarb-Shanno method with a dense matrix, for
+# up to some hundred unknowns. With bounds it is lbfgs(memory = 20).
 #   [Nocedal and Wright 2006, algorithm 6.1]
 #     minimize(x -> sum((x - [1, 2])^4 + x^2), [0.0, 0], bfgs()).converged  #> true
 bfgs() = (name = "bfgs", memory = 20, run = _bfgs, update = _bfgs_update)
-# ssbroyden(): self-scaled Broyden, as bfgs() with a member of Broyden's class
-# and a scaling chosen at each step (Al-Baali and Khalfan 2005): for losses of
-# small networks. Within bounds it is
-#   lbfgs(memory = 20)
+# ssbroyden(): self-scaled Broyden method for losses of small networks. It is
+# bfgs() with a member of the Broyden class and a scaling chosen at each step
+# (Al-Baali and Khalfan 2005). With bounds it is lbfgs(memory = 20).
 #     minimize(x -> 100 * (x[1] - x[0]^2)^2 + (1 - x[0])^2, [-1.2, 1.0], ssbroyden()).x   #~ [1, 1] tol 1e-6
 ssbroyden() = (name = "ssbroyden", memory = 20, run = _bfgs, update = _ssbroyden_update)
-# conjugate_gradient(): non-linear conjugate gradients: three vectors of memory
+# conjugate_gradient(): nonlinear conjugate gradient method, with three vectors
+# of memory.
 #   [Hager and Zhang, SIAM J. Optim. 16, 2005, eqs. 1.2-1.6]
 #     minimize(x -> sum([1.0, 10, 100] * (x - 1)^2), zeros(3), conjugate_gradient()).x   #~ [1, 1, 1] tol 1e-6
 conjugate_gradient() = (name = "conjugate_gradient", memory = 10, run = _nonlinear_cg)
-# newton(; radius = 1.0): Newton's method with the whole Hessian within a trust
-# radius, whose steps are exact minima of the quadratic model, also where it
-# bends downwards
-#   An eigenvalue problem each step: some hundred unknowns. [Moré and Sorensen,
-#   SIAM J. Sci. Stat. Comput. 4, 1983; Nocedal and Wright 2006, section 4.3]
+# newton(; radius = 1.0): Newton's method with the dense Hessian in a trust
+# region of this initial radius. Its steps are exact minima of the quadratic
+# model, also an indefinite one.
+#   Each step solves an eigenvalue problem: for up to some hundred unknowns.
+#   [Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983; Nocedal and Wright
+#   2006, section 4.3]
 #     minimize(x -> (x[0]^2 - 1)^2 + x[1]^2, [0.0, 1], newton()).value      #~ 0 tol 1e-12
 newton(; radius = 1.0) = (name = "newton", radius = radius, run = _trust_newton)
-# newton_cg(; radius = 1.0): Newton's method with products of the Hessian and
-# vectors only, by conjugate gradients within a trust radius: many unknowns
-#   [Steihaug, SIAM J. Numer. Anal. 20, 1983; Nocedal and Wright 2006, algorithm
-#   7.2]
+# newton_cg(; radius = 1.0): matrix-free Newton's method for many unknowns, by
+# conjugate gradients in a trust region.
+#   It uses Hessian-vector products only. [Steihaug, SIAM J. Numer. Anal. 20,
+#   1983; Nocedal and Wright 2006, algorithm 7.2]
 #     minimize(x -> sum((x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2), zeros(5), newton_cg()).x      #~ ones(5) tol 1e-8
 newton_cg(; radius = 1.0) = (name = "newton_cg", radius = radius, run = _trust_cg)
-# nelder_mead(; size = 0.1): the simplex method, which takes values of f only: a
-# few unknowns, functions with kinks
-#   size: of the first simplex, relative to 1 + |x|. Stops when the values at
-#   its corners agree. Coefficients by the number of unknowns. [Nelder and Mead
-#   1965; Gao and Han, Comput. Optim. Appl. 51, 2012]
+# nelder_mead(; size = 0.1): the Nelder-Mead simplex method, which uses values
+# of f only: for few unknowns, and functions with kinks.
+#   size: of the first simplex, relative to 1 + |x|. It stops when the values at
+#   the corners agree. Coefficients depend on the number of unknowns. [Nelder
+#   and Mead 1965; Gao and Han, Comput. Optim. Appl. 51, 2012]
 #     minimize(x -> abs(x[0] - 1) + abs(x[1] - 2), [0.0, 0], nelder_mead(), steps = 400).x      #~ [1, 2] tol 1e-5
 nelder_mead(; size = 0.1) = (name = "nelder_mead", size = size, run = _nelder_mead)
-# adam(; rate = 1e-3, beta1, beta2): Adam, steps by running means of the
-# gradient and of its squares; for gradients that are noisy or come in millions
-#   rate: a number, or a function of the number of the step, from 1. [Kingma and
-#   Ba, 2015, algorithm 1]
+# adam(; rate = 1e-3, beta1, beta2): Adam: steps by running means of the
+# gradient and of its squares, for stochastic gradients or millions of unknowns.
+#   rate: a scalar, or a function of the step number, from 1. [Kingma and Ba,
+#   2015, algorithm 1]
 #     minimize(x -> (x - 3)^2, 2.0, adam(rate = 0.1), steps = 500).x   #~ 3 tol 1e-3
 adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "adam", rate, 0.0,
@@ -64,13 +67,13 @@ adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
     v = beta2 * v + (1 - beta2) * g^2
     (m, v, (m / (1 - beta1^k)) / (sqrt(v / (1 - beta2^k)) + 1e-8))
 })
-# adamw(; rate, beta1, beta2, decay = 1e-2): Adam, with weights that decay by
+# adamw(; rate, beta1, beta2, decay = 1e-2): Adam with decoupled weight decay of
 # rate * decay each step [Loshchilov and Hutter, 2019]
 #     minimize(x -> (x - 3)^2, 2.0, adamw(rate = 0.05, decay = 0.0), steps = 800).x   #~ 3 tol 1e-3
 adamw(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999, decay = 1e-2) =
   (...adam(rate = rate, beta1 = beta1, beta2 = beta2), name = "adamw", decay = decay)
-# adamax(; rate, beta1, beta2): Adam with the largest recent gradient in place
-# of the mean square [Kingma and Ba, 2015, algorithm 2]
+# adamax(; rate, beta1, beta2): Adam with the largest recent gradient instead of
+# the mean square [Kingma and Ba, 2015, algorithm 2]
 #     minimize(x -> (x - 3)^2, 2.9, adamax(rate = 0.02), steps = 800).x   #~ 3 tol 1e-2
 adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "adamax", rate, 0.0,
@@ -79,7 +82,7 @@ adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
     v = max(beta2 * v, abs(g))
     (m, v, m / (1 - beta1^k) / (v + 1e-300))
 })
-# nadam(; rate, beta1, beta2): Adam with Nesterov's momentum [Dozat, 2016]
+# nadam(; rate, beta1, beta2): Adam with Nesterov momentum [Dozat, 2016]
 #     minimize(x -> (x - 3)^2, 2.0, nadam(rate = 0.05), steps = 800).x   #~ 3 tol 1e-3
 nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "nadam", rate, 0.0,
@@ -89,24 +92,24 @@ nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
     ahead = beta1 * m / (1 - beta1^(k + 1)) + (1 - beta1) * g / (1 - beta1^k)
     (m, v, ahead / (sqrt(v / (1 - beta2^k)) + 1e-8))
 })
-# rmsprop(; rate, decay = 0.9): steps by the root of a running mean of squared
-# gradients [Tieleman and Hinton, 2012]
+# rmsprop(; rate, decay = 0.9): RMSProp: gradient steps divided by the root of a
+# running mean of squared gradients [Tieleman and Hinton, 2012]
 #     minimize(x -> (x - 3)^2, 2.0, rmsprop(rate = k -> 0.5 / k), steps = 800).x   #~ 3 tol 1e-2
 rmsprop(; rate = 1e-2, decay = 0.9) = _first_order_method(
   "rmsprop", rate, 0.0, (m, v, g, k) -> {
     v = decay * v + (1 - decay) * g^2
     (m, v, g / (sqrt(v) + 1e-8))
 })
-# adagrad(; rate): steps by the root of the sum of all squared gradients [Duchi,
-# Hazan and Singer, 2011]
+# adagrad(; rate): AdaGrad: gradient steps divided by the root of the sum of all
+# squared gradients [Duchi, Hazan and Singer, 2011]
 #     minimize(x -> (x - 3)^2, 2.0, adagrad(rate = 0.5), steps = 800).x   #~ 3 tol 1e-3
 adagrad(; rate = 1e-2) = _first_order_method("adagrad", rate, 0.0, (m, v, g, k) -> {
   v = v + g^2
   (m, v, g / (sqrt(v) + 1e-10))
 })
-# gradient_descent(; rate, momentum = 0.0, nesterov = false): steps of rate
-# times the gradient, with momentum
-#   [Nesterov's: Sutskever et al., 2013]
+# gradient_descent(; rate, momentum = 0.0, nesterov = false): gradient descent
+# with step size `rate` and momentum.
+#   [Nesterov momentum: Sutskever et al., 2013]
 #     minimize(x -> (x - 3)^2, 2.0, gradient_descent(rate = 0.1, momentum = 0.5, nesterov = true), steps = 200).x    #~ 3 tol 1e-6
 gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order_method(
   "gradient_descent", rate, 0.0,
@@ -115,21 +118,21 @@ gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order
     (m, v, if nesterov { g + momentum * m } else { m })
 })
 # soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000):
-# Adam in the eigenvectors of Shampoo's preconditioner: for networks, whose
-# weights are matrices
-#   Each matrix among the parameters has running means of G G' and G'G of its
-#   gradient G; Adam's squares are taken in their eigenvectors, which follow by
-#   a step of orthogonal iteration `every` steps.
-#   Sides longer than `largest`, and what is no matrix, are treated as by
-#   adam(). [Vyas et al., arXiv:2409.11321, algorithms 3 and 4]
+# SOAP: Adam in the eigenbasis of Shampoo's preconditioner, for networks, whose
+# weights are matrices.
+#   Each parameter matrix has running means of G G' and G'G of its gradient G.
+#   Adam's squares are taken in their eigenvectors, which one orthogonal
+#   iteration updates after every `every` steps. Sides larger than `largest`,
+#   and parameters that are not matrices, are treated as by adam(). [Vyas et
+#   al., arXiv:2409.11321, algorithms 3 and 4]
 #     minimize(W -> sum((W @ [1.0, 0.9; 0.9, 1] - eye(2))^2), zeros(2, 2), soap(rate = k -> 0.5 / sqrt(k)), steps = 1000).value < 1e-3      #> true
 soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000) =
   (name = "soap", rate = rate, decay = 0.0,
     start = (x, matrices) -> _soap_start(x, matrices, largest), update = (s, g, k, matrices) ->
     _soap_update(s, g, k, matrices, (beta1 = beta1, beta2 = beta2, every = every)),
     run = _first_order)
-# update(mean, square, gradient, step) gives new means, and the direction that
-# is followed `rate` far.
+# update(mean, square, gradient, step) returns the new means and the direction,
+# which is multiplied by `rate`.
 _first_order_method(name, rate, decay, update) = (name = name, rate = rate, decay = decay,
   start = (x, matrices) -> (zeros_like(x), zeros_like(x)), update = (s, g, k, matrices) -> {
     (m, v, d) = update(s[0], s[1], g, 1.0 * k)
@@ -139,27 +142,30 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 # ---- minimize
 
 # minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol,
-# progress, partial): x with the least f(x) near x0
-#   f takes parameters like x0 and gives a real number. lower, upper: bounds,
-#   numbers or in the form of x0. equal: a function of x, whose values shall be
-#   0; below: one whose values shall not be above 0; these numbers or vectors
-#   (augmented Lagrangian, whose inner method is `method`).
-#   Gives a record: x, value, gradient_norm (within bounds of the part that they
-#   leave free), iterations, evaluations (of f), converged, message, and with
-#   constraints violation and multipliers (equal, below). Stops when the
-#   gradient's norm is below tol * (1 + |f|) and each element of the gradient
-#   below tol times its own change over |x|, whatever constant is added to f and
-#   whatever its units are, or where no step lowers f any more, by rounding.
-#   Where the gradient vanishes and f falls beside it, at a maximum, a saddle or
-#   an inflection, it goes on from there: looked at is the direction of the
-#   lowest curvature that ten gradients show, a hundredth of the unknowns' sizes
-#   far. An f or a gradient that is not finite, at x0 or where f falls without a
-#   bound, is an error; with partial = true a record that says so.
-#   progress = false: it does not tell how far it has come.
-#   Derivatives of x and value, of every order, are those of the minimum by
-#   whatever f, bounds and constraints are made of; its Hessian must not be
-#   singular. x0 has none. Under map the result's fields can be asked for, not
-#   the message.
+# progress, partial): a local minimiser x of f, starting from x0.
+#   f takes parameters like x0 and returns a real scalar. lower, upper: bounds,
+#   scalars or in the form of x0. equal: a function of x with the constraint
+#   equal(x) = 0; below: one with the constraint below(x) <= 0; both return
+#   scalars or vectors. Constraints use the augmented Lagrangian method, with
+#   `method` for the inner problems.
+#   The result is a record: x, value, gradient_norm (with bounds that of the
+#   free unknowns), iterations, evaluations (of f), converged, message, and with
+#   constraints violation and multipliers (equal, below).
+#   Convergence: the gradient's norm is below tol * (1 + |f|), and each element
+#   of the gradient is below tol times its own change over |x|. The latter does
+#   not depend on a constant added to f, or on units. The search also ends where
+#   rounding prevents any step from lowering f.
+#   At a stationary point that is not a minimum (a maximum, saddle or
+#   inflection) the search continues. It tests the direction of the lowest
+#   curvature in a Krylov space of ten gradients, at a hundredth of the
+#   unknowns' sizes.
+#   An f or gradient that is not finite, at x0 or where f is unbounded below, is
+#   an error; with partial = true the record reports it. progress = false: no
+#   progress reports.
+#   Derivatives of x and value, of every order, are those of the minimum with
+#   respect to everything that f, bounds and constraints depend on. The Hessian
+#   must not be singular. x0 has no derivative. Under map all fields of the
+#   result except the message are available.
 #     minimize(x -> (x[0] - 1)^2 + 10 * (x[1] - x[0]^2)^2, [0.0, 0]).x   #~ [1, 1] tol 1e-6
 #     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
 #     minimize(cos, 0.0).x                                               #~ pi tol 1e-6
@@ -191,15 +197,15 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
     })
   }
 }
-# A run that ended with status 4 is an error, which says where and when, unless
-# what it came to is asked for.
+# A run that ended with status 4 is an error that reports where and when, unless
+# a partial result was requested.
 _assure_finite(who, what, r, partial) = if r.status == 4 and not partial {
   error(
     "{who}: {what} is {r.value}, and its gradient has the norm {r.gradient_norm}, after "
     "{r.iterations} steps, where the unknowns are {r.x}; partial = true gives what was reached")
 }
-# Where the matrices of parameters lie in their vector, as (where it begins,
-# rows, columns), and where the next ones begin, the first at n.
+# The positions of the parameters' matrices in their vector, as (start, rows,
+# columns), and the end position; the first one starts at n.
 _matrices_in(x, n) = if kind(x) == "array" {
   (if rank(x) == 2 { list((n, shape(x)[0], shape(x)[1])) } else { list() }, n + prod(shape(x)))
 } else {
@@ -214,10 +220,10 @@ _matrices_in(x, n) = if kind(x) == "array" {
 _bound(b, v, default) = if kind(b) == "none" { 0 * v + default } else if kind(b) == "array" {
   if rank(b) == 0 { 0 * v + b } else { ravel(b + 0.0) }
 } else { flatten(b)[0] }
-# A constraint as a function of the vector of parameters that gives a vector;
-# none stays none.
+# A constraint as a function from the parameter vector to a vector; none stays
+# none.
 _of_vector(c, back) = if kind(c) == "none" { none } else { w -> ravel(_flat(c(back(w))) + 0.0) }
-# What bounds there are when there are none.
+# The bounds of an unbounded problem.
 _nowhere = (lower = none, upper = none)
 _outcome(status) = if status == 1 {
   "the gradient vanishes"
@@ -232,13 +238,13 @@ derivative _minimum(f, v, o, steps, tol), df, dv, do, dsteps, dtol = {
     iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
 _minimum(f, v, o, steps, tol) = _lowest_by(f, v, _nowhere, o, steps, tol)
-# the simplex method asks for no gradient
+# the simplex method needs no gradient
 _lowest_by(f, v, b, o, steps, tol) =
   if o.name == "nelder_mead" { o.run(f, v, b, o, steps, tol) } else {
     _onwards((x, steps) -> o.run(f, x, b, o, steps, tol), value_and_grad(f), v, b, steps)
   }
 
-# What stands at a bound moves with it, and the gradient of the rest stays 0.
+# Unknowns at a bound move with it; the gradient of the others stays 0.
 derivative _bounded_minimum(f, v, lower, upper, o, steps, tol), df, dv, dlower, dupper, do, dsteps,
   dtol = {
   still = 0 * y.x
@@ -258,14 +264,14 @@ _bounded_minimum(f, v, lower, upper, o, steps, tol) =
 
 # ---- sums of squares
 
-# lm(; geodesic = true, damping = 1e-3, equations = "qr"): Levenberg-Marquardt:
-# steps of Gauss and Newton, damped by the scale of each unknown, with geodesic
-# acceleration from second derivatives along the step
-#   damping: of the first step, relative. The damping is divided by 5 after a
-#   good step, doubled after a bad one. equations = "normal": J'J is factored
-#   instead of J, and each step takes the best of
-#   several dampings: many residuals, some hundred unknowns, no bounds, half of
-#   the digits. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
+# lm(; geodesic = true, damping = 1e-3, equations = "qr"): Levenberg-Marquardt
+# method with scaled damping, and geodesic acceleration from second derivatives
+# along the step.
+#   damping: the relative damping of the first step. It is divided by 5 after a
+#   good step and doubled after a bad one. equations = "normal" factorises J'J
+#   instead of J, and each step takes the best of several dampings: for many
+#   residuals and up to some hundred unknowns, without bounds, with half of the
+#   digits. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(geodesic = false)).x     #~ [1, 1]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(equations = "normal")).x  #~ [1, 1] tol 1e-6
 lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
@@ -276,44 +282,46 @@ lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
   (name = "lm", geodesic = geodesic, damping = damping, equations = equations,
     run = if equations == "qr" { _levenberg } else { _by_trials })
 }
-# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150): steps of Levenberg
-# and Marquardt, bent and damped by trial as those of lm(equations = "normal"),
-# whose equations are solved by conjugate gradients with products of J and J'
-# with vectors only: thousands of unknowns
-#   The preconditioner is A'A + λI, A being `sketch` random combinations of the
-#   rows of J (0: by the number of unknowns). turns: at most so many products
-#   for a direction. No bounds.
-#   Directions are solved for the more accurately the less is left of the
-#   residual (Dembo and Steihaug, Math. Programming 26, 1983). [Nocedal and
-#   Wright 2006, section 10.3; Clarkson and Woodruff, J. ACM 63, 2017]
+# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150): matrix-free
+# Levenberg-Marquardt method for thousands of unknowns.
+#   Steps and dampings are those of lm(equations = "normal"). The equations are
+#   solved by conjugate gradients with products of J and J' only. The
+#   preconditioner is A'A + λI, where A consists of `sketch` random combinations
+#   of the rows of J (0: chosen by the number of unknowns). turns: the maximal
+#   number of products for a direction. No bounds.
+#   The accuracy of directions increases as the residual decreases (Dembo and
+#   Steihaug, Math. Programming 26, 1983). [Nocedal and Wright 2006, section
+#   10.3; Clarkson and Woodruff, J. ACM 63, 2017]
 #     r(x) = concat(10 * (x[1..] - x[..-1]^2), 1 - x[..-1])
 #     least_squares(r, zeros(20), gauss_newton_cg()).x     #~ ones(20) tol 1e-6
 gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150) =
   (name = "gauss_newton_cg", damping = damping, sketch = sketch,
     turns = turns, run = _by_trials)
-# gauss_newton(): undamped steps, shortened until they lower the sum (and of
-# least norm where the Jacobian has no full rank): good starts, small residuals
+# gauss_newton(): Gauss-Newton method: undamped steps, shortened until they
+# lower the sum, with minimum norm for a rank-deficient Jacobian. For good
+# initial guesses and small residuals.
 #   [Nocedal and Wright 2006, section 10.3]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], gauss_newton()).x     #~ [1, 1]
 gauss_newton() = (name = "gauss_newton", run = _gauss_newton)
-# dogleg(; radius = 1.0): within a trust radius, between the step of Gauss and
-# Newton and steepest descent
+# dogleg(; radius = 1.0): Powell's dogleg method: a trust region step between
+# Gauss-Newton and steepest descent.
 #   [Powell 1970; Nocedal and Wright 2006, section 4.1]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], dogleg()).x     #~ [1, 1]
 dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 
 # least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress,
-# partial): x with the least sum(r(x)^2)/2 near x0
-#   r takes parameters like x0 and gives an array, its Jacobian is exact. lower,
-#   upper as for minimize. jac(x) gives (r, J) together when it can be had
-#   cheaper than by jacobian(r), x0 then a vector.
-#   Gives a record: x, value, gradient_norm, iterations, evaluations (of r),
-#   converged, message. Stops when a step, or the part of the residual that the
-#   Jacobian can reach, is below tol, relative to x and to the residual, or
-#   where no step lowers the sum any more, and the gradient vanishes as minimize
-#   has it; from maxima and saddles it goes on as that does. A residual that is
-#   not finite is an error, with partial = true a record that says so.
-#   Derivatives as of minimize, with the whole Hessian.
+# partial): a local minimiser x of sum(r(x)^2)/2, starting from x0.
+#   r takes parameters like x0 and returns an array; its Jacobian is exact.
+#   lower, upper: as for minimize. jac(x) returns (r, J) if that is cheaper than
+#   jacobian(r); x0 is then a vector.
+#   The result is a record: x, value, gradient_norm, iterations, evaluations (of
+#   r), converged, message. Convergence: a step, or the projection of the
+#   residual on the range of the Jacobian, is below tol, relative to x and to
+#   the residual. Where no step lowers the sum, the gradient must vanish as for
+#   minimize. From maxima and saddle points the search continues as in minimize.
+#   A residual that is not finite is an error; with partial = true the record
+#   reports it.
+#   Derivatives are those of minimize, with the full Hessian.
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8
 #     least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0)).x.k   #~ 3 tol 1e-8

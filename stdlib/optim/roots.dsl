@@ -1,22 +1,23 @@
-# roots.dsl - zeros and fixed points: found by iteration, differentiated by the
-# implicit function theorem.
+# roots.dsl - roots and fixed points: computed by iteration, differentiated by
+# the implicit function theorem.
 #
-# Where f(x, p) = 0 holds at x(p), its derivative does not ask how x was found:
-# f_x dx + f_p dp = 0. The rule below says so, and mentions only the zero
-# itself, so that derivatives of every order follow from it: one linear system
-# for each direction, one adjoint system for a gradient.
+# If f(x, p) = 0 at x(p), then f_x dx + f_p dp = 0, whatever method found x. The
+# derivative rule below uses this and depends on the zero only, so derivatives
+# of every order follow. Each direction costs one linear system, a gradient one
+# adjoint system.
 
-# root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method
-# with a line search, and where that fails a bracket found around x0. x0 a pair
-# of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla
-# 1997). x0 a vector, matrix or record, f of the same form: Newton's method with
-# a line search. Stops when x moves by less than tol relative to |x|, or at
-# rounding, where steps are below tol relative to |x - x0|. An error says when
-# there is none to be found, as where f changes its sign at a pole or a jump.
-# method: kinsol(...) for large systems: sparse matrices, none at all, other
-# strategies; its own tol is about f.
-# Derivatives, of every order, are those of the solution by whatever f captures;
-# x0 has none.
+# root(f, x0, method; tol, steps): x with f(x) = 0.
+#   Scalar x0: Newton's method with a line search; if that fails, a bracket is
+#   searched around x0. A pair (a, b) between which f changes sign: bracketing
+#   (Chandrupatla 1997). A vector, matrix or record x0, with f of the same form:
+#   Newton's method with a line search.
+#   Stops when x moves by less than tol relative to |x|, or at rounding, when
+#   steps are below tol relative to |x - x0|. It is an error when no zero is
+#   found, as where f changes sign at a pole or a jump. method: kinsol(...) for
+#   large systems: sparse or matrix-free, and other strategies; its own tol
+#   refers to f.
+#   Derivatives of every order are those of the solution with respect to values
+#   that f captures; x0 has none.
 #     root(x -> x^2 - 2, 1.0)        #~ sqrt(2)
 #     root(cos, (1.0, 2.0))          #~ π/2
 #     (p -> root(x -> x^2 - p, 1.0))'(4.0)   #~ 0.25
@@ -43,12 +44,13 @@ _root_of_parts(f, x0, tol, steps) = {
 
 # fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson
 # acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain
-# iteration). x0 an array or a record, g of the same form. method: kinsol(...),
-# whose tol and memory count then. Stops when g(x) - x is below tol relative to
-# |x|, or, where it falls no more, to |x - x0|; an error says when it does not
-# get there.
-# Derivatives, of every order, are those of the solution by whatever g captures,
-# as in root; x0 has none.
+# iteration).
+#   x0 is an array or a record, and g has the same form. method: kinsol(...),
+#   whose tol and memory then apply. Stops when g(x) - x is below tol relative
+#   to |x|, or, when it stagnates, to |x - x0|. It is an error when that is not
+#   reached.
+#   Derivatives of every order are those of the solution with respect to values
+#   that g captures, as in root; x0 has none.
 #     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
 fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
   if kind(method) != "none" {
@@ -62,9 +64,9 @@ fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
   }
 }
 
-# implicit(f, x): x, found in any way, as the zero of f that it is near: its
-# derivatives, of every order, are those of that zero by whatever f captures. x
-# a number, an array or a record, f of the same form
+# implicit(f, x): x, computed by any method, as the zero of f near it. Its
+# derivatives, of every order, are those of that zero with respect to values
+# that f captures. x is a scalar, an array or a record, and f has the same form.
 #     square_root(p) = implicit(x -> x^2 - p, sqrt(p))
 #     square_root'(4.0)              #~ 0.25
 implicit(f, x) = {
@@ -77,8 +79,8 @@ implicit(f, x) = {
     }
   }
 }
-# A place between a and b where f is below `level`, or nan. The golden section
-# goes towards a minimum of f, with 62 values at most.
+# A point between a and b where f is below `level`, or NaN. Golden section
+# search for a minimum of f, with at most 62 evaluations.
 _below(f, a, b, level) = {
   part = 0.6180339887498949
   (lo, hi) = (a, b)
@@ -106,7 +108,7 @@ derivative _zero_at(f, x), df, dx = _moved_zero(f, df, y)
 _zeros_at(f, x) = x
 derivative _zeros_at(f, x), df, dx = _moved_zeros(f, df, y)
 
-# f_x dx = -f_p dp, at a zero x; df(x) is f_p dp
+# f_x dx = -f_p dp at a zero x; df(x) is f_p dp.
 _moved_zero(f, df, x) = -df(x) / f'(x)
 _moved_zeros(f, df, x) = -linsolve(_jacobian(f, x), df(x))
 
@@ -115,8 +117,7 @@ _moved_zeros(f, df, x) = -linsolve(_jacobian(f, x), df(x))
 derivative _root_between(f, a, b, tol, steps), df, da, db, dtol, dsteps = _moved_zero(f, df, y)
 # Chandrupatla, A new hybrid quadratic/bisection algorithm for finding the zero
 # of a nonlinear function, Adv. Eng. Software 28 (1997): inverse quadratic
-# interpolation where the last three points say that it can be trusted, else
-# bisection.
+# interpolation when the last three points justify it, else bisection.
 _root_between(f, a, b, tol, steps) = {
   if not (abs(a) < inf and abs(b) < inf) {
     error("root: a bracket is two finite numbers, not {a} and {b}")
@@ -135,7 +136,7 @@ _root_between(f, a, b, tol, steps) = {
     m = a + t * (b - a)
     fm = f(m)
     if not (fm == fm) { error("root: f is NaN at {m}") }
-    # the three last points: m, the end of its sign that it replaces, and the
+    # the last three points: m, the end of equal sign that it replaces, and the
     # end across the zero
     same_side = (fm > 0) == (fa > 0)
     c = if same_side { a } else { b }
@@ -162,7 +163,7 @@ _root_between(f, a, b, tol, steps) = {
     k = k + 1
   }
   if open { error("root: no convergence between {a} and {b} in {k} steps") }
-  # where f is continuous, it falls towards a zero on one side at least
+  # a continuous f decreases towards a zero on at least one side
   if min(fa, fb) < 0.1 * below and max(fa, fb) > 0.1 * above and extent > 1e3 * abs(b - a) {
     error("root: f changes its sign at {x} by a jump or a pole: it is {fa} at {a} and {fb} at {b}")
   }
@@ -174,9 +175,9 @@ _root_near(f, x0, tol, steps) = {
   x = x0
   v = f(x)
   k = 0
-  state = if v == 0 { 1 } else { 0 }   # 1: found, 2: Newton's method does not get on
-  # beside the way from x0, which a zero next to 0 is long before its digits are
-  # right
+  state = if v == 0 { 1 } else { 0 }   # 1: found, 2: Newton's method stagnates
+  # near relative to |x - x0|: holds for a zero next to 0 long before its digits
+  # converge
   near = false
   while state == 0 and k < (if near { 20 * steps } else { steps }) {
     slope = jvp(f, x, zeros_like(x) + 1)[1]
@@ -204,8 +205,8 @@ _root_near(f, x0, tol, steps) = {
   }
   if state == 1 or state == 0 and near { x } else { _root_around(f, x0, x, v, tol, steps) }
 }
-# Newton's method has failed: a change of sign is looked for further and further
-# away from where it began. Complex numbers have no sign.
+# Newton's method has failed: searches a sign change in growing intervals around
+# the initial guess. Complex values have no sign.
 _root_around(f, x0, x, v, tol, steps) = {
   if dtype(x0) == "c128" or dtype(x0) == "c64" {
     error("root: no convergence from {x0}; the last x was {x}, where f is {v}")
@@ -264,8 +265,8 @@ _root_of_system(f, x0, tol, steps) = {
     }
     better = norm(v1) < norm(v)
     step = norm(d)
-    # when the whole step is at rounding, or the last digits make no difference
-    # any more, the zero is reached
+    # the zero is reached when the full step is at rounding, or when the last
+    # digits make no difference
     near = step <= tol * (norm(x) + norm(x - x0))
     state = if norm(v1) == 0 or step <= tol * norm(x1) { 1 } else {
       if better { 0 } else { if step <= 1e-9 * (norm(x) + norm(x - x0)) { 1 } else { 2 } }
@@ -297,15 +298,14 @@ _fixed_vector(g, x0, tol, steps, memory) = {
   near = found
   while not found and k < steps {
     x1 = if memory > 0 and k > 0 {
-      # min |f - F' c|, with a trace of damping where the differences are nearly
-      # dependent
+      # min |f - F' c|, slightly regularised for nearly dependent differences
       A = F @ F'
       c = linsolve(A + (1e-15 * trace(A) + 1e-300) * eye(m), F @ f)
       gx - c @ G
     } else { gx }
     g1 = g(x1)
     f1 = g1 - x1
-    # an acceleration that goes wrong is dropped
+    # a diverging acceleration is dropped
     wild = not (norm(f1) < 10 * norm(f)) and k > 0
     x1 = if wild { gx } else { x1 }
     if wild { g1 = g(x1); f1 = g1 - x1 }

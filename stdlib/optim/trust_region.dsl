@@ -1,12 +1,13 @@
-# trust_region.dsl - the methods of minimize that trust a quadratic model within
-# a radius: Newton's with the whole Hessian, and by conjugate gradients.
+# trust_region.dsl - the trust region methods of minimize: Newton's method with
+# the dense Hessian, and by conjugate gradients.
 #
-# They follow the conventions of line_search.dsl. Steps that the model foretells
-# badly are taken back and the radius shrinks; it grows where the model is good
-# and the step ends at it (Nocedal and Wright 2006, algorithm 4.1).
+# The conventions are those of line_search.dsl. A step whose reduction the model
+# predicts badly is rejected and the radius shrinks. The radius grows when the
+# model is good and the step ends at it (Nocedal and Wright 2006, algorithm
+# 4.1).
 
-# solve(g, free, radius) gives the model's step at x; it is made anew at each
-# place by `model`.
+# model(x, g, free, radius) returns the step that minimises the quadratic model
+# at x.
 _trusting(f, x, b, o, steps, tol, model) = {
   vg = value_and_grad(f)
   (x0, span) = (x, 0 * x)
@@ -23,8 +24,8 @@ _trusting(f, x, b, o, steps, tol, model) = {
       s = model(x, g, free, radius)
       x1 = _within(x + s, b)
       if kind(b.lower) != "none" {
-        # what the step takes to a bound stays there, the others go on to the
-        # least of the model
+        # Unknowns that the step takes to a bound stay there; the others go on
+        # to the minimum of the model.
         turn = 0
         while any(x + s != x1) and turn < 20 {
           free = free * f64(x + s == x1)
@@ -39,7 +40,7 @@ _trusting(f, x, b, o, steps, tol, model) = {
       (v1, g1) = vg(x1)
       count = count + 1
       k = k + 1
-      # where differences of f are rounding, the gradient tells
+      # where differences of f are rounding, the gradient decides
       noise = 1e-13 * abs(value)
       small = foretold <= noise and abs(v1 - value) <= noise
       ratio = if small {
@@ -73,13 +74,14 @@ _trusting(f, x, b, o, steps, tol, model) = {
 
 _trust_newton(f, x, b, o, steps, tol) = _trusting(f, x, b, o, steps, tol, (x, g, free, radius) -> {
   H = expand(free, 1) * _hessian(f, x) * free
-  # what is held has a stiffness of its own, and no force
+  # held unknowns get a stiffness of their own, and no force
   _exact_step(0.5 * (H + H') + diag((1 - free) * (1 + max(abs(H)))), free * g, radius)
 })
-# The least of g'p + p'Hp/2 for |p| <= radius: p = -(H + s I)^-1 g with s >= 0
-# so large that H + s I is positive, from the eigenvalues of H, s by Newton's
-# method for 1/radius - 1/|p(s)| (Moré and Sorensen 1983). Where g is orthogonal
-# to the lowest eigenvectors, a part along one of them fills up the radius.
+# The minimum of g'p + p'Hp/2 for |p| <= radius: p = -(H + s I)^-1 g, where s >=
+# 0 makes H + s I positive. It uses the eigenvalues of H, and Newton's method on
+# 1/radius - 1/|p(s)| for s (Moré and Sorensen 1983). In the hard case, g
+# orthogonal to the lowest eigenvectors, a component along one of them extends p
+# to the radius.
 _exact_step(H, g, radius) = {
   (w, V) = eigh(H)
   c = V' @ g
@@ -119,9 +121,9 @@ _trust_cg(f, x, b, o, steps, tol) = _trusting(f, x, b, o, steps, tol, (x, g, fre
   (value, push) = linearize(grad(f), x)
   _steihaug(p -> free * push(free * p), free * g, radius)
 })
-# Conjugate gradients for H p = -g, ended at the radius, at a direction that
-# bends downwards, or when good enough for Newton's method to converge faster
-# than linearly.
+# Conjugate gradients for H p = -g. They stop at the radius, at a direction of
+# negative curvature, or when accurate enough for superlinear convergence of
+# Newton's method.
 _steihaug(product, g, radius) = {
   p = 0 * g
   r = g
@@ -136,7 +138,7 @@ _steihaug(product, g, radius) = {
     a = rr / bend
     p1 = p + a * d
     if not (bend > 0) or norm(p1) >= radius {
-      # on to the radius: |p + t d| = radius, t > 0
+      # extend to the radius: |p + t d| = radius, t > 0
       (dd, pd) = (d @ d, p @ d)
       t = (-pd + sqrt(max(pd^2 + dd * (radius^2 - p @ p), 0.0))) / dd
       p = p + t * d
