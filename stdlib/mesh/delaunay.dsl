@@ -1,14 +1,12 @@
-# delaunay.dsl - Delaunay's triangulation of points of the plane.
+# delaunay.dsl - Delaunay triangulation of points in the plane.
 
-# delaunay(P): the triangles i64[m, 3], anticlockwise, of Delaunay's
-# triangulation of points f64[n, 2]
-#   Points are inserted one after the other in a biased random order, each into
-#   its triangle, whose sides are flipped until no circle around a triangle has
-#   a point inside
-#   (Lawson 1977; order: Amenta, Choi and Rote 2003). Points on one line or
-#   circle are told apart by moving them by 1e-7 of their mean distance for the
-#   tests, so that thin triangles between points on a straight hull may be there
-#   or not. [O(n log n)]
+# delaunay(P): the triangles i64[m, 3], anticlockwise, of the Delaunay
+# triangulation of points f64[n, 2].
+#   Method: incremental insertion in biased random order, with edge flips until
+#   no circumcircle contains a point (Lawson 1977; order: Amenta, Choi and Rote
+#   2003). Cost: O(n log n). To resolve collinear and cocircular points the
+#   tests move them by 1e-7 of their mean distance; thin triangles between
+#   points on a straight hull may therefore be present or not.
 #     delaunay([0, 0; 1, 0; 1, 1; 0, 1.2])       #> [[0, 1, 2], [0, 2, 3]]
 delaunay(P) = {
   assert(rank(P) == 2 and shape(P)[-1] == 2, "delaunay(P) takes points of the plane, f64[n, 2]")
@@ -23,16 +21,16 @@ delaunay(P) = {
   order = _insertion_order(X)
   T = _triangulated(X[order])
   order = order[T]
-  # the smallest corner first, in order of the corners
+  # rotate the smallest corner to the front, then sort by the corners
   first = argmin(order; axis = 1)
   order = stack(...map(k -> _take_each(order, (first + k) % 3), list(0, 1, 2)); axis = 1)
   order[lexsort((order[.., 2], order[.., 1], order[.., 0]))]
 }
 _take_each(A, k) = map((row, i) -> row[i], A, k)
-# Numbers between 0 and 1 without an order, the same in every run
+# Pseudo-random scalars between 0 and 1, the same in every run.
 _noise(n) = mod(abs(_scrambled(iota(n) + 1.0, 0.0)), 1.0)
-# A half of the points last, a quarter before them ..., each of these parts
-# along a snake of squares
+# Half of the points last, a quarter before them, and so on; each group is
+# ordered along a snake of squares.
 _insertion_order(X) = {
   n = len(X)
   r = _noise(n)
@@ -45,13 +43,13 @@ _insertion_order(X) = {
 
 _triangulated(X) = {
   n = len(X)
-  # around all a triangle; its corners are the last three points
+  # an enclosing triangle, whose corners are the last three points
   X = concat(X, [-40.0, -30; 40, -30; 0.5, 60]; axis = 0)
   x = X[.., 0]
   y = X[.., 1]
   most = 2 * n + 2
-  # corners and neighbours, opposite to the corners, of triangle t at 3t ..; one
-  # more for what is not to be kept
+  # Corners of triangle t at 3t .., and its neighbours opposite to the corners.
+  # One spare triangle receives values to be discarded.
   T = zeros_like(iota(3 * most + 3))
   N = T - 1
   T[0] = n
@@ -107,7 +105,7 @@ _triangulated(X) = {
     N[3t2] = nb
     N[3t2 + 1] = t
     N[3t2 + 2] = t1
-    # what neighbours t had there
+    # update the neighbours of t
     ia = if na < 0 {
       spare
     } else {
@@ -146,7 +144,7 @@ _triangulated(X) = {
       flip = m >= 0 and inner > 0
       (nA, nB) = (N[3q + (k + 1) % 3], N[3q + (k + 2) % 3])
       tB = N[3t + 1]
-      # t = (p, a, d) and q = (p, d, b), or into the spare place
+      # t = (p, a, d) and q = (p, d, b), or into the spare triangle
       (wt, wq) = (if flip { 3t } else { spare }, if flip { 3q } else { spare })
       T[wt] = p
       T[wt + 1] = a

@@ -1,38 +1,38 @@
-# mesh.dsl - meshes of intervals, triangles, tetrahedra and boxes: made for
-# boxes and regions, read from Gmsh's files, refined, searched, drawn.
+# mesh.dsl - meshes of intervals, triangles, tetrahedra and boxes: generation
+# for boxes and regions, Gmsh files, point location.
 #
 # A mesh is a record:
 #   points   f64[n, d]
-#   cells    i64[m, d + 1], the corners of each; of boxes i64[m, 2^d], in the
+#   cells    i64[m, d + 1], the corners of each; for boxes i64[m, 2^d], in the
 #            order of their coordinates, the last one fastest
-#   faces    i64[b, d], the corners of each face on the boundary (an end, an
-#            edge, a triangle); of boxes i64[b, 2^(d - 1)]
-#   tags     i64[b], which of names the face belongs to
+#   faces    i64[b, d], the corners of each boundary face (an end, an edge, a
+#            triangle); for boxes i64[b, 2^(d - 1)]
+#   tags     i64[b], the index of each face's part in names
 #   names    list of the names of the boundary's parts
-#   region   what it is a mesh of: refinement puts new corners of the boundary
-#            where the region's boundary is. Of a file what its cells fill, with
+#   region   the meshed region: refinement puts new boundary corners on the
+#            region's boundary. For a file it is the domain of its cells, with
 #            the names of its physical groups: domain (x, y) in
 #            mesh("part.msh").region
-#   bisection  what refine knows of simplices that it has cut in two
-#   axes     of boxes: a list of the coordinates of their corners along each
-#            axis, of which points are all combinations, the last axis fastest
+#   bisection  data of refine about bisected simplices
+#   axes     for boxes: a list of the coordinates of their corners along each
+#            axis; points are all combinations, the last axis fastest
 # save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes
 # it for ParaView.
 
 # mesh(what, h; cells): the mesh of a region with cells of about size h, or of a
-# file of Gmsh, mesh("part.msh"), whose region is what it fills
-#   cells: "simplices", or "boxes", which rectangles and boxes can be cut into,
-#   too. Boxes are cut into equal boxes and these into triangles or tetrahedra;
-#   other regions of the plane get points on their boundary at distances h,
-#   corners kept, a lattice of equilateral triangles inside, and Delaunay's
-#   triangulation of both, whose points are moved to the middle of their
-#   neighbours. A ball is a box drawn onto it. Curved boundaries become polygons
-#   with corners on the curve; elements of order 2 and 3 bend their sides. Other
-#   regions of space are for Gmsh, a program of its own that nothing here needs:
-#   of its files the text formats 2.2 and 4.1 are read; physical groups name the
-#   parts of the boundary, what has none is "boundary".
-#   Errors: a region that no mesher here serves, boxes of a region that is none,
-#   a file that is none of Gmsh's, with its line.
+# Gmsh file, mesh("part.msh"), whose region is the domain of its cells.
+#   cells: "simplices", or "boxes" for intervals, rectangles and boxes. Boxes
+#   are divided into equal boxes, and these into triangles or tetrahedra. Other
+#   plane regions get boundary points at distances h, including corners, and a
+#   lattice of equilateral triangles inside. The Delaunay triangulation of both
+#   is smoothed by moving points to the centre of their neighbours. A ball is a
+#   mapped box. Curved boundaries become polygons with corners on the curve;
+#   elements of order 2 and 3 have curved sides.
+#   Other regions of space need Gmsh, a separate program that is not required
+#   here. Its text formats 2.2 and 4.1 are read. Physical groups name the parts
+#   of the boundary; faces without a group are "boundary".
+#   Errors: an unsupported region; boxes for another region than a box; a file
+#   that is not Gmsh's, with the line.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     shape(m.cells)                #> (8, 3)
 #     sum(cell_sizes(m))            #> 1.0
@@ -68,8 +68,8 @@ cell_sizes(m) = {
   abs(_det_inverse(_directions_of(X), d)[0]) /
     (if cell.boxes { 1.0 } else if d == 3 { 6.0 } else { f64(d) })
 }
-# Columns are the directions from the first corner: X f64[.., d + 1, d] gives
-# f64[.., d, d]
+# The directions from the first corner, as columns: X f64[.., d + 1, d] gives
+# f64[.., d, d].
 _directions_of(X) = {
   A = X[..., 1.., ..] - X[..., ..1, ..]
   swapaxes(A, rank(A) - 2, rank(A) - 1)
@@ -77,8 +77,8 @@ _directions_of(X) = {
 
 # ---- faces
 
-# The faces of all cells, face f being the one without corner f: i64[m, d + 1,
-# d], with corners in ascending order
+# The faces of all cells, i64[m, d + 1, d], with corners in ascending order.
+# Face f is the one without corner f.
 _cell_faces(cells) = {
   n = shape(cells)[1]
   stack(...map(f -> cells[.., concat(iota(f), iota(n - 1 - f) + f + 1)], each(n)); axis = 1)
@@ -90,7 +90,7 @@ _face_keys(F, n) = {
 }
 _ascending(cells) = sort(cells; axis = 1)
 
-# The faces that belong to one cell only, ascending by their keys
+# The faces that belong to one cell only, in ascending order of their keys.
 _boundary_faces(cells, n) = {
   F = _cell_faces(_ascending(cells))
   F = reshape(F, -1, shape(F)[2])
@@ -102,8 +102,8 @@ _boundary_faces(cells, n) = {
   F[order[single]]
 }
 
-# The cell that each face of the mesh belongs to, and which of its faces it is:
-# cells with ascending corners
+# The cell of each face of the mesh, and the index of the face in it. Cells have
+# ascending corners.
 _owners(cells, faces, n) = {
   F = _cell_faces(cells)
   key = ravel(_face_keys(F, n))
@@ -115,7 +115,7 @@ _owners(cells, faces, n) = {
 
 # ---- boxes
 
-# How many cells each edge of a box is cut into, and where
+# The numbers of cells along the edges of a box, and the nodes.
 _box_axes(b, h) = {
   (lo, hi) = (b.lo, b.hi)
   of = h -> {
@@ -129,11 +129,11 @@ _box_axes(b, h) = {
     (map(x -> len(x) - 1, cut), cut)
   } else { (n, axes) }
 }
-# Nodes along one axis with more of them at the cuts, which take the place of
-# inner nodes that are almost there.
-# Between two of them with fewer cells than half of `parts` there are so many:
-# else what is there would look alike on all meshes. Where there are few the
-# mesh with nodes y says, of which others are coarser or finer.
+# Nodes along one axis with additional nodes at the cuts, which replace inner
+# nodes that nearly coincide with them. A section between two cuts with fewer
+# cells than half of `parts` gets `parts` cells: otherwise all meshes would
+# resolve it equally. The base mesh, with nodes y, decides this; other meshes
+# are coarser or finer.
 _cut_axis(x, y, cuts, region) = {
   inner = _inner_nodes(x, cuts)
   before = _inner_nodes(y, cuts)
@@ -149,7 +149,7 @@ _cut_axis(x, y, cuts, region) = {
   }
   out
 }
-# Those of an axis within it that are not almost a cut
+# The inner nodes of an axis that do not nearly coincide with a cut.
 _inner_nodes(x, cuts) = {
   near = 0.05 * (x[1] - x[0])
   inner = x[1..-1]
@@ -163,7 +163,7 @@ _mesh_of_boxes(r, h) = {
   }
   if len(r.lo) == 1 { _box_mesh(r, h) } else { _grid_mesh(_box_axes(r, h)[1], r) }
 }
-# The grid of some axes as a mesh
+# The tensor grid of some axes as a mesh.
 _grid_mesh(axes, r) = {
   (_, cells, points) = _grid_nodes(axes, 1)
   (owner, side) = _grid_sides(axes)
@@ -190,8 +190,8 @@ _box_mesh(b, h) = {
   }
   (points = points, cells = cells, faces = F, tags = tags, names = b.names, region = b)
 }
-# Each rectangle by the diagonal that leads to the nearest corner of the box, so
-# that no triangle has two sides on the boundary
+# Splits each rectangle by the diagonal towards the nearest corner of the box,
+# so that no triangle has two boundary sides.
 _box_triangles(x, y, nx, ny) = {
   points = stack(ravel(expand(x, 1) + 0 * y), ravel(0 * expand(x, 1) + y); axis = 1)
   i = ravel(expand(iota(nx), 1) + 0 * iota(ny))
@@ -203,7 +203,7 @@ _box_triangles(x, y, nx, ny) = {
   upper = stack(where(rising, a, b), b + 1, a + 1; axis = 1)
   (points, reshape(stack(lower, upper; axis = 1), -1, 3))
 }
-# Each box into the six tetrahedra around its diagonal (Kuhn)
+# Splits each box into the six tetrahedra around its diagonal (Kuhn).
 _box_tetrahedra(axes, nx, ny, nz) = {
   (x, y, z) = (expand(expand(axes[0], 1), 2), expand(axes[1], 1), axes[2])
   zero = 0 * x + 0 * y + 0 * z
@@ -217,10 +217,10 @@ _box_tetrahedra(axes, nx, ny, nz) = {
   (points, reshape(stack(...parts; axis = 1), -1, 4))
 }
 
-# ---- where points lie
+# ---- point location
 
-# How far outside of a cell, in its coordinates, a point may be: next to a
-# curved boundary, which the mesh cuts off, further than else
+# How far outside of a cell, in reference coordinates, a point may be. The
+# distance is larger at a curved boundary, which the mesh cuts off.
 _slack(m) = if kind(m.region) == "none" { 1e-6 } else {
   if len(m.region.lo) == 2 {
     if max(concat([0.0], m.region.curves[.., 0])) > 0 { 0.1 } else { 1e-6 }
@@ -231,7 +231,7 @@ _slack(m) = if kind(m.region) == "none" { 1e-6 } else {
   }
 }
 
-# Of boxes: found by their axes. What it gives is said below.
+# For boxes: located by their axes. The result is that of _locator.
 _grid_locator(axes) = X -> {
   P = stop_gradient(X)
   cell = 0
@@ -244,17 +244,17 @@ _grid_locator(axes) = X -> {
   ξ = stack(...ξ; axis = 1)
   (cell, ξ, min(min(stop_gradient(ξ), 1 - stop_gradient(ξ)); axis = 1) > -1e-6)
 }
-# place(X f64[n, d]) -> (cell i64[n], its coordinates f64[n, d] there, whether
-# the point is in the mesh, or as near as a curved boundary may be). Cells are
-# found by the boxes of a grid that they overlap, these being by a part `wide`
-# larger than the nodes of a cell need. reference(cells, X): the coordinates of
-# X in cells.
+# place(X f64[n, d]) -> (cell i64[n], its reference coordinates f64[n, d],
+# whether the point is in the mesh, or within the tolerance of a curved
+# boundary). Cells are found by the grid bins that they overlap; each cell's
+# bounding box is enlarged by the fraction `wide` for that. reference(cells, X):
+# the reference coordinates of X in cells.
 _locator(corners, nodes, slack, wide, reference) = {
   (m, d) = (len(corners), shape(corners)[2])
   (from, to) = (min(nodes; axis = (0, 1)), max(nodes; axis = (0, 1)))
   n = max(1, i64(floor((f64(m) / 4)^(1.0 / d))))
   size_ = (to - from) / n
-  # the boxes that each cell reaches, by their numbers along the axes
+  # the range of bins that each cell overlaps, along each axis
   reach = p -> {
     (lo, hi) = (min(p; axis = 0), max(p; axis = 0))
     pad = wide * (hi - lo)

@@ -1,11 +1,11 @@
-# mesh_generation.dsl - meshes of regions that are no boxes, their refinement,
-# and meshes from Gmsh's files.
+# mesh_generation.dsl - mesh generation for regions other than boxes, mesh
+# refinement, and meshes from Gmsh files.
 
-# Of the plane: points on the boundary at distances h, a lattice of equilateral
-# triangles inside, Delaunay's triangulation, and again after points have moved
-# to the middle of their neighbours. That the boundary's edges are in it is seen
-# from its area; where they are not, as between near parts of the boundary, h is
-# halved there for another try.
+# Plane regions: boundary points at distances h, a lattice of equilateral
+# triangles inside, Delaunay triangulation, smoothing, and triangulation again.
+# The area shows whether the triangulation contains the boundary's edges. Where
+# it does not, as between close parts of the boundary, h is halved and meshing
+# is repeated.
 _region_mesh(r, h) = {
   d = _known(len(r.lo), "the dimension")
   if d == 2 { _plane_mesh(r, h) } else if r.region == "ball" { _ball_mesh(r, h) } else {
@@ -32,8 +32,8 @@ _plane_mesh(r, h) = {
   (_, piece, _) = _curve_distance(r.curves, mean(P[F]; axis = 1))
   (points = P, cells = T, faces = F, tags = r.part[piece], names = r.names, region = r)
 }
-# (points, triangles, whether they fill the polygon through the points of the
-# boundary)
+# (points, triangles, whether they fill the polygon through the boundary
+# points).
 _plane_attempt(r, h) = {
   C = r.curves
   many =
@@ -74,8 +74,8 @@ _inner_triangles(X, r, h) = {
   T = T[findall(_triangle_areas(X, T) > 1e-4 * h^2)]
   T[findall(_is_inside(r, mean(X[T]; axis = 1)))]
 }
-# Points behind the first `fixed` ones in the mean of their neighbours, a few
-# times
+# Laplacian smoothing: moves the points after the first `fixed` ones to the mean
+# of their neighbours, a few times.
 _smoothed(X, T, fixed) = {
   n = len(X)
   (a, b) = (concat(T[.., 0], T[.., 1], T[.., 2]), concat(T[.., 1], T[.., 2], T[.., 0]))
@@ -92,7 +92,7 @@ _smoothed(X, T, fixed) = {
   X
 }
 
-# A cube drawn onto a ball
+# A cube mapped to a ball.
 _ball_mesh(r, h) = {
   m = _box_mesh(box([-1, 1], [-1, 1], [-1, 1]), min(1.0, 1.2 * h / r.radius))
   X = m.points
@@ -105,17 +105,16 @@ _ball_mesh(r, h) = {
 
 # ---- refinement
 
-# refine(m; marked): a mesh with each cell cut into 2, 4 or 8 by the middles of
-# its edges, or with those cells cut in two that are marked, a vector of
-# conditions, and what keeps the mesh whole
-#   Marked triangles are cut by newest-vertex bisection: from the corner that
-#   came last to the middle of the side opposite to it (Mitchell 1991); in the
-#   first mesh the longest side counts as that. Marked tetrahedra are cut
-#   through an edge that each has and two faces from corners to edges of theirs,
-#   so that again only finitely many shapes come about (Arnold, Mukherjee and
-#   Pouly, SIAM J. Sci. Comput. 22, 2000). Boxes are cut all of them only. The
-#   angles stay away from 0. New corners of a curved boundary lie on the
-#   region's boundary.
+# refine(m; marked): a mesh with each cell divided into 2, 4 or 8 at its edge
+# midpoints, or with the marked cells bisected and the mesh kept conforming.
+# marked is a vector of conditions.
+#   Marked triangles use newest-vertex bisection: from the newest corner to the
+#   midpoint of the opposite side (Mitchell 1991). In the first mesh the longest
+#   side counts as opposite to the newest corner. Marked tetrahedra are bisected
+#   at a refinement edge, with marked edges on their faces; this also gives a
+#   finite number of shapes (Arnold, Mukherjee and Pouly, SIAM J. Sci. Comput.
+#   22, 2000). Boxes can only be refined uniformly. Angles stay bounded away
+#   from 0. New corners of a curved boundary are put on the region's boundary.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     len(refine(m).cells)                                       #> 32
 #     len(refine(m; marked = cell_sizes(m) * iota(8) > 0.8).cells) < 16   #> true
@@ -164,8 +163,8 @@ _refined_mesh(m) = {
     concat(stack(v(0), g(0), g(1); axis = 1), stack(g(0), v(1), g(2); axis = 1),
       stack(g(1), g(2), v(2); axis = 1), stack(g(0), g(2), g(1); axis = 1); axis = 0)
   } else {
-    # edges 01, 02, 03, 12, 13, 23; the octahedron inside along the diagonal
-    # from 02 to 13 (Bey 1995)
+    # edges 01, 02, 03, 12, 13, 23; the inner octahedron is split along the
+    # diagonal from 02 to 13 (Bey 1995)
     concat(stack(v(0), g(0), g(1), g(2); axis = 1), stack(g(0), v(1), g(3), g(4); axis = 1),
       stack(g(1), g(3), v(2), g(5); axis = 1), stack(g(2), g(4), g(5), v(3); axis = 1),
       stack(g(0), g(1), g(2), g(4); axis = 1), stack(g(0), g(1), g(3), g(4); axis = 1),
@@ -174,8 +173,8 @@ _refined_mesh(m) = {
   }
   _unbisected(_with_boundary(m, X, cells))
 }
-# The boundary of a refined mesh: each face belongs to the part whose old face
-# its middle lies on, and new corners go where the region's boundary is
+# The boundary of a refined mesh. Each face belongs to the part of the old face
+# that contains its midpoint. New corners are put on the region's boundary.
 _with_boundary(m, X, cells) = {
   d = shape(X)[1]
   F = _boundary_faces(cells, len(X))
@@ -188,7 +187,7 @@ _with_boundary(m, X, cells) = {
   } else { m.tags[_nearest_rows(mean(m.points[m.faces]; axis = 1), middle)] }
   (...m, points = _onto_boundary(m, X, F), cells = cells, faces = F, tags = tags)
 }
-# X with those corners of faces F that are new where the region's boundary is
+# X with the new corners of faces F moved to the region's boundary.
 _onto_boundary(m, X, F) = {
   n = len(m.points)
   if kind(m.region) == "none" { X } else if m.region.region == "ball" {
@@ -205,13 +204,13 @@ _onto_boundary(m, X, F) = {
     X
   } else { X }
 }
-# Row of C nearest to each point, some points at a time
+# The index of the nearest row of C for each point, some points at a time.
 _nearest_segments(C, X) = concat(...list(map(x -> _curve_distance(C, expand(x, 0))[1][0], X)))
 _nearest_rows(A, X) = map(x -> argmin(sum((A - x)^2; axis = 1)), X)
 
-# A mesh that can be bisected knows of its triangles that their corners are in
-# order, of its tetrahedra which edges of their faces are to be cut; before
-# that, that it does not
+# A mesh that is not yet prepared for bisection. The field `bisection` records
+# for triangles whether their corners are in the order of bisection, and for
+# tetrahedra the marked edges of their faces.
 _unbisected(m) = {
   d = _known(shape(m.points)[1], "the dimension")
   if d == 1 { m } else if d == 2 { (...m, bisection = false) } else {
@@ -227,7 +226,8 @@ _to_be_bisected(m) = {
   } else if len(M.bisection.flag) > 0 { M } else { _edges_to_cut(M) }
 }
 
-# Corner 2 is the newest, the edge 01 opposite to it is cut
+# Newest-vertex bisection: corner 2 is the newest, and the opposite edge 01 is
+# bisected.
 _bisected(m, marked) = {
   m = _to_be_bisected(m)
   T = m.cells
@@ -240,7 +240,7 @@ _bisected(m, marked) = {
   cut = zeros(len(all))
   cut[at[findall(marked), 2]] = 1.0
   before = -1.0
-  # a triangle with an edge to be cut must have its own edge cut first
+  # a triangle with an edge to be bisected must have its own edge bisected first
   while sum(cut) > before {
     before = sum(cut)
     on = findall(max(cut[at]; axis = 1) > 0)
@@ -252,8 +252,8 @@ _bisected(m, marked) = {
   split_ = cut[at] > 0
   v = k -> T[.., k]
   e = k -> new[at[.., k]]
-  # children (2, 0, e2) and (1, 2, e2), each cut once more where its edge 20 or
-  # 12 is
+  # children (2, 0, e2) and (1, 2, e2), each bisected again if its edge 20 or 12
+  # is
   piece = (a, b, c, where_) -> stack(a, b, c; axis = 1)[findall(where_)]
   (s0, s1, s2) = (split_[.., 0], split_[.., 1], split_[.., 2])
   cells = concat(piece(v(0), v(1), v(2), not s2), piece(v(2), v(0), e(2), s2 and not s1),
@@ -268,13 +268,16 @@ _longest_first(X, T) = {
   stack(...map(j -> _take_each(T, (k + 1 + j) % 3), list(0, 1, 2)); axis = 1)
 }
 
-# Of each tetrahedron the edge from corner 0 to corner 1 is cut next. Each face
-# has an edge, too: those with corners 0 and 1 this one, the face without corner
-# i (0 or 1) what is left of it without corner q[i]. When the tetrahedron is
-# cut, its two halves are cut at the edges of these faces next; a cut face's
-# edge is then the one opposite to the new corner, and so it is in the face
-# between the halves, except where flag is set and the three edges lie in one
-# plane. tags are of the faces, that without corner i at i; -1 inside.
+# Bisection of tetrahedra. The refinement edge is from corner 0 to corner 1.
+# Each face has a marked edge, too: for faces with corners 0 and 1 the
+# refinement edge, for the face without corner i (0 or 1) the edge left without
+# corner q[i].
+#
+# The marked edges of these two faces become the refinement edges of the halves.
+# The marked edge of a bisected face is opposite to the new corner, and so is
+# that of the face between the halves. The exception is a tetrahedron with flag
+# set and its three marked edges in one plane. tags: the boundary part of the
+# face without corner i, at i; -1 inside.
 _bisected_solid(m, marked) = {
   m = _to_be_bisected(m)
   T = m.cells
@@ -283,7 +286,7 @@ _bisected_solid(m, marked) = {
   base = 2^31
   pairs = reshape([0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3], 6, 2)
   keys_of = (a, b) -> min(a, b) * base + max(a, b)
-  # edges that are cut, ascending, and their new corners
+  # bisected edges, ascending, and their new corners
   (cut, middle) = (iota(0), iota(0))
   on = marked
   while sum(on) > 0 {
@@ -311,7 +314,7 @@ _bisected_solid(m, marked) = {
     q = concat(q[stay], q0, q1; axis = 0)
     flag = concat(flag[stay], next, next)
     tags = concat(tags[stay], t0, t1; axis = 0)
-    # a tetrahedron with an edge that is cut is cut, too
+    # a tetrahedron with a bisected edge is bisected, too
     E = T[.., pairs]
     edges = keys_of(E[.., .., 0], E[.., .., 1])
     at = min(searchsorted(cut, ravel(edges); side = "left"), len(cut) - 1)
@@ -324,7 +327,8 @@ _bisected_solid(m, marked) = {
     bisection = (q = q, flag = flag, tags = tags))
 }
 # The half that keeps corner p (0 or 1) of tetrahedra S, with the new corner z
-# in the other's place: cells, q, tags. q: of the face without the other corner.
+# in place of the other: cells, q, tags. q: of the face without the other
+# corner.
 _half_solid(S, q, t, z, p, turned) = {
   (a, c, d) = (S[.., p], S[.., 2], S[.., 3])
   (ta, tc, td) = (t[.., 1 - p], t[.., 2], t[.., 3])
@@ -335,19 +339,19 @@ _half_solid(S, q, t, z, p, turned) = {
     stack(where(q >= 2 and not turned, 2, 3), where(q >= 2, 2, 3); axis = 1),
     pick(list(none_, tc, ta, td), list(none_, td, ta, tc), list(tc, td, none_, ta)))
 }
-# Before the first cut: the longest edge of each tetrahedron and of each face;
-# of edges of the same length the one that comes later among all
+# Initial marking: the longest edge of each tetrahedron and of each face; among
+# equal lengths the later one in the global order.
 _edges_to_cut(m) = {
   T = _ascending(m.cells)
   n = len(m.points)
   (count, at, key) = _shared(T, _edge_pairs(3), n)
   length = sum((m.points[key // n] - m.points[key % n])^2; axis = 1)
   rank_ = 0 * key
-  # lengths that differ by rounding are the same
+  # lengths that differ by rounding only count as equal
   rank_[argsort(1e-9 * floor(1e9 * length / max(length)) + 1e-13 * iota(count) / count)] =
     iota(count)
   r = rank_[at]
-  # edges 01, 02, 03, 12, 13, 23 and the corners that are left
+  # edges 01, 02, 03, 12, 13, 23 and the remaining corners
   ends = reshape([0, 1, 2, 3, 0, 2, 1, 3, 0, 3, 1, 2, 1, 2, 0, 3, 1, 3, 0, 2, 2, 3, 0, 1], 6, 4)
   place = reshape([-1, 0, 1, 2, 0, -1, 3, 4, 1, 3, -1, 5, 2, 4, 5, -1], 4, 4)
   turn = ends[argmax(r; axis = 1)]
@@ -366,9 +370,8 @@ _edges_to_cut(m) = {
 
 # ---- Gmsh
 
-# The mesh in a .msh file: of the cells of the highest dimension there are, the
-# faces of which belong to the physical groups that name them, else to
-# "boundary"
+# The mesh in a .msh file, of the cells of the highest dimension present. Faces
+# belong to the physical groups that contain them, else to "boundary".
 _read_msh(path) = _mesh_of_tables(load(path; format = "msh"))
 _mesh_of_tables(r) =
   _mesh_of_parts(r.points, r.lines, r.line_parts, r.triangles, r.triangle_parts, r.tetrahedra,
@@ -383,7 +386,7 @@ else if len(triangles) > 0 {
   _mesh_from(points[.., ..2], triangles, lines, line_parts, names)
 } else { error("mesh: the file has neither triangles nor tetrahedra") }
 _mesh_from(points, cells, faces, parts, names) = {
-  # the points that cells use
+  # the points used by cells
   used = unique(ravel(cells))
   new = 0 * iota(len(points)) - 1
   new[used] = iota(len(used))
@@ -404,16 +407,16 @@ _mesh_from(points, cells, faces, parts, names) = {
   own = (points = points[used], cells = T, faces = F, tags = tags, names = push(names, "boundary"))
   (...own, region = _region_of_mesh(own))
 }
-# What a mesh fills: in the plane a polygon, whose sides are the mesh's, in
-# space what its cells say. The mesh goes with it, and is what mesh(region, h)
-# refines.
+# The domain of a mesh as a region: in the plane a polygon with the sides of the
+# mesh, in space the union of its cells. The region includes the mesh, which
+# mesh(region, h) refines.
 _region_of_mesh(m) = {
   X = m.points
   d = shape(X)[1]
   (lo, hi) = (min(X; axis = 0), max(X; axis = 0))
   if d == 2 {
     (a, b) = (X[m.faces[.., 0]], X[m.faces[.., 1]])
-    # with the cell that a side belongs to on its left
+    # oriented with its cell on the left
     (owner, _) = _owners(_ascending(m.cells), m.faces, len(X))
     middle = mean(X[m.cells[owner]]; axis = 1)
     left = (b[.., 0] - a[.., 0]) * (middle[.., 1] - a[.., 1]) -
@@ -428,8 +431,8 @@ _region_of_mesh(m) = {
     (region = "mesh", lo = lo, hi = hi, names = m.names, curves = curves, part = part, mesh = m)
   }
 }
-# The mesh of such a region with cells of size h at most, by its own cells where
-# h is none
+# The mesh of such a region with cells of size h at most; its own cells if h is
+# none.
 _mesh_in_region(r, h) = {
   m = _unbisected((...r.mesh, region = r))
   longest = M -> max(norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1))

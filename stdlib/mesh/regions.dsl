@@ -7,16 +7,17 @@
 #   lo, hi     f64[d], its bounding box
 #   names      list of the names of its boundary's parts
 #   curves     in the plane: f64[k, 6], the pieces of its boundary with the
-#              region at their left: (0, x0, y0, x1, y1, 0), a line, or (1, x,
+#              region on their left: (0, x0, y0, x1, y1, 0), a line, or (1, x,
 #              y, r, a, b), an arc around (x, y) of radius r from angle a to
 #              angle b; elsewhere f64[0, 6]
-#   part       i64[k], which of names each piece has
-#   and what it is made of: centre and radius, or first and second
+#   part       i64[k], the index of each piece in names
+# and its constituents: centre and radius, or first and second.
+#
 # inside, signed_distance, sample and sample_boundary take points f64[n, d] or
 # one point f64[d].
 
-# box([a, b], [c, d], ...): an interval, a rectangle, a box
-#   Parts of the boundary: left and right, bottom and top, back and front.
+# box([a, b], [c, d], ...): an interval, a rectangle, or a box.
+#   Boundary parts: left and right, bottom and top, back and front.
 #     box([0, 1], [0, 2]).hi        #> [1, 2]
 box(...sides) = {
   assert(len(sides) >= 1 and len(sides) <= 3, "box([a, b], ...) takes one to three intervals")
@@ -34,7 +35,7 @@ box(...sides) = {
     curves = curves, part = part)
 }
 _no_curves() = (zeros(0, 6), iota(0))
-# The closed line through points, as pieces
+# The closed polygon through points, as boundary pieces.
 _lines(P) = {
   n = len(P)
   Q = P[(iota(n) + 1) % n]
@@ -45,7 +46,7 @@ _area_of(P) =
   { Q = P[(iota(len(P)) + 1) % len(P)]; 0.5 * sum(P[.., 0] * Q[.., 1] - Q[.., 0] * P[.., 1]) }
 _turned_round(P, sign) = if sign * _area_of(P) < 0 { P[.. by -1] } else { P }
 
-# disk(centre, radius; name = "circle"): a disk of the plane
+# disk(centre, radius; name = "circle"): a disk in the plane
 #     inside(disk([0, 0], 1), [0.5, 0.5; 1, 1])        #> [true, false]
 disk(centre, radius; name = "circle") = {
   c = f64(centre)
@@ -55,7 +56,7 @@ disk(centre, radius; name = "circle") = {
   (region = "disk", lo = c - r, hi = c + r, names = list(name),
     curves = expand(stack(1.0, c[0], c[1], r, 0.0, 2π), 0), part = iota(1), centre = c, radius = r)
 }
-# ball(centre, radius; name = "sphere"): a ball of space
+# ball(centre, radius; name = "sphere"): a ball in space
 #     signed_distance(ball([0, 0, 0], 2), [0, 0, 3])   #> 1.0
 ball(centre, radius; name = "sphere") = {
   c = f64(centre)
@@ -79,7 +80,7 @@ _polygon_region(P, holes, names) = {
       "polygon: {len(names)} names for {n} sides; name k belongs to the side from corner k to the "
       "next")
   }
-  # side k of what was given, also where its corners had to be turned round
+  # the index of each given side, also if the orientation was reversed
   order = if _area_of(X) < 0 { (2 * n - 2 - iota(n)) % n } else { iota(n) }
   part = list(if named { order } else { 0 * order })
   last = if named { n } else { 1 }
@@ -133,7 +134,7 @@ _number_of(n, names) = { at = -1; for (k, m) in enumerate(names) { if m == n { a
 # ---- curves
 
 # Points of pieces C f64[k, 6] at s f64[k] in [0, 1], and the outer normals
-# there: f64[k, 2]
+# there: f64[k, 2].
 _on_curves(C, s) = {
   arc = C[.., 0] == 1
   θ = C[.., 4] + s * (C[.., 5] - C[.., 4])
@@ -163,15 +164,15 @@ _cut(C, a, b) = {
     where(arc, C[.., 4] + b * dθ, 0.0);
     axis = 1)
 }
-# Distance of points X f64[n, 2] from pieces, which piece is nearest, and the
-# nearest point on it
+# Distances of points X f64[n, 2] from pieces, the index of the nearest piece,
+# and the nearest point on it.
 _curve_distance(C, X) = {
   x = expand(X[.., 0], 1)
   y = expand(X[.., 1], 1)
   arc = C[.., 0] == 1
   (dx, dy) = (C[.., 3] - C[.., 1], C[.., 4] - C[.., 2])
   s = clamp(((x - C[.., 1]) * dx + (y - C[.., 2]) * dy) / where(arc, 1.0, dx^2 + dy^2), 0.0, 1.0)
-  # of an arc the angle, from its lower end on, or the nearer end
+  # for an arc the angle from its lower end, or the nearer end
   (from, to) = (min(C[.., 4], C[.., 5]), max(C[.., 4], C[.., 5]))
   middle = 0.5 * (from + to)
   θ = middle + mod(atan2(y - C[.., 2], x - C[.., 1]) - middle + π, 2π) - π
@@ -183,8 +184,9 @@ _curve_distance(C, X) = {
   at = iota(len(X))
   (sqrt(D[at, k]), k, stack(px[at, k], py[at, k]; axis = 1))
 }
-# What of pieces C is boundary of a region: where it is inside at the left and
-# outside at the right. Found on a grid of each piece, its ends by bisection.
+# The parts of pieces C that are boundary of a region: the left side is inside
+# and the right side outside. They are found on a grid of each piece; the ends
+# by bisection.
 _kept(r, C, width, drop) = {
   n = 256
   ε = 1e-9 * width
@@ -200,7 +202,7 @@ _kept(r, C, width, drop) = {
   (i, j) = nonzero(padded[.., 1..] and not padded[.., ..-1])
   (_, e) = nonzero(padded[.., ..-1] and not padded[.., 1..])
   rows = C[i]
-  # between grid points: kept at one side only
+  # between grid points: only one side is kept
   find = (outer, inner) -> {
     for k in 0..50 {
       s = 0.5 * (outer + inner)
@@ -211,14 +213,14 @@ _kept(r, C, width, drop) = {
   }
   a = where(j == 0, 0.0, find((j - 0.5) / n, (j + 0.5) / n))
   b = where(e == n, 1.0, find((e + 0.5) / n, (e - 0.5) / n))
-  # the ends of a piece, where the grid did not see what is between it and them
+  # refine the ends of a piece, which the grid does not reach
   a = where(j == 0, find(0 * a, a + 0.5 / n), a)
   b = where(e == n, find(0 * b + 1, b - 0.5 / n), b)
   (a, b) = (where(a < 1e-7, 0.0, a), where(b > 1 - 1e-7, 1.0, b))
   (_cut(rows, a, b), i)
 }
 
-# ---- questions
+# ---- queries
 
 _as_points(r, X) = {
   P = f64(X)
@@ -228,8 +230,8 @@ _as_points(r, X) = {
   reshape(P, -1, shape(P)[-1])
 }
 
-# inside(region, points): whether points are in a region; on the boundary either
-# may be said
+# inside(region, points): whether points are in a region. For points on the
+# boundary the result may be either.
 #     inside(box([0, 1], [0, 1]), [0.5, 0.5])          #> true
 inside(r, X) = {
   y = _is_inside(r, _as_points(r, X))
@@ -245,7 +247,7 @@ else if r.region == "mesh" {
 } else if r.region == "union" { _is_inside(r.first, X) or _is_inside(r.second, X) }
 else if r.region == "difference" { _is_inside(r.first, X) and not _is_inside(r.second, X) }
 else { _is_inside(r.first, X) and _is_inside(r.second, X) }
-# How many lines a ray to the right crosses
+# The number of lines that a ray to the right crosses.
 _crossings(C, X) = {
   (x, y) = (expand(X[.., 0], 1), expand(X[.., 1], 1))
   (x0, y0, x1, y1) = (C[.., 1], C[.., 2], C[.., 3], C[.., 4])
@@ -255,10 +257,10 @@ _crossings(C, X) = {
 }
 
 # signed_distance(region, points): the distance from the boundary, negative
-# inside
-#   Exact in the plane and for boxes and balls; of unions, differences and
-#   intersections in space a bound that is 0 on the boundary and has the right
-#   sign.
+# inside.
+#   Exact in the plane and for boxes and balls. For unions, differences and
+#   intersections in space it is a bound with the right sign that is 0 on the
+#   boundary.
 #     signed_distance(disk([0, 0], 1), [0, 0; 3, 4])   #> [-1, 4]
 signed_distance(r, X) = {
   P = _as_points(r, X)
@@ -281,9 +283,9 @@ _distance_from(r, X) = if r.region == "box" {
 else if r.region == "difference" { max(_distance_from(r.first, X), -_distance_from(r.second, X)) }
 else { max(_distance_from(r.first, X), _distance_from(r.second, X)) }
 
-# ---- points
+# ---- sample points
 
-# Quasi-random points of the unit cube, shifted (M. Roberts 2018)
+# Quasi-random points of the unit cube, shifted (M. Roberts 2018).
 _spread_points(n, d, shift) = {
   g = if d == 1 {
     1.618033988749895
@@ -294,13 +296,13 @@ _spread_points(n, d, shift) = {
   }
   mod(shift + expand(iota(n) + 1.0, 1) * expand(g^-(iota(d) + 1.0), 0), 1.0)
 }
-# n points inside a region, f64[n, d], evenly spread: sample(region, n)
+# n evenly spread points inside a region, f64[n, d]: sample(region, n).
 _sample_region(r, n) = {
   d = len(r.lo)
   shift = rand()
   X = r.lo + (r.hi - r.lo) * _spread_points(n, d, shift)
   if r.region == "box" { X } else {
-    # how many of the bounding box are needed is found from a first part of them
+    # increase the number of points in the bounding box until n are inside
     m = 2 * n + 64
     kept = zeros(0, d)
     turns = 0
@@ -316,10 +318,10 @@ _sample_region(r, n) = {
   }
 }
 
-# sample_boundary(region, n; part): n points on the boundary, evenly spread by
-# its length or area, as a record: points f64[n, d], normals f64[n, d], outer,
-# of length 1, and names, of each point the number of its part in region.names.
-# part: the name of one part, for points of that alone.
+# sample_boundary(region, n; part): n boundary points, evenly spread by length
+# or area. The result is a record: points f64[n, d]; normals f64[n, d], outer
+# unit normals; names, for each point the index of its part in region.names.
+# part: the name of one part, to sample that alone.
 #     b = sample_boundary(disk([0, 0], 2), 50);
 #     max(abs(b.points - 2 * b.normals)) < 1e-12       #> true
 sample_boundary(r, n; part = "") = {
@@ -362,7 +364,7 @@ _sample_surface(r, n, number, all) = if r.region == "box" {
   N = stack(ρ * cos(2π * u[.., 1]), ρ * sin(2π * u[.., 1]), z; axis = 1)
   (points = r.centre + r.radius * N, normals = N, names = 0 * iota(n))
 } else {
-  # of both surfaces what is on that of the region
+  # the points of both surfaces that are on the region's surface
   (a, b) = (r.first, r.second)
   flip = if r.region == "difference" { -1.0 } else { 1.0 }
   numbers = stack(...map(k -> _number_of(k, r.names), list(...b.names)))
