@@ -1,5 +1,6 @@
-# mesh_plot.dsl - pictures of meshes of the plane, and what ParaView is given of
-# others. Fields on meshes are drawn by solution_plot.dsl.
+# mesh_plot.dsl - plots of meshes in the plane, and mesh data for ParaView.
+#
+# solution_plot.dsl plots fields on meshes.
 
 _plot_mesh(m, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "",
   aspect = 1, ...options) = {
@@ -30,9 +31,9 @@ _edge_layer(m, edges, look) = {
     y = ravel(stack(X[.., 0, 1], X[.., 1, 1], gap; axis = 1)), label = "", ...look)
 }
 
-# mesh_data(m; ...fields): a mesh with values at its points, as save("u.vtu",
-# ...) writes it for ParaView: a function of the coordinates, or values for each
-# point
+# mesh_data(m; ...fields): a mesh with values at its points, in the form that
+# save("u.vtu", ...) writes for ParaView. Each field is a function of the
+# coordinates, or a value for each point.
 #     m = mesh(box([0, 1], [0, 1]), 0.5)
 #     save("/tmp/atled-doc.vtu", mesh_data(m; u = (x, y) -> x * y))
 #     load("/tmp/atled-doc.vtu").point.u       #> [0, 0, 0, 0, 0.25, 0.5, 0, 0.5, 1]

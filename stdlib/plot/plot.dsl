@@ -1,40 +1,41 @@
-# plot.dsl - pictures: curves, marks, fields, surfaces, vectors, histograms,
-# panels and films; in the terminal, and as PNG and SVG files.
+# plot.dsl - plots: curves, markers, fields, surfaces, vectors, histograms,
+# panels and animations, in the terminal and as PNG and SVG files.
 #
-# Each function here makes a picture, which is a value: as a result it is shown
-# in the terminal, `file = "name.png"` or ".svg" writes it instead, `overlay`
-# lays pictures over one another and `subplots` puts them side by side.
-# docs/methods/plots.md shows every kind.
+# Contract:
+# - Each function returns a plot, which is a value. The terminal shows a plot
+#   that is a result; `file = "name.png"` or ".svg" writes it instead.
+# - `overlay` combines plots in one panel, `subplots` in several.
+#   docs/methods/plots.md shows every kind.
 #
-# A picture is a record with kind "figure", whose panels are records with
-# layers; repl/core/plot_bridge.c says what they may hold.
+# A plot is a record with kind "figure", whose panels are records with layers.
+# repl/core/plot_bridge.c describes them.
 
 # ---- Curves
 
 # plot(x, y, y2, y3, ...; label, labels, colour, style, width, marker, opacity,
-# title, xlabel, ylabel, file, ...): curves y(x)
-#   x, y real vectors of one length; a matrix y gives a curve for each column.
-#   plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
-#   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: of one
-#   coordinate curves, of t and x a heat map of the first and profiles at
-#   `times`; of the plane heat maps, with t at `times` (at the end), of vectors
-#   their length and streamlines; of space the plane through its middle.
-#   plot(s.u): one field of a solution. plot(m): a mesh of the plane.
-#   NaN and infinite values leave gaps.
-#   labels: a list of texts for the legend; label: the text of a single curve.
-#   Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
+# title, xlabel, ylabel, file, ...): curves y(x).
+#   x and y are real vectors of the same extent; a matrix y gives one curve for
+#   each column. plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an
+#   interval.
+#   plot(s1, s2, ...; times): solutions of one problem, or of `ode`. In one
+#   coordinate it shows curves; in t and x a heat map of the first solution and
+#   profiles at `times`; in the plane heat maps, with t at `times` (by default
+#   the end), for vectors their norm and streamlines; in space the plane through
+#   the middle. plot(s.u): one field of a solution. plot(m): a mesh in the
+#   plane. NaN and infinite values leave gaps.
+#   labels: a list of strings for the legend; label: the string of a single
+#   curve. Strings may contain Greek letters, x^2, 10^-6, u_xx and x^(n+1).
 #   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown",
-#   "black", "#rrggbb", or the number of one of the first eight. style: "solid",
+#   "black", "#rrggbb", or the index of one of the first eight. style: "solid",
 #   "dashed", "dotted", "dashdot", "none". marker: "circle", "square",
 #   "diamond", "up", "down", "plus", "cross", "auto". width: of lines, in 1/96
 #   inch. opacity: 0 to 1.
-#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to),
-#   which may be turned around, or have none on one side; logx, logy; legend:
-#   "auto" (where it covers no data), "none", "top left", "top right", "bottom
-#   left", "bottom right", "outside"; grid; aspect: 1 for equal units; xticks,
-#   yticks: places, and xnames,
-#   ynames: their texts; size: (width, height) in inches; dpi: of PNG files;
-#   file: ends in .png or .svg.
+#   Options of every plot: title, xlabel, ylabel; xlim, ylim: pairs (from, to),
+#   which may be reversed, or have none on one side; logx, logy; legend: "auto"
+#   (where it covers no data), "none", "top left", "top right", "bottom left",
+#   "bottom right", "outside"; grid; aspect: 1 for equal units; xticks, yticks:
+#   positions, and xnames, ynames: their strings; size: (width, height) in
+#   inches; dpi: of PNG files; file: ends in .png or .svg.
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
 #     plot(x -> x^2, (-1, 1), title = "y = x^2");
@@ -56,9 +57,9 @@ plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", 
   }
 }
 
-# loglog(x, y, ...): plot with both axes logarithmic
-#   Values that are not positive are left out, and the picture says how many.
-#   Takes everything that plot takes.
+# loglog(x, y, ...): plot with both axes logarithmic.
+#   Values that are not positive are omitted, and the plot reports their number.
+#   Options are those of plot.
 #     h = 0.5^iota(8)
 #     loglog(h, h^2, 0.1*h^4, marker = "auto", labels = list("second order", "fourth order"), xlabel = "h", ylabel = "error");
 loglog(x, y, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
@@ -75,11 +76,11 @@ semilogy(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
 semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
   plot(x, y, y2, y3, y4, y5; logx = true, ...options)
 
-# scatter(x, y; values, label, colour, marker, width, opacity, map, ...): a
-# marker at each point
+# scatter(x, y; values, label, colour, marker, width, opacity, map, ...):
+# scatter plot: a marker at each point.
 #   values: a vector shown by the colours of the markers, with a colour bar.
-#   map: "viridis", "inferno", "diverging", "cyclic", "grey". Takes what every
-#   picture takes (see plot).
+#   map: "viridis", "inferno", "diverging", "cyclic", "grey". Further options
+#   are those of every plot (see plot).
 #     x = linspace(0.0, 6, 60)
 #     scatter(x, sin(x), values = cos(x), xlabel = "x", map = "diverging");
 scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0,
@@ -91,9 +92,10 @@ scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, 
   _coloured(list(layer); ...options)
 }
 
-# errorbars(x, y, e; xerr, label, colour, marker, ...): points with error bars
-#   e: a vector, e below and above; or a pair (below, above) of vectors; xerr:
-#   the same along x. Takes what every picture takes (see plot).
+# errorbars(x, y, e; xerr, label, colour, marker, ...): points with error bars.
+#   e: a vector, for errors in both directions, or a pair (below, above) of
+#   vectors. xerr: the same along x. Further options are those of every plot
+#   (see plot).
 #     x = linspace(1.0, 5, 9)
 #     errorbars(x, sqrt(x), 0.1 + 0*x, label = "measured");
 errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0,
@@ -109,8 +111,8 @@ errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circ
 }
 
 # fill_between(x, low, high; label, colour, opacity, ...): the area between two
-# curves
-#   high may be a number. Takes what every picture takes (see plot).
+# curves.
+#   high may be a scalar. Further options are those of every plot (see plot).
 #     x = linspace(0.0, 6, 100)
 #     overlay(fill_between(x, sin(x) - 0.2, sin(x) + 0.2), plot(x, sin(x)));
 fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, ...options) = {
@@ -122,10 +124,10 @@ fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, ...opti
     ...options)
 }
 
-# stairs(x, y; at, ...): a curve that stays level and jumps
-#   at: where y changes to the value of a sample: "post" (until the next sample;
-#   the default), "pre" (since the one before) or "mid". Takes what plot takes
-#   for one curve.
+# stairs(x, y; at, ...): a step function.
+#   at: where y changes to the value of a sample: "post" (constant until the
+#   next sample; the default), "pre" (constant since the previous one) or "mid".
+#   Further options are those of plot for one curve.
 #     stairs(iota(6), [0, 1, 1, 2, 3, 5], xlabel = "n");
 stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "",
   opacity = 0, ...options) = {
@@ -133,7 +135,7 @@ stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, mark
   assert(at == "post" or at == "pre" or at == "mid", "stairs: at is \"post\", \"pre\" or \"mid\"")
   u = f64(x)
   v = f64(y)
-  # two samples for each: where its level begins, and where it ends
+  # two samples for each: the start and the end of its level
   middle = 0.5 * (u[1..] + u[..-1])
   from = if at == "post" {
     u
@@ -151,8 +153,8 @@ stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, mark
       opacity = opacity)); ...options)
 }
 
-# stem(x, y; base, ...): a thin line from the base to a marker for each sample,
-# for signals in steps
+# stem(x, y; base, ...): a stem plot: a thin line from the base to a marker for
+# each sample of a discrete signal
 #     n = iota(30)
 #     stem(n, exp(-0.1*n)*cos(0.6*n), xlabel = "n");
 stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, ...options) = {
@@ -163,11 +165,11 @@ stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, 
     ...options)
 }
 
-# bar(x, y; labels, stacked, horizontal, width, ...): bars of heights y at x
-#   x: a vector, or a list of texts, one for each bar. y: a vector, or a matrix
-#   with a column for each of several groups, side by side or `stacked`.
-#   width: of the bars of one place together, over the distance of the places.
-#   Takes what every picture takes (see plot).
+# bar(x, y; labels, stacked, horizontal, width, ...): bars of heights y at x.
+#   x: a vector, or a list of strings, one for each bar. y: a vector, or a
+#   matrix with one column for each of several groups, side by side or
+#   `stacked`. width: the total width of the bars at one place, relative to the
+#   distance of the places. Further options are those of every plot (see plot).
 #     bar(list("a", "b", "c"), [3, 5, 2], ylabel = "count");
 #     bar([1, 2, 3], [1, 2; 3, 1; 2, 2], labels = list("old", "new"));
 bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8,
@@ -205,13 +207,12 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
     }, ynames = if named and horizontal { x } else { ynames }, ...options)
 }
 
-# hist(x; bins, range, density, ...): how many of the values lie in each of some
-# intervals of one length
-#   bins: their number, or 0 for as many as suits the data (Freedman and
-#   Diaconis 1981, at least as many as Sturges 1926). range: (from, to).
-#   density: bars whose areas sum to 1.
-#   NaN and infinite values are left out. Takes what every picture takes (see
-#   plot).
+# hist(x; bins, range, density, ...): histogram of the values in intervals of
+# equal width.
+#   bins: the number of bins, or 0 for an automatic number (Freedman and
+#   Diaconis 1981, at least that of Sturges 1926). range: (from, to). density:
+#   bars whose areas sum to 1. NaN and infinite values are omitted. Further
+#   options are those of every plot (see plot).
 #     seed(1)
 #     hist(randn(2000), xlabel = "x", density = true);
 hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0,
@@ -257,40 +258,39 @@ _hist_bins(x, lo, hi) = {
   max(sturges, i64(by_spread))
 }
 
-# ---- Lines, areas and words
+# ---- Lines, areas and annotations
 
-# hline(y; label, colour, style, width): lines across the plot, at one height or
-# several
-#   For use in overlay. vline(x), hspan(y0, y1) and vspan(x0, x1) are the
-#   others.
+# hline(y; label, colour, style, width): horizontal lines across the plot, at
+# one or several heights.
+#   For use in overlay. See also vline(x), hspan(y0, y1) and vspan(x0, x1).
 #     x = linspace(0.0, 6, 100)
 #     overlay(plot(x, sin(x)), hline([-1.0, 1.0], style = "dashed"), vspan(2, 3));
 hline(y; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
   _bare((kind = "rules", y = _vector(y), label = label, colour = colour, style = style,
     width = width, opacity = opacity))
 
-# vline(x; label, colour, style, width): lines down the plot, at one place or
-# several
+# vline(x; label, colour, style, width): vertical lines across the plot, at one
+# or several positions
 #     overlay(plot(sin, (0, 6)), vline(3.14159, label = "π"));
 vline(x; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
   _bare((kind = "rules", x = _vector(x), label = label, colour = colour, style = style,
     width = width, opacity = opacity))
 
-# hspan(y0, y1; label, colour, opacity): the area between two heights
+# hspan(y0, y1; label, colour, opacity): the horizontal band between two heights
 #     overlay(plot(sin, (0, 6)), hspan(-0.5, 0.5, label = "tolerance"));
 hspan(y0, y1; label = "", colour = "grey", opacity = 0.16) =
   _bare((kind = "rules", y = _vector(y0), a = _vector(y1), label = label, colour = colour,
     opacity = opacity))
 
-# vspan(x0, x1; label, colour, opacity): the area between two places along x
+# vspan(x0, x1; label, colour, opacity): the vertical band between two positions
 #     overlay(plot(sin, (0, 6)), vspan(2, 3, label = "burst"));
 vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) =
   _bare((kind = "rules", x = _vector(x0), a = _vector(x1), label = label, colour = colour,
     opacity = opacity))
 
-# annotate(text, x, y; to, align, colour, size): words at a point of the plot
-#   to: a point (x, y) that an arrow leads to. align: "centre", "left" (the text
-#   ends there) or "right" (it begins there). size: of the text, in 1/96 inch.
+# annotate(text, x, y; to, align, colour, size): text at a point of the plot.
+#   to: a point (x, y) for an arrow. align: "centre", "left" (the text ends at
+#   the point) or "right" (it begins there). size: of the text, in 1/96 inch.
 #     overlay(plot(sin, (0, 6)), annotate("maximum", 3.0, 0.6, to = (1.571, 1.0)));
 annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = {
   anchor = if align == "left" { 1 } else { if align == "right" { -1 } else { 0 } }
@@ -308,12 +308,12 @@ annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = 
     }, anchor = anchor, colour = colour, width = size))
 }
 
-# polygon(x, y; label, colour, opacity, ...): the area inside of a closed line,
-# drawn
-# polygon(P; holes, names): the region of the plane inside of a polygon with
-# corners P f64[n, 2], without those in the list holes
-#   names: of the sides, side k from corner k to the next; without them the
-#   sides are "outline". Those of holes are "hole".
+# polygon(x, y; label, colour, opacity, ...): a plot of the area inside a closed
+# polygon.
+#   polygon(P; holes, names): the region of the plane inside a polygon with
+#   corners P f64[n, 2], without the polygons in the list holes. names: of the
+#   sides, side k from corner k to the next; by default all sides are "outline".
+#   The sides of holes are "hole".
 #     polygon([0.0, 1, 0.5], [0.0, 0, 1], aspect = 1);
 #     inside(polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2]), [1.5, 1.5])    #> false
 polygon(x, y = none; holes = list(), names = none, label = "", colour = none, opacity = 0.5,
@@ -328,16 +328,15 @@ polygon(x, y = none; holes = list(), names = none, label = "", colour = none, op
 # ---- Fields
 
 # heatmap(x, y, z; map, cells, zlabel, zlim, logz, ...): a field z(x, y) by
-# colour, with a colour bar
-#   x f64[m], y f64[n] rising or falling, z f64[m, n]: z[i, j] stands at (x[i],
-#   y[j]); or z a function of (x, y). heatmap(z): over 0, 1, 2 ... heatmap(s),
-#   heatmap(s, "u"), heatmap(s.u): a field of a solution over t and x, or over
-#   the plane at the end.
-#   map: "viridis", "inferno", "diverging" (white at 0; the default where both
-#   signs occur), "cyclic" (angles), "grey". cells: each value a flat cell
-#   instead of a
-#   smooth picture. zlabel, zlim, logz: of the colours. Takes what every picture
-#   takes (see plot). NaN is grey.
+# colour, with a colour bar.
+#   x f64[m] and y f64[n] are ascending or descending; z is f64[m, n] with z[i,
+#   j] at (x[i], y[j]), or a function of (x, y). heatmap(z): over 0, 1, 2 ...
+#   heatmap(s), heatmap(s, "u"), heatmap(s.u): a field of a solution over t and
+#   x, or over the plane at the final time.
+#   map: "viridis", "inferno", "diverging" (white at 0; the default when both
+#   signs occur), "cyclic" (angles), "grey". cells: each value as a flat cell
+#   instead of smooth interpolation. zlabel, zlim, logz: of the colour scale.
+#   Further options are those of every plot (see plot). NaN is grey.
 #     x = linspace(-2.0, 2, 80)
 #     heatmap(x, x, (x, y) -> exp(-x^2 - y^2), xlabel = "x", ylabel = "y");
 heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel = "", ...options) = {
@@ -347,8 +346,8 @@ heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel =
     xlabel = _word(xlabel, data.xlabel, ""), ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
-# image(A; map, ...): a matrix as it is written: row 0 at the top, each element
-# a square cell
+# image(A; map, ...): a matrix in its written layout: row 0 at the top, each
+# element a square cell
 #     image([1.0, 2, 3; 4, 5, 6]);
 image(A; aspect = 1, ...options) = {
   assert(kind(A) == "array" and rank(A) == 2, "image: the picture is of a matrix")
@@ -356,13 +355,12 @@ image(A; aspect = 1, ...options) = {
   _coloured(list(layer); ylim = (shape(A)[0] - 0.5, -0.5), aspect = aspect, ...options)
 }
 
-# contour(x, y, z; levels, numbers, colour, map, ...): lines of equal z, with
-# their values on them
-#   x, y, z as for heatmap. levels: a vector of values, or about how many.
-#   numbers: write the values on the lines. colour: of all lines; else they are
-#   coloured by z.
-#   Takes what every picture takes (see plot). Marching squares; a saddle is
-#   decided by the mean of its corners.
+# contour(x, y, z; levels, numbers, colour, map, ...): contour lines of z,
+# labelled with their values.
+#   x, y, z: as for heatmap. levels: a vector of values, or their approximate
+#   number. numbers: label the lines. colour: of all lines; by default they are
+#   coloured by z. Further options are those of every plot (see plot). Marching
+#   squares; saddles are resolved by the mean of the corners.
 #     x = linspace(-2.0, 2, 60)
 #     contour(x, x, (x, y) -> x^2 - y^2, aspect = 1);
 contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "",
@@ -382,10 +380,9 @@ contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = 
   _coloured(list(layer); ...options)
 }
 
-# contourf(x, y, z; levels, map, ...): areas between lines of equal z, with a
-# colour bar
-#   x, y, z and levels as for contour. Takes what every picture takes (see
-#   plot).
+# contourf(x, y, z; levels, map, ...): filled contours, with a colour bar.
+#   x, y, z and levels: as for contour. Further options are those of every plot
+#   (see plot).
 #     x = linspace(-2.0, 2, 60)
 #     contourf(x, x, (x, y) -> sin(2x) * cos(2y));
 contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
@@ -402,12 +399,11 @@ contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
 
 # ---- Vectors
 
-# quiver(x, y, u, v; scale, colour, width, ...): arrows (u, v)
-#   x, y, u, v vectors of one length: arrows that start at points; or x f64[m],
-#   y f64[n] and u, v f64[m, n] or functions of (x, y): arrows centred on a
-#   grid, thinned where they would be too many. The longest arrow is about as
-#   long as the distance between them, or scale says how many units of (u, v)
-#   are 1/96 inch.
+# quiver(x, y, u, v; scale, colour, width, ...): arrows (u, v).
+#   x, y, u, v are vectors of the same extent: arrows that start at points; or x
+#   f64[m], y f64[n] and u, v f64[m, n] or functions of (x, y): arrows centred
+#   on a grid, thinned if they are too many. The longest arrow is about as long
+#   as their distance. scale sets how many units of (u, v) are 1/96 inch.
 #     x = linspace(-2.0, 2, 15)
 #     quiver(x, x, (x, y) -> -y, (x, y) -> x, aspect = 1);
 quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) = {
@@ -424,8 +420,8 @@ quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) 
   _picture(list(layer); ...options)
 }
 
-# streamlines(x, y, u, v; density, colour, width, ...): lines along the vectors
-# (u, v), evenly spread
+# streamlines(x, y, u, v; density, colour, width, ...): evenly spaced
+# streamlines of the vector field (u, v).
 #   x f64[m], y f64[n]; u, v f64[m, n] or functions of (x, y). density: 2 for
 #   twice as many lines along each axis.
 #     x = linspace(-2.0, 2, 40)
@@ -443,12 +439,13 @@ _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
     width = width)
 }
 
-# ---- In space
+# ---- Three dimensions
 
 # surface(x, y, z; view, mesh, map, zlabel, zlim, ...): a field z(x, y) as a
-# surface in perspective
-#   x, y, z as for heatmap. view: (azimuth, elevation) of the eye in degrees.
-#   mesh: lines on the surface. colour: one colour instead of colours by height.
+# surface in perspective.
+#   x, y, z: as for heatmap. view: (azimuth, elevation) of the viewpoint in
+#   degrees. mesh: lines on the surface. colour: a single colour instead of
+#   colours by height.
 #     x = linspace(-3.0, 3, 50)
 #     surface(x, x, (x, y) -> exp(-x^2 - y^2) * x, xlabel = "x", ylabel = "y", zlabel = "z");
 surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none,
@@ -461,7 +458,7 @@ surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour
 }
 
 # plot3(x, y, z; view, label, colour, style, width, marker, ...): a curve in
-# space
+# three dimensions
 #     t = linspace(0.0, 20, 400)
 #     plot3(cos(t), sin(t), t, xlabel = "x", ylabel = "y", zlabel = "t");
 plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "",
@@ -473,7 +470,8 @@ plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 
       style = style, width = width, marker = marker, opacity = opacity)), view; ...options)
 }
 
-# scatter3(x, y, z; view, label, colour, marker, width, ...): points in space
+# scatter3(x, y, z; view, label, colour, marker, width, ...): points in three
+# dimensions
 #     seed(2)
 #     scatter3(randn(200), randn(200), randn(200));
 scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0,
@@ -485,13 +483,12 @@ scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker
       width = width, marker = marker, opacity = opacity)), view; ...options)
 }
 
-# ---- Putting pictures together
+# ---- Combining plots
 
-# overlay(p, q, ...; title, xlabel, ...): pictures over one another, in one plot
-#   Up to twelve pictures of one panel each, or a list of them. Titles, labels,
-#   limits and scales are those of the first picture that has them, unless given
-#   here.
-#   Flat pictures and pictures in space do not go together.
+# overlay(p, q, ...; title, xlabel, ...): several plots in one panel.
+#   Up to twelve plots of one panel each, or a list of them. Titles, labels,
+#   limits and scales are those of the first plot that has them, unless given
+#   here. Two- and three-dimensional plots cannot be combined.
 #     x = linspace(0.0, 6, 50)
 #     overlay(plot(x, sin(x), label = "sin"), scatter(x[.. by 5], sin(x[.. by 5]), label = "samples"), hline(0), title = "both");
 overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none,
@@ -501,7 +498,7 @@ overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8
   } else {
     _given(list(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12))
   }
-  # later pictures first, so that what the earlier ones say stays
+  # later plots first, so that settings of earlier ones prevail
   panel = _panel()
   layers = list()
   width = none
@@ -524,13 +521,13 @@ overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8
     }, dpi = if dpi == 0 { sharp } else { dpi }), file)
 }
 
-# right_axis(p; mark): the picture p, measured by a second y axis at the right:
-# for use in overlay
-#   p is any flat picture of one panel; what it says of y (ylabel, ylim, logy,
-#   yticks, ynames) is said of the axis at the right. x is shared. In overlay
-#   the same can be said as y2label, y2lim, logy2, y2ticks and y2names. One
-#   legend holds the labels of both; those of the right get a mark "(right)"
-#   unless mark = false. Colours go on counting.
+# right_axis(p; mark): the plot p with a second y axis on the right, for use in
+# overlay.
+#   p is any two-dimensional plot of one panel. Its y settings (ylabel, ylim,
+#   logy, yticks, ynames) apply to the right axis; x is shared. In overlay the
+#   same settings are y2label, y2lim, logy2, y2ticks and y2names. One legend
+#   holds the labels of both; those of the right axis get a mark "(right)"
+#   unless mark = false. Colours continue the sequence.
 #     t = linspace(0.0, 24, 100)
 #     T = 15 + 8*sin(t/4)
 #     overlay(plot(t, T, label = "temperature", ylabel = "T / °C", xlabel = "t / h"), right_axis(plot(t, exp(T/5), label = "growth", ylabel = "1/h", logy = true)));
@@ -552,10 +549,10 @@ right_axis(p; mark = true) = {
       ynames = none)))
 }
 
-# subplots(p, q, ...; cols, title, size, dpi, file): pictures side by side, row
-# by row
-#   Up to sixteen pictures, or a list of them; of any kinds. cols: panels in a
-#   row. title: over all of them. Plots in a row or column share their edges.
+# subplots(p, q, ...; cols, title, size, dpi, file): plots side by side, row by
+# row.
+#   Up to sixteen plots of any kinds, or a list of them. cols: panels in a row.
+#   title: over all of them. Plots in a row or column have aligned axes.
 #     x = linspace(0.0, 6, 50)
 #     subplots(plot(x, sin(x)), plot(x, cos(x)), hist(sin(x)), stem(x, cos(x)), cols = 2, title = "four views");
 subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none,
@@ -577,9 +574,9 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
     cols = across, size = size, dpi = dpi), file)
 }
 
-# show(p; file, size, dpi): draws a picture now: inside of functions and loops,
-# or into a file
-#   Without a file in the terminal; file ends in .png or .svg.
+# show(p; file, size, dpi): draws a plot immediately, for use in functions and
+# loops, or writes it to a file.
+#   Without a file it draws in the terminal; file ends in .png or .svg.
 #     p = plot([1, 3, 2])
 #     for k in 0..2 { show(p) }
 show(p; file = "", size = none, dpi = 0) = {
@@ -589,18 +586,20 @@ show(p; file = "", size = none, dpi = 0) = {
   none
 }
 
-# animate(frames, n; file, fps, dpi): a film of pictures
-#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of
-#   pictures; or a solution with t, or a field of one, through n times, 60:
-#   profiles in x, or the plane as plot draws it. file, also in the place of n:
-#   ends in .gif, or in .png or .apng for an animated PNG, which is smaller and
-#   sharper. fps: pictures a second. Axes without limits of their own show what
-#   all frames need; for that a function is asked twice for each frame. One
-#   frame is in memory at a time; the file appears when the last one is done.
+# animate(frames, n; file, fps, dpi): an animation of plots.
+#   frames: a function from k = 0, 1 ... n - 1 to a plot, or a list of plots. It
+#   may also be a solution with t, or a field of one, at n times (60 by
+#   default): profiles in x, or the plane as drawn by plot. file, which may take
+#   the place of n: ends in .gif, or in .png or .apng for an animated PNG, which
+#   is smaller and sharper. fps: frames per second.
+#   Axes without limits cover all frames; a function is therefore called twice
+#   for each frame. One frame is in memory at a time. The file appears when the
+#   last frame is done.
 #     x = linspace(0.0, 6.3, 100)
 #     animate(k -> plot(x, sin(x - 0.3k), title = "t = {0.3k:.1f}"), 20, file = "wave.gif")
 animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {
-  (file, n) = if kind(n) == "string" { (n, 0) } else { (file, n) }          # animate(s, "film.png")
+  # animate(s, "film.png")
+  (file, n) = if kind(n) == "string" { (n, 0) } else { (file, n) }
   assert(file != "", "animate: the film needs a file, whose name ends in .gif, .png or .apng")
   whole = kind(frames) == "record" or accepts(frames, 0)
   count = if whole {
@@ -616,7 +615,7 @@ animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {
   none
 }
 
-# ---- How it is done
+# ---- Implementation
 
 _given(items) = {
   out = list()
@@ -661,7 +660,7 @@ _two_sided(e, like) = if kind(e) == "none" { (none, none) } else {
   }
 }
 
-# What a panel may say.
+# The options of a panel.
 _panel(; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none,
   logx = false, logy = false, logz = false, legend = "auto", grid = false, aspect = 0, view = none,
   map = "auto", xticks = none, yticks = none, xnames = none, ynames = none, y2label = "",
@@ -671,7 +670,7 @@ _panel(; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = 
     aspect = aspect, view = view, map = map, xticks = xticks, yticks = yticks, xnames = xnames,
     ynames = ynames, y2label = y2label, y2lim = y2lim, logy2 = logy2, y2ticks = y2ticks,
     y2names = y2names)
-# What flat pictures say: of these, what every one of them can show.
+# The options of two-dimensional plots; all of these support each option.
 _flat_panel(; title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false,
   logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none,
   xnames = none, ynames = none) =

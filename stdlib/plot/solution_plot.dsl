@@ -1,18 +1,20 @@
-# solution_plot.dsl - pictures of solutions, and of their fields one by one:
-# curves, profiles, heat maps with streamlines, slices, films. plot, heatmap,
-# contour, surface and animate ask here when they are given one.
+# solution_plot.dsl - plots of solutions and their fields: curves, profiles,
+# heat maps with streamlines, slices, animations.
 #
-# What is drawn follows from the coordinates: of one, curves; of t and x, a heat
-# map and profiles; of the plane, a heat map for each time asked for, of vectors
-# their length and the lines along them; of space, the plane through its middle.
-# A field that solve() made says what it is when it is called without
+# plot, heatmap, contour, surface and animate use it when they are given a
+# solution.
+#
+# The coordinates determine the plot. One coordinate gives curves. t and x give
+# a heat map and profiles. The plane gives a heat map for each requested time,
+# for vectors their norm and streamlines. Space gives the plane through the
+# middle. A field of a solution describes itself when it is called without
 # coordinates.
 
-# ---- what there is to draw
+# ---- fields to draw
 
-# The fields of a solution, or one field, as records: u a function of (t,
-# space...), label, coords, lo, hi, time the place of t or -1, size 0 for a
-# number or the number of components, mesh or none.
+# The fields of a solution, or one field, as records: u, a function of (t,
+# space...); label, coords, lo, hi; time, the index of t or -1; size, 0 for a
+# scalar or the number of components; mesh or none.
 _drawn_fields(name, what) = if kind(what) == "function" {
   assert(accepts(what, 0),
     "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
@@ -33,7 +35,7 @@ _drawn_fields(name, what) = if kind(what) == "function" {
     if kind(u) == "function" {
       out = push(out, _drawn_as(u, f, i.coords, i.lo, i.hi, mesh))
     } else if kind(u) == "list" {
-      # of an eigenproblem the first two
+      # the first two of an eigenproblem
       for k in each(min(2, len(u))) {
         out = push(out, _drawn_as(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh))
       }
@@ -51,7 +53,7 @@ _drawn_as(u, label, coords, lo, hi, mesh) = {
   (u = u, label = label, coords = coords, lo = lo, hi = hi, mesh = mesh, time = time, space = space,
     size = if rank(y) == 0 { 0 } else { len(y) })
 }
-# One of them by the label that a solution gives it, or the first
+# One of them, by its label in the solution; by default the first.
 _drawn_field(name, what, label) = {
   fields = _drawn_fields(name, what)
   out = fields[0]
@@ -61,16 +63,16 @@ _drawn_field(name, what, label) = {
   out
 }
 
-# A component of a field, as a field
+# A component of a field, as a field.
 _component(F, c) = if F.size == 0 { F } else {
   (...F, u = (...p) -> { y = F.u(...p); moveaxis(y, rank(y) - 1, 0)[c] }, label = "{F.label}[{c}]",
     size = 0)
 }
 _components(F) = if F.size == 0 { list(F) } else { map(c -> _component(F, c), each(F.size)) }
 
-# A field at a time on a grid of about n by n points, as far apart along x as
-# along y, of the plane of its first two space coordinates, through the middle
-# of the third: values [m, n], or [m, n, components]
+# A field at one time on a grid of about n by n points, equally spaced in x and
+# y, in the plane of its first two space coordinates, through the middle of the
+# third: values [m, n], or [m, n, components].
 _sampled_plane(F, t, n) = {
   (a, b) = (F.space[0], F.space[1])
   r = sqrt(clamp((F.hi[a] - F.lo[a]) / (F.hi[b] - F.lo[b]), 1 / 6, 6.0))
@@ -83,8 +85,8 @@ _sampled_plane(F, t, n) = {
   (x = x, y = y, z = F.u(...at))
 }
 
-# What heatmap, contour and surface draw of a solution, or of a field: over t
-# and x, or over the plane at the end
+# The data of heatmap, contour and surface for a solution or a field: over t and
+# x, or over the plane at the final time.
 _field_samples(name, what, label) = {
   F = _drawn_field(name, what, label)
   assert(F.size == 0,
@@ -104,9 +106,9 @@ _field_samples(name, what, label) = {
 }
 _end_of(F) = if F.time < 0 { 0.0 } else { F.hi[F.time] }
 
-# ---- whole pictures
+# ---- complete plots
 
-# plot of solutions, or of a field by itself
+# plot of solutions, or of a single field.
 _plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192,
   file = "", ...options) = {
   s = all[0]
@@ -154,7 +156,7 @@ _plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = n
       flat = (F.hi[F.space[1]] - F.lo[F.space[1]]) / (F.hi[F.space[0]] - F.lo[F.space[0]])
       cols = if n == 1 or flat < 0.5 { 1 } else if len(at) > 2 { min(3, len(at)) } else { 2 }
       rows = (n + cols - 1) // cols
-      # wide fields below one another, on a picture of their height
+      # wide fields one below the other, with a matching height
       room = if kind(size) == "none" and flat < 0.5 and base.aspect == 0 {
         (6.4, rows * (max(5 * flat, 1.0) + 0.9))
       } else {
@@ -173,7 +175,7 @@ _made_by(s) = if kind(s) == "record" and has(s, "method") { s.method } else { ""
 
 # ---- curves
 
-# of ode(): y(t), a number or a vector
+# Of ode(): y(t), a scalar or a vector.
 _plain_curves(all, look) = {
   layers = list()
   for (i, r) in enumerate(all) {
@@ -192,12 +194,12 @@ _plain_curves(all, look) = {
   layers
 }
 
-# The end of what a solution in one coordinate reaches: a part of the interval
-# where it was stopped
+# The end of a solution in one coordinate, which is before the end of the
+# interval if it was stopped.
 _reached_by(s, F) =
   if kind(s) == "record" { if len(s.times) > 0 { s.times[-1] } else { F.hi[0] } } else { F.hi[0] }
 
-# of one coordinate: all fields of all solutions
+# One coordinate: all fields of all solutions.
 _curves_over(all, look, logx) = {
   layers = list()
   for r in all {
@@ -215,8 +217,8 @@ _curves_over(all, look, logx) = {
   layers
 }
 
-# of t and x: the first solution as a heat map, and as profiles at some times,
-# those of the others as marks on them
+# t and x: the first solution as a heat map, and as profiles at some times, with
+# the other solutions as markers on them.
 _profile_panels(all, k, F, times, base) = {
   (T, S) = (F.time, F.space[0])
   (t0, t1) = (F.lo[T], F.hi[T])
@@ -240,7 +242,7 @@ _profile_panels(all, k, F, times, base) = {
   shapes = list("circle", "square", "diamond", "up", "down", "plus", "cross")
   for (i, r) in enumerate(all) {
     if i > 0 {
-      # each method's marks between those of the one before
+      # each method's markers are between those of the previous one
       places = marks + (i - 1) * (marks[1] - marks[0]) / len(all)
       inside = where(places > F.hi[S], F.hi[S], places)
       other = _drawn_fields("plot", r)[k]
@@ -265,12 +267,11 @@ _drawn_like(F, label) = {
   out
 }
 
-# ---- fields of the plane, and planes of space
+# ---- plane fields and slices
 
-# Of a field a panel for each time, with colours that mean the same in all of
-# them: a number as a heat map, a vector with two components of the plane as its
-# length with lines along it, other vectors component by component. On a mesh
-# with its boundary.
+# A panel for each time, with a common colour scale: a scalar field as a heat
+# map; a vector with two components in the plane as its norm with streamlines;
+# other vectors component by component. On a mesh its boundary is drawn.
 _plane_panels(F, times, by, xlabel, ylabel, base) = {
   out = list()
   flow = F.size == 2 and len(F.space) == 2
@@ -322,10 +323,10 @@ _plane_panels(F, times, by, xlabel, ylabel, base) = {
   out
 }
 
-# ---- films
+# ---- animations
 
-# Through time: in one space coordinate the profiles of all fields, in more a
-# panel for each field
+# Through time: in one space coordinate the profiles of all fields, otherwise a
+# panel for each field.
 _solution_film(what, count) = {
   fields = _drawn_fields("animate", what)
   F = fields[0]
