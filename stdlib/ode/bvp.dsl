@@ -1,35 +1,39 @@
-# bvp.dsl - boundary value problems y' = f(t, y, p), c(y(a), ..., y(b), p) = 0:
-# collocation with mesh refinement, multiple shooting, eigenvalues and other
-# unknown parameters.
+# bvp.dsl - boundary value problems y' = f(t, y, p), c(y(a), ..., y(b), p) = 0,
+# by collocation with mesh refinement or multiple shooting, with unknown
+# parameters such as eigenvalues.
 #
-# A method finds numbers z that solve a system of equations G(z) = 0, by
-# Newton's method with exact Jacobians, which are sparse: blocks along the
-# interval, and the conditions. Its derivatives do not ask how z was found: G_z
-# dz = -dG (see _collocated), so that they are there in every order and mode, by
-# whatever f and the conditions capture and by both ends.
+# Method: a method solves a system of equations G(z) = 0 by Newton's method with
+# exact sparse Jacobians: blocks along the interval, and the conditions.
+#
+# Contract: derivatives follow from G_z dz = -dG (see _collocated), whatever
+# found z. They exist in every order and mode, with respect to values that f and
+# the conditions capture and to both ends.
+#
 # Sources: U. Ascher, R. Mattheij and R. Russell, Numerical Solution of Boundary
 # Value Problems for Ordinary Differential Equations, SIAM 1995; J. Kierzenka
-# and L. Shampine, ACM Trans. Math.
-# Softw. 27 (2001) 299-316 (residual control); P. Deuflhard, Newton Methods for
-# Nonlinear Problems, Springer 2004, ch. 3 and 8 (damping, shooting).
+# and L. Shampine, ACM Trans. Math. Softw. 27 (2001) 299-316 (residual control);
+# P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, ch. 3 and
+# 8 (damping, shooting).
 
 # bvp(f, conditions, (a, b), guess; parameters, at, method, rtol, atol,
-# partial): y' = f(t, y) between a and b, with as many conditions(y(a), y(b)) ==
-# 0 as there are unknowns, y f64[n]
-#   guess: y as it may be, a vector, a function of t, or the solution of a
-#   similar problem; instead of (a, b) a vector gives the mesh to begin with.
-#   parameters: a guess of further unknown numbers p (a number or a vector), for
-#   each of which there is one more condition: f(t, y, p), conditions(ya, yb,
-#   p). at: the places, ends included, at which conditions are told of y:
-#   conditions(Y), Y[j] = y(at[j]).
+# partial): solves y' = f(t, y) between a and b, y f64[n], with n
+# conditions(y(a), y(b)) == 0.
+#   guess: an approximation of y: a vector, a function of t, or the solution of
+#   a similar problem. A vector instead of (a, b) gives the initial mesh.
+#   parameters: a guess of unknown parameters p (a scalar or a vector), each of
+#   which needs one more condition: f(t, y, p), conditions(ya, yb, p). at: the
+#   points, ends included, whose values the conditions receive: conditions(Y),
+#   Y[j] = y(at[j]).
 #   method: collocation(order), shooting(segments). rtol, atol: an interval's
-#   residual times its length is below atol + rtol * max abs(y[i]). Gives a
-#   record: y, a function of t; times and values, the nodes; parameters; error,
-#   an estimate for each unknown; residual, the largest beside what is allowed;
-#   stats; method; complete. partial = true: where the mesh would become too
-#   fine, what there is, with complete = false. What goes wrong is said with
-#   equation, place and last values. Derivatives by the place of a jump of f are
-#   an error: the nodes at it do not move.
+#   residual times its length is at most atol + rtol * max abs(y[i]).
+#   The result is a record: y, a function of t; times and values, the nodes;
+#   parameters; error, an estimate for each unknown; residual, the largest
+#   relative to the tolerance; stats; method; complete. partial = true: if the
+#   mesh would become too fine, the result is the current approximation, with
+#   complete = false.
+#   Errors name the equation, the place and the last values. A derivative with
+#   respect to the place of a jump of f is an error: the nodes at the jump do
+#   not move.
 #     s = bvp((t, y) -> [y[1], -exp(y[0])], (ya, yb) -> [ya[0], yb[0]], (0.0, 1.0), [0.0, 0.0]);
 #     s.y(0.5)[0]                      #~ 0.140539214 tol 1e-7
 #     m = bvp((t, y, p) -> [y[1], -p[0] * y[0]], (ya, yb, p) -> [ya[0], yb[0], ya[1] - 1], (0.0, π), t -> [sin(t), cos(t)]; parameters = 1.2);
@@ -68,7 +72,7 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       tables = t -> _clock_tables(P.f, t, y0, p0))
     switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0, true))
     r = _solved_between((...P, switches = switches), method)
-    # nodes are where f jumps, and do not move with it
+    # nodes are at the jumps of f, and do not move with them
     still = stop_gradient(y0)
     z = _unmoved_place(t -> P.f(t, still, p0), a + 0.0) +
       _kept_knots(t -> P.f(t, still, p0), along.watched, a + 0.0, b + 0.0, false)
@@ -107,12 +111,11 @@ _check_between(P) = {
 # ---- collocation
 
 # collocation(order; nodes, max_nodes, steps): piecewise polynomials that
-# satisfy the equation at Lobatto's points: order 4 (cubics), 6 or 8, on a mesh
-# that is fitted to the solution
-#   nodes: of the mesh to begin with (21); max_nodes: 20000; steps: of Newton's
-#   method on one mesh. The polynomials are the dense output. [Source: implicit
-#   Runge-Kutta methods Lobatto IIIA, as in Kierzenka and Shampine 2001 for
-#   order 4]
+# satisfy the equation at Lobatto points, of order 4 (cubics), 6 or 8, on an
+# adaptive mesh.
+#   nodes: size of the initial mesh (21); max_nodes: 20000; steps: Newton steps
+#   on one mesh. The polynomials are the dense output. [implicit Runge-Kutta
+#   methods Lobatto IIIA, for order 4 as in Kierzenka and Shampine 2001]
 #     bvp((t, y) -> [y[1], y[0]], (ya, yb) -> [ya[0] - 1, yb[0]], (0.0, 1.0), [0.0, 0.0]; method = collocation(8)).y(0.5)[0]   #~ sinh(0.5) / sinh(1) tol 1e-8
 collocation(order = 4; nodes = 21, max_nodes = 20000, steps = 50) = {
   order = _known(order, "order")
@@ -123,11 +126,10 @@ collocation(order = 4; nodes = 21, max_nodes = 20000, steps = 50) = {
     between = _by_collocation, solve = _solve_between)
 }
 
-# Points and weights of a step: c, Lobatto's points in [0, 1]; A[j, k] = ∫ l_k
-# to c_j, where l_k is 1 at c_k and 0 at the others; at Gauss's points g, one
-# more than there are of c, with the
-# weights w: L and B, the l_k there and their integrals up to there; E[j, i]:
-# weights that integrate up to c_j what is known at the points g.
+# Points and weights of a step. c: the Lobatto points in [0, 1]. A[j, k] = ∫ l_k
+# to c_j, where l_k is 1 at c_k and 0 at the others. g: Gauss points, one more
+# than there are of c, with weights w. L and B: the l_k at g and their integrals
+# up to g. E[j, i]: weights that integrate values at the points g up to c_j.
 _lobatto(order) = {
   c = if order == 4 { [0.0, 0.5, 1.0] }
   else if order == 6 { [0.0, 0.5 - 0.5 / sqrt(5.0), 0.5 + 0.5 / sqrt(5.0), 1.0] }
@@ -135,8 +137,8 @@ _lobatto(order) = {
   s = len(c)
   (x, w) = gauss_legendre(s + 1)
   g = 0.5 + 0.5 * x
-  # coefficients of l_k by powers, in the columns, and what powers and their
-  # integrals are at points
+  # coefficients of l_k by powers, in columns; powers and their integrals at
+  # points
   powers = (t, m) -> expand(t, 1)^expand(f64(iota(m)), 0)
   sums = (t, m) -> expand(t, 1)^expand(f64(iota(m) + 1), 0) / expand(f64(iota(m) + 1), 0)
   V = inv(powers(c, s))
@@ -144,8 +146,8 @@ _lobatto(order) = {
     E = sums(c, s + 1) @ inv(powers(g, s + 1)), V = V)
 }
 
-# z: y at all points, node, inner points, node ..., then p. What depends on the
-# mesh σ = (nodes - a)/(b - a) alone:
+# z: y at all points (node, inner points, node ...), then p. Everything that
+# depends on the mesh σ = (nodes - a)/(b - a) alone.
 _mesh_of(P, q, σ, n, k) = {
   N = len(σ) - 1
   s = len(q.c)
@@ -155,7 +157,8 @@ _mesh_of(P, q, σ, n, k) = {
   at = expand((s - 1) * iota(N), 1) + expand(iota(s), 0)
   t = stop_gradient(P.a) + stop_gradient(P.b - P.a) * σ
   places = (s - 1) * map(x -> argmin(abs(t - x)), stop_gradient(P.at))
-  # elements: of the intervals by y and by p, of the conditions by y and by p
+  # elements: of the intervals with respect to y and p, then of the conditions
+  # with respect to y and p
   M = N * (s - 1) + 1
   row[i, j, l, m, r] := (i * (s - 1) + j) * n + l + 0 * m + 0 * r for i in 0..N, j in 0..s - 1,
     l in 0..n, m in 0..s, r in 0..n
@@ -176,7 +179,8 @@ _mesh_of(P, q, σ, n, k) = {
 _split_between(g, z) = (reshape(z[..g.points * g.n], g.points, g.n), z[g.points * g.n..])
 _times_between(P, x) = P.a + (P.b - P.a) * x
 
-# G(z): of each interval and inner point y - y(start) - ∫ f, then the conditions
+# G(z): for each interval and inner point y - y(start) - ∫ f, then the
+# conditions.
 _equations_between(P, q, g, z) = {
   (U, p) = _split_between(g, z)
   F = map((t, u) -> P.f(t, u, p), _times_between(P, g.point), U)
@@ -187,7 +191,7 @@ _equations_between(P, q, g, z) = {
   R = Y[.., 1..] - Y[.., ..1] - expand(expand(h, 1), 2) * sums
   concat(ravel(R), P.c(U[g.places], p))
 }
-# its Jacobian, a sparse matrix
+# Its Jacobian, a sparse matrix.
 _matrix_between(P, q, g, z) = {
   (U, p) = _split_between(g, z)
   (n, k) = (g.n, g.k)
@@ -211,24 +215,26 @@ _matrix_between(P, q, g, z) = {
   (...g.S, values = values[g.order])
 }
 
-# z, and its derivatives as of a zero of G: A(z) is the Jacobian of G
+# z, with the derivatives of a zero of G; A(z) is the Jacobian of G.
 _collocated(G, A, z) = z
 derivative _collocated(G, A, z), dG, dA, dz = -linsolve(A(y), dG(y))
 
-# What corrections are measured by: of y the largest on the mesh, unknown by
-# unknown
+# The scales of corrections: for each unknown of y the largest value on the
+# mesh.
 _weights_between(P, g, z) = {
   (U, p) = _split_between(g, z)
   size = max(abs(U); axis = 0)
   concat(ravel(size + _least_of(P, size) + 0 * U), abs(p) + P.atol / P.rtol)
 }
 
-# Newton's method with damping by the natural criterion: a correction with the
-# old Jacobian is to be shorter than the one before (Deuflhard's NLEQ-ERR).
-# Gives z, how it ended and how many turns it took: 0 found, 1 the matrix is
-# singular, 2 no way down, 3 turns used up, 4 G is not finite at the beginning,
-# 5 corrections are small and G is not: of each equation more than 100 times
-# `loose` of its parts, which are what weights make of it
+# Newton's method with the natural monotonicity test: a simplified correction
+# with the old Jacobian must be shorter than the last one (Deuflhard's
+# NLEQ-ERR).
+#
+# Returns z, the status and the number of iterations. status: 0 converged, 1
+# singular matrix, 2 no decrease, 3 iterations used up, 4 G is not finite
+# initially, 5 corrections are small but G is not. In case 5 an equation exceeds
+# 100 times `loose` of its terms, which are scaled by the weights.
 _newton_damped(G, A, weights, z, tol, loose, steps) = {
   v = G(z)
   state = if sum(i64(not (abs(v) < inf))) > 0 { 4 } else { -1 }
@@ -239,7 +245,7 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
   while state < 0 {
     J = A(z)
     d = try { -linsolve(J, v) } catch m { 0 * v + nan }
-    # a guess of zero says nothing of sizes
+    # a guess of zero has no scale
     weight = max(weights(z), weights(z + d)) + 1e-300
     size = v -> sqrt(sum((v / weight)^2) / len(v))
     nd = size(d)
@@ -248,7 +254,7 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
         mu = last * size(simple) * damp / (size(simple - d) * nd + 1e-300)
         damp = clamp(mu, 1e-4, 1.0)
       }
-      # at rounding corrections no longer shrink
+      # at rounding, corrections no longer shrink
       if nd <= tol or (turn > 2 and nd < 1e-9 and nd >= 0.5 * last) {
         z = z + d
         state = 0
@@ -268,7 +274,7 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
             if damp == 1 and ns <= tol { z = z + simple; state = 0 }
           } else {
             damp = if fine { min(0.5 * damp, max(mu, 0.1 * damp)) } else { 0.5 * damp }
-            # as near as rounding in an ill-conditioned system lets it come
+            # the accuracy that rounding allows in an ill-conditioned system
             if damp < 1e-5 { open = false; state = if nd <= loose { 0 } else { 2 } }
           }
         }
@@ -286,9 +292,8 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
   (z, state, turn)
 }
 
-# Slopes, residuals and what they say: of each interval the residual's size
-# times its length beside what is allowed, and of which unknown; and the error
-# that follows from it
+# Derivatives and residuals. For each interval: the residual times its length
+# relative to the tolerance, and the worst unknown; and the error that follows.
 _residuals(P, q, g, z) = {
   (U, p) = _split_between(g, z)
   F = map((t, u) -> P.f(t, u, p), _times_between(P, g.point), U)
@@ -313,7 +318,7 @@ _by_collocation(m, P) = {
   q = _lobatto(m.order)
   n = len(P.start(P.a))
   k = len(P.p0)
-  # nothing of the search has a tangent
+  # the search has no derivatives
   (σ, z, error, worst, counts) = _primal(() -> _searched(m, P, q, n, k))
   σ = stop_gradient(σ)
   g = _mesh_of(P, q, σ, n, k)
@@ -339,8 +344,7 @@ _searched(m, P, q, n, k) = {
   fixed = unique((concat(P.at, P.switches) - a) / length)
   σ = if len(P.mesh) > 1 { (P.mesh - a) / length } else { linspace(0.0, 1.0, max(m.nodes, 2)) }
   σ = unique(concat(σ, fixed))
-  # nodes that conditions stand at take the place of neighbours that are almost
-  # there
+  # nodes at conditions replace neighbours that nearly coincide with them
   σ = σ[concat([true], σ[1..] - σ[..-1] > 1e-10)]
   σ = concat(σ[..-1], [1.0])
   g = _mesh_of(P, q, σ, n, k)
@@ -362,7 +366,7 @@ _searched(m, P, q, n, k) = {
     newton = newton + turns
     rhs = rhs + turns * len(g.point)
     if how != 0 {
-      # from a finer mesh Newton's method may get there
+      # Newton's method may converge on a finer mesh
       more = 2 * len(g.d)
       if tries >= 3 or how == 4 or more >= m.max_nodes {
         _lost_between(m, P, q, v -> _equations_between(P, q, g, v), g, found, how, turns)
@@ -409,10 +413,10 @@ _searched(m, P, q, n, k) = {
   if state == 0 and not P.partial { _check_conditions(P, q, g, z) }
   (σ, z, error_at, worst, [newton, meshes, rhs, state])
 }
-# An error where conditions that differ a little have no solution near, so that
-# z is one of many if it is one at all. On a mesh the answer to such conditions
-# is finite, but it is off by its own size, and it grows with finer meshes; that
-# of a problem with layers is off, too, but stays.
+# An error if slightly different conditions have no solution nearby: then z is
+# one of many solutions, or none. On a mesh the perturbed solution is finite,
+# but differs by its own size, and grows on finer meshes. In a problem with
+# layers it also differs, but does not grow.
 _check_conditions(P, q, g, z) = {
   A = _matrix_between(P, q, g, z)
   w = _moved_by_conditions(P, g, z, A)
@@ -436,14 +440,14 @@ _check_conditions(P, q, g, z) = {
   }
 }
 _units_between(P, g, z) = { sizes = _weights_between(P, g, z); where(sizes > 0, sizes, 1.0) }
-# By how many of their sizes the unknowns, whose matrix is A, move where the
-# conditions are changed by as much as their parts; nan where the matrix is
-# singular.
+# The change of the unknowns, relative to their sizes, when the conditions are
+# changed by the size of their terms. A is the matrix of the unknowns; the
+# result is NaN if it is singular.
 _moved_by_conditions(P, g, z, A) = {
   weights = _units_between(P, g, z)
   inner = (g.points - 1) * g.n
   part = (...A, values = abs(A.values)) @ weights
-  # no two alike, lest they fit together
+  # no two perturbations are equal, or they could be compatible
   part[..inner] = 0.0
   part[inner..] *= 1 + 0.37 * iota(g.n + g.k)
   _correction(A, part) / weights
@@ -454,7 +458,7 @@ _on_mesh(q, g, U, f, length, x) = {
   θ = (x - g.σ[i]) / g.d[i]
   U[(s - 1) * i] + length * g.d[i] * _integral_to(q, θ, f[i])
 }
-# ∫ to x of the polynomial with the values f at the points c
+# ∫ to x of the polynomial with values f at the points c.
 _integral_to(q, x, f) = {
   C = (q.V @ f) / expand(f64(iota(len(q.c)) + 1), 1)
   y = 0 * f[0]
@@ -462,15 +466,15 @@ _integral_to(q, x, f) = {
   y
 }
 
-# A mesh on which each interval would have the same residual, a third of what is
-# allowed: between 0.4 and 4 intervals for one, neighbours not too unlike, and a
-# node wherever conditions stand
+# A mesh that equidistributes the residual at a third of the tolerance. An
+# interval becomes 0.4 to 4 intervals, neighbours have similar sizes, and every
+# place of a condition is a node.
 _refined(g, size, order, fixed, before, worst) = {
   m = clamp((size / 0.3)^(1 / order), 0.4, 4.0)
   far = concat(m[1..], m[-1..])
   near = concat(m[..1], m[..-1])
   m = max(m, 0.5 * max(far, near))
-  # where the last mesh brought little, there must be more intervals
+  # if the last refinement gained little, increase the number of intervals
   N = len(m)
   m = if worst > 0.5 * before { m * max(1.0, 1.5 * N / sum(m)) } else { m }
   of = searchsorted(fixed[..], g.σ[..-1] + 0.5 * g.d)
@@ -483,14 +487,15 @@ _refined(g, size, order, fixed, before, worst) = {
   at = f64(iota(count + 1))
   i = clamp(searchsorted(sums, at + 1e-9) - 1, 0, N - 1)
   σ = g.σ[i] + clamp((at - sums[i]) / m[i], 0.0, 1.0) * g.d[i]
-  # exactly where they were
+  # restore the fixed nodes exactly
   for x in fixed { σ[argmin(abs(σ - x))] = x }
   σ[0] = 0.0
   σ[count] = 1.0
   σ
 }
 
-# Newton's method has failed: where the equations are worst, and what to try
+# Newton's method has failed: reports where the equations are worst, and what to
+# try.
 _lost_between(m, P, q, G, g, z, how, turns) = {
   v = G(z)
   s = len(q.c)
@@ -532,15 +537,15 @@ _lost_between(m, P, q, G, g, z, how, turns) = {
 
 # ---- multiple shooting
 
-# shooting(segments; method, steps): initial value problems from guessed states
-# at the beginning of each segment, whose ends are to meet (multiple shooting;
-# 1: simple shooting)
-#   method: an integrator for them, dop853() when not given, whose derivatives
-#   by the initial values are those of its steps. As good as the integrator, and
-#   cheap in nodes, where solutions of the equation do not run apart by many
-#   powers of ten within a segment; the solution is integrated again wherever it
-#   is asked for. [Source: P. Deuflhard, Newton Methods for Nonlinear Problems,
-#   Springer 2004, ch. 7.1]
+# shooting(segments; method, steps): multiple shooting: initial value problems
+# from guessed states at the start of each segment, joined continuously (1:
+# simple shooting).
+#   method: the integrator of the segments, by default dop853(); its derivatives
+#   with respect to initial values are those of its steps. It has the accuracy
+#   of the integrator and needs few nodes, as long as solutions do not diverge
+#   by many powers of ten within a segment. Evaluating the solution integrates
+#   again. [P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004,
+#   ch. 7.1]
 #     s = bvp((t, y) -> [y[1], -sin(y[0])], (ya, yb) -> [ya[0] - 1, yb[0]], (0.0, 2.0), [1.0, 0.0]; method = shooting(4), rtol = 1e-9);
 #     (s.y(2.0)[1]^2 - s.y(0.0)[1]^2) / 2 - 1 + cos(1)       #~ 0 tol 1e-7
 shooting(segments = 8; method = dop853(), steps = 50) =
@@ -552,8 +557,8 @@ _by_shooting(m, P) = {
   k = len(P.p0)
   q = (c = [0.0, 1.0],)
   o = _integration(zeros(n), none, (rtol = 0.1 * P.rtol, atol = 0.1 * P.atol, saveat = []))
-  # over [0, 1], so that a time that moves is a parameter like others; sizes: of
-  # the unknowns over all segments
+  # Over [0, 1], so that a moving time is an ordinary parameter. sizes: of the
+  # unknowns over all segments.
   run_to = part -> (t0, t1, y, p, sizes) -> {
     f = (x, u) -> (t1 - t0) * P.f(t0 + x * (t1 - t0), u, p)
     own = (...o, rtol = part * o.rtol, saveat = [1.0],
@@ -594,12 +599,12 @@ _shot(m, P, q, run, finer, n, k) = {
     _check_meetings(P, run, finer, g, found)
   }
   if how != 0 { _lost_between(m, P, q, v -> _meetings(P, run, g, v), g, found, how, turns) }
-  # lengths of their own: what stands behind _primal cannot name those of the
-  # mesh in here
+  # extents of their own: code outside _primal cannot refer to the mesh's
+  # extents in here
   (σ[σ >= 0], found[found == found], [turns])
 }
-# An error where conditions that differ a little move the unknowns far, and
-# farther the finer the integration is: only its errors keep the matrix from
+# An error where slightly different conditions move the unknowns far, and
+# farther with finer integration: only integration errors keep the matrix from
 # being singular.
 _check_meetings(P, run, finer, g, z) = {
   most = max(abs(_moved_by_conditions(P, g, z, _meeting_matrix(P, run, g, z))))
@@ -644,8 +649,8 @@ _is_between(info) = {
   far
 }
 
-# Whether the only coordinate goes round: the solution is sought among periodic
-# functions.
+# Whether the only coordinate is periodic. The solution is then a periodic
+# function.
 _is_loop(info) = len(info.coords) == 1 and info.periodic[0]
 _refuse_loop(info, m) = if _is_loop(info) {
   _refuse(
@@ -653,8 +658,8 @@ _refuse_loop(info, m) = if _is_loop(info) {
     "to the other: fourier(), chebyshev() and fd() seek periodic solutions")
 }
 
-# Whether the equations determine the highest derivatives, which collocation and
-# shooting go by
+# Whether the equations determine the highest derivatives, as collocation and
+# shooting require.
 _is_plain_between(info) = {
   S = info.structure
   plain = S.left < 0
@@ -696,7 +701,7 @@ _solve_between(info, m, o) = {
   }
   labels = _rate_names(info, orders)
   told = map(c -> "the condition `{replace(c.text, "\n", " ")}`", list(...info.conditions))
-  # a condition on a vector has a line for each of its numbers
+  # a condition on a vector has one line for each component
   lines =
     i64(_numbers(map(c -> size(c.residual((a,), _jets_of(info, all(a, _flat_state(info, orders))))),
       list(...info.conditions))))
@@ -718,8 +723,8 @@ _solve_between(info, m, o) = {
     (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a))))
   }
 }
-# The error as every method of solve tells it: of each field's own values,
-# beside them in the mean square.
+# The error in the form of all methods of solve: relative to each field's root
+# mean square.
 _relative_between(info, orders, P, r) = if kind(r.error) == "none" { none } else {
   h = r.times[1..] - r.times[..-1]
   w = (concat(h, [0.0]) + concat([0.0], h)) / (2 * sum(h))
@@ -735,11 +740,11 @@ _relative_between(info, orders, P, r) = if kind(r.error) == "none" { none } else
   stop_gradient(worst)
 }
 # The highest derivatives as functions of the coordinate and the state. At an
-# end where the equations do not determine them, since what stands before them
-# is 0 there or other terms are infinite (a regular singular point, as r == 0 is
-# for r*u_rr + u_r), they are what makes the equations hold at a place a
-# hundred-millionth of the interval inside, to which the state is taken by these
-# very derivatives: the limit, by the rule of l'Hôpital.
+# end the equations may not determine them: a regular singular point, such as r
+# == 0 for r*u_rr + u_r, has a coefficient 0 or an infinite term. There the
+# equations are required at a distance of 1e-8 of the interval inside, to which
+# the state is extrapolated by these derivatives. This is the limit by
+# l'Hôpital's rule.
 _tops_between(info, S, a, b, guess) = {
   sizes = info.sizes
   (tops, _, _) = _explicit_rates(info, S)
@@ -754,7 +759,7 @@ _tops_between(info, S, a, b, guess) = {
   within = (t, y, δ) -> {
     at = top -> residual(t + δ, y, δ, top)
     top = zero
-    # once is enough where the equations are linear
+    # one iteration suffices for linear equations
     for turn in 0..2 { top = top - linsolve(_jacobian(at, top), at(top)) }
     _split(top, sizes)
   }
@@ -787,8 +792,8 @@ _rate_names(info, orders) = {
   }
   out
 }
-# The state that a guess stands for, at t: of each field its value and its
-# derivatives, those of functions by differentiation; nothing said is 0
+# The state of a guess at t: for each field its value and derivatives, those of
+# functions by differentiation. Missing ones are 0.
 _guessed(info, orders, guess, t) = {
   parts = list()
   for (k, name) in enumerate(info.fields) {

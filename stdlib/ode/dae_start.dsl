@@ -1,34 +1,35 @@
-# dae_start.dsl - where a system F(t, y, y') == 0 of index 1 begins: values and
-# rates that fit each other, and rates of the unknowns that have none in the
-# equations.
+# dae_start.dsl - consistent initial values and rates of a system F(t, y, y') ==
+# 0 of index 1, including the rates of algebraic unknowns.
 #
-# An integrator's first step follows the line through y and y'. Where y' of an
-# algebraic unknown is left at zero, the line is wrong at any length of the
-# step: an unknown that sets out from rest (z == sin(t)) is refused however
-# short the step is. The rates of the algebraic unknowns follow from the time
-# derivative of the equations.
+# An integrator's first step follows the line through y and y'. With a zero rate
+# for an algebraic unknown that line is wrong at any step size: an unknown such
+# as z == sin(t) would be rejected however short the step. The rates of the
+# algebraic unknowns follow from the time derivative of the equations.
 
-# y and y' at t0: the differential unknowns (id 1) keep their values y0, their
-# rates and the algebraic unknowns are solved for, from those given and from
-# rates of zero. Newton's method, damped by the natural test (Deuflhard, Newton
-# Methods for Nonlinear Problems, Springer 2004, 3.3.2); where it does not get
-# there, y0 and zeros, with which the integrator says what is off. The rates
-# have no derivatives, nor have the algebraic values, since the integrator finds
-# both once more, with its sensitivities.
+# y and y' at t0. Differential unknowns (id 1) keep their values y0; their rates
+# and the algebraic unknowns are solved for, starting from the given values and
+# from rates of zero.
+#
+# Method: Newton's method with the natural monotonicity test (Deuflhard, Newton
+# Methods for Nonlinear Problems, Springer 2004, 3.3.2). If it fails, the result
+# is y0 and zeros, and the integrator reports the error. Rates and algebraic
+# values have no derivatives: the integrator computes both again with its
+# sensitivities.
 _dae_start(F, jac, y0, id, t0, o) = {
   (y, yp) = _primal(() -> _dae_started(F, jac, y0, id, t0, o))
   (where(id > 0, y0, y), yp)
 }
 _dae_started(F, jac, y0, id, t0, o) = {
   moves = id > 0
-  # by the unknowns: rates of differential ones, values of algebraic ones
+  # columns by unknown: rates of differential ones, values of algebraic ones
   matrix = (y, yp) -> if kind(o.pattern) == "none" {
     where(expand(moves, 0), _rows_jacobian(v -> F(t0, y, v), yp),
       _rows_jacobian(v -> F(t0, v, yp), y))
   } else {
     (column_start, rows) = o.pattern
     columns = repeat(iota(len(column_start) - 1), column_start[1..] - column_start[..-1])
-    # the part by y' is what grows with c; a large one keeps its digits
+    # the derivative with respect to y' is the part that grows with c; a large c
+    # preserves its digits
     still = jac(t0, y, yp, 0.0)
     moving = 1e-10 * (jac(t0, y, yp, 1e10) - still)
     sparse(rows, columns, where(moves[columns], moving, still), len(y0), len(y0))
@@ -65,8 +66,7 @@ _dae_started(F, jac, y0, id, t0, o) = {
       size = size_of(d, y, yp)
     }
   }
-  # where rounding ends the iteration, a change that is nothing to the numbers
-  # there are is as good
+  # at rounding, a negligible relative change also counts as converged
   there = size <= 1e-3 or max(abs(d) / (1 + max(abs(where(moves, yp, y))))) <= 1e-9
   (_, drift) = jvp(q -> F(q[0], q[1], yp), (t0, y), (1.0, where(moves, yp, 0.0)))
   rates = -solve(A, drift)

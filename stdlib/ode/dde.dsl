@@ -1,29 +1,30 @@
-# dde.dsl - delay differential equations: y'(t) = f(t, y(t), y(t - lag), ...),
-# by the method of steps on the dense output of any integrator.
+# dde.dsl - delay differential equations y'(t) = f(t, y(t), y(t - lag), ...), by
+# the method of steps on the dense output of any integrator.
 #
-# The solution is continued in pieces that end where a delayed time comes to a
-# breaking point: the beginning, where the history need not fit, and what
-# follows from it, each a derivative smoother than the one before. Inside a
-# piece every delayed state is a smooth function of time that is already known,
-# so that the piece is a problem for an integrator of ordinary differential
-# equations. Where a lag is too short for that, the piece is iterated on itself:
-# a lag that is zero, or one that is far shorter than the steps of the solution,
-# once every breaking point that it can come to is smoother than the method
-# sees. How long such a piece may be, the
-# iteration says: one that does not settle is halved, one that settles fast is
-# doubled. The length of the interval decides nothing.
-# Source: A. Bellen and M. Zennaro, Numerical Methods for Delay Differential
+# Method: A. Bellen and M. Zennaro, Numerical Methods for Delay Differential
 # Equations, Oxford 2003, ch. 3 and 4.
+#
+# The solution is computed in pieces that end where a delayed time reaches a
+# breaking point. The first breaking point is the initial time, where the
+# history need not fit. Its successors are smoother by one derivative each.
+# Within a piece every delayed state is a known smooth function of time, so the
+# piece is an ordinary initial value problem.
+#
+# Where a lag is too short for that, the piece is iterated on itself. This
+# applies to zero lags, and to lags far shorter than the steps once all breaking
+# points ahead are smoother than the method resolves. The length of such a piece
+# adapts: it is halved when the iteration does not converge, and doubled when it
+# converges fast. It does not depend on the length of the interval.
 
-# dde(f, y0, (t0, t1); lags, past, method, rtol, atol, saveat): y' = f(t, y, Z)
-# with Z[j] = y(t - lag j), from y(t0) = y0
-#   lags: numbers or functions (t, y) -> lag, none below 0; one, or several in a
-#   list, which may be empty. past: y before t0, a function of t; y0 when not
-#   given. f gives f64[n], Z is f64[number of lags, n]. method: an integrator of
-#   y' = f(t, y), dop853() when not given.
-#   Gives a record: y, a function of t from the past on; times; values; stats;
-#   breaks: the times at which pieces end. Derivatives by y0, times, lags and
-#   what the functions capture are those of the pieces.
+# dde(f, y0, (t0, t1); lags, past, method, rtol, atol, saveat): solves y' = f(t,
+# y, Z) with Z[j] = y(t - lag j), from y(t0) = y0.
+#   lags: scalars or functions (t, y) -> lag, all >= 0; one, or a list of
+#   several, which may be empty. past: y before t0, a function of t; by default
+#   y0. f returns f64[n]; Z is f64[number of lags, n]. method: an integrator of
+#   y' = f(t, y), by default dop853().
+#   The result is a record: y, a function of t including the past; times;
+#   values; stats; breaks: the times at which pieces end. Derivatives with
+#   respect to y0, times, lags and captured values are those of the pieces.
 #     r = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 5.0); lags = 1.0, past = t -> [0.0], rtol = 1e-10, atol = 1e-12);
 #     r.y(2.5)                       #~ [-3/8] tol 1e-8
 #     r.y(5.0)                       #~ [5/24] tol 1e-8
@@ -71,8 +72,7 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
       kind(past) != "none")
   }
 }
-# What was before t0 and what a function of one t makes of it until t1, of times
-# in any shape
+# The past before t0 and the function `one` up to t1, for times of any shape.
 _with_past(before, t0, t1, one) =
   t -> _for_each(s -> if stop_gradient(s) < stop_gradient(t0) { before(s) } else { one(s) },
     _known_at("t", -inf, t1, f64(t)))
@@ -82,13 +82,13 @@ _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, tol
       tables = t -> _clock_tables(f, t, y, delayed), bends = t -> _clock_bends(f, t, y, delayed),
       hides = t -> _hides_switches(f, t, y, delayed), firm = t -> _firm_rate(f, t, y, delayed))
   switches = _restarts_along(clock, t0, t1, _parts_of_pulses(method))
-  # the history may jump as well: when a delayed time comes there, a piece ends
+  # the history may jump, too: when a delayed time reaches a jump, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
   (from, to) = (t0 - longest, t0)
   earlier =
     (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t),
       tables = t -> _clock_tables(before, t))
-  # of its tables where they jump, and not where they bend
+  # of its tables the jumps, but not the kinks
   jumps = if not told { zeros(0) } else {
     _with_bent_knots(earlier, _breaks_along(earlier, from, to, false), from, to, 0)
   }
@@ -101,16 +101,16 @@ _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, tol
 
 _lag(l, t, y) = if kind(l) == "function" { f64(l(t, y)) } else { f64(l) }
 
-# y at s out of rows, in the step that holds s or, where that lies outside of
-# [lo, hi], the first or last step inside
+# y at s from rows: in the step that contains s, or in the first or last step
+# inside [lo, hi] if s is outside.
 _looked_up(T, Y, starts, ends, d, lo, hi, s) = {
   inside = 1e-9 * (hi - lo)
   k = searchsorted(ends, clamp(stop_gradient(s), lo + inside, hi - inside); side = "left")
   _through_one(T, Y, starts[min(k, len(starts) - 1)], d, s)
 }
 
-# s, some roundings inside of what is between lo and hi, where a history may
-# jump
+# s, moved a few rounding units into the interval from lo to hi, because a
+# history may jump at its ends.
 _kept_between(lo, hi, size, s) = {
   some = 8 * 2.3e-16
   near = max(some * abs(stop_gradient(s)), min(some * size, 1e-10 * (hi - lo)))
@@ -120,17 +120,17 @@ _kept_between(lo, hi, size, s) = {
 _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = {
   n = len(y0)
   many = len(lags)
-  # a step before the first, so that there always is one to look into: y0, which
-  # nobody is shown
+  # a dummy step of y0 before the first one, so that there is always a step; it
+  # is not part of the result
   d = m.degree
   T = stop_gradient(t0) - 1 + iota(d + 1) / d
   Y = expand(y0, 0) + 0.0 * expand(T, 1)
   starts = iota(1)
-  # breaking points, which move with what makes them, and how often each has
-  # been smoothed
+  # breaking points, which move with their causes, and how often each has been
+  # smoothed
   B = concat(jumps, expand(t0, 0))
   level = i64(zeros(len(B)))
-  # what f compares by t alone ends pieces, too
+  # comparisons by t alone in f also end pieces
   gap = _gaps(t0, switches, t1, sharp)
   begins = switches + gap[1..-1]
   stops = concat(switches, expand(t1, 0)) - gap[1..]
@@ -139,10 +139,10 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
   y = y0
   stats = i64(zeros(9))
   span = abs(stop_gradient(t1 - t0))
-  fastest = 0.0   # rates of changes, where steps have to see them
-  far = 0.02 * span   # how long a piece is that is iterated on itself
-  # pieces of one step, one after the other, which say that steps could be
-  # longer than the lag
+  fastest = 0.0   # rates of perturbations that steps must resolve
+  far = 0.02 * span   # the length of a piece that is iterated on itself
+  # the number of consecutive one-step pieces, which indicate that steps could
+  # be longer than the lag
   plain = 0
   open = t != t1
   pieces = 0
@@ -150,8 +150,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     now = _numbers(map(l -> stop_gradient(t - _lag(l, t, y)), lags))
     if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {t:.9g}; y is {y}") }
     tiny = 1e-12 * (span + abs(t))
-    # how far each delayed time may go in this piece: to the next breaking
-    # point, which the present is if nothing else comes before
+    # the limit of each delayed time in this piece: the next breaking point, at
+    # most the present
     reach = map(a -> {
       ahead = where(B > a + tiny, stop_gradient(B), inf)
       if min(ahead) <= t { B[argmin(ahead)] } else { stop_gradient(t) }
@@ -170,21 +170,21 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
           s - _lag(lags[j], s, u)),
           each(many))))
     shortest = min(stop_gradient(t) - now)
-    # breaking points that a delayed time is still to come to, the present among
-    # them, are not stepped over
+    # steps do not cross breaking points that a delayed time has yet to reach,
+    # including the present
     broken = max(map(a -> max(f64(B > a + tiny)), now)) > 0
     short = shortest <= tiny or (not broken and shortest < far / 8)
     end = if short { min(t + far, stops[piece]) } else { stops[piece] }
     if not short {
-      # a lag that is a function is watched on the way, and its delayed time not
-      # let run far beyond what is known
+      # a lag that is a function is monitored, and its delayed time stays close
+      # to the known solution
       for (j, l) in enumerate(lags) {
         known = if kind(l) != "function" {
           reach[j] + _lag(l, t, y)
         } else {
           _foreseen(l, f, Z, t, y, now[j], reach[j])
         }
-        # where both are at one time it is that of a switch or of the end
+        # if both coincide, the time is that of a switch or of the end
         end = if known < end { known } else { end }
       }
     }
@@ -222,8 +222,7 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
         (y, breaking) =
           _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
       }
-      # what was at the point that a delayed time has come to is here once more,
-      # one derivative smoother
+      # the break at the delayed time recurs here, one derivative smoother
       hit = 99
       for j in 0..many {
         a = stop_gradient(t - _lag_at(lags, j, t, y))
@@ -259,7 +258,7 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
   _check_rows(y0, times, values, o)
   (y = solution, times = times, values = values, stats = _stats(stats), method = m.name, breaks = B)
 }
-# When, as things go now, the delayed time comes a little further than it may
+# The predicted time at which the delayed time slightly exceeds its limit.
 _foreseen(l, f, Z, t, y, now, reach) = {
   t = stop_gradient(t)
   u = stop_gradient(y)
@@ -270,7 +269,7 @@ _foreseen(l, f, Z, t, y, now, reach) = {
     t - now
   })
 }
-# y, the state at t, where several delayed times may have come to breaking
+# y, the state at t, where several delayed times may have reached breaking
 # points, or one where f switches, between the times `crossed` if these differ
 # (_one_by_one); and t as a breaking point.
 _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) = {
@@ -284,7 +283,7 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
     (lo, hi) = if behind[j] > 0 { (here[j], next[j]) } else { (from[j], here[j]) }
     state(lo, hi, s - _lag(lags[j], s, u))
   }, each(m))))
-  # of values that do not count
+  # placeholder values, which do not affect the result
   Z = zeros(m, len(y))
   c = s -> _clock_turns(f, s, stop_gradient(y), Z)
   when = (k, F, t, y) -> _event_time(F, over, k, t, y)
@@ -313,11 +312,11 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
     }
   }
 }
-# t, a breaking point to which several delayed times have come at once. It is
-# one point, though each comes to it by its own
-# time: where the rate jumps there, second derivatives want all of them, where
-# its slope does, third ones. They are refused.
-# comes: when each comes to its own.
+# t as a breaking point that several delayed times reach together. It is one
+# point, although each delayed time has its own arrival time. If the rate jumps
+# there, second derivatives would need all arrival times; if the rate's
+# derivative jumps, third ones would. These are errors. comes: the arrival time
+# of each.
 _met_at(rate, hit, comes, t, y) = {
   none_yet = zeros_like(hit)
   (t0, y0) = (stop_gradient(t), stop_gradient(y))
@@ -347,12 +346,12 @@ _say_apart(what, which) = error(
   "are not known; by lags that differ by 1e-6 they are")
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
-# One piece whose delayed times keep to what is known: to `end`, or to where one
-# that depends on the state comes to the point that it may not pass.
-# Where a change is faster than the solution, which may rest, the piece is
-# integrated once more in shorter steps.
-# fastest: how fast changes of earlier pieces were; the last result is the same
-# with this piece.
+# One piece whose delayed times stay in the known solution. It ends at `end`, or
+# where a state-dependent delayed time reaches its limit.
+#
+# If a perturbation is faster than the solution, which may be at an equilibrium,
+# the piece is integrated again with shorter steps. fastest: the fastest rate of
+# perturbations in earlier pieces; the last result includes this piece.
 _piece(F, lags, reach, t, y, end, m, o, fastest) = {
   jac = (s, u) -> _rows_jacobian(v -> F(s, v), u)
   events = list()
@@ -392,7 +391,7 @@ _piece(F, lags, reach, t, y, end, m, o, fastest) = {
   }
 }
 
-# The rows, whose derivative is refused, since it would take too many steps
+# The rows. Their derivative is an error, because it would need too many steps.
 _unfollowed(rows, rate) = rows
 derivative _unfollowed(rows, rate), drows, drate = _unfollowed_change(rate) * drows
 _unfollowed_change(rate) = { if rate > 0 { _say_unfollowed(rate) }; 1.0 }
@@ -400,9 +399,9 @@ _say_unfollowed(rate) = error(
   "dde: a change of this solution, which rests, is as fast as {rate:.3g} a unit of time, and its "
   "derivative would take more than 100000 steps: an implicit method, as rodas5p(), has it if the "
   "change decays")
-# One piece whose delayed times fall into itself: first as if it stood still,
-# then with what came of that, until nothing changes. The last number is that of
-# the turns; more than _most_turns say that it did not settle.
+# One piece whose delayed times are inside it. Fixed-point iteration starts from
+# a constant solution, until nothing changes. The last result is the number of
+# iterations; more than _most_turns means no convergence.
 _most_turns() = 12
 _iterated(f, before, lags, t0, T0, Y0, starts0, t, y, end, m, o) = {
   d = m.degree

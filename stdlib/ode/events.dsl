@@ -1,29 +1,30 @@
-# events.dsl - events of differential equations: what happens where a function
-# of the solution passes through zero.
+# events.dsl - events of differential equations: zeros of functions of the
+# solution, and their effects.
 #
-# A method that can, looks for zeros itself (its field `until`); for the others
-# each piece is integrated and then searched. What a zero does to derivatives
-# does not depend on how it was found: it moves as the implicit function theorem
-# says, the state there moves with the flow, and the next piece starts at a time
-# and a state that move. So that derivatives of every order, by parameters,
-# initial values and times, follow from those of the pieces.
+# A method may locate zeros itself (its field `until`); for others each piece is
+# integrated, then searched.
+#
+# Contract: derivatives do not depend on how a zero was found. The event time
+# moves by the implicit function theorem, the state there moves with the flow,
+# and the next piece starts at a moving time and state. Derivatives of every
+# order with respect to parameters, initial values and times therefore follow
+# from those of the pieces.
 
 # event(g; direction, terminal, then, name): an event for ode(...; events =
-# ...): g(t, y) passes through 0.
-#   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the
-#   solution. terminal: the solution ends there. then (t, y) -> y: the state
-#   after the event, from which the solution goes on. A right-hand side that
-#   jumps where g = 0 wants then = (t, y) -> y, by which the integrator starts
-#   again there and does not step across.
+# ...), where g(t, y) passes through 0.
+#   direction: "any", "rising" or "falling" (also 0, 1, -1), of g along the
+#   solution. terminal: the solution ends there. then: (t, y) -> y, the state
+#   after the event, from which the solution continues. A right-hand side that
+#   jumps at g = 0 needs then = (t, y) -> y, so that the integrator restarts
+#   there instead of stepping across.
 #   Two zeros between two nodes of a step are found if g has one extremum
-#   between them.
-#   A zero at the very beginning is no event, nor is one at the beginning of a
-#   piece, behind another event. One at the very end is, within rounding, and
-#   what comes after it shows in events.after alone. Several at one time act in
-#   the order in which they are given, and derivatives are those of problems in
-#   which they do so; one at a time at which the clock switches something comes
-#   behind that. name: the result has what this event did in events by that
-#   name, as records of times, states and after.
+#   between them. A zero at the initial time is no event, and neither is one at
+#   the start of a piece after another event. A zero at the final time is an
+#   event, within rounding; its result appears in events.after only.
+#   Simultaneous events act in the given order, and derivatives assume this
+#   order. An event at a time where f switches by t acts after the switch. name:
+#   the result has the records of this event in events by that name: times,
+#   states and after.
 #     drop = event((t, y) -> y[0]; terminal = true)
 #     r = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = drop, rtol = 1e-10);
 #     r.events.times                 #~ [sqrt(20/9.81)] tol 1e-9
@@ -62,21 +63,20 @@ _event_value(e, t, y) = {
 }
 _stops(e) = e.terminal or kind(e.then) != "none"
 
-# v, with the derivative of run(), whose value it is: what has been computed is
-# not computed again before a derivative is asked for
+# v, with the derivative of run(), whose value it is. run() is evaluated only
+# when a derivative is needed.
 _value_of(run, v) = v
 derivative _value_of(run, v), drun, dv = drun()
 
-# y(t) where the solution goes through (s, y), for t = s: y itself, moving with
-# all three as one step of Kutta's says, to the fourth derivative
+# y(t) of the solution through (s, y) at t = s: y itself. Its derivatives up to
+# the fourth are those of one step of Kutta's method.
 _flow(f, s, y, t) = _value_of(() -> _rk4(f).step(s, y, t - s, f(s, y))[0], y)
 
-# The time s at which g[k] is zero on the solution through (s, y)
+# The time s at which g[k] is zero on the solution through (s, y).
 _event_time(f, g, k, s, y) = _zero_at(t -> g(t, _flow(f, s, y, t))[k], s)
 
-# y' = f(t, y) with events. Gives times, values, the first row of each step (the
-# dense output goes through degree + 1 rows from there), counts, and what
-# happened.
+# y' = f(t, y) with events. Returns times, values, the first row of each step
+# (the dense output uses degree + 1 rows from there), counts, and the events.
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
@@ -90,14 +90,13 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     } else {
       _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, b, o))
     },
-    # where a method gave up it may do so a little earlier the next time:
-    # partial rows are all that is asked for again
+    # a repeated run may give up slightly earlier: then partial rows suffice
     known = (t, y, times, rows, short, keeping) -> _value_of(() -> {
       until = _ended_before(times, short)
       o = (...o, saveat = until, quiet = o.partial)
       if has(m, "until") { _go(m, f, jac, y, t, until[-1], o)[1] } else {
-        # the steps that are differentiated are not quite those that found the
-        # event, and look no more behind it
+        # the differentiated steps differ slightly from those that found the
+        # event, and do not evaluate f beyond it
         aside = keeping()
         kept = F -> (s, u) -> { a = aside(s, u); F(s + a[0], u + a[1..]) }
         _go(m, kept(f), kept(jac), y, t, until[-1], o)[1]
@@ -115,9 +114,8 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   }), g, all, y0, t0, t1, o)
 }
 
-# F(t, y, y') == 0 with events. Near an event the solution moves as that of the
-# equation y' = rate(t, y) that it satisfies, too: so rows and times have
-# derivatives of every order.
+# F(t, y, y') == 0 with events. Near an event the solution also satisfies an
+# equation y' = rate(t, y), so rows and times have derivatives of every order.
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
@@ -147,12 +145,12 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
     _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
     g, all, y0, t0, t1, o)
 }
-# f: y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose
-# unknowns are the rates of what is differentiated (id = 1) and the values of
-# the rest: what these come to is a function of t and of what is differentiated,
-# whose rate of change is that of the rest. The slope of the integrator's
-# polynomial is what Newton's method begins with. A singular matrix, as of
-# higher index, is an error.
+# f with y' = f(t, y) on the solution of F(t, y, y') == 0. The unknowns of F are
+# the rates of differential components (id = 1) and the values of algebraic
+# ones. Their solution is a function of t and the differential components; its
+# rate of change is that of the algebraic ones. Newton's method starts from the
+# derivative of the integrator's polynomial. A singular matrix, as for higher
+# index, is an error.
 _rate_of_implicit(F, id, slope) = {
   differs = id > 0
   solved = _solved_implicit(F, id, slope)
@@ -161,7 +159,7 @@ _rate_of_implicit(F, id, slope) = {
     where(differs, rates, jvp(q -> solved(q[0], q[1]), (t, y), (1.0, rates))[1])
   }
 }
-# The rates of what is differentiated and the values of the rest
+# The rates of differential components and the values of algebraic ones.
 _solved_implicit(F, id, slope) = {
   differs = id > 0
   residual = (t, y) -> z -> F(t, where(differs, y, z), where(differs, z, 0.0))
@@ -177,15 +175,15 @@ _slope_at(times, rows, d, j) = if len(times) < 2 { 0.0 * stop_gradient(rows[0]) 
   Y = stop_gradient(rows)
   jvp(s -> _through_nodes(t, Y, d, s), t[j], 1.0)[1]
 }
-# These times, of which the last are so much before the end
+# The times, of which the last ones are at most `short` before the end.
 _ended_before(times, short) = {
   end = times[-1] - short
   if stop_gradient(short) < 0 { max(times, end) } else { min(times, end) }
 }
 
-# Where events are at (t, y), which changes at the rate v: the derivatives of
-# their expressions by t and y, f64[k, n + 1]; along the solution; and what of
-# each may be rounding.
+# The event functions at (t, y), which changes at the rate v: their derivatives
+# with respect to t and y, f64[k, n + 1]; their derivative along the solution;
+# and their rounding errors.
 _slopes_of_events(g, t, y, v) = {
   (t, y) = (stop_gradient(t), stop_gradient(y))
   by_t = stop_gradient(jvp(s -> g(s, y), t, 1.0)[1])
@@ -194,14 +192,15 @@ _slopes_of_events(g, t, y, v) = {
   (by = concat(expand(by_t, 1), by_y; axis = 1), speed = speed,
     off = 1.5e-14 * (abs(speed) * abs(t) + abs(by_y) @ abs(y)))
 }
-# How long before an event at `end`, of a piece from t on, its expressions are
-# not zero but for rounding
+# The time before an event at `end`, for a piece from t on, at which the event
+# functions differ from zero by more than rounding.
 _how_long_beside(slopes, met, t, end, t1) = {
   short = max(where(met > 0 and slopes.speed != 0, slopes.off / abs(slopes.speed), 0.0))
   stop_gradient(min(min(short, 1e-3 * _behind(t, t1)), 0.25 * abs(end - t)))
 }
-# (t, y) -> the step aside from there to before the zeros to which `onward`
-# leads, for where the solution has not passed them since it was there
+# A function (t, y) -> the shift to a point before the zeros to which `onward`
+# leads. It is 0 up to the last earlier row at which the solution was beyond
+# these zeros.
 _keeping_before(g, slopes, onward, way, times, rows) = {
   (T, Y) = (stop_gradient(times), stop_gradient(rows))
   behind = expand(onward, 0) * map((t, y) -> g(t, y), T, Y) > 0 and
@@ -212,12 +211,11 @@ _keeping_before(g, slopes, onward, way, times, rows) = {
     _aside(slopes, -onward * where(way * stop_gradient(t) > since, max(over, 0.0), 0.0))
   }
 }
-# The least step in t and y by which these expressions change by d: f64[n + 1].
-# A right-hand side that jumps at a zero is looked at so far from it, on the
-# side that counts; and of several that are zero at one time on one side of
-# each.
+# The smallest shift in t and y that changes these expressions by d: f64[n + 1].
+# A right-hand side that jumps at a zero is evaluated at this distance, on the
+# relevant side. With several zeros at one time each has its own side.
 _aside(slopes, d) = {
-  # in t only of what depends on nothing else, so that times go one way
+  # shifts t only for functions of t alone, so that times stay monotone
   (by_t, by_y) = (slopes.by[.., 0], slopes.by[.., 1..])
   of_y = sqrt(sum(by_y^2; axis = 1))
   by = concat(expand(where(of_y > 0, 0.0, by_t), 1), by_y; axis = 1)
@@ -226,7 +224,7 @@ _aside(slopes, d) = {
   stop_gradient(linsolve(A @ A' + 1e-9 * eye(len(d)), d / size) @ A)
 }
 
-# run(), with no derivative, by which nothing that follows from it moves
+# run(), without derivatives: nothing that follows from it moves.
 _primal(run) = {
   y = _run_at_rest(run);
   if kind(y) == "array" { stop_gradient(y) } else { map(stop_gradient, y) }
@@ -253,8 +251,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   fired = 0 * stops
   swift = 0
   held = 0
-  # Pieces end at the switches, too. Where t1 may be one, what is left of the
-  # way there is gone only for an event, and the first piece begins behind t0.
+  # Pieces also end at switches. If t1 may be one, the last part of the way
+  # there is only searched for events, and the first piece begins after t0.
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
   switches = w.switches
   gap = way * _gaps(t0, switches, t1, w.sharp)
@@ -265,10 +263,9 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   } else { (begins, concat(ends_at, expand(t1, 0))) }
   t = if w.sharp { t0 + gap[0] } else { t }
   piece = 0
-  # whether a piece begins before its switch, so as to find what happens at
-  # that, too
+  # whether a piece begins before its switch, to find events at the switch
   early = false
-  # the switch before the piece, and times on its sides
+  # the last switch, and times on its two sides
   passed = zeros(3) + t0
   wanted = i64(_numbers(directions))
   near_end = 64 * 2.3e-16 * (abs(t0) + abs(t1))
@@ -277,15 +274,15 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     (times, rows, stats, at, which) =
       w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y, b)
     (times, rows, parts) = w.cut(times, rows)
-    # behind its step
+    # the end of its step
     at = w.degree * concat(i64(zeros(1)), cumsum(parts))[at // w.degree]
     last = len(times) - 1
     slope = j -> _slope_at(times, rows, w.degree, j)
     slopes = _slopes_of_events(g, times[-1], rows[-1], slope(last))
     stopped = sum(where(at == last, stops[which], 0)) > 0
     if stats[8] == 1 and (stopped or way * (t1 - b) <= near_end) {
-      # what comes to its zero within the rounding of both is there at the same
-      # time
+      # an expression that reaches its zero within rounding of this time is
+      # simultaneous
       v = stop_gradient(g(times[-1], rows[-1]))
       coming = abs(v) <= slopes.off and way * v * slopes.speed < 0 and
         (wanted == 0 or wanted * v < 0) and
@@ -306,7 +303,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       } else {
         0.0
       }, () -> _keeping_before(g, slopes, onward * f64(stopped), way, times, rows))
-    # an event at a switch comes behind it, wherever the steps looked
+    # an event at a switch acts after it, wherever the steps evaluated f
     at_switch = f64(early and stopped and abs(times[-1] - t) <= 2 * abs(passed[2] - passed[1]))
     ahead = w.beside(_aside(slopes, -onward * slopes.off), slope(last), at_switch, passed)
     if at_switch > 0 {
@@ -334,7 +331,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       (moved, state) = place(first, last)
     }
     ended = sum(where(here, ends[which], 0)) > 0
-    # at the very end nothing comes behind an event
+    # no event acts after the end
     over = stopped and not ended and way * (t1 - moved) <= near_end
     (times[-1], rows[-1]) =
       if over { (t1, _flow(ahead, times[-1], rows[-1], t1)) } else { (moved, state) }
@@ -352,11 +349,11 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       fired = met
       again = again * fired > 0
       near = _unresolved(g, times, rows, again, o)
-      # what touches its zero within the tolerances, at a speed that is zero
-      # within them, rests there: no new event, and nothing that accumulates
+      # An expression that touches zero within the tolerances, at zero speed
+      # within them, is at rest: it is neither a new event nor an accumulation.
       rests = near and w.rests(again, moved, state, o)
-      # one that is found again at the place where it just was, which its
-      # expression has not left by more than rounding, is the same
+      # an event found again at the same place, where its expression has changed
+      # by rounding only, is the same event
       same = if sum(i64(fired > 0 and not again)) == 0 and abs(moved - t) <= _behind(t, t1) and
         not ended {
         _still_zero(g, w.rate, fired, t, y)
@@ -382,7 +379,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
         open = false
         complete = false
       }
-      # each acts where the solution is behind those before it
+      # each acts where the solution has passed those before it
       pre = stop_gradient(state)
       rate = (t, y) -> if max(abs(stop_gradient(y) - pre)) == 0 {
         slope(last)
@@ -411,10 +408,11 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
           }
         }
       }
-      # what they made of it together is what comes after each of them
+      # their joint result is the state after each of them
       for j in 0..len(at) { if here[j] { after = _with_row(after, j, state) } }
       if rests or same { counts_as = not here }
-      # and the next piece begins on the other side, but not of other events
+      # the next piece begins on the other side of these events, but of no
+      # others
       own = _slopes_of_events(g, moved, state, rate(moved, state))
       v = stop_gradient(g(moved, state))
       aside =
@@ -458,7 +456,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen),
     complete = complete)
 }
-# What happened, with what the events of each name did apart
+# The records of all events, and those of each named event.
 _named_events(all, seen) = {
   names = list()
   own = list()
@@ -477,28 +475,27 @@ _named_events(all, seen) = {
   if len(names) == 0 { seen } else { (...seen, ...record((...names,), (...own,))) }
 }
 
-# What `until` of a method gives, for one that has none: its rows, as far as
-# behind the first event that stops it, searched for changes of sign; where one
-# counts, the step is cut.
+# The result of `until` for a method without it: the rows up to the first event
+# that stops it. Rows are searched for sign changes; a step with an event is
+# cut.
 _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   d = m.degree
-  # an event that ends the solution may lie before the place where the method
-  # gives up
+  # a terminal event may precede the place where the method gives up
   wanted = stack(directions)
   stopping = stack(stops)
   (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1,
     (...o, quiet = 1, halt = (g = g, wanted = wanted, stopping = stopping, signs = signs)))
   nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   sign = signs
-  # nothing but zeros were seen since the beginning, 1, or the last event, 2;
-  # what stays at zero behind its event has no other one there, nor where it
-  # leaves it
+  # 1 or 2: only zeros since the initial time (1) or the last event (2). An
+  # expression that stays at zero after its event has no other event there, nor
+  # where it leaves zero.
   zeros_since = 0 * signs + 1
   at = i64(zeros(0))
   which = i64(zeros(0))
   ended = false
-  # the last two values before row j, and the last row at which two changes of
-  # sign were looked for
+  # the last two values before row j, and the last row searched for a double
+  # sign change
   (before, last, looked) = (g(T[0], Y[0]), g(T[0], Y[0]), T[0])
   j = 1
   while j < len(T) {
@@ -510,8 +507,7 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       s = _place_beyond(g, T, Y, max(j - 2, 0), j, d, k, if last[k] > 0 { 1.0 } else { -1.0 },
         1e-10 * abs(before[k]))
       if s == s {
-        # the step with s becomes two, so that there is a row with the other
-        # sign
+        # split the step at s, so that a row has the other sign
         i = if (T[j - 1] - s) * (t1 - t0) > 0 { j - 1 } else { j }
         base = (i - 1) // d * d
         (X, P) = (T[base..base + d + 1], Y[base..base + d + 1])
@@ -534,7 +530,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         "{Y[j - 1]}. An event must have a value wherever the method looks, behind its zero, too")
     }
     now = i64(v > 0) - i64(v < 0)
-    # what has gone on behind its event and come back since has another one
+    # an expression that has moved on after its event and returned has another
+    # event
     for k in 0..len(now) {
       if zeros_since[k] == 2 and now[k] == -sign[k] and now[k] != 0 {
         if _place_beyond(g, T, Y, j - 1, j, d, k, f64(now[k]), 1e-10 * abs(v[k])) < inf {
@@ -568,7 +565,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       P1 = map(t -> _through_nodes(X, P, d, t), head)
       P2 = map(t -> _through_nodes(X, P, d, t), tail)
       if _is_given_steps(m) {
-        # no error made such a step short: it went over what jumps at the event
+        # equal steps are not shortened by errors: this one crossed the jump at
+        # the event
         if stopped { (head, P1) = _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) }
       }
       whole = abs(X[-1] - s) <= 1e-15 * abs(s) or stopped
@@ -590,7 +588,7 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       }
       sign = where(fired, -sign, sign)
       zeros_since = where(fired, 2, zeros_since)
-      # the event is no side of a dip
+      # the event is not part of a dip
       (before, last) = (0.0 * v, 0.0 * v)
       ended = stopped
       if stopped { len(T) } else { base + d + 1 }
@@ -603,13 +601,12 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   }
   (T, Y, _counts(counted), at, which)
 }
-# Which of g, with values a, b and c at three rows, may have another sign
-# between them: in the middle it is nearer to 0 than it changes by on both
-# sides.
+# Which elements of g, with values a, b and c at three rows, may change sign
+# between them: the middle value is closer to 0 than its changes on both sides.
 _dips_of_events(a, b, c) = a * b > 0 and b * c > 0 and abs(b) <= abs(a) and abs(b) <= abs(c) and
   abs(b) < abs(a - b) + abs(c - b)
-# A place between rows i and j, in one step or two, where number k of g, times
-# `side`, is below -least, by the golden section, or nan.
+# A point between rows i and j, in one step or two, where g[k] * side is below
+# -least, by golden section search, or NaN.
 _place_beyond(g, T, Y, i, j, d, k, side, least) = {
   of = t -> {
     row = if (T[j - 1] - t) * (T[j] - T[j - 1]) > 0 { j - 1 } else { j }
@@ -618,9 +615,8 @@ _place_beyond(g, T, Y, i, j, d, k, side, least) = {
   }
   _below(of, T[i], T[j], -least)
 }
-# Rows of the step from X[0] on to these events, which were found at the end of
-# head and P1, by a right-hand side that is looked at on the side of them where
-# the step begins.
+# The rows of the step from X[0] to these events, which were found at the end of
+# head and P1. f is evaluated on the side of the events where the step begins.
 _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) = {
   k = argmax(f64(fired))
   onward = f64(fired) * -sign
@@ -629,7 +625,7 @@ _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) = {
     a = _aside(slopes, -onward * max(onward * g(t, y) + slopes.off, 0.0))
     F(t + a[0], y + a[1..])
   }
-  # what bends is not reached at once
+  # a curved surface needs several shifts
   kept = F -> back(back(back(F)))
   (near, s, best) = (inf, head[-1], inf)
   turn = 0
@@ -644,11 +640,10 @@ _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) = {
   }
   (head, P1)
 }
-# The signs of the expressions after a step that ends at (t, y), and whether it
-# went over an event that stops the solution: the search finds it, so that
-# further steps would be in vain.
-# Methods look where o.halt is given. A change of sign inside of a step that is
-# taken back within it is the search's affair alone.
+# The signs of the expressions after a step that ends at (t, y), and whether the
+# step crossed a terminal event. The search then finds it, so further steps are
+# unnecessary. Methods call this where o.halt is given. Double sign changes
+# within a step are left to the search.
 _halted(w, signs, t, y) = {
   v = stop_gradient(w.g(t, y))
   now = i64(v > 0) - i64(v < 0)
@@ -657,13 +652,12 @@ _halted(w, signs, t, y) = {
   (where(changed and now == 0, -signs, where(now == 0, signs, now)),
     sum(i64(counts or not (abs(v) < inf))) > 0)
 }
-# As _stats, backwards, and 1: complete
+# As _stats, in the opposite direction, and 1: complete.
 _counts(s) =
   i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton,
     s.newton_failures, 0, if has(s, "complete") { i64(s.complete == 1) } else { 1 })))
 
-# Where f has the sign s no more, between a, where it has or has just left a
-# zero, and b
+# Where f loses the sign s between a, where it is or has just left zero, and b.
 _sign_lost(f, s, a, b) = {
   lo = a
   tries = 0
@@ -684,17 +678,17 @@ _sign_lost(f, s, a, b) = {
   }
 }
 
-# Whether these expressions are zero at (t, y) but for the rounding of both
+# Whether these expressions are zero at (t, y) up to rounding.
 _still_zero(g, f, fired, t, y) = {
   (t, y) = (stop_gradient(t), stop_gradient(y))
   (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
   off = 1.5e-14 * (abs(dv) * abs(t) + abs(jacobian(u -> g(t, u))(y)) @ abs(y))
   sum(i64(fired > 0 and not (abs(v) <= off))) == 0
 }
-# How long behind an event its zero is not another one
+# The time after an event within which its zero is not a new one.
 _behind(t, t1) = 1e-9 * (abs(t) + abs(t1 - t))
-# The sign of each g just behind (t, y): that of its rate of change where g is
-# zero, or an event has just left it so but for rounding.
+# The sign of each g just after (t, y): that of its rate of change if g is zero,
+# or has just left zero after an event within rounding.
 _signs_behind(f, g, t, y, t1, fired) = {
   (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
   by = where(fired > 0, _behind(t, t1), 0.0)
@@ -702,8 +696,8 @@ _signs_behind(f, g, t, y, t1, fired) = {
   i64(w > 0) - i64(w < 0)
 }
 
-# Whether an event that began this piece and ends it has not got away from its
-# zero by more than a hundred times what errors may be
+# Whether an event that began this piece and ends it has moved away from zero by
+# at most a hundred times the error tolerance.
 _unresolved(g, times, rows, again, o) = {
   if sum(i64(again)) == 0 { false } else {
     high = max(abs(map((t, y) -> g(t, y), stop_gradient(times), stop_gradient(rows))); axis = 0)
@@ -712,8 +706,8 @@ _unresolved(g, times, rows, again, o) = {
     sum(where(again, i64(high <= 100 * off), 0)) > 0
   }
 }
-# Whether the expressions of these events change no faster than errors of the
-# state would make them: 100 times what errors may be
+# Whether the expressions of these events change no faster than 100 times the
+# state's error tolerance would change them.
 _rests_on(g, f, again, t, y, o) = {
   (t, y) = (stop_gradient(t), stop_gradient(y))
   speed = u -> jvp(q -> g(q[0], q[1]), (t, u), (1.0, f(t, u)))[1]
@@ -729,7 +723,7 @@ _as_state(y, n) = {
 }
 _with_row(A, k, row) = { A[k] = row; A }
 
-# All rows, or those at the times asked for, as far as the solution goes
+# All rows, or those at saveat, as far as the solution extends.
 _rows_asked(r, solution, saveat) = if len(saveat) == 0 { (r.times, r.values) } else {
   times = f64(saveat)
   way = if r.times[-1] >= r.times[0] { 1.0 } else { -1.0 }
@@ -737,7 +731,7 @@ _rows_asked(r, solution, saveat) = if len(saveat) == 0 { (r.times, r.values) } e
   (reached, map(solution, reached))
 }
 
-# ode with events
+# ode with events.
 _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   r = _with_jacobian(f, t0, y, sparse, m, (jac, pattern) ->
     _integrate_events(m, f, jac, y, t0, t1, _integration(y, pattern, (...o, saveat = [])), events))

@@ -1,56 +1,60 @@
-# ode.dsl - initial value problems: the bridge to SUNDIALS, dense output, and
-# problems whose only coordinate is t.
+# ode.dsl - initial value problems: `ode`, the interface to SUNDIALS, dense
+# output.
 
-# A method is a record that says how to get from t0 to t1:
-#   name       what solutions show as their method
-#   degree     d: of a whole solution Y has a row for each of d + 1 nodes of a
-#              step, the last of which is the first of the next one; through
-#              them goes the polynomial that is the method's dense output
-#   explicit   where there is one: its steps are stable for no more than some h
-#              |λ| (_stable_for, ode_rest.dsl)
-#   finds      where there is one: the Jacobian serves Newton's iterations
-#              alone, so that its pattern may be found without being asked for
-#   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats), where m is the
-#              record itself, with whatever options the method has in further
-#              fields; f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y,
-#              which costs nothing unless it is called: f64[n, n], or with
-#              o.pattern the elements of the pattern, by columns; y0 f64[n]; t0,
-#              t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat
-#              f64[k], in the order of time; o.pattern none, or the sparsity of
-#              jac by columns: (column_start, rows); o.way then 0, 1 for banded
-#              or 2 for sparse factors. o.quiet 1: where the method gives up,
-#              its rows until there are the result, and the stats have complete
-#              = 0 and reason, a text; a method that cannot stops with an error.
-#              2: only complete, and as many rows as there are times in saveat,
-#              of which the last may be anything. o.halt, where there is one:
-#              rows behind an event that stops the solution are not wanted
-#              (_halted, events.dsl, is asked after a step). times and Y: of the
-#              whole solution 1 + d rows a step, from t0 to t1, when
-#              _asks_all(o.saveat), else rows at saveat. stats: as _stats makes
-#              it
-#   until      where there is one: (m, f, jac, g, directions, stops, signs, y0,
-#              t0, t1, o) -> (times, Y, counts, rows, which), the whole solution
-#              as far as an event that stops it, and which events are in which
-#              rows; solvers/sundials/events.h says more. Without one, integrate
-#              is searched (events.dsl)
+# A method is a record with the fields
+#   name       the name that solutions show as their method
+#   degree     d: a whole solution Y has a row for each of d + 1 nodes of a
+#              step, the last of which is the first of the next step. The
+#              polynomial through them is the method's dense output
+#   explicit   if present: its steps are stable up to some h |λ| (_stable_for,
+#              ode_rest.dsl)
+#   finds      if present: only Newton's iterations use the Jacobian, so its
+#              pattern may be determined automatically
+#   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats); see below
+#   until      if present: (m, f, jac, g, directions, stops, signs, y0, t0, t1,
+#              o) -> (times, Y, counts, rows, which): the whole solution up to a
+#              terminal event, and which events are in which rows;
+#              solvers/sundials/events.h describes them. Without it, the result
+#              of integrate is searched (events.dsl)
 #   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0,
-#              t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp,
-#              dense or on o.pattern as above, id f64[n] 0 where no time
-#              derivative enters
-#   solve      what solve(problem, m) calls: _solve_ode for problems in t only
-# What goes wrong is error("..."): which component, at what t, the last good
-# values, what to try. Derivatives are the method's own affair: y0, t0, t1,
-# saveat and what f captures may all carry tangents.
+#              t1, o) -> (times, Y, stats). jac(t, y, yp, c) = F_y + c F_yp is
+#              dense or on o.pattern. id: f64[n], 0 for components without a
+#              time derivative
+#   solve      the function that solve(problem, m) calls: _solve_ode for
+#              problems in t only
+#
+# Arguments of integrate:
+#   m          the record itself, with the method's options in further fields
+#   f, jac     f: (t, y) -> f64[n]. jac: (t, y) -> its derivative with respect
+#              to y, evaluated only when called: f64[n, n], or with o.pattern
+#              the elements of the pattern, by columns
+#   y0, t0, t1 y0: f64[n]; t0, t1: f64, where t1 may be before t0
+#   o          rtol f64; atol f64[n]; saveat f64[k], in the order of time;
+#              pattern: none, or the sparsity of jac by columns (column_start,
+#              rows); way: with a pattern 0, 1 for banded or 2 for sparse factors
+#   o.quiet    1: if the method gives up, the result is its rows so far, and the
+#              stats have complete = 0 and reason, a string; a method without
+#              this stops with an error. 2: only complete, and as many rows as
+#              saveat has times, of which the last may have any values
+#   o.halt     if present: rows after a terminal event are not needed (_halted,
+#              events.dsl, is called after each step)
+# Results of integrate:
+#   times, Y   of the whole solution 1 + d rows a step, from t0 to t1, when
+#              _asks_all(o.saveat), else rows at saveat
+#   stats      the result of _stats
+#
+# A failure is error("..."), with the component, the time, the last good values
+# and what to try. Derivatives are up to the method: y0, t0, t1, saveat and
+# values that f captures may all have tangents.
 
 # bdf(; max_steps, max_step, linear): variable-order backward differentiation
-# (CVODE; IDA for algebraic equations), for stiff problems, with the exact
-# Jacobian
-#   linear: how systems with a sparse Jacobian are solved: "banded", "sparse"
-#   (factors: KLU, or UMFPACK where they fill in), "krylov" (GMRES with
-#   incomplete factors, whose memory and time for an iteration are proportional
-#   to the elements), or "auto", which is what it is when not given: by
-#   estimates from the pattern, "krylov" only where exact factors would be out
-#   of proportion.
+# formulas (CVODE; IDA for algebraic equations) for stiff problems, with the
+# exact Jacobian.
+#   linear: the solver for systems with a sparse Jacobian: "banded", "sparse"
+#   (KLU, or UMFPACK with much fill-in), "krylov" (GMRES with incomplete
+#   factors, whose memory and time per iteration are proportional to the number
+#   of elements). The default "auto" decides by estimates from the pattern; it
+#   takes "krylov" only when exact factors would be far too expensive.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0, max_step = inf, linear = "auto") =
   (name = "bdf", order = 0, degree = 5, max_steps = max_steps, max_step = max_step,
@@ -58,7 +62,7 @@ bdf(; max_steps = 0, max_step = inf, linear = "auto") =
       list("auto", "banded", "sparse", "krylov")), finds = true,
     integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
     solve = _solve_ode)
-# adams(; max_steps, max_step): variable-order Adams-Moulton (CVODE), for
+# adams(; max_steps, max_step): variable-order Adams-Moulton method (CVODE) for
 # non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0, max_step = inf) =
@@ -66,43 +70,40 @@ adams(; max_steps = 0, max_step = inf) =
     integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
     solve = _solve_ode)
 
-# ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record:
-# y, a function of t; times; values; stats.
-# method: auto() when none is named, which finds out whether the problem is
-# stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau(order = 9),
-# symplectic(h), imex(implicit = g), multirate(fast = g), rk4(h), euler(h), or a
-# record of one's own (above);
-# rtol, atol: tolerances (atol a number or f64[n]; 1e-9 when not given, or a
-# millionth of what the solution is at the beginning where that is less). Where
-# nothing is said of `sparse`, auto(), bdf() and radau() find out by themselves,
-# from 32 unknowns on, whether the Jacobian has few elements, at most a tenth.
-# sparse = true: the Jacobian df/dy has the pattern of f, a few products give
-# all of its elements, and its systems are solved as a band or by sparse
-# factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u),
-# y0)) says which); worth it from some dozens of unknowns with few elements in
-# each row. "banded" and "sparse" ask for one of the two.
-# events: an event(...) or several in a list: the result then has events, as
-# solve of a problem has. partial = true: where the integrator gives up, what
-# there is until then is the result, with complete = false, and the reason a
-# warning; of saveat the times that were reached remain. y takes times of any
-# shape between t0 and t1, or where it ended before, others are an error.
-# Between times of saveat, where there are no events, it goes through the four
-# nearest, or is an error where these do not tell it to a thousandth.
-# Derivatives, of every order, by y0, both times, saveat and whatever f captures
-# (the tolerances have none): rows of values move with their times, by f(t, y)
-# dt.
-# The first row is at t0 and the last at t1; times in between are the
-# integrator's choice and count as fixed.
-# Where an unknown rests steps have no errors to be chosen by: derivatives are
-# those of the equations of sensitivities there, and rows lie nearer together.
-# Where f compares t with something (`if t < 2`) every method begins anew, so
-# that a short pulse is not stepped over; such a time may move with what is
-# differentiated by.
-# So it does at up to 256 places where abs, max and min of t, or the knots of
-# tables, bend what f computes from t alone.
-# Steps are no longer than half of what is narrow among the values that f
-# computes from t alone, down to a thousandth of the span
-# (docs/methods/trust.md).
+# ode(f, y0, (t0, t1)): solves y' = f(t, y) from y(t0) = y0, y0 f64[n]. The
+# result is a record: y, a function of t; times; values; stats.
+#   method: by default auto(), which detects stiffness; bdf(), adams(), tsit5(),
+#   dop853(), rodas5p(), radau(order = 9), symplectic(h), imex(implicit = g),
+#   multirate(fast = g), rk4(h), euler(h), or a user's record (above). rtol,
+#   atol: tolerances. atol is a scalar or f64[n], by default 1e-9, or a
+#   millionth of the initial size of the solution if that is less.
+#   sparse = true: the Jacobian df/dy has the pattern of f. A few products give
+#   all its elements, and its systems are solved by banded or sparse factors,
+#   whichever is estimated to be faster; explain(sparsity(u -> f(t, u), y0))
+#   reports which. It pays from some dozens of unknowns with few elements in
+#   each row. "banded" and "sparse" select one of the two. By default auto(),
+#   bdf() and radau() determine the pattern themselves from 32 unknowns on, and
+#   use it if it has at most a tenth of the elements.
+#   events: an event(...) or a list of several; the result then has events, as
+#   for a problem. partial = true: if the integrator gives up, the result is the
+#   solution so far, with complete = false and the reason as a warning; of
+#   saveat the reached times remain.
+#   y accepts times of any shape between t0 and t1, or the actual end; others
+#   are an error. Between times of saveat, without events, y interpolates the
+#   four nearest values. It is an error if these do not determine it to a
+#   thousandth.
+#   Derivatives of every order exist with respect to y0, both times, saveat and
+#   captured values, but not the tolerances. Rows of values move with their
+#   times, by f(t, y) dt. The first row is at t0 and the last at t1. Times in
+#   between are chosen by the integrator and count as fixed. At an equilibrium
+#   errors do not control the steps; derivatives then are those of the
+#   sensitivity equations, and rows are closer together.
+#   Where f compares t with a value (`if t < 2`) every method restarts, so short
+#   pulses are not missed; such a time may depend on differentiated values.
+#   Methods also restart at up to 256 kinks of functions of t alone: abs, max
+#   and min of t, and knots of tables. Steps are at most half as long as narrow
+#   features of functions of t alone, down to a thousandth of the span
+#   (docs/methods/trust.md).
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
 ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none,
@@ -129,9 +130,9 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   (y = _over_times("t", times, _dense(times, Y, method.degree, _asks_all(saveat))), times = times,
     values = Y, stats = stats, method = method.name)
 }
-# atol where none is given: _usual_atol, or a millionth (rtol where that is
-# more) of the largest number that there is at the beginning, or would be in the
-# end at the first rates, where that is less
+# The default atol: _usual_atol, or if less, a millionth (or rtol, if greater)
+# of the largest value. That is the largest initial value, or the final value
+# that the initial rates predict.
 _atol_by(usual, rtol, y0, rate, span) = {
   change = if kind(rate) == "none" {
     0.0
@@ -142,15 +143,14 @@ _atol_by(usual, rtol, y0, rate, span) = {
   least = _usual_atol(usual, rtol)
   where(size > 0, min(least, max(rtol, 1e-6) * size), least)
 }
-# `usual`, and with rtol below 1e-6 as much less: who asks for more digits does
-# not stop at it
+# `usual`, reduced in proportion to rtol for rtol below 1e-6, since tight
+# tolerances apply to small components, too.
 _usual_atol(usual, rtol) = usual * min(1.0, f64(rtol) / 1e-6)
-# Whether no atol was given, so that solutions are measured by themselves
+# Whether atol was not given, so that errors are relative to the solution.
 _is_by_size(o) = if has(o, "by_size") { o.by_size } else { false }
-# Below which values count as nothing, unknown by unknown, whose largest values
-# are `sizes`: atol / rtol.
-# Where atol was not given it is a hundredth of a size, if that is less, or a
-# millionth of the largest.
+# The sizes below which values are negligible, for unknowns with these largest
+# values: atol / rtol. Without a given atol it is a hundredth of each size if
+# that is less, or a millionth of the largest.
 _least_of(o, sizes) = {
   sizes = stop_gradient(sizes)
   least = o.atol / o.rtol + 0.0 * sizes
@@ -160,18 +160,18 @@ _least_of(o, sizes) = {
     least
   }
 }
-# atol for several unknowns by their sizes at the beginning. Where it was not
-# given it is a millionth of the smallest at most. What is below a millionth of
-# the largest does not count.
+# atol for several unknowns by their initial sizes. Without a given atol it is
+# at most a millionth of the smallest; values below a millionth of the largest
+# are ignored.
 _atol_by_sizes(o, size) = if not _is_by_size(o) { o.atol } else {
   size = stop_gradient(size)
   top = max(size)
   least = min(where(size > 0, max(size, 1e-6 * top), inf))
   where(least < inf, o.atol * min(1.0, 100 * least), o.atol)
 }
-# What no solution may be without a word: not finite, whatever the method made
-# of it; smaller than atol everywhere, so that steps are as long as the method
-# lets them be.
+# Reports solutions that are not acceptable for any method: values that are not
+# finite; values smaller than atol everywhere, where errors do not limit the
+# steps.
 _check_rows(y0, times, Y, o) = {
   Y = stop_gradient(Y)
   size = max(max(abs(stop_gradient(y0))), max(abs(Y)))
@@ -194,9 +194,9 @@ _check_rows(y0, times, Y, o) = {
   }
 }
 
-# run(jac, pattern) as the option sparse says: whether the Jacobian has a
-# pattern, and by which factors its systems are solved, as
-# solvers/linear/shifted_system.h numbers them.
+# Calls run(jac, pattern) according to the option sparse: whether the Jacobian
+# has a pattern, and which factors its systems use, as numbered in
+# solvers/linear/shifted_system.h.
 _with_jacobian(f, t0, y, sparse, m, run) =
   if kind(sparse) == "none" and has(m, "finds") { _on_pattern_found(f, t0, y, run) } else {
     if kind(sparse) == "none" or (kind(sparse) != "string" and not sparse) {
@@ -216,8 +216,8 @@ _way(sparse) = if kind(sparse) != "string" {
   error("sparse = true, false, \"banded\" or \"sparse\", not \"{sparse}\"")
 }
 
-# A method at work, on numbers as it expects them, anew wherever f switches by t
-# alone. pattern: none, or the sparsity of the Jacobian by columns.
+# Integrates in pieces that restart wherever f switches by t alone. pattern:
+# none, or the sparsity of the Jacobian by columns.
 _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   o = _integration(y0, pattern, o)
   (t0, t1) = (f64(t0), f64(t1))
@@ -231,20 +231,20 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
       o.saveat)
   }
 }
-# What f makes of t alone, as functions of t, unless it is known
+# The functions of t alone in f, unless they are known.
 _clock_in(o, f, y0) = if kind(o.switches) == "none" {
   (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0),
     tables = t -> _clock_tables(f, t, y0), bends = t -> _clock_bends(f, t, y0),
     hides = t -> _hides_switches(f, t, y0), firm = t -> _firm_rate(f, t, y0))
 } else { o.switches }
-# 0, see _firm: of a rate f(t, y, ...) that may jump by the time alone
+# 0, see _firm: for a rate f(t, y, ...) that may jump by t alone.
 _firm_rate(f, t, y, ...more) = if _hides_switches(f, t, y, ...more) {
   (still, others) = (stop_gradient(y), more)
   _firm(s -> f(s, still, ...others), t)
 } else { 0.0 }
-# Whether the whole solution is asked for, or its value at one time. It is known
-# when a program is read, since the rows have other shapes: of times whose
-# number is known only when it runs there is at least one.
+# Whether the whole solution is requested, or its value at one time. This is
+# decided before the program runs, because rows have different shapes. A number
+# of times known only at run time is at least one.
 _asks_all(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 0 } else { false }
 _asks_one(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 1 } else { false }
 _times_asked(saveat) = {
@@ -273,21 +273,21 @@ _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
   zeros_like(y0) + atol
 }
 
-# ---- where a method written in the language gives up
+# ---- failures of methods written in the language
 #
-# why(say): says the reason in words, only asked for then. Asked for whatever
-# there is (o.quiet), the counts say it and the rows so far are the result; else
-# it is an error.
+# why(say) calls say with the reason, and is called only when it is needed. With
+# o.quiet the counts report the failure, and the rows so far are the result;
+# otherwise it is an error.
 _as_asked(counts, failed, why, o) = if o.quiet == 1 {
   (...counts, complete = if failed { 0 } else { 1 },
     reason = if failed { why(text -> text) } else { "" })
 } else { if o.quiet == 2 { (...counts, complete = if failed { 0 } else { 1 }) } else {
-  # each reason an error by itself: a text that differs from lane to lane is
-  # nothing that a map has
+  # separate error calls: a map cannot have a string that differs between batch
+  # elements
   if failed { why(text -> error(text)) }
   counts
 } }
-# The first element that is not finite, or -1
+# The first element that is not finite, or -1.
 _not_finite(v) = {
   bad = f64(not (abs(v) < inf))
   if max(bad) > 0 { argmax(bad) } else { -1 }
@@ -314,10 +314,9 @@ _jumps_there =
   ("Such short steps mostly say that the right-hand side jumps there, back and forth: make the "
     "place of the jump an event, or smooth it")
 
-# run(f, jac, t0, t1, o) on a clock that begins near 0, where the interval is
-# short against its times: 1e12 s are rounded to 1e-4 s, a step to no part of
-# itself. Rows have the times that were asked for. o.clock: what is added to the
-# clock of the method.
+# Calls run(f, jac, t0, t1, o) with times shifted to start near 0, if the
+# interval is short relative to its times: at 1e12 s, times are rounded to 1e-4
+# s, but not in shifted time. Rows have the requested times. o.clock: the shift.
 _from_zero(f, jac, t0, t1, o, run) = {
   begin = stop_gradient(f64(t0))
   c = where(abs(begin) > 1e3 * abs(stop_gradient(f64(t1)) - begin), begin, 0.0)
@@ -326,14 +325,14 @@ _from_zero(f, jac, t0, t1, o, run) = {
     (...o, saveat = if _asks_all(o.saveat) { o.saveat } else { o.saveat - c }, clock = c))
   (times + c, Y, stats)
 }
-# What time it is for messages
+# The time for messages.
 _clock(o, t) = if has(o, "clock") { o.clock + t } else { t }
 
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = _jacobian(f, u)
 
-# The host calls. The pattern gives the sparsity of the Jacobian by columns;
-# linear 0: dense, 1: whichever is faster, 2: banded, 3: sparse, 4: iterated.
+# The host calls. The pattern is the sparsity of the Jacobian by columns.
+# linear: 0 dense, 1 the faster one, 2 banded, 3 sparse, 4 iterative.
 _linear(m, o) = if kind(o.pattern) == "none" {
   0
 } else if has(m, "linear") and m.linear > 0 {
@@ -342,7 +341,7 @@ _linear(m, o) = if kind(o.pattern) == "none" {
   1 + o.way
 }
 _by_cvode(m, f, jac, y0, t0, t1, o) = if has(o, "clock") {
-  # it says in its messages what time it is
+  # its messages contain the time
   c = o.clock
   (times, Y, stats) =
     _by_cvode_at(m, (t, y) -> f(t - c, y), (t, y) -> jac(t - c, y), y0, t0 + c, t1 + c,
@@ -365,7 +364,7 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         (m.order, _linear(m, o), m.degree, m.max_steps, o.partial, len(directions), ...directions,
           ...stops, o.names))
 }
-# The longest step of a method as the host calls take it, 0: any.
+# The longest step of a method for the host calls; 0: unlimited.
 _longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
 _as_longest(h) = if h < inf { h } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) =
@@ -384,10 +383,9 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) =
         stats)
     }
   }
-# Where it rests or has an idle mode, derivatives are those of y' = f(t, y),
-# which has the same solution
-# (_rate_of_implicit): IDAS goes in steps of low order where nothing moves but
-# sensitivities. Of many unknowns they are those of IDAS all the same.
+# At an equilibrium or with an unexcited mode, derivatives are those of the
+# equivalent y' = f(t, y) (_rate_of_implicit): IDAS takes low-order steps where
+# only sensitivities move. For many unknowns they are those of IDAS in any case.
 _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
   t0 = _held(t0, "the first time")
   (T, Y, counts) = _primal(() -> {
@@ -413,7 +411,7 @@ _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
   }
   (at, rows, _stats(counts))
 }
-# A time by which IDA's solutions have no derivative
+# A time with respect to which IDA's solutions have no derivative.
 _held(t, what) = t
 derivative _held(t, what), dt, dwhat = if _absent(dt) { 0.0 * t } else {
   _refuse("dae has no derivative with respect to {what}")
@@ -440,10 +438,10 @@ _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
           o.names, o.equations))
 }
 
-# run(jac, pattern) with the Jacobian as a matrix and none, or, of a system that
-# is large and has few elements, on its pattern: of y' = f(t, y), and of F(t, y,
-# y') = 0, where it is F_y + c F_y'. For methods of which only Newton's
-# iterations see it (field `finds`), so that the pattern moves with nothing.
+# Calls run(jac, pattern) with a dense Jacobian and none, or for a large sparse
+# system with its pattern. It applies to y' = f(t, y), and to F(t, y, y') = 0
+# with F_y + c F_y'. It is for methods in which only Newton's iterations use the
+# Jacobian (field `finds`), so the pattern does not affect derivatives.
 _on_pattern_found(f, t0, y0, run) = {
   dense = () -> run((t, u) -> _rows_jacobian(v -> f(t, v), u), none)
   if not _auto_fits(f(t0, y0), y0) { dense() } else {
@@ -460,8 +458,8 @@ _on_pattern_of(F, t0, y0, run) = {
     run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p),
       (p.column_start, p.rows)))
 }
-# Measured: a band, or a tenth of the elements, is faster than a matrix from
-# some 30 unknowns on.
+# A band, or at most a tenth of the elements, is faster than a dense matrix from
+# about 30 unknowns on (measured).
 _where_few(f, args, which, dense, few) = {
   n = len(args[which])
   if n < 32 { dense() } else {
@@ -480,24 +478,23 @@ _where_few(f, args, which, dense, few) = {
   }
 }
 
-# What a method counts, in this order: steps, right-hand sides, Jacobians,
-# factorisations, steps whose error was too large, Newton iterations, those that
-# failed.
+# A method's counters, in this order: steps, right-hand sides, Jacobians,
+# factorisations, rejected steps, Newton iterations, failed Newton iterations.
 _stats(s) =
   (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4],
     newton = s[5], newton_failures = s[6])
 
 # ---- solutions as functions
 
-# x, any shape, where a solution is known: between a and b, whichever is the
-# larger. What is beyond by rounding is the end, what is farther an error.
+# Checks that x, of any shape, is in the domain of a solution, between a and b
+# in either order. A point outside within rounding is moved to the end; others
+# are an error.
 _known_at(name, a, b, x) = {
   (a, b, v) = (stop_gradient(a), stop_gradient(b), stop_gradient(x))
   (lo, hi) = (min(a, b), max(a, b))
-  # what many small steps add up to is a little beside the end
+  # many small steps may end slightly beside the end
   slack = where(hi - lo < inf, 1e-9 * (hi - lo) + 1e-15 * max(abs(lo), abs(hi)), 1e-9 * abs(b))
-  # in the lanes of a map every operation counts: of a number nothing is
-  # searched
+  # a scalar needs no search; this saves operations in a map
   lost = v < lo - slack or v > hi + slack
   if any(lost) {
     at = if rank(v) == 0 { v } else { ravel(v)[argmax(ravel(max(lo - v, v - hi)))] }
@@ -507,19 +504,20 @@ _known_at(name, a, b, x) = {
   }
   x + (clamp(v, lo, hi) - v)
 }
-# What `one` gives for numbers, for arrays of them, whose axes then lead
+# Applies `one` to a scalar, or to each element of an array, whose axes then
+# come first.
 _for_each(one, x) = if rank(x) == 0 { one(x) } else {
   all = map(one, ravel(x))
   reshape(all, ...shape(x), ...shape(all)[1..])
 }
-# `one` of a number as a function of what is between the first and the last of
-# times
+# `one`, a function of a scalar, as a function on the interval from the first to
+# the last of times.
 _over_times(name, times, one) = t -> _for_each(one, _known_at(name, times[0], times[-1], f64(t)))
 
-# The solution as a function of t; a number t gives one row of Y. Of a whole
-# solution: the integrator's own polynomial, through the d + 1 nodes of
-# each step. Of values at chosen times: through the four times nearest to t, or
-# as many as there are; exact at those times.
+# The solution as a function of t; a scalar t gives one row of Y. For a whole
+# solution: the integrator's polynomial through the d + 1 nodes of each step.
+# For values at chosen times: the interpolant of the four times nearest to t, or
+# all if fewer, exact at those times.
 _dense_steps(times, Y, starts, d) = t -> _through_step(times, Y, starts, d, t)
 _dense(times, Y, d, whole) = if whole { t -> _through_nodes(times, Y, d, t) } else {
   sizes = max(abs(stop_gradient(Y)); axis = 0)
@@ -527,9 +525,9 @@ _dense(times, Y, d, whole) = if whole { t -> _through_nodes(times, Y, d, t) } el
   t -> _between_saved(times, Y, sizes, t)
 }
 
-# Between times that were asked for, through the four nearest: an error where
-# these do not tell what is there, which they say with others than the nearest,
-# or with less of them where there are no more
+# Between saved times: interpolation of the four nearest. It is an error if
+# these do not determine the value, which is estimated with a different set of
+# times, or with fewer if there are no more.
 _between_saved(times, Y, sizes, t) = {
   n = len(times)
   (T, at) = (stop_gradient(times), stop_gradient(t))
@@ -550,7 +548,7 @@ _between_saved(times, Y, sizes, t) = {
   y
 }
 _through_nearest(times, Y, t) = _through_nearest_of(times, Y, t, 0, len(times))
-# The same of the rows from `first` to n alone
+# The same for the rows from `first` to n.
 _through_nearest_of(times, Y, t, first, n) = {
   before = if times[-1] >= times[0] {
     sum(i64(times < stop_gradient(t)))
@@ -564,7 +562,7 @@ _through_nearest_of(times, Y, t, first, n) = {
     w = if base + j < n { 1.0 } else { 0.0 }
     for k in list(0, 1, 2, 3) {
       if k != j {
-        # of times that stand twice the first counts
+        # of equal times the first one counts
         apart = times[at[j]] - times[at[k]]
         w = if at[k] != at[j] and base + k < n {
           if apart == 0 { if k < j { 0.0 } else { w } } else { w * ((t - times[at[k]]) / apart) }
@@ -577,8 +575,8 @@ _through_nearest_of(times, Y, t, first, n) = {
 }
 
 _through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) // d) * d, d, t)
-# The same where step k begins in row starts[k]: behind an event that changes
-# the state there are two rows at one time, and a function of t has the first.
+# The same where step k begins in row starts[k]. After an event that changes the
+# state two rows have the same time, and a function of t returns the first.
 _through_step(times, Y, starts, d, t) = if len(starts) == 0 { Y[0] } else {
   ends = times[starts + d]
   s = if times[-1] >= times[0] {
@@ -588,8 +586,8 @@ _through_step(times, Y, starts, d, t) = if len(starts) == 0 { Y[0] } else {
   }
   _through_one(times, Y, starts[min(s, len(starts) - 1)], d, t)
 }
-# The polynomial through rows base to base + d. Of a step that is so short that
-# its nodes are not what they were before they were rounded, the straight line.
+# The polynomial through rows base to base + d. For a step so short that
+# rounding distorts its nodes, linear interpolation.
 _through_one(times, Y, base, d, t) = {
   (first, last) = (times[base], times[base + d])
   if abs(stop_gradient(last - first)) <= 4 * d * 2.3e-16 * abs(stop_gradient(last)) {

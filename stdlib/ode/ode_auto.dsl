@@ -1,21 +1,21 @@
-# ode_auto.dsl - what integrates where no method is named: it begins as if a
-# problem were not stiff, and finds out.
+# ode_auto.dsl - the default integrator: explicit steps, with a switch to an
+# implicit method when the problem becomes stiff.
 
-# auto(; max_steps, first_step, max_step): what ode and solve take without a
-# method: dop853() as long as its steps are as long as the error allows; where
-# stability keeps them short, an implicit method from there on
-#   The implicit method is rodas5p() for up to 32 unknowns (for low tolerances
-#   radau() of order 9, or of order 13 where there are more than 16), bdf() for
-#   more; there the Jacobian is sparse where at most a tenth of its elements can
-#   be other than zero, and wherever sparse = true. The explicit one goes on
-#   until 8 more steps than others suffer, so that what a stiff problem costs
-#   besides is some hundred evaluations; rodas5p() gives way to it again where
-#   its steps are not so much longer as they are dearer. Derivatives are those
-#   of the steps that were taken where all were explicit, or with one time in
-#   saveat and up to 16 unknowns, compiled with them; else those of bdf(), from
-#   sensitivity equations or the adjoint problem, at the times of the value.
-#   Events, and equations whose time derivatives do not stand alone, are found
-#   and solved as with bdf(). Options as for tsit5(). [Source of the test: E.
+# auto(; max_steps, first_step, max_step): the default method of ode and solve:
+# dop853() while the error limits its steps, and an implicit method where
+# stability limits them.
+#   The implicit method is rodas5p() for up to 32 unknowns (for tight tolerances
+#   radau() of order 9, or of order 13 for more than 16 unknowns), else bdf().
+#   bdf() uses a sparse Jacobian if at most a tenth of its elements can be
+#   nonzero, or with sparse = true.
+#   The switch happens after 8 more steps were limited by stability than were
+#   not, so detecting stiffness costs about a hundred evaluations. rodas5p()
+#   returns to explicit steps where its longer steps do not outweigh their cost.
+#   Derivatives are those of the steps if all were explicit, or with one time in
+#   saveat and up to 16 unknowns, whose number is static. Otherwise they are
+#   those of bdf(), from sensitivity equations or the adjoint problem, at the
+#   same times. Events, and equations with implicit time derivatives, are
+#   handled as by bdf(). Options are those of tsit5(). [stiffness test: E.
 #   Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
 #   Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
@@ -24,11 +24,11 @@ auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
     max_step = max_step, watch = true, explicit = true, integrate = _by_auto, until = _until_cvode,
     implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
-# The value by the steps of the methods. Its derivative by the same steps once
-# more (ode_reverse.dsl): where all were explicit, whatever is asked for and
-# however many unknowns; where some were implicit, of up to 16 unknowns at one
-# time. Otherwise by CVODES, from the equations: by Adams' methods where the
-# steps were explicit, but too many to be kept.
+# The value by the steps of the methods. Its derivative replays the same steps
+# (ode_reverse.dsl) if all were explicit, for any number of unknowns and times;
+# or, if some were implicit, for up to 16 unknowns and one time. Otherwise it
+# solves the sensitivity equations by CVODES. That uses Adams methods where the
+# steps were explicit but too many to store.
 _by_auto(m, f, jac, y0, t0, t1, o) =
   _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _by_auto_clock(m, f, jac, y0, t0, t1, o))
 _by_auto_clock(m, f, jac, y0, t0, t1, o) = {
@@ -39,8 +39,7 @@ _by_auto_clock(m, f, jac, y0, t0, t1, o) = {
   (at, rows, _stats(counts))
 }
 
-# The whole solution, of which the rows are there, by steps that have
-# derivatives
+# The whole solution, whose rows are known, by steps that have derivatives.
 _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
   by_equations = w -> {
     at = T
@@ -64,7 +63,7 @@ _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
     }
   }
 }
-# ... and rows at the times asked for
+# The same for rows at saveat.
 _auto_again(m, f, jac, y, t0, t1, o) = {
   by_equations = w -> _by_cvode(w, f, jac, y, t0, t1, o)[1]
   if not _auto_fits(f(t0, y), y) { by_equations(m) } else {
@@ -99,12 +98,12 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
     }
   }
 }
-# Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each
-# step and each step that is gone through for its inside, as measured
+# Whether the storage of reverse mode for n unknowns is at most 256 MB
+# (measured): for each step, and for each step evaluated inside.
 _auto_kept(n, steps, inside) = n * (25.0 * steps + 8.0 * inside) <= 3.2e7
 _auto_hardest(how) = max(concat(how, i64(zeros(1))))
-# For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2
-# radau(order = 9)
+# For _replay_to: one step by the method that took it: 0 dop853(), 1 rodas5p(),
+# 2 radau(order = 9).
 _auto_turn(m, f, jac, o) = {
   (one, _) = _dop853_turn(m, f, jac, o)
   (two, _) = _rodas5p_turn(m, f, jac, o)
@@ -122,8 +121,8 @@ _auto_turn(m, f, jac, o) = {
   }
   (step, none)
 }
-# The stages of Radau IIA from the rows at sevenths of its step, which are those
-# of a polynomial
+# The stages of Radau IIA from the rows at sevenths of its step, which are on
+# the same polynomial.
 _auto_stages(y, inner, nodes) = {
   stages = list()
   for x in nodes {
@@ -138,11 +137,10 @@ _auto_stages(y, inner, nodes) = {
   stack(...stages)
 }
 
-# Explicit steps as long as they are the cheaper ones, then implicit ones as
-# long as they are, and so on. An implicit phase that does not pay, so is over
-# after a dozen steps, lets the next one come eight times as late. Where a
-# method cannot go on, the implicit one tries from the beginning, then CVODE,
-# and says why not.
+# Alternates explicit and implicit phases, each as long as it is the cheaper
+# one. After an implicit phase that did not pay, because it ended within a dozen
+# steps, the next one starts eight times later. If a method fails, the implicit
+# one tries from the start, then CVODE, which reports the reason.
 _auto_rows(m, f, jac, y0, t0, t1, o) =
   if not _auto_fits(f(t0, y0), y0) { _auto_plain(m, f, jac, y0, t0, t1, o) } else {
     if not _auto_sound(y0, t0, t1, o) {
@@ -151,14 +149,14 @@ _auto_rows(m, f, jac, y0, t0, t1, o) =
       _auto_phases(m, f, jac, y0, t0, t1, o)
     }
   }
-# CVODE says what is wrong
+# CVODE reports the error.
 _auto_plain(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = _by_cvode(m, f, jac, y0, t0, t1, o)
-  # as many rows as times, in every lane of a map
+  # as many rows as times, in every batch element of a map
   if not _asks_all(o.saveat) { times = o.saveat }
   (times, Y[..len(times)], i64(stack(list(...values(stats)))), _auto_how(times, m, o, 3))
 }
-# Of the whole solution: which method took each step
+# For the whole solution: the method of each step.
 _auto_how(times, m, o, code) =
   if _asks_all(o.saveat) { i64(zeros((len(times) - 1) // m.degree)) + code } else { i64(zeros(0)) }
 _auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
@@ -191,8 +189,8 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   while s.going {
     at_once = s.patience == 0 or s.lost > 0
     until = where(at_once, s.t, t1)
-    # errors as small as at the edge of stability are allowed inside of it only:
-    # the lower they are to be, the sooner a step is held back
+    # Tight tolerances limit steps already inside the stability region, so the
+    # threshold decreases with rtol.
     (e, times, Y) =
       _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.06), f, s.y,
         s.t, until, _auto_from(s.t, until, o))
@@ -201,7 +199,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     s.going = false
     gone = e.status == 1 or e.status == 2
     if (e.status == 3 or at_once) and not gone {
-      # the step that is just stable; 0: for CVODE
+      # the largest stable step; 0: for CVODE
       h = where(s.lost == 2, 0.0, where(at_once, inf, abs(e.h)))
       (t, y, times, Y, counts, back, lost, how) =
         _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
@@ -216,14 +214,14 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   (s.times, s.Y, s.counts, s.how)
 }
 # Whether explicit steps would be used up long before t1: one look at a small
-# Jacobian, where a strongly stiff problem would need a dozen steps to show
+# Jacobian. A very stiff problem would otherwise need a dozen steps to show.
 _auto_hopeless(jac, y0, t0, t1, o) = if kind(o.pattern) != "none" { false } else {
   if _is_fixed(len(y0)) { _row_sums(jac(t0, y0)) * abs(t1 - t0) > 1e7 } else {
     if len(y0) <= 32 { _row_sums(jac(t0, y0)) * abs(t1 - t0) > 1e7 } else { false }
   }
 }
-# What is asked of a phase that begins at t: the times before it are asked for
-# at once, so that there are as many rows whatever t is
+# The options of a phase that begins at t: earlier times of saveat are replaced
+# by t, so that the number of rows does not depend on t.
 _auto_from(t, t1, o) = if _asks_all(o.saveat) { o } else {
   (...o, saveat = where(sign(t1 - t) * (o.saveat - t) > 0, o.saveat, t))
 }
@@ -233,15 +231,15 @@ _auto_joined(s, t1, o, t, y, times, Y, counts, how) = {
     (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]),
       counts = s.counts + counts, how = concat(s.how, how))
   } else {
-    # those at the very beginning come with the first phase
+    # times at the start belong to the first phase
     first = s.counts[0] == 0 and s.counts[1] == 0
     (...s, t = t, y = y, Y = where(expand(open or first, 1), Y, s.Y), counts = s.counts + counts)
   }
 }
 
-# From where explicit steps of length h are as long as is stable: how far the
-# implicit method came, its rows, whether explicit ones are cheaper there, and
-# whether it does not get further.
+# The implicit phase from t0, where explicit steps are limited by stability to
+# h. Returns how far it came, its rows, whether explicit steps are cheaper
+# there, and whether it failed.
 _auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
   if _is_fixed(len(y0)) {
     if h == 0 {
@@ -264,12 +262,12 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
   _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false, 3)
 }
-# A step of Rodas5P costs about as much as n of DOP853 while both are registers,
-# one of Radau IIA of order 9 twice that, of six unknowns and more, whose
-# factors are in memory, five times; of a number only known when it runs
-# right-hand sides and stages in memory weigh as much as the linear systems. Few
-# long steps go to low errors by Radau IIA: measured, from five digits on where
-# all is in registers, from nine on beyond.
+# The cost of a step relative to DOP853, in units of n: 1 for Rodas5P while both
+# are in registers; 2 for Radau IIA of order 9; 5 for six unknowns and more,
+# whose factors are in memory. For a dynamic number of unknowns, right-hand
+# sides and stages in memory cost as much as the linear systems. Radau IIA takes
+# few long steps at tight tolerances. It pays from five digits on if all is in
+# registers, otherwise from nine (measured).
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < (if len(y0) <= 5 { 2e-5 } else { 2e-9 }) {
     _auto_radau(m, f, jac, y0, t0, t1, o, h, (if len(y0) <= 5 { 2 } else { 5 }) * len(y0))
@@ -314,17 +312,17 @@ _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code) = {
   if _asks_all(o.saveat) {
     (times, Y) = _with_degree(times, Y, _step_fractions(stiff), m.degree)
     (t, y, times, Y, counts, back, lost, _auto_how(times, m, o, code))
-    # as many rows as times, in every lane of a map
+    # as many rows as times, in every batch element of a map
   } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost, _auto_how(times, m, o, code)) }
 }
 
-# Where the rows of a step stand, as fractions of it
+# The positions of the rows of a step, as fractions of it.
 _step_fractions(stiff) =
   if has(stiff, "turn") and stiff.name != "rodas5p" { list(0.0, ..._radau(stiff.order).c) } else {
     list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), each(stiff.degree + 1)))
   }
-# Rows at e + 1 equal parts of each step instead of at the nodes c, on the same
-# polynomials. By fractions and not by times, which are rounded.
+# Rows at e + 1 equidistant points of each step instead of at the nodes c, on
+# the same polynomials. It uses fractions, since times are rounded.
 _with_degree(times, Y, c, e) = {
   d = len(c) - 1
   steps = (len(times) - 1) // d

@@ -1,27 +1,27 @@
-# ode_explicit.dsl - explicit integrators written in the language itself:
-# Runge-Kutta of orders 5 and 8 with step control and dense output, fixed steps
-# of Euler and Runge-Kutta, symplectic compositions. ode.dsl says what a method
-# is.
+# ode_explicit.dsl - explicit integrators: Runge-Kutta methods of orders 5 and 8
+# with step control and dense output, fixed-step Euler and Runge-Kutta methods,
+# symplectic compositions.
 #
-# A method here is made of one step; marching is the same for all. The loops are
-# whiles over numbers and vectors of known length, so that the right-hand side,
-# the stages and the step control are one piece of machine code with all of it
-# in registers, also for each lane of a map.
+# ode.dsl describes the record of a method.
 #
-# Derivatives are those of the steps as they were taken (the step sizes count as
-# constants), in every mode and order; the ends of the interval and saveat carry
-# their tangents through the step that reaches them.
+# A method here is defined by one step; the time loop is shared. The loops are
+# while loops over scalars and vectors of static extent. The right-hand side,
+# the stages and the step control therefore compile to one piece of machine code
+# in registers, also for each batch element of a map.
+#
+# Derivatives are those of the steps taken, in every mode and order; step sizes
+# count as constants. The ends of the interval and saveat carry their tangents
+# through the step that reaches them.
 
-# tsit5(; max_steps, first_step, max_step): explicit Runge-Kutta of order 5 with
-# an error estimate of order 4 and dense output of order 4; not stiff, rtol from
-# 1e-3 to 1e-7
-#   max_steps: 500000 when 0; first_step: found automatically when 0; max_step:
-#   no step is longer.
-#   For the tightest tolerances dop853() needs fewer evaluations; for stiff
-#   problems see bdf(). Seven stages, the last of which is the first of the next
-#   step. [Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying
-#   only the first column simplifying assumption, Comput. Math. Appl. 62 (2011)
-#   770-775]
+# tsit5(; max_steps, first_step, max_step): explicit Runge-Kutta method of order
+# 5 with an error estimate of order 4 and dense output of order 4, for non-stiff
+# problems and rtol from 1e-3 to 1e-7.
+#   max_steps: 0 means 500000. first_step: 0 means automatic. max_step: the
+#   longest step. dop853() needs fewer evaluations for tight tolerances; for
+#   stiff problems see bdf(). It has seven stages, the last of which is the
+#   first of the next step. [Ch. Tsitouras, Runge-Kutta pairs of order 5(4)
+#   satisfying only the first column simplifying assumption, Comput. Math. Appl.
+#   62 (2011) 770-775]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = tsit5(), rtol = 1e-8, atol = 1e-10).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-6
 tsit5(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "tsit5", degree = 4, explicit = true, max_steps = max_steps, first_step = first_step,
@@ -29,12 +29,12 @@ tsit5(; max_steps = 0, first_step = 0.0, max_step = inf) =
     solve = _solve_ode)
 _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o)
 
-# dop853(; max_steps, first_step, max_step): explicit Runge-Kutta of order 8
-# with error estimates of orders 5 and 3 and dense output of order 7; not stiff,
-# rtol from 1e-6 to 1e-13
-#   Options as for tsit5(). Twelve stages, and three more in steps whose inside
-#   is wanted. [Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary
-#   Differential Equations I, 2nd ed., Springer 1993, II.5 and II.6]
+# dop853(; max_steps, first_step, max_step): explicit Runge-Kutta method of
+# order 8 with error estimates of orders 5 and 3 and dense output of order 7,
+# for non-stiff problems and rtol from 1e-6 to 1e-13.
+#   Options are those of tsit5(). It has twelve stages, and three more in steps
+#   that need dense output. [E. Hairer, S. P. Norsett and G. Wanner, Solving
+#   Ordinary Differential Equations I, 2nd ed., Springer 1993, II.5 and II.6]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = dop853(), rtol = 1e-12, atol = 1e-14).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-10
 dop853(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "dop853", degree = 7, explicit = true, max_steps = max_steps, first_step = first_step,
@@ -43,9 +43,9 @@ dop853(; max_steps = 0, first_step = 0.0, max_step = inf) =
 _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1, o)
 
 # rk4(h): the classical Runge-Kutta method of order 4 in equal steps of at most
-# h; no error control, so rtol and atol make no difference
-#   Between the steps the cubic through values and slopes. [Source: W. Kutta, Z.
-#   Math. Phys. 46 (1901) 435-453]
+# h. It has no error control and ignores rtol and atol.
+#   Dense output is the cubic Hermite interpolant. [W. Kutta, Z. Math. Phys. 46
+#   (1901) 435-453]
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.01)).y(1.0)   #~ [exp(1)] tol 1e-9
 rk4(h; max_steps = 0) =
   (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf,
@@ -53,28 +53,29 @@ rk4(h; max_steps = 0) =
     coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 16.0), finer = _in_halves)
 _by_rk4(m, f, jac, y0, t0, t1, o) = _marched(_rk4(f), m, f, y0, t0, t1, o)
 
-# euler(h): Euler's method in equal steps of at most h, of order 1: for teaching
+# euler(h): the explicit Euler method, of order 1, in equal steps of at most h,
+# for teaching
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = euler(0.5)).y(1.0)   #> [2.25]
 euler(h; max_steps = 0) =
   (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf,
     integrate = _by_euler, turn = _euler_turn, implicit = none, solve = _solve_ode,
     coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0), finer = _in_halves)
-# The same method with each of its steps in two, those of a piece that is
-# shorter than a step as well
+# The same method with each step halved, including the steps of a piece shorter
+# than one step.
 _in_halves(m) = (...m, cut = 2 * _pieces_of_step(m))
 _pieces_of_step(m) = if has(m, "cut") { m.cut } else { 1 }
 _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 
 # symplectic(h; order): symplectic, symmetric integration of a separable
-# Hamiltonian system in equal steps of at most h: its energy errs by a bounded
-# amount over long times
+# Hamiltonian system in equal steps of at most h. The energy error stays bounded
+# over long times.
 #   y = (q, p), an even number of unknowns: first all positions, then all
-#   momenta; q' must depend on p alone and p' on q alone (and both on t); an
-#   error says when they do not.
+#   momenta. q' must depend on p alone and p' on q alone (and both on t);
+#   otherwise an error.
 #   order 2: Störmer-Verlet, one force a step; 4: six forces; 6: ten; 8:
-#   seventeen. [Source: order 4 and 6: S. Blanes and P. C. Moan, J. Comput.
-#   Appl. Math. 142 (2002) 313-330, S6 and S10; order 8: W. Kahan and R.-C. Li,
-#   Math. Comp. 66 (1997) 1089-1099, 17 stages]
+#   seventeen. [order 4 and 6: S. Blanes and P. C. Moan, J. Comput. Appl. Math.
+#   142 (2002) 313-330, S6 and S10; order 8: W. Kahan and R.-C. Li, Math. Comp.
+#   66 (1997) 1089-1099, 17 stages]
 #     pendulum = (t, y) -> [y[1], -sin(y[0])]
 #     energy(y) = y[1]^2 / 2 - cos(y[0])
 #     s = ode(pendulum, [1.0, 0], (0.0, 1000.0); method = symplectic(0.1; order = 4));
@@ -90,8 +91,8 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   if n % 2 != 0 {
     error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}")
   }
-  # the tangent of q' along any q is 0, as is that of p' along any p: one
-  # direction with unlike elements tells
+  # the tangent of q' along any q is 0, and that of p' along any p; one
+  # direction with distinct elements suffices
   way = sin(1.0 + iota(n))
   (_, by_q) = jvp(y -> f(t0, y), stop_gradient(y0), way * f64(iota(n) < n // 2))
   (_, by_p) = jvp(y -> f(t0, y), stop_gradient(y0), way * f64(iota(n) >= n // 2))
@@ -108,25 +109,28 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   _marched(_composition(f, m.order), m, f, y0, t0, t1, o)
 }
 
-# ---- marching
+# ---- time stepping
 #
-# One step is a record: order, by which errors go down with the step; begin(t,
-# y): what is carried from step to step besides t and y; slope(t, y, x): y' of
-# it; step(t, y, h, x) -> (y at t + h, what is carried on, the size of the error
-# with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q):
-# what a polynomial in θ = 0..1 needs, at(c, θ): its value;
-# refused(x, new), where there is one: what is carried on after a step that was
-# not taken, of which new came;
-# rate(t, y), where there is one: what the first step is found by instead of the
-# whole right-hand side; lands, where there is one: steps end at the times of
-# saveat. strain(t, y, h, z, q), where there is one: h times an estimate of the
-# largest eigenvalue of the Jacobian, by the step that is just stable.
+# A step is a record with the fields
+#   order     the order of the error in the step size
+#   begin     (t, y): the state x carried between steps besides t and y
+#   slope     (t, y, x): y'
+#   step      (t, y, h, x) -> (y at t + h, the new x, the error relative to the
+#             tolerance or none, data for dense output)
+#   dense     (t, y, h, z, q): the coefficients of a polynomial in θ = 0..1
+#   at        (c, θ): its value
+#   refused   optional (x, new): the state after a rejected step, which gave new
+#   rate      optional (t, y): replaces the whole right-hand side for choosing
+#             the first step
+#   lands     optional: steps end at the times of saveat
+#   strain    optional (t, y, h, z, q): h times an estimate of the largest
+#             eigenvalue of the Jacobian, divided by its stability limit
 
 _marched(one, m, f, y0, t0, t1, o) = {
   (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
   (times, Y, _as_asked(_counted(one, s), s.status != 0, say -> _why(one, s, f, t1, o, say), o))
 }
-# ... as far as it goes: where it stands, and the rows so far
+# The same as far as it goes: the final state, and the rows so far.
 _march(one, m, f, y0, t0, t1, o) = {
   _check_given(one, m, f, y0, t0, t1, o)
   if _asks_all(o.saveat) {
@@ -198,12 +202,12 @@ _check_saveat(times, t0, t1) = {
   }
 }
 
-# Where the integration stands: h the next step; past the logarithm of the last
-# accepted step's error; stiff how often stability and not the error held the
-# step back of late; status 0 on the way, 1 the step is too small, 2 steps are
-# used up, 4 an equal step leaves the finite numbers, 3 the problem is stiff:
-# m.patience more steps than others had a strain above m.edge (where the method
-# has `watch`).
+# The state of the integration. h: the next step; past: the logarithm of the
+# error of the last accepted step; stiff: how often stability and not the error
+# limited recent steps. status: 0 running, 1 the step is too small, 2 steps are
+# used up, 4 an equal step gives values that are not finite, 3 the problem is
+# stiff. For 3, the steps with a strain above m.edge exceed the others by
+# m.patience (for methods with `watch`).
 _start(one, m, f, y0, t0, t1, o) = {
   x = one.begin(t0, y0)
   span = stop_gradient(t1 - t0)
@@ -221,20 +225,20 @@ _start(one, m, f, y0, t0, t1, o) = {
     again = false, steps = 0, failures = 0, stiff = 0, status = 0)
   if one.adaptive { s } else { (...s, before = (t = t0, y = y0, x = x)) }
 }
-# Where it stands when it has ended: before a step that left the finite numbers
+# The final state: before a step that gave values that are not finite.
 _stood(one, s) = if one.adaptive { s } else {
   if s.status == 4 { (...s, ...s.before, steps = s.steps - 1) } else { s }
 }
 
-# Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's
-# error, and the change of the slope over it, a hundredth of what is allowed
+# Hairer, Norsett and Wanner, II.4: a step for which the error of an Euler step,
+# and the change of the derivative over it, are a hundredth of the tolerance.
 _first_step(f, order, t0, y0, span, o) = {
   way = where(span < 0, -1.0, 1.0)
   scale = stop_gradient(o.atol + o.rtol * abs(y0))
   f0 = f(t0, y0)
   d0 = _rms(y0 / scale)
   d1 = _rms(f0 / scale)
-  # no shorter than t can show
+  # at least the resolution of t
   h0 = min(abs(span), max(where(d0 < 1e-5 or d1 < 1e-5, 1e-6, 0.01 * d0 / d1), 1e-12 * abs(t0)))
   d2 = _rms((f(t0 + way * h0, y0 + way * h0 * f0) - f0) / scale) / h0
   d = max(d1, d2)
@@ -244,9 +248,9 @@ _first_step(f, order, t0, y0, span, o) = {
 }
 _rms(v) = sqrt(sum(v * v) / len(v))
 
-# One step towards t1, taken or not. The proportional-integral control is that
-# of Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2:
-# exponents 1/q - 0.75 β and β.
+# One step towards t1, accepted or not. PI step size control as in Hairer and
+# Wanner, Solving Ordinary Differential Equations II, IV.2, with exponents 1/q -
+# 0.75 β and β.
 _advance(one, m, s, t1) = {
   left = t1 - s.t
   last = abs(left) <= (if one.adaptive { 1.01 } else { 1 + 1e-9 }) * abs(s.h)
@@ -255,9 +259,9 @@ _advance(one, m, s, t1) = {
   c = (h = h, z = z, q = q)
   t = if last { t1 } else { s.t + h }
   if kind(e) == "none" {
-    # equal steps cannot get shorter: where values are no longer finite it ends.
-    # The loop asks, and nothing else waits for the answer: where it stood is
-    # carried along (_stood)
+    # Equal steps cannot be shortened: integration ends where values are not
+    # finite. Only the loop needs this test, so the earlier state is carried
+    # along (_stood).
     v = one.slope(t, z, x)
     finite = abs(stop_gradient(sum(z) + where(last, 0.0, sum(v)))) < inf
     steps = s.steps + 1
@@ -266,8 +270,8 @@ _advance(one, m, s, t1) = {
       stiff = 0, status = status, before = (t = s.t, y = s.y, x = s.x)),
       finite, c)
   } else {
-    # whatever is computed here is a number without a tangent: choices by
-    # `where` leave one straight line for all lanes of a map
+    # From here on scalars have no tangents. Choices by `where` avoid branches,
+    # so that the batch elements of a map share one code path.
     e = stop_gradient(e)
     taken = e <= 1
     le = log(max(e, 1e-10))
@@ -282,8 +286,8 @@ _advance(one, m, s, t1) = {
     failures = s.failures + 1 - count
     stuck = abs(next) <= 1e-15 * max(abs(stop_gradient(s.t)), 1e-290)
     used = steps + failures >= _most_steps(m)
-    # steps at the edge of stability come in turns, some of them just inside,
-    # some refused
+    # Steps at the stability limit alternate: some are just inside, some are
+    # rejected.
     stiff = if has(m, "watch") {
       where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > m.edge, s.stiff + 1, max(0, s.stiff - 3))
     } else { 0 }
@@ -304,7 +308,7 @@ _advance(one, m, s, t1) = {
 _patience(m) = if has(m, "patience") { m.patience } else { 0 }
 _most_steps(m) = if m.max_steps > 0 { m.max_steps } else { 500000 }
 
-# The end value alone: nothing is stored on the way
+# The end value alone: no rows are stored.
 _march_to(one, m, f, y0, t0, t1, o) = {
   end = o.saveat[0]
   s = _start(one, m, f, y0, t0, end, o)
@@ -340,8 +344,8 @@ _march_through(one, m, f, y0, t0, t1, o) = {
   (_stood(one, s), o.saveat, Y)
 }
 
-# The same where steps end at those times: one that is cut short there says
-# nothing against the length of the next
+# The same with steps that end at those times. A step cut short there does not
+# reduce the next one.
 _march_by(one, m, f, y0, t0, t1, o) = {
   count = len(o.saveat)
   end = o.saveat[-1]
@@ -365,8 +369,7 @@ _march_by(one, m, f, y0, t0, t1, o) = {
   (_stood(one, s), o.saveat, Y)
 }
 
-# Rows of every step, a chunk of steps at a time, each twice as long as the one
-# before
+# The rows of all steps, stored in chunks of doubling size.
 _march_whole(one, m, f, y0, t0, t1, o) = {
   n = len(y0)
   d = m.degree
@@ -436,16 +439,16 @@ _why(one, s, f, t1, o, say) = {
 
 # ---- Runge-Kutta methods from their coefficients
 
-# Slopes of a step are a list of vectors when there are few unknowns: stages are
-# then written out, with the coefficients in them and all else in registers. Of
-# systems with more unknowns the right-hand side would be there as often as
-# there are stages, so that they are rows of a matrix, filled in a loop.
+# The slopes of a step are a list of vectors for few unknowns: stages are
+# unrolled, with constant coefficients and all values in registers. For more
+# unknowns the right-hand side would be inlined once for each stage; slopes are
+# then rows of a matrix, filled in a loop.
 _slopes(x, rows) = if _is_fixed(len(x)) { list(x) } else {
   K = zeros(rows, len(x))
   K[0] = x
   K
 }
-# Σ w[j] k[j]
+# Σ w[j] k[j].
 _weighted(w, k) = {
   s = none
   if kind(k) == "array" { _row(w, len(k)) @ k } else {
@@ -456,7 +459,7 @@ _weighted(w, k) = {
   }
 }
 _row(w, n) = stack(...w, ...map(i -> 0.0, each(len(w), n)))
-# Further stages with the weights a at the times c, to those in k, m in number
+# Adds m further stages with weights a at the times c to those in k.
 _stages(f, t, y, h, k, m, a, c) = {
   if kind(k) == "array" {
     A = stack(...map(w -> _row(w, len(k)), a))
@@ -469,7 +472,7 @@ _stages(f, t, y, h, k, m, a, c) = {
 }
 _scaled(e, y, z, o) = e / (o.atol + o.rtol * max(abs(y), abs(z)))
 
-# Coefficients and interpolant: Tsitouras 2011, section 4. The last row is the
+# Coefficients and interpolant: Tsitouras 2011, section 4. The last row has the
 # weights of the step.
 _tsit5(f, o) = {
   c = list(0.161, 0.327, 0.9, 0.9800255409045097, 1.0)
@@ -482,7 +485,7 @@ _tsit5(f, o) = {
     2.324710524099774)
   e = list(-0.00178001105222577714, -0.0008164344596567469, 0.007880878010261995,
     -0.1447110071732629, 0.5823571654525552, -0.45808210592918697, 0.015151515151515152)
-  # b_i(θ), by falling powers of θ from 4 to 1
+  # b_i(θ), by descending powers of θ from 4 to 1
   p =
     list(list(-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902,
       47.37952196281928, -34.87065786149661, 2.5),
@@ -492,7 +495,7 @@ _tsit5(f, o) = {
            37.50931341651104, -27.896526289197286, 1.5),
          list(1.0))
   step = (t, y, h, x) -> {
-    # the last stage is the slope at z
+    # the last stage is the derivative at z
     k = _stages(f, t, y, h, _slopes(x, 7), 1, push(a, b), push(c, 1.0))
     z = y + h * _weighted(b, k)
     (z, k[6], _rms(_scaled(h * _weighted(e, k), y, z, o)), k)
@@ -504,7 +507,7 @@ _tsit5(f, o) = {
 }
 
 # Coefficients: Hairer, Norsett and Wanner 1993, II.5 (the method), II.10 (the
-# error estimate of orders 5 and 3, section "DOP853"), II.6 (dense output)
+# error estimate of orders 5 and 3, section "DOP853"), II.6 (dense output).
 _dop853(f, o) = {
   c = list(0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726, 1 / 3,
     0.25, 4 / 13, 0.6512820512820513, 0.6, 6 / 7, 1.0)
@@ -569,12 +572,12 @@ _dop853(f, o) = {
     three = _scaled(_weighted(e3, k), y, z, o)
     s5 = sum(five * five)
     both = s5 + 0.01 * sum(three * three)
-    # 0/0 is an error of 0, and NaN stays NaN
+    # 0/0 is an error of 0, and NaN remains NaN
     error = abs(h) * s5 / sqrt(len(y) * (if both == 0 { 1.0 } else { both }))
     (z, k[12], error, k)
   }
-  # Hairer and Wanner II, IV.2: the last two stages are at one time and near
-  # each other
+  # Hairer and Wanner II, IV.2: the last two stages have the same time and
+  # similar values
   strain = (t, y, h, z, k) -> {
     u = y + h * _weighted(a[10], k)
     abs(h) * sqrt(sum((k[12] - k[11])^2) / max(sum((z - u)^2), 1e-300)) / 6.1
@@ -614,7 +617,7 @@ _euler(f) = (order = 1, adaptive = false, start = 1, stages = 1, begin = f, slop
   dense = (t, y, h, z, q) -> _two_point((y,), (z,)), at = _two_point_at)
 
 # The polynomial with given values and derivatives (the j-th times h^j / j!) at
-# θ = 0 and θ = 1: divided differences, and Newton's form of it
+# θ = 0 and θ = 1, by divided differences in Newton's form.
 _two_point(left, right) = {
   m = len(left)
   level = list(...map(i -> if i < m { left[0] } else { right[0] }, each(2 * m)))
@@ -638,8 +641,10 @@ _two_point_at(c, θ) = {
   p
 }
 
-# ---- symplectic compositions: momenta by a[i], positions by b[i], and so on,
-# momenta last. The last force is the first of the next step.
+# ---- symplectic compositions
+#
+# Momenta are updated with a[i] and positions with b[i], alternately, momenta
+# last. The last force is the first of the next step.
 
 _composition(f, order) = {
   (a, b) = _symplectic_weights(order)
@@ -667,7 +672,7 @@ _composition(f, order) = {
       (z, ..._scaled_slopes(f, t + h, z, h, orders))),
     at = _two_point_at)
 }
-# h y', h^2 y'' / 2, ... of the solution through (t, y)
+# h y', h^2 y'' / 2, ... of the solution through (t, y).
 _scaled_slopes(f, t, y, h, orders) = {
   out = list(h * f(t, y))
   if orders > 1 {
@@ -680,7 +685,7 @@ _scaled_slopes(f, t, y, h, orders) = {
   out
 }
 _symplectic_weights(order) = {
-  order = _known(order, "order")   # the lists have different lengths
+  order = _known(order, "order")   # the lists have different extents
   if order == 2 { (list(0.5, 0.5), list(1.0)) } else { if order == 4 {
     a = list(0.0792036964311957, 0.353172906049774, -0.0420650803577195)
     b = list(0.209515106613362, -0.143851773179818)
@@ -699,8 +704,8 @@ _symplectic_weights(order) = {
     (list(0.5 * g[0], ...map(i -> 0.5 * (g[i] + g[i + 1]), each(16)), 0.5 * g[16]), g)
   } else { error("symplectic() has the orders 2, 4, 6 and 8, not {order}") } } } }
 }
-# All weights of a symmetric composition from the first ones: the middle a makes
-# their sum 1, and so does the middle pair of b
+# All weights of a symmetric composition from the first ones. The middle a makes
+# their sum 1, and so does the middle pair of b.
 _mirrored(a, b) = {
   middle = 1.0
   for v in a { middle = middle - 2 * v }

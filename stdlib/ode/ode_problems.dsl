@@ -1,25 +1,24 @@
-# ode_problems.dsl - problems whose only coordinate is t: from equations of any
-# order, with or without algebraic ones among them, to a system that a method
-# takes.
+# ode_problems.dsl - problems whose only coordinate is t: reduction of equations
+# of any order, with or without algebraic ones, to a system for an integrator.
 #
 # The state has every field with its derivatives below the highest; the highest
-# ones are the "tops". Three ways lead to a method:
-#   1  every field has a time derivative and the equations are linear in the
-#      tops: y' = f(t, y), where the tops solve a linear system (none where each
-#      equation is u_t.. == something by itself)
-#   2  some field has none, or the tops enter otherwise, or the matrix before
-#      them is singular at the beginning and either constant or without some
-#      columns: F(t, y, y') == 0, of index 1, for a method that takes such
-#   3  the equations must be differentiated before they determine the tops
-#      (index 2 and more): how often is found by structural analysis
-#      (parser/problem/structural_index.c; Pryce, BIT 41 (2001) 364). Then again
-#      y' = f(t, y), on the set where the equations and their derivatives hold,
-#      h(t, y) = 0, to which the term -γ H' (H H')⁻¹ h with H = h_y leads back
+# derivatives are the "tops". There are three cases:
+#   1  Every field has a time derivative and the equations are linear in the
+#      tops: y' = f(t, y), where the tops solve a linear system (trivial if each
+#      equation is u_t.. == something).
+#   2  A field has no time derivative, or the tops enter nonlinearly, or their
+#      matrix is singular initially and either constant or without some columns:
+#      F(t, y, y') == 0 of index 1, for a method with `implicit`.
+#   3  The equations must be differentiated before they determine the tops
+#      (index 2 and more). Structural analysis determines how often
+#      (parser/problem/structural_index.c; Pryce, BIT 41 (2001) 364). The result
+#      is y' = f(t, y) on the set where the equations and their derivatives
+#      hold, h(t, y) = 0. The term -γ H' (H H')⁻¹ h with H = h_y stabilises it
 #      (Ascher, Chin and Reich, Numer. Math. 67 (1994) 131).
 
 # ---- states
 
-# The fields of a state vector: a list of numbers (fields without a size) and
+# The fields of a state vector: a list of scalars (fields without a size) and
 # vectors.
 _split(v, sizes) = {
   out = list()
@@ -32,8 +31,8 @@ _split(v, sizes) = {
 }
 _join(fields) = concat(...fields)
 
-# For each field the list of its derivatives 0..orders[k] - 1 out of a state
-# vector, and the vector again
+# For each field the list of its derivatives 0..orders[k] - 1 from a state
+# vector; and the inverse.
 _parts(v, sizes, orders) = {
   out = list()
   at = 0
@@ -52,10 +51,11 @@ _state(parts) = {
   for own in parts { for x in own { all = push(all, x) } }
   concat(...all)
 }
-# Each field's derivatives with one more behind them
+# Each field's derivatives with the top appended.
 _topped(parts, tops) = map(k -> push(parts[k], tops[k]), each(len(parts)))
 
-# What a function on jet space takes: derivatives that are not there are 0
+# The arguments of a function on jet space. Derivatives that are not there are
+# 0.
 _jets_of(info, all) =
   map(j -> if j[1] < len(all[j[0]]) { all[j[0]][j[1]] } else { 0.0 * all[j[0]][0] },
     list(...info.jets))
@@ -68,8 +68,9 @@ _order_of(info, field, coordinate) = {
   o
 }
 
-# Equation i differentiated p times, as a function of t and the list of lists of
-# all derivatives of all fields; the next one of the highest is 0
+# Equation i differentiated p times with respect to t, as a function of t and
+# the list of lists of all derivatives of all fields. The next derivative after
+# the highest is 0.
 _equation(info, i, p) = {
   F = (t, all) -> info.equations[i].residual((t,), _jets_of(info, all))
   for k in each(p) { F = _total_rate(F) }
@@ -82,8 +83,8 @@ _total_rate(F) =
 # ---- initial values
 
 # For each field its derivatives below orders[k] at the start, from the
-# conditions: each says one of them, or all together determine them. Those that
-# none is about are 0.
+# conditions. Each condition gives one of them, or all together determine them.
+# Those without a condition are 0.
 _start_parts(info, orders) = {
   t0 = info.lo[0]
   zero =
@@ -97,7 +98,7 @@ _start_parts(info, orders) = {
     out = zero
     for c in info.conditions {
       (k, j) = info.jets[c.jets[0]]
-      # of a field that is no part of the state a guess, which nobody needs
+      # a guess for a field that is not part of the state is ignored
       if j < len(zero[k]) {
         z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
         slope = c.residual((t0,),
@@ -117,7 +118,7 @@ _start_parts(info, orders) = {
   }
 }
 
-# One of them would be lost, and what it was to tell be 0.
+# One of them would be lost, and its value would be 0.
 _refuse_told_twice(info) = {
   for (a, c) in enumerate(info.conditions) {
     for b in info.conditions[..a] {
@@ -133,7 +134,7 @@ _refuse_told_twice(info) = {
 
 # ---- the system
 
-# The solution with its error (time_error.dsl), unless o.estimate is false
+# The solution with its error (time_error.dsl), unless o.estimate is false.
 _solve_ode(info, m, o) = {
   o = (...o, atol = if kind(o.atol) == "none" { _atol_by_start(info, o.rtol) } else { f64(o.atol) })
   (s, state) = _solve_in_time(info, m, o)
@@ -141,7 +142,7 @@ _solve_ode(info, m, o) = {
   if not _wants_error(o) { (...s, error = none) } else {
     again = (m, o, at) -> {
       (second, state) = _solve_in_time(info, m, (...o, saveat = at))
-      # with events the wanted times behind the end have no rows
+      # with events there are no rows for requested times after the end
       if len(info.events) > 0 or o.partial { map(state, at) } else { second.values }
     }
     jumps = len(info.events) > 0 or o.partial or _switches_by_clock(info)
@@ -150,8 +151,8 @@ _solve_ode(info, m, o) = {
     _judged_in_time(info, s, _error_in_time(m, (...o, t = span), s, state, jumps, own, again), o)
   }
 }
-# Where a state of this many numbers has the fields themselves, not their
-# derivatives. That of an implicit system has all fields, that of an explicit
+# The positions of the fields themselves, not their derivatives, in a state of
+# this size. The state of an implicit system has all fields, that of an explicit
 # one those with a rate.
 _places_of_fields(info, count) = {
   explicit = _structure_of(info).orders
@@ -172,8 +173,8 @@ _wants_error(o) = if has(o, "estimate") {
 } else {
   false
 }
-# What the conditions say of the beginning; nothing where there are none that a
-# method could start from, which it says itself
+# The initial values from the conditions; nothing if they do not suffice, which
+# the method itself reports.
 _known_start(info) = {
   if len(info.coords) != 1 or _is_between(info) {
     zeros(1)
@@ -182,7 +183,7 @@ _known_start(info) = {
   }
 }
 _atol_by_start(info, rtol) = { y = _known_start(info); _atol_by(1e-8, rtol, y, none, 0.0) }
-# The solution, and its state as a function of t
+# The solution, and its state as a function of t.
 _solve_in_time(info, m, o) = {
   if len(info.coords) != 1 {
     _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}")
@@ -211,8 +212,8 @@ _solve_in_time(info, m, o) = {
       "{info.name} must be differentiated (its index is above 1), and its highest derivatives do "
       "not enter linearly")
   }
-  # an algebraic equation that is linear in its unknown goes either way; with
-  # events it is solved for, because then y' is at hand where they happen
+  # An algebraic equation that is linear in its unknown fits both forms. With
+  # events it is solved for, because y' is then available at the events.
   if differentiated or
     (linear and (not algebraic or kind(m.implicit) == "none" or len(info.events) > 0)) {
     _solve_explicit(info, m, o, S, tspan, differentiated)
@@ -225,15 +226,14 @@ _solve_in_time(info, m, o) = {
     _solve_implicit(info, m, o, tspan)
   }
 }
-# Where some equations are for components of a field, how often each must be
-# differentiated is not asked: it is a system of index 0 or 1, or refused where
-# it begins.
+# If some equations are for components of a field, structural analysis is
+# skipped: the system has index 0 or 1, or is refused at the start.
 _structure_of(info) = if kind(info.structure) != "none" { info.structure } else {
   (turns = map(q -> 0, list(...info.equations)),
     orders = map(k -> _order_of(info, k, 0), each(len(info.sizes))), left = -1)
 }
-# Whether the equations are jointly linear in the tops, proven from their code:
-# a factor that switches with a top is not.
+# Whether the equations are proven from their code to be jointly linear in the
+# tops. A factor that switches with a top is not linear.
 _is_linear_in_tops(info, S) = {
   d = _dependence((r, t) -> _top_residual(info, S, t, _zero_parts(info, S.orders), r),
     _split(_flat_zero(info), info.sizes), info.lo[0])
@@ -247,12 +247,12 @@ _zero_parts(info, orders) =
     each(len(info.fields)))
 _flat_zero(info) = _join(map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
 
-# All equations, differentiated as often as the structure asks
+# All equations, differentiated as often as the structure requires.
 _top_residual(info, S, t, parts, tops) = {
   all = _topped(parts, tops)
   _join(map(i -> _equation(info, i, S.turns[i])(t, all), each(len(info.equations))))
 }
-# What holds besides: the equations before they are differentiated so often
+# The hidden constraints: the equations before their last differentiation.
 _hidden(info, S, t, parts) = {
   all = _topped(parts, map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
   out = list()
@@ -262,8 +262,8 @@ _hidden(info, S, t, parts) = {
   concat(...out)
 }
 
-# Where the equations are linear in the tops: the tops as functions of t and the
-# state, the state's slope, and whether each equation has its top by itself
+# For equations linear in the tops: the tops as functions of t and the state,
+# the derivative of the state, and whether each equation has its own top.
 _explicit_rates(info, S) = {
   sizes = info.sizes
   own_slope = len(info.equations) == len(sizes)
@@ -309,8 +309,8 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders),
       _split(r, sizes)), zero))
   }
-  # algebraic equations among those of a vector, or in the rows of a matrix
-  # before the rates: the system as it is written, for a method that takes it so
+  # algebraic equations among the components of a vector, or in the rows of a
+  # matrix of the rates: the original system, for a method that takes it
   disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and
     len(info.events) == 0 and
     not o.partial
@@ -319,8 +319,8 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     "not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a "
     "little later, or be algebraic equations in "
     "disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
-  # at a regular singular point the matrix, or the rates, have a value behind
-  # the beginning only
+  # at a regular singular point the matrix, or the rates, have a value only
+  # after the start
   clocked = not differentiated and len(info.events) == 0 and not o.partial and
     _depends_on_coordinate(info)
   for d in S.orders { if d == 0 { clocked = false } }
@@ -369,9 +369,9 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   }
 }
 
-# x with A x = b, or nan where A is singular: at the places that an implicit
-# step or a stage tries in vain, which the method takes back as it does where a
-# function has no value.
+# x with A x = b, or NaN where A is singular. An implicit step or stage may try
+# such points; the method rejects them like points where a function has no
+# value.
 _solved_or_nan(A, b) = try { linsolve(A, b) } catch e { 0 * b + nan }
 
 _is_singular(A) = {
@@ -389,8 +389,8 @@ _top_names(info, S) = {
   s
 }
 
-# Initial values of a system that has been differentiated: what the conditions
-# leave open is solved for; what they say must fit.
+# Consistent initial values of a differentiated system: solves for the values
+# that the conditions leave open. The conditions themselves must be consistent.
 _consistent(info, S, h, t0, y0) = {
   given = map(k -> map(j -> 0.0, each(S.orders[k])), each(len(info.sizes)))
   for c in info.conditions {
@@ -410,8 +410,8 @@ _consistent(info, S, h, t0, y0) = {
     y = y0
     for turn in 0..20 {
       H = _jacobian(u -> h(t0, u), y) * expand(free, 0)
-      # of the solutions of H dy = -h the shortest; where there is none, that of
-      # the smallest residual
+      # the minimum norm solution of H dy = -h; if there is none, that of the
+      # smallest residual
       y = y - H' @ linsolve(H @ H' + 1e-14 * (trace(H @ H') + 1e-300) * eye(len(H)), h(t0, y))
     }
     y
@@ -453,8 +453,8 @@ _hidden_names(info, S) = {
   out
 }
 
-# The rows of an implicit method on as many points in each step as those of
-# another one
+# The rows of an implicit method at as many points of each step as those of
+# another method.
 _of_degree(degree, o, r) = {
   (times, Y, stats) = r
   if _asks_all(o.saveat) {
@@ -464,9 +464,9 @@ _of_degree(degree, o, r) = {
   (times, Y, stats)
 }
 
-# The equations as F(t, y, y') == 0 of a state with at least every field itself:
-# how many derivatives of each field are in it, F, where it begins, and all
-# derivatives out of state and rate
+# The equations as F(t, y, y') == 0 of a state with at least every field: the
+# number of derivatives of each field in it, F, its initial value, and all
+# derivatives from state and rate.
 _implicit_system(info) = {
   sizes = info.sizes
   tops = map(k -> _order_of(info, k, 0), each(len(sizes)))
@@ -493,14 +493,14 @@ _implicit_system(info) = {
       each(len(sizes))))
   (orders, F, _state(start), id, all)
 }
-# Its rows, by an implicit method. Which components have a rate is asked of the
-# equations, not of the fields: of up to 31 unknowns, where the matrix D before
-# y' is proven constant, new unknowns z with y = T z are taken, of which those
-# that D T leaves without a rate are algebraic; else a component is algebraic
-# that no equation has the rate of.
-# refuse: what is said where neither is so, and rates that are not determined at
-# the beginning may be later; none where it is known that the system is
-# implicit.
+# Its rows, by an implicit method. The equations, not the fields, decide which
+# components have a rate. For up to 31 unknowns whose matrix D of y' is proven
+# constant, new unknowns z with y = T z are used; those to which D T gives no
+# rate are algebraic. Otherwise a component is algebraic if no equation has its
+# rate.
+#
+# refuse: the message if neither applies, when rates that are undetermined
+# initially may be determined later; none if the system is known to be implicit.
 _implicit_rows(info, m, o, tspan, refuse) = {
   (orders, F, y0, id, all) = _implicit_system(info)
   o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders),
@@ -517,9 +517,9 @@ _implicit_rows(info, m, o, tspan, refuse) = {
     (T, back, id) = _primal(() -> _rate_basis(_rows_jacobian(v -> F(t0, y0, v), zeros_like(y0))))
     plain = max(abs(T - eye(n))) == 0
     G = (t, z, zp) -> F(t, T @ z, T @ zp)
-    # what stands in the rates is kept, and what is algebraic by itself is found
-    # from where it is given; but the parts of a combination are all given, and
-    # must fit
+    # Unknowns in the rates keep their values, and algebraic unknowns are solved
+    # for from their given values. The parts of a combination are all given and
+    # must be consistent.
     (z, _) =
       _dae_start(G, none, back @ y0, id, t0,
         (rtol = o.rtol, atol = o.atol + 0.0 * y0, pattern = none))
@@ -542,9 +542,9 @@ _implicit_rows(info, m, o, tspan, refuse) = {
   }
 }
 # Unknowns z with y = T z for which each column of D T is zero or independent of
-# the others, T^-1, and 0 for those with a zero column: by elimination with
-# complete pivoting, where a pivot below 1e-12 of its row is none. A column of D
-# that is zero leaves its unknown as it is.
+# the others; T^-1; and 0 for those with a zero column. Elimination with
+# complete pivoting, where a pivot below 1e-12 of its row counts as 0. A zero
+# column of D leaves its unknown unchanged.
 _rate_basis(D) = {
   n = len(D)
   size = max(abs(D); axis = 1)
@@ -589,9 +589,9 @@ _solve_implicit(info, m, o, tspan) = {
   }
 }
 
-# Times and values whose last row is at t1, wherever that goes. The rule of
-# "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
-# hand, and the row moves along the integrator's polynomial.
+# Times and values whose last row is at t1, and moves with it. The rule of "ode"
+# includes this, by y' = f(t, y). An implicit system has no y', so the row moves
+# along the integrator's polynomial.
 _to_the_end(times, Y, d, t1) = {
   ends = times
   rows = Y
@@ -626,8 +626,7 @@ _updated(info, orders, e, t, y, all) = {
   }
   _state(parts)
 }
-# ---- for messages: what the numbers of a state are called, and how the
-# equations read
+# ---- for messages: names of state components, texts of equations
 
 _state_names(info, orders) = {
   s = ""
@@ -659,8 +658,8 @@ _equation_names(info, orders) = {
 
 # ---- the solution
 
-# all(t, y): every derivative of every field; orders: how many of them are in
-# the state; state is known from the first to the last of `known`
+# all(t, y): every derivative of every field; orders: the number of them in the
+# state. The state is known from the first to the last of `known`.
 _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   names = list()
   values = list()
@@ -678,8 +677,8 @@ _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   (...record(names, values), times = times, values = Y, stats = stats, method = m.name,
     kind = "ode", info = _info_known(info, 0, known))
 }
-# What a solution keeps of a statement: along a coordinate it is known between
-# the first and the last of `known`
+# The part of a problem that a solution stores. Along a coordinate it is known
+# between the first and the last of `known`.
 _info_known(info, axis, known) = {
   (a, b) = (f64(known[0]), f64(known[-1]))
   put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, each(len(info.coords))),)

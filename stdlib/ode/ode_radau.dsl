@@ -1,24 +1,23 @@
-# ode_radau.dsl - the Radau IIA methods of orders 5, 9 and 13 for stiff systems,
-# written in the language.
+# ode_radau.dsl - the Radau IIA methods of orders 5, 9 and 13 for stiff systems.
 #
-# What they share with the Rosenbrock method (rows, room, linear systems, why a
-# march ended) is in ode_rosenbrock.dsl.
+# ode_rosenbrock.dsl has the parts shared with the Rosenbrock method: rows,
+# storage, linear systems, and messages for failures.
 
 # radau(; order, max_steps, first_step, max_step): the Radau IIA methods of
-# order 5, 9 or 13, for stiff problems to high accuracy: 3, 5 or 7 stages,
-# L-stable, stiffly accurate, dense output of order 3, 5 or 7
-#   Compiled like rodas5p(); simplified Newton iterations keep Jacobian and
-#   factors as long as they converge fast, so that it is the better one where
-#   these are dear. The higher the order, the fewer and the dearer the steps: 9
-#   pays from some 6 digits on where unknowns are few, 13 from some 11. rtol and
-#   atol are those of the step's order, which the embedded formula of order 3, 5
-#   or 7 is given in its own scale, and values between the ends of steps with
-#   it: of rtol = 1e-9 about 1e-7, 4e-7 or 7e-7. Derivatives, of every order,
-#   are those of the steps that were made, whose lengths count as fixed, by one
-#   linear system for the stages of each; it can be mapped with
-#   saveat. Source: Hairer and Wanner, Solving Ordinary Differential Equations
-#   II, IV.8; Stiff differential equations solved by Radau methods, J. Comput.
-#   Appl. Math. 111 (1999) 93-111.
+# order 5, 9 or 13, for stiff problems at high accuracy: 3, 5 or 7 stages,
+# L-stable, stiffly accurate, dense output of order 3, 5 or 7.
+#   It is compiled like rodas5p(). Simplified Newton iterations keep Jacobian
+#   and factors while they converge fast, so it suits problems where these are
+#   expensive. Higher orders take fewer and more expensive steps: for few
+#   unknowns order 9 pays from about 6 digits on, order 13 from about 11.
+#   rtol and atol refer to the order of the step; the embedded formula of order
+#   3, 5 or 7 gets an equivalent tolerance, and so do values between the ends of
+#   steps: for rtol = 1e-9 about 1e-7, 4e-7 or 7e-7.
+#   Derivatives of every order are those of the steps taken, whose sizes count
+#   as fixed, with one linear system for the stages of each step. It can be
+#   mapped with saveat. [Hairer and Wanner, Solving Ordinary Differential
+#   Equations II, IV.8; Stiff differential equations solved by Radau methods, J.
+#   Comput. Appl. Math. 111 (1999) 93-111]
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = radau(order = 9), rtol = 1e-9).y(1.0)   #~ [(1e6 * cos(1) + 1000 * sin(1)) / (1e6 + 1)] tol 5e-9
 radau(; order = 5, max_steps = 0, first_step = 0.0, max_step = inf) = {
   stages = len(_radau(order).c)
@@ -40,16 +39,16 @@ radau9(; max_steps = 0, first_step = 0.0, max_step = inf) =
 radau13(; max_steps = 0, first_step = 0.0, max_step = inf) =
   radau(order = 13, max_steps = max_steps, first_step = first_step, max_step = max_step)
 
-# The stage values y + z solve z = h (A (x) I) f(y + z). With the transformation
-# T of A^-1 to one real and one, two or three complex eigenvalues, simplified
-# Newton iterations take a real system of n unknowns and complex ones. Matrices
-# are kept while iterations converge fast and the step stays nearly the same.
-# Where a new Jacobian is wanted it is that of the middle stage, as the
-# polynomial of the last step predicts it: Robertson's reactions at rtol = 1e-6
-# and order 5 take 252 iterations instead of 289 by that of the step's
-# beginning, and what the last iterations leave, most of the error at the end,
-# is a fifteenth (2.5e-9 instead of 4.0e-8). Where they do not converge the
-# beginning's is taken, which is known.
+# The stage values y + z solve z = h (A (x) I) f(y + z). The transformation T of
+# A^-1 to one real and one, two or three complex eigenvalues splits simplified
+# Newton iterations into one real system of n unknowns and complex ones.
+# Matrices are kept while the iterations converge fast and the step size stays
+# nearly the same.
+#
+# A new Jacobian is evaluated at the middle stage as predicted by the polynomial
+# of the last step. Compared with the start of the step this needs fewer
+# iterations and leaves a smaller iteration error. If the iterations do not
+# converge, the start of the step is used, whose value is known.
 _by_radau(m, f, given, y, t0, t1, o) =
   _stiff_end(m, f, _radau_march(m, f, given, y, t0, t1, o), t1, o)
 _radau_march(m, f, given, y, t0, t1, o) = {
@@ -88,8 +87,8 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
   most = 7 + 5 * (S - 3) // 2   # iterations
   c = stack(...R.c)
   between = 0.5 * (R.c[middle - 1] + R.c[middle])
-  # what is allowed for the embedded formula of order S, so that the error of
-  # the step is about what was asked for
+  # the tolerance of the embedded formula of order S for which the error of the
+  # step is about the requested one
   asked = clamp(if o.rtol > 0 { o.rtol } else { max(o.atol) }, 1e-13, 1e-3)
   allowed = 0.1 * asked^((S + 1) / (2 * S))
   rtol = o.rtol * (allowed / asked)
@@ -98,7 +97,8 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
   while s.state == 0 {
     t = s.t
     y = s.y
-    # its derivative by the end of the last step is only asked for in the stages
+    # only the stages need its derivative with respect to the end of the last
+    # step
     h = stop_gradient(s.h)
     scale = 1 / (atol + rtol * abs(stop_gradient(y)))
     # from the polynomial of the last step
@@ -119,20 +119,19 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
     r = 1 / h
     faccon = max(s.faccon, 2.3e-16)
     faccon = sqrt(faccon * sqrt(faccon))
-    # the iterations end where faccon * size <= enough, faccon = near / (1 -
-    # close)
+    # The iterations end where faccon * size <= enough, faccon = near / (1 -
+    # close).
     (near, close) = (faccon, 0.0)
     theta = 0.001
-    # the reciprocal of the last size is there before the next size is: nothing
-    # waits for a division
+    # the reciprocal of the last size is computed early, so that no division is
+    # on the critical path
     (before, before_q, shrink) = (0.0, 0.0, 0.5)
     rest_before = Z
     turn = 0
     going = true
     good = false
     while going {
-      # neither the iterations nor the error that the next step follows from
-      # move with anything
+      # neither the iterations nor the error for the next step have derivatives
       G = 0.0 * Z
       for i in 0..S { G[i] = stop_gradient(f(t + c[i] * h, y + Z[i])) }
       D = _mixed(R.TI, G)
@@ -160,8 +159,8 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
         shrink = 0.5
         if not bad {
           (near, close) = (theta, theta)
-          # what the iterations that are left would reach; mostly it is clear
-          # that they are enough
+          # The predicted size after the remaining iterations. Usually it is
+          # clear that they suffice.
           bad = turn < most
           if turn + 2 < most and theta^3 * size < enough * (1 - theta) { bad = false }
           if bad {
@@ -173,22 +172,22 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
         }
       }
       W = W + D
-      # what rests somewhere stays there exactly: corrections that are rounding
-      # are none
+      # equilibrium components stay there exactly: corrections at rounding are
+      # ignored
       next = _mixed(R.T, W)
       moves = abs(next - Z) > min(1e-15 / expand(scale, 0), 1e-15 * max(abs(stop_gradient(y))))
       Z = where(moves, next, Z)
       before = 1 / max(size, 2.3e-16)
       good = not bad and turn > 1 and near * size <= enough * (1 - close)
-      # An equation that the matrix takes for stiffer than it is has small
-      # corrections, whatever is left of it.
+      # An equation that the matrix considers stiffer than it is has small
+      # corrections, however large its residual.
       if good {
         held = abs(rest) > 0.5 * abs(rest_before) and abs(rest) * expand(scale, 0) > enough and
           moves
         good = not any(held)
         if not good {
-          # what rounding leaves of f, some dozens of units in the last place,
-          # is no rest
+          # a residual at the rounding error of f, some dozens of units in the
+          # last place, counts as 0
           rounding = 50 * 2.3e-16 * abs(h) * L.product(abs(s.J), abs(stop_gradient(y + Z[S - 1])))
           good = not any(held and abs(rest) > expand(rounding, 0))
         }
@@ -214,8 +213,8 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
         error = max(sqrt(mean((e * scale)^2)), 1e-10)
       }
       if error < 1 {
-        # What is stiff follows f at the stages, and may do anything between
-        # them. The defect of the polynomial in the largest gap shows it.
+        # Stiff components follow f at the stages, but not necessarily between
+        # them. The defect of the polynomial in the largest gap detects this.
         (inner, slope) = jvp(x -> _radau_between(R, x, y, Z), between, 1.0)
         inner = L.solve(s.P, stop_gradient(f(t + between * h, inner)) - r * slope)
         s.rhs = s.rhs + 1
@@ -298,12 +297,12 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
   s
 }
 
-# The root of the order S + 1 of the embedded formula
+# The root by the order S + 1 of the embedded formula.
 _radau_root(S, error) = {
   r = sqrt(error)
   if S == 3 { sqrt(r) } else { if S == 5 { cbrt(r) } else { sqrt(sqrt(r)) } }
 }
-# M @ Z for few stages, written out
+# M @ Z for few stages, unrolled.
 _mixed(M, Z) = {
   rows = list()
   for i in each(len(M)) {
@@ -326,8 +325,8 @@ _radau_beyond(R, x, Z) = {
   }
   stack(...rows)
 }
-# The polynomial through the beginning of a step and its stages, at the fraction
-# x of it.
+# The polynomial through the start of a step and its stages, at the fraction x
+# of it.
 _radau_between(R, x, y, Z) = {
   v = y
   for j in each(len(R.c)) {
@@ -338,8 +337,8 @@ _radau_between(R, x, y, Z) = {
   v
 }
 
-# The stages as the solution of their equations, which is what derivatives see
-# of them.
+# The stages as the solution of their equations, which defines their
+# derivatives.
 _radau_stages(R, f, t, y, h, Z) = {
   (S, n) = (len(R.c), len(y))
   z = implicit(z -> {
@@ -352,13 +351,13 @@ _radau_stages(R, f, t, y, h, Z) = {
 
 # ---- coefficients
 #
-# Computed with 60 digits: the nodes c are the roots of P_S - P_{S-1} on [0, 1]
-# (Legendre's polynomials), A integrates the polynomials through values at them,
-# T^-1 A^-1 T is gamma and the blocks alpha, -beta; beta, alpha. Q turns stages
-# into the coefficients of the powers x, x^2, ... of their polynomial x steps
-# beyond the end; e belongs to the error estimate.
+# Computed with 60 digits. The nodes c are the roots of P_S - P_{S-1} on [0, 1]
+# (Legendre polynomials). A integrates the polynomials through values at them.
+# T^-1 A^-1 T has the blocks gamma and alpha, -beta; beta, alpha. Q maps stages
+# to the coefficients of the powers x, x^2, ... of their polynomial x steps
+# after the end. e belongs to the error estimate.
 _radau(order) = {
-  order = _known(order, "order")   # the lists have different lengths
+  order = _known(order, "order")   # the lists have different extents
   if order != 5 and order != 9 and order != 13 {
     _refuse("radau() has the orders 5, 9 and 13, not {order}")
   }

@@ -1,26 +1,25 @@
-# ode_reverse.dsl - reverse mode of the integrators that are written in the
-# language: their steps once more, one by one, from where each of them began.
+# ode_reverse.dsl - reverse mode of the integrators written in the language, by
+# replaying their steps.
 #
-# A march finds its steps while it runs, some of them in vain; a tape of all
-# that would grow with every number it meets. What reverse mode takes instead
-# (`_in_reverse`) marches without derivatives and keeps the rows of the solution
-# alone. Then the steps that were taken are gone through again with the lengths
-# they had, each from its row, so that the derivative is exactly theirs;
-# backwards that needs nothing but the row of each step, n + 1 numbers, and
-# where `checkpoint` allows less, fewer of them.
+# A tape of the integration would include rejected steps and all intermediate
+# values. Reverse mode uses `_in_reverse` instead. The forward pass integrates
+# without derivatives and stores the rows of the solution alone. The accepted
+# steps are then replayed with their sizes, each from its row, so the derivative
+# is exactly that of the steps. The reverse pass needs the row of each step
+# only, n + 1 scalars; if `checkpoint` allows less, fewer of them.
 #
-# Where a solution rests its steps say nothing of its derivatives; ode_rest.dsl
-# says what does.
+# At an equilibrium the steps do not determine derivatives; see ode_rest.dsl.
 #
 # A method that can be replayed has the field
-#   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner, how) -> (z, p),
-#         one step from (t, y) to z, where inner has its degree rows as they
-#         were found, and how is what o.how says of the step where there is such
-#         a field; at (p, y, z, x): the solution at the fraction x of the step,
-#         where more than the end is wanted
+#   turn  (m, f, jac, o) -> (step, at). step: (t, y, h, inner, how) -> (z, p),
+#         one step from (t, y) to z. inner has its `degree` rows as computed
+#         before; how is the element of o.how for the step, if that field
+#         exists. at: (p, y, z, x), the solution at the fraction x of the step,
+#         for values inside the step.
 
-# integrate of a method, with derivatives by its steps once more, or where it
-# rests by equations. With saveat the last of these times is the end.
+# `integrate` of a method, with derivatives by replaying its steps, or at an
+# equilibrium by sensitivity equations. With saveat the last of these times is
+# the end.
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "until") {
   (times, Y, stats) = m.integrate(m, f, jac, y0, t0, t1, o)
   if not _asks_all(o.saveat) { (times, Y, stats) } else {
@@ -31,7 +30,7 @@ _go(m, f, jac, y0, t0, t1, o) = if has(m, "until") {
     }
   }
 } else { _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _go_clock(m, f, jac, y0, t0, t1, o)) }
-# Times, of which the first and the last move
+# Times of which the first and the last move.
 _between(at, t0, t1) = {
   at[0] = t0
   at[-1] = t1
@@ -50,7 +49,7 @@ _go_clock(m, f, jac, y0, t0, t1, o) = {
   (times, Y) = if _asks_all(o.saveat) { _also_last(f, y0, t0, t1, times, Y) } else { (times, Y) }
   (times, Y, stats)
 }
-# Without derivatives, which come from going through it once more
+# Without derivatives; these come from a replay.
 _marched_once(m, f, jac, y0, t0, t1, o) = {
   (T, R, counts) = _primal(() -> _marched_rows(m, f, jac, y0, t0, t1, o))
   (times, Y) = if not _asks_all(o.saveat) {
@@ -66,17 +65,15 @@ _marched_once(m, f, jac, y0, t0, t1, o) = {
   }
   (times, Y, _stats(counts))
 }
-# The same, as the form for reverse mode: by few numbers a gradient goes
-# forwards
+# The reverse mode form of it. For few inputs the gradient uses forward mode.
 _marched_back(m, f, jac, y0, t0, t1, o) = _marched_once(m, f, jac, y0, t0, t1, o)
 _marched_rows(m, f, jac, y0, t0, t1, o) = {
   (T, Y, s) = m.integrate(m, f, jac, y0, t0, t1, o)
   (T, Y, _counts(s))
 }
-# Whether the steps are the caller's, as of equal ones, and of a method of one's
-# own
+# Whether the caller chose the steps: equal steps, or those of a user's method.
 _is_given_steps(m) = not has(m, "max_step") or (has(m, "finer") and not has(m, "equal"))
-# Times and rows, which are there, with derivatives
+# Known times and rows, with derivatives.
 _once_more(m, f, jac, y0, t0, t1, o, times, R) = {
   end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
   (T, Y) = if _asks_all(o.saveat) { (times, R) } else {
@@ -87,24 +84,24 @@ _once_more(m, f, jac, y0, t0, t1, o, times, R) = {
   } else {
     if has(m, "turn") { _replayed_from(m, f, jac, y0, t0, end, o, T, Y) } else {
       (at, rows) = m.integrate(m, f, jac, y0, t0, t1, o)[..2]
-      # of as many rows as there were
+      # with the same number of rows as before
       (at[iota(len(times))], rows[iota(len(times))])
     }
   }
 }
-# ... of which those of the steps are all there are
+# The same if all derivatives are those of the steps.
 _by_its_steps(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
   end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
   _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
 } else { m.integrate(m, f, jac, y0, t0, t1, o) }
 
-# Rows of the whole solution. Where first and last time are the same the only
-# row is the last as well, and moves with that.
+# Rows of the whole solution. If the first and last time are equal, the only row
+# is also the last one, and moves with the last time.
 _also_last(f, y0, t0, t1, times, Y) =
   if t0 != t1 { (times, Y) } else { (times + (t1 - t0), Y + (t1 - t0) * f(t0, y0)) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
 
-# v, moving as y does
+# v, with the derivative of y.
 _placed(v, y) = v
 derivative _placed(v, y), dv, dy = dy
 
@@ -115,7 +112,7 @@ _replayed(m, f, jac, y, t0, t1, o) = {
 }
 _replayed_from(m, f, jac, y, t0, t1, o, T, Y) = {
   y0 = _as_long_as(y, f(t0, y))
-  Y = Y + zeros(1, len(y0))   # of rows whose length is known
+  Y = Y + zeros(1, len(y0))   # rows of static extent
   if _asks_one(o.saveat) {
     (o.saveat, expand(checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y), 0))
   } else {
@@ -124,8 +121,8 @@ _replayed_from(m, f, jac, y, t0, t1, o, T, Y) = {
   }
 }
 
-# Times and rows of a march of which T and Y are the rows there were, and its
-# end; at saveat where there are such times
+# Replayed times and rows of an integration with the stored rows T and Y, and
+# its end; at saveat if there are such times.
 _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
   d = m.degree
   (t, h, Z) = _replay_all(m, f, jac, o, y0, t0, t1, T, Y)
@@ -155,7 +152,7 @@ _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
   }
 }
 
-# The steps, from the first to the last: their end
+# Replays the steps from the first to the last; returns the end.
 _replay_to(m, f, jac, o, y0, t0, t1, T, Y) = {
   (step, at) = m.turn(m, f, jac, o)
   d = m.degree
@@ -167,10 +164,10 @@ _replay_to(m, f, jac, o, y0, t0, t1, T, Y) = {
     (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1 + iota(d)], how[k])
     y = _placed(Y[d * k + d], z)
   }
-  # where first and last time are the same the end moves alone
+  # if the first and last time are equal, the end moves alone
   y + (if n == 0 { (t1 - t0) * f(t0, y0) } else { 0.0 * y })
 }
-# ... and where each began, how long it was
+# The same; also returns the start and size of each step.
 _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
   (step, at) = m.turn(m, f, jac, o)
   d = m.degree
@@ -189,7 +186,7 @@ _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
   (t, h, Z)
 }
 
-# ---- the turns of the methods
+# ---- replayed steps of the methods
 
 _explicit_turn(one) = {
   step = (t, y, h, inner, how) -> {
@@ -214,7 +211,7 @@ _rodas5p_turn(m, f, given, o) = {
   (step, (p, y, z, x) -> _rodas5p_between(x, y, z, p[0], p[1], p[2]))
 }
 
-# The stages are the rows within; no iteration is needed to find them again.
+# The stages are the inner rows, so no iteration is needed.
 _radau_turn(m, f, given, o) = {
   R = _radau(m.order)
   step = (t, y, h, inner, how) -> {

@@ -1,17 +1,16 @@
-# ode_rosenbrock.dsl - integrators for small and middling stiff systems, written
-# in the language: a Rosenbrock method, and what it shares with those of Radau
-# (ode_radau.dsl).
+# ode_rosenbrock.dsl - the Rosenbrock method Rodas5P for stiff systems of
+# moderate size, and the parts shared with the Radau methods (ode_radau.dsl).
 #
-# The loop over the steps is one program with the right-hand side, its exact
-# Jacobian and the linear systems inside, and compiles into one piece of code.
-# It writes into arrays with room for a number of steps; when they are full they
-# are made larger, and the loop goes on where it was.
+# The loop over the steps contains the right-hand side, its exact Jacobian and
+# the linear systems, and compiles to one piece of code. It writes to arrays
+# with space for a number of steps. When they are full they are enlarged, and
+# the loop continues.
 
 # ---- Rodas5P
 
 # Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical
 # benchmarks within the Julia Differential Equations package, BIT 63:27 (2023),
-# table 1, in the form without products by the Jacobian (Hairer and Wanner II,
+# table 1, in the form without products with the Jacobian (Hairer and Wanner II,
 # IV.7, (7.25)).
 _rodas5p_step(f, L, t, y, h, J, ft) = {
   g = 0.21193756319429014
@@ -80,16 +79,16 @@ _rodas5p_step(f, L, t, y, h, J, ft) = {
   (u + k8, k8, a, b, c, F)
 }
 
-# rodas5p(; max_steps, first_step, max_step): a Rosenbrock method of order 5,
-# for stiff problems of up to some hundred unknowns: 8 stages, L-stable, stiffly
-# accurate, dense output of order 4
-#   Compiled with the right-hand side and its exact Jacobian in one loop, so
-#   that small problems take microseconds; each step takes a Jacobian, one by t,
-#   a factorisation and 8 right-hand sides. The error is that of an embedded
-#   method of order 4. Derivatives, of every order, are those of the steps that
-#   were made, whose lengths count as fixed; it can be mapped
-#   with saveat. max_steps: 500000 when not given. Source: Steinebach, BIT
-#   Numerical Mathematics 63:27 (2023), table 1.
+# rodas5p(; max_steps, first_step, max_step): a Rosenbrock method of order 5 for
+# stiff problems of up to some hundred unknowns: 8 stages, L-stable, stiffly
+# accurate, dense output of order 4.
+#   It compiles with the right-hand side and its exact Jacobian to one loop, so
+#   small problems take microseconds. Each step takes a Jacobian, a derivative
+#   with respect to t, a factorisation and 8 right-hand sides. The error is that
+#   of an embedded method of order 4.
+#   Derivatives of every order are those of the steps taken, whose sizes count
+#   as fixed. It can be mapped with saveat. max_steps: by default 500000.
+#   [Steinebach, BIT Numerical Mathematics 63:27 (2023), table 1]
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = rodas5p()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
 rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step,
@@ -111,7 +110,7 @@ _rodas5p_march(m, f, given, y, t0, t1, o) = {
   s
 }
 
-# Steps until the end, or until something else is to be done first.
+# Steps until the end, or until the caller must act first.
 _rodas5p_steps(f, L, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
   whole = _asks_all(o.saveat)
@@ -132,8 +131,9 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
     s.rhs = s.rhs + 8
     s.factorisations = s.factorisations + 1
     if error <= 1 {
-      # What is stiff follows f at the stages, and may do anything between them.
-      # The defect of the polynomial in the first gap, the largest, shows it.
+      # Stiff components follow f at the stages, but not necessarily between
+      # them. The defect of the polynomial in the first gap, the largest,
+      # detects this.
       (inner, slope) = jvp(x -> _rodas5p_between(x, s.y, y, a, b, c), 0.2, 1.0)
       inner = stop_gradient(L.solve(F, f(s.t + 0.2 * h, inner) - slope / h) / scale)
       s.rhs = s.rhs + 1
@@ -187,7 +187,7 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
         }
       }
     } else {
-      # a NaN comes here, too
+      # a NaN also takes this branch
       s.h = size * (if error < inf { clamp(0.9 * error^(-0.2), 0.1, 0.9) } else { 0.1 })
       s.failures = s.failures + 1
       s.rejected = true
@@ -199,15 +199,15 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
   }
   s
 }
-# What Rodas5P gives between the ends of a step, at the fraction x.
+# The dense output of Rodas5P at the fraction x of a step.
 _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + x * c)))
 
-# ---- what the methods share
+# ---- shared by the methods
 
-# How far a march has come, and the rows that it leaves; h is the first step.
-# state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up
-# its steps, 4 has a step that is too small, 5 its steps, times the size of the
-# Jacobian, are less than o.worth.
+# The state of an integration, with its rows; h is the first step. state: 0
+# running, 1 at the end, 2 needs space for more rows, 3 steps are used up, 4 the
+# step is too small, 5 the step size times the size of the Jacobian is less than
+# o.worth.
 _stiff_begin(m, f, y0, t0, t1, o, order) = {
   _check_given((adaptive = true,), m, f, y0, t0, t1, o)
   count = len(o.saveat)
@@ -240,13 +240,12 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
     }, signs = if has(o, "halt") { o.halt.signs } else { i64(zeros(0)) }), h)
 }
 
-# The largest sum of magnitudes in a row, a measure of how stiff a problem is
+# The maximum row sum of absolute values, a measure of stiffness.
 _row_sums(J) = max(sum(abs(stop_gradient(J)); axis = 1))
-# The element with the largest error; one that is no number is larger than all
-# others.
+# The index of the largest error. NaN and infinite errors count as largest.
 _worst(e) = argmax(where(abs(e) < inf, abs(e), inf))
 
-# Room for twice as many rows, where it is not known how many there will be.
+# Doubles the space for rows, if their number is not known.
 _stiff_room(s, o) = {
   if _asks_all(o.saveat) {
     if s.state == 2 {
@@ -258,7 +257,7 @@ _stiff_room(s, o) = {
   s
 }
 
-# A step of this size cannot be seen in t, or steps are used up.
+# The step is below the resolution of t, or the steps are used up.
 _stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 {
   4
 } else {
@@ -270,7 +269,7 @@ _stiff_end(m, f, s, t1, o) = {
     _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton,
       s.newton_failures])
   counts = _as_asked(counts, s.state >= 3, say -> _stiff_why(m, f, s, t1, o, say), o)
-  # as many rows as times, in every lane of a map
+  # as many rows as times, in every batch element of a map
   if _asks_all(o.saveat) or o.quiet == 1 {
     (s.T[..s.k], s.Y[..s.k], counts)
   } else {
@@ -281,15 +280,15 @@ _stiff_end(m, f, s, t1, o) = {
 _stiff_why(m, f, s, t1, o, say) = {
   v = f(s.t, s.y)
   i = _not_finite(v)
-  # no step whose error was too large, or an error that is no number, names
-  # nobody: then the unknown that changes fastest
+  # without a rejected step, or with an error that is not finite, name the
+  # unknown that changes fastest
   k = if s.error > 0 and s.error < inf {
     s.worst
   } else {
     argmax(abs(v) / (o.atol + o.rtol * abs(s.y)))
   }
-  # a text for each case: one that differs from lane to lane is nothing that a
-  # map has
+  # one string for each case: a map cannot have a string that differs between
+  # batch elements
   stuck = why -> say(
     "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and "
     "{why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The "
@@ -318,16 +317,16 @@ _stiff_why(m, f, s, t1, o, say) = {
 }
 
 # The linear systems of a method's steps, with matrices a I - J, as a record:
-#   jacobian    (t, y) -> J, as the array that goes round the loop: a matrix, or
+#   jacobian    (t, y) -> J, as the array that the loop carries: a matrix, or
 #               the elements of a pattern by columns
 #   product     (J, x) -> J x
-#   factors     (J, a) -> the factors of a I - J, and solve (factors, r) -> x
-#   pair        (P, J, a, b) -> the factors of (a + i b) I - J, and solve_pair
-#               (factors, p, q) -> the real and the imaginary part of what
-#               solves for p + i q
-# Of a matrix everything is inside the compiled loop. On a pattern the host has
-# bands and sparse factors (solvers/linear/shifted_system.c), whichever are the
-# faster for it.
+#   factors     (J, a) -> the factors of a I - J; solve: (factors, r) -> x
+#   pair        (P, J, a, b) -> the factors of (a + i b) I - J; solve_pair:
+#               (factors, p, q) -> the real and the imaginary part of the
+#               solution for p + i q
+# For a matrix everything is inside the compiled loop. For a pattern the host
+# has banded and sparse factors (solvers/linear/shifted_system.c) and uses the
+# faster ones.
 _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (jacobian = given, product = (J, x) -> J @ x, factors = (J, a) -> _factors(a * eye(len(J)) - J),
     solve = _by_step_factors, pair = (P, J, a, b) -> if _is_small(J) {
@@ -379,16 +378,16 @@ derivative _shifted_adjoint(plan, F, rows, columns, J, a, r), dplan, dF, drows, 
     b -> _shifted_solve(plan, F, rows, columns, J, a, b), change)
 }
 
-# y, with the length that the slopes have: that it is the same is what makes the
-# loop over the steps one of fixed lengths.
+# y with the extent of the slopes: an equal extent gives the loop over the steps
+# static extents.
 _as_long_as(y, slope) = {
   assert(len(y) == len(slope),
     "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
   y + zeros(len(slope))
 }
 
-# A matrix that many systems have in common: its factors, with the reciprocals
-# of the pivots taken out, since a solve waits for each division.
+# The factors of a matrix used by many systems. Reciprocals of the pivots are
+# stored, because a solve would wait for each division.
 _factors(A) = {
   (F, p) = _lu(stop_gradient(A))
   d = 1 / diag(F)
@@ -400,11 +399,11 @@ _by_step_factors(F, r) = {
   _solved(F.A, F.F, F.p, r, x)
 }
 
-# Complex factors of (a + i b) I - J with few unknowns, all of them in
-# registers; as real ones of twice the size they would be twice the work in
-# memory. Rows have the order p in which those of a real shift are eliminated,
-# nearly the same matrix, so that no pivot is looked for; should that go wrong
-# once, iterations do not converge and the step becomes shorter.
+# Complex factors of (a + i b) I - J for few unknowns, all in registers. Real
+# factors of twice the size would take twice the work, in memory. Rows are in
+# the pivot order p of a real shift, a nearly equal matrix, so there is no pivot
+# search. If that fails, iterations do not converge and the step becomes
+# shorter.
 _is_small(J) = if _is_fixed(len(J)) { len(J) <= 5 } else { false }
 _small_pair(p, J, a, b) = {
   n = len(J)

@@ -1,26 +1,25 @@
-# ode_split.dsl - integrators for right-hand sides of two parts: one stiff and
-# one not (IMEX), one fast and one slow (multirate). ode.dsl says what a method
-# is.
+# ode_split.dsl - integrators for split right-hand sides: stiff and non-stiff
+# (IMEX), fast and slow (multirate).
 #
-# They are made of one step like the methods of ode_explicit.dsl, and march as
-# these do. A stage's equations are solved by iteration and differentiated as
-# equations.
+# A method is defined by one step, as in ode_explicit.dsl, whose time loop it
+# uses. ode.dsl describes the record of a method. A stage's equations are solved
+# by iteration and differentiated as equations.
 
-# imex(; implicit, explicit, max_steps, first_step, max_step): y' = f of two
-# parts, of which `implicit` is stiff: additive Runge-Kutta of order 4, six
-# stages, L-stable in that part
-#   ode(f, ...; method = imex(implicit = g)) takes f - g as the part that is not
-#   stiff; explicit says it, where it is cheaper alone: both together must be f.
-#   The stiff part's equations are solved by Newton's method with its exact
-#   Jacobian, which is kept while it serves, dense or, with ode(...; sparse =
-#   true), sparse on the pattern of g. It pays where g is linear, or simple, and
-#   the rest is dear or not smooth enough for an implicit method: diffusion
-#   beside reactions, a stiff spring beside a table. Dense output of order 3, in
-#   stiff directions through the stages, whose errors keep steps short where
-#   they are large; derivatives, of every order, are those of the steps as they
-#   were taken. [Source: C. A. Kennedy and M. H. Carpenter, Additive Runge-Kutta
-#   schemes for convection-diffusion-reaction equations, Appl. Numer. Math. 44
-#   (2003) 139-181, ARK4(3)6L[2]SA]
+# imex(; implicit, explicit, max_steps, first_step, max_step): implicit-explicit
+# integration of y' = f, of which the part `implicit` is stiff: an additive
+# Runge-Kutta method of order 4 with six stages, L-stable in the stiff part.
+#   ode(f, ...; method = imex(implicit = g)) takes f - g as the non-stiff part.
+#   `explicit` gives that part if it is cheaper alone; the sum of both must be
+#   f. The stiff part's equations are solved by Newton's method with its exact
+#   Jacobian, which is reused while it converges. The Jacobian is dense, or with
+#   ode(...; sparse = true) sparse on the pattern of g.
+#   It pays if g is linear or simple and the rest is expensive, or not smooth
+#   enough for an implicit method: diffusion with reactions, a stiff spring with
+#   a table. Dense output has order 3. In stiff directions it interpolates the
+#   stages, whose errors shorten steps where they are large. Derivatives of
+#   every order are those of the steps taken. [C. A. Kennedy and M. H.
+#   Carpenter, Additive Runge-Kutta schemes for convection-diffusion-reaction
+#   equations, Appl. Numer. Math. 44 (2003) 139-181, ARK4(3)6L[2]SA]
 #     stiff = (t, y) -> [-1e5 * (y[0] - y[1]), 0.0]
 #     s = ode((t, y) -> stiff(t, y) + [0.0, cos(t)], [0.0, 0], (0.0, 2.0); method = imex(implicit = stiff), rtol = 1e-8, atol = 1e-10);
 #     s.y(2.0)                       #~ [sin(2), sin(2)] tol 1e-5
@@ -42,8 +41,8 @@ _by_imex(m, f, jac, y0, t0, t1, o) = {
     (...counts, jacobians = s.x[4], factorisations = counts.steps + counts.error_test_failures))
 }
 
-# A stage z with g(z) = 0, found already: its derivatives are those of the
-# equation, by dense or sparse linear systems.
+# A computed stage z with g(z) = 0. Its derivatives are those of the equation,
+# by dense or sparse linear systems.
 _stage_of(g, z, linear) = z
 derivative _stage_of(g, z, linear), dg, dz,
   dlinear = -_kinsol_linear(g, y, (linear = linear,), dg(y))
@@ -71,13 +70,13 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     list(-2.7454419208663343, 9.640235844412924, -6.214228628237255),
     list(3.7035172806122283, -12.544886411271,
       8.566128599663765), list(-1.707234355185137, 5.443342776203966, -3.486108421018829))
-  # powers of θ of the polynomial that is 0 at 0, from its values at 0.332,
-  # 0.62, 0.85 and 1
+  # coefficients, by powers of θ, of the polynomial that is 0 at 0, from its
+  # values at 0.332, 0.62, 0.85 and 1
   w = list(list(15.928461184034376, -18.082621818688846, 13.55070817986419, -4.59512553839689),
            list(-60.35889370876024, 93.82202291610278, -76.2220751990573, 26.658262422523375),
            list(74.65521655515163, -139.81672859099595, 128.5026348964968, -47.32639983191512),
            list(-30.22478403042576, 64.07732749358202, -65.83126787730369, 26.263262947788633))
-  # the one through the others, at 0.85
+  # the interpolant of the others, at 0.85
   late = list(-0.45912504809657795, 0.9733570316921336, 0.39894815631894104)
   pattern = if sparse { _pattern(fi, (t0, y0), 1, false) } else { none }
   exact = _has_one_jacobian(fi, stop_gradient(t0), stop_gradient(y0))
@@ -91,14 +90,14 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
   } else {
     none
   }
-  # carried: both parts, J, whether it still serves, how many there were,
-  # whether it would serve after a refusal
+  # carried: both parts, J, whether it can be reused, the number of Jacobians,
+  # whether it could be reused after a rejection
   step = (t, y, h, x) -> {
     size = stop_gradient(h)
     at = stop_gradient(y)
     now = stop_gradient(t)
     scale = 1 / (o.atol + o.rtol * abs(at))
-    # solutions with I - h γ J, J kept through the step
+    # solves with I - h γ J, where J is fixed during the step
     old = x[3]
     J = if old { x[2] } else { slopes(now, at) }
     by = if sparse {
@@ -129,11 +128,11 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     }
     k = list(...map(j -> ke[j] + ki[j], each(6)))
     y1 = y + h * _weighted(b, k)
-    # what is left of the error behind the matrix: of the stiff part as much as
-    # an implicit method would make (Hairer and Wanner II, IV.8)
+    # The error filtered by the matrix: of the stiff part only as much as an
+    # implicit method would make (Hairer and Wanner II, IV.8).
     error = _rms(_scaled(by(stop_gradient(h * _weighted(e, k))), y, y1, o))
-    # Between: the method's own polynomial, and in directions in which the
-    # matrix is stiff, where that has large errors, the one through stages.
+    # Dense output: the method's own polynomial; in stiff directions, where that
+    # has large errors, the interpolant of the stages.
     rigid = v -> { v = v - by(v); v - by(v) }
     ups = list(stages[1] - y, stages[2] - y, stages[3] - y, y1 - y)
     inside = list(...map(j -> {
@@ -141,9 +140,8 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
       own = if j < 3 { h * _weighted(map(c -> c[j], p), k) } else { 0.0 * through }
       own + rigid(through - own)
     }, list(0, 1, 2, 3)))
-    # In those directions the step's own error says little: there the last stage
-    # is what the end should be, and the others what the polynomial through them
-    # should.
+    # In stiff directions the step's error estimate is not reliable. There the
+    # last stage should equal the end, and the other stages their interpolant.
     size_ = v -> _rms(_scaled(rigid(stop_gradient(v)), y, y1, o))
     error = max(error, size_(y1 - stages[4]))
     error = if _asks_one(o.saveat) { error } else {
@@ -152,8 +150,7 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     serves = good and slow < 0.2
     (y1, (fe(t + h, y1), fi(t + h, y1), J, serves, x[4] + (if old { 0 } else { 1 }), serves or
       not old),
-      # equations that are not solved ask for a shorter step as a large error
-      # does
+      # unsolved equations shorten the step like a large error
       if good { error } else { 50.0 + 0.0 * error }, inside)
   }
   (order = 4, adaptive = true, beta = 0.04, longest = 5.0, start = 2, stages = 6,
@@ -165,10 +162,10 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     at = (c, θ) -> c[0] + θ * (c[1] + θ * (c[2] + θ * (c[3] + θ * c[4]))))
 }
 # z with z = r + c g(s, z), c = γ h, by iterations with the matrix of the step:
-# (z, whether it is found, by how much errors went down in the last, or 0).
-# exact: the matrix is that of every place. By one of a place where g is stiffer
-# corrections are small, whatever is left of an equation: two say together
-# whether it shrinks.
+# (z, whether it converged, the contraction rate of the last iteration, or 0).
+# exact: g has a constant Jacobian. With a matrix from a point where g is
+# stiffer, corrections are small even for large residuals, so two successive
+# residuals are compared.
 _ark4_stage(g, s, c, r, z, by, scale, exact) = {
   (k, before, theta) = (0, 0.0, 0.5)
   (open, good) = (true, false)
@@ -192,7 +189,7 @@ _ark4_stage(g, s, c, r, z, by, scale, exact) = {
   }
   (z, good, if k > 1 { theta } else { 0.0 })
 }
-# Whether g's Jacobian by y is the same everywhere, by what g depends on
+# Whether g's Jacobian with respect to y is constant, by the dependences of g.
 _has_one_jacobian(g, t, y) = {
   same = true
   for (i, row) in enumerate(_dependence(g, t, y).factors) {
@@ -201,25 +198,25 @@ _has_one_jacobian(g, t, y) = {
   same
 }
 
-# multirate(h; fast, slow, inner, order, first_step, max_step): y' = f, whose
-# part `fast` moves much faster than the rest: slow steps, in which the fast
-# part is integrated by `inner`
+# multirate(h; fast, slow, inner, order, first_step, max_step): multirate
+# integration of y' = f, whose part `fast` moves much faster than the rest: slow
+# steps, in which `inner` integrates the fast part.
 #   ode(f, ...; method = multirate(fast = g)) takes f - g as the slow part, or
-#   `slow`, where that is cheaper alone: both together must be f. It is
+#   `slow` if that is cheaper alone; the sum of both must be f. The slow part is
 #   evaluated 3 times a step (order 3), or 5 times (order 4), however many steps
-#   g wants; stats.rhs counts that. Slow steps are as long as rtol and atol
-#   allow, by an embedded formula of one order less, for which the fast part is
-#   integrated once more over the last third or fifth of the step; one that is
-#   too long, or in which `inner` gets lost, is taken back. With h they are
-#   equal, of at most h, which then decides the error of the slow part. inner is
-#   any method, dop853() unless given; its tolerances are a tenth of rtol and
-#   atol, with h all of them. Steps end at the times of saveat; between the
-#   steps of a whole solution lies the cubic through values and slopes, which
-#   does not see what the fast part does there. Derivatives are those of the
-#   steps. [Source: A. Sandu, A class of multirate infinitesimal GARK methods,
-#   SIAM J. Numer. Anal. 57 (2019) 2300-2327, MRI-GARK-ERK33a and ERK45a with
-#   their embedded formulas; to that of order 4 a term of the slow part is
-#   added]
+#   g needs; stats.rhs counts these evaluations.
+#   rtol and atol control the slow steps by an embedded formula of one order
+#   less, for which the fast part is integrated again over the last third or
+#   fifth of the step. A step that is too long, or in which `inner` fails, is
+#   rejected. With h the steps are equal, at most h, which then determines the
+#   error of the slow part. inner is any method, by default dop853(). Its
+#   tolerances are a tenth of rtol and atol, with h all of them.
+#   Steps end at the times of saveat. Between the steps of a whole solution the
+#   dense output is a cubic Hermite interpolant, which does not resolve the fast
+#   part. Derivatives are those of the steps. [A. Sandu, A class of multirate
+#   infinitesimal GARK methods, SIAM J. Numer. Anal. 57 (2019) 2300-2327,
+#   MRI-GARK-ERK33a and ERK45a with their embedded formulas; the embedded
+#   formula of order 4 has an additional term for the slow part]
 #     quick = (t, y) -> [-50 * y[1], 50 * y[0], 0.0]
 #     f = (t, y) -> quick(t, y) + [0.0, 0.0, -y[2] + 0.1 * y[0]^2]
 #     s = ode(f, [1.0, 0, 1], (0.0, 1.0); method = multirate(fast = quick), rtol = 1e-6, atol = 1e-8, saveat = [1.0]);
@@ -260,13 +257,15 @@ _parts_add_up(name, f, r, g, t0, y0) = {
 }
 _mri(slow, g, m, o, adaptive) = {
   if m.order != 3 and m.order != 4 { _refuse("multirate has the orders 3 and 4, not {m.order}") }
-  # the slow part in stage i as a polynomial of the time in it: weights of the
-  # stages before, constant and linear; v0, v1: those of the embedded formula in
-  # the last stage For order 4 that of the paper sees errors by way of the fast
-  # part alone: without it both formulas are one. Added to its v0 is 0.148...
-  # (-2.516..., 6.548..., -4.548..., -0.483..., 1), which keeps order 3
-  # (orthogonal to 1, c, c² and A c of the slow stages), as large as to make a
-  # tenth of the last term, of c³.
+  # The slow part in stage i is a polynomial in time: w0 and w1 are the constant
+  # and linear weights of the earlier stages; v0 and v1 those of the embedded
+  # formula in the last stage.
+  #
+  # For order 4 the published embedded formula sees errors of the fast part
+  # alone: without a fast part both formulas agree. Therefore 0.148...
+  # (-2.516..., 6.548..., -4.548..., -0.483..., 1) is added to its v0. This
+  # preserves order 3 (it is orthogonal to 1, c, c² and A c of the slow stages),
+  # and its size is a tenth of the last term, that of c³.
   (c, w0, w1, v0, v1) = if m.order == 3 {
     (list(0.0, 1 / 3, 2 / 3, 1.0), list(list(1 / 3), list(-1 / 3, 2 / 3), list(0.0, -2 / 3, 1.0)),
       list(list(0.0), list(0.0, 0.0), list(0.5, 0.0, -0.5)), list(1 / 12, -1 / 3, 7 / 12),
@@ -288,8 +287,8 @@ _mri(slow, g, m, o, adaptive) = {
   }
   stages = m.order + (m.order - 3)
   part = if adaptive { 0.1 } else { 1.0 }
-  # from z over stage i, along the slow slopes k with those weights; whether it
-  # got there
+  # Integrates from z over stage i, along the slow slopes k with those weights.
+  # Also returns whether that succeeded.
   along = (t, h, i, z, k, w, v) -> {
     size = c[i + 1] - c[i]
     a = t + c[i] * h
@@ -321,8 +320,8 @@ _mri(slow, g, m, o, adaptive) = {
       k = push(k, slow(t + c[i + 1] * h, z))
     }
     last = k[-1]
-    # of a step that is too long for the inner method as of one whose error is
-    # large
+    # a step too long for the inner method is rejected like one with a large
+    # error
     error = if adaptive {
       where(good, _rms(_scaled(stop_gradient(z - other), y, z, o)), 50.0)
     } else {

@@ -1,39 +1,39 @@
 # sde.dsl - stochastic differential equations dx = f(t, x) dt + g(t, x) dW, in
-# Itô's or Stratonovich's sense, on Brownian paths that are functions of a seed.
+# the Itô or Stratonovich sense, on Brownian paths that are functions of a seed.
 #
-# A path is a binary tree over the interval: of each cell the increment of W and
-# its first moment H are known, and cutting the cell in two draws both for the
-# halves, given those of the whole, from random bits that depend on the seed and
-# on the cell's place in the tree alone. So a path does not change with the
-# steps that are taken along it, and nothing of it is stored but what waits on
-# the way down. Steps are cells; one that is refused is cut.
+# Method: a path is a binary tree over the interval. Each cell has the increment
+# of W and its first moment H. Splitting a cell draws both for the halves,
+# conditional on those of the whole. The random bits depend only on the seed and
+# the cell's position in the tree, so a path does not depend on the steps.
+# Nothing is stored but the second halves that come later. Steps are cells; a
+# rejected cell is split.
+#
 # Sources: J. Foster, T. Lyons and H. Oberhauser, An optimal polynomial
 # approximation of Brownian motion, SIAM J. Numer. Anal. 58 (2020) 1393-1421 (W
-# and H together; the split follows from the covariances, see _halves); C.
+# and H jointly; the split follows from the covariances, see _halves). C.
 # Rackauckas and Q. Nie, Discrete Contin. Dyn. Syst. B 22 (2017) 2731-2761
-# (bridges where a step is refused).
+# (bridges after a rejected step).
 
-# sde(f, g, x0, (t0, t1); noise, calculus, method, rtol, atol, saveat, seed): dx
-# = f(t, x) dt + g(t, x) dW from x(t0) = x0, x0 f64[n], t1 after t0
-#   g gives f64[n], a Wiener process for each unknown (noise = "diagonal") or
-#   one for all (noise = "scalar"), or f64[n, m], m processes ("general").
-#   calculus: "ito" or "stratonovich".
-#   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a
-#   step of sri() may err by. saveat: times at which values are wanted; all
-#   steps when none.
-#   Steps end where f and g switch by the clock, and derivatives move with these
-#   times.
-#   seed: a whole number that names the path; the same for the same interval and
-#   number of processes, whatever the method, its steps and saveat. Drawn when
-#   not given.
-#   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these
-#   times; y, a function of t, straight between the rows; stats; method; seed.
-#   Derivatives, of every order, by x0 and whatever f and g capture are those of
-#   the steps along the fixed path; by t0, t1 and saveat they are those with the
-#   normal numbers fixed that the path is made of, so that it is stretched from
-#   each of these times to the next (a path itself has no slope): right for
-#   means of what is had at these times, and of dx/dt = f the usual ones. What
-#   goes wrong is said with the time and the last values.
+# sde(f, g, x0, (t0, t1); noise, calculus, method, rtol, atol, saveat, seed):
+# solves dx = f(t, x) dt + g(t, x) dW from x(t0) = x0, x0 f64[n], t1 after t0.
+#   g returns f64[n], one Wiener process for each unknown (noise = "diagonal")
+#   or one for all (noise = "scalar"), or f64[n, m], m processes ("general").
+#   calculus: "ito" or "stratonovich". method: sri(), milstein(h),
+#   euler_maruyama(h), heun(h). rtol, atol: the error tolerance of a step of
+#   sri(). saveat: the times of the result; by default all steps. Steps end
+#   where f and g switch by t, and derivatives move with these times.
+#   seed: an integer that identifies the path, by default random. The path is
+#   the same for the same interval and number of processes, whatever the method,
+#   steps and saveat.
+#   The result is a record: times; values f64[k, n]; W f64[k, m], the path at
+#   these times; y, a function of t, linear between the rows; stats; method;
+#   seed. Errors report the time and the last values.
+#   Derivatives of every order with respect to x0 and values that f and g
+#   capture are those of the steps along the fixed path. Those with respect to
+#   t0, t1 and saveat hold the path's normal variates fixed: the path is
+#   stretched between consecutive times, because it has no derivative itself.
+#   They are correct for expectations of values at these times, and equal the
+#   usual ones for dx/dt = f.
 #     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
 #     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
 sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6,
@@ -74,9 +74,9 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   wanted = if kind(saveat) == "none" { zeros(0) } else { _moving_times(f64(saveat), t0) }
   _along_path(method, one, x, t0, t1, wanted, _path(key, m, stop_gradient(t1 - t0)))
 }
-# m with longest, the longest step that sees what is narrow, or none, and
-# breaks, f64[n], where f and g begin anew, and steps end. Of equal steps it is
-# a warning that they are too long.
+# m with longest, the longest step that resolves narrow features, or none; and
+# breaks, f64[n], the times where f and g restart and steps end. Equal steps
+# that are too long give a warning.
 _seeing_on_path(m, f, g, x, t0, t1) = {
   both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
   clock =
@@ -89,9 +89,9 @@ _seeing_on_path(m, f, g, x, t0, t1) = {
   (...m, longest = if len(clock.watched(t0)) == 0 { none } else { longest }, breaks = s,
     firm = clock.firm(t0))
 }
-# Whether a step of length h goes over what is shorter
+# Whether a step of length h could miss a narrow feature.
 _steps_over(m, h) = if kind(m.longest) == "none" or not m.adaptive { false } else { h > m.longest }
-# The path between two times that are the same cannot be stretched
+# The path between two equal times cannot be stretched.
 _moving_times(saveat, t0) = 1 * saveat
 derivative _moving_times(saveat, t0), ds, dt0 = {
   if not _absent(ds) {
@@ -105,7 +105,7 @@ derivative _moving_times(saveat, t0), ds, dt0 = {
   ds
 }
 
-# brownian((t0, t1); seed, n): the path of n Wiener processes that sde takes
+# brownian((t0, t1); seed, n): the path of the n Wiener processes that sde uses
 # with this seed, as a function of t: f64[n], 0 at t0
 #     W = brownian((0.0, 1.0); seed = 3);
 #     s = sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 3);
@@ -122,20 +122,22 @@ brownian(span; seed = none, n = 1) = {
   }
 }
 
-# ---- methods: records with
-#   sense   "ito" or "stratonovich": which equation the steps solve
-#   adaptive steps by rtol and atol; else equal steps of at most h, a power of
-#   two of them
-#   check   (m, g, noise, t, x), which refuses noise that the method is not for
-#   areas   whether the step asks for Lévy areas where the noise does not
-#           commute (o.areas)
-#   step    (f, g, noise, o) -> (t, x, h, W, H, area) -> (x at t + h, the size
-#           of the error with 1 as the limit); area() the antisymmetric matrix
-#           of Lévy areas
+# ---- methods: records with the fields
+#   sense    "ito" or "stratonovich": the equation that the steps solve
+#   adaptive steps by rtol and atol; else equal steps of at most h, their number
+#            a power of two
+#   check    (m, g, noise, t, x), which refuses noise that the method does not
+#            support
+#   areas    whether the step needs Lévy areas when the noise does not commute
+#            (o.areas)
+#   step     (f, g, noise, o) -> (t, x, h, W, H, area) -> (x at t + h, the error
+#            relative to the tolerance); area(): the antisymmetric matrix of
+#            Lévy areas
 
-# euler_maruyama(h): x + f h + g ΔW in equal steps of at most h; strong order
-# 1/2 (1 where g does not depend on x), weak order 1, for all noise
-#   [Source: G. Maruyama, Rend. Circ. Mat. Palermo 4 (1955) 48-90]
+# euler_maruyama(h): the Euler-Maruyama method x + f h + g ΔW in equal steps of
+# at most h. Strong order 1/2 (1 if g does not depend on x), weak order 1, for
+# all noise.
+#   [G. Maruyama, Rend. Circ. Mat. Palermo 4 (1955) 48-90]
 #     sde((t, x) -> -x, (t, x) -> 0*x, [1.0], (0.0, 1.0); method = euler_maruyama(0.5)).values[-1]   #> [0.25]
 euler_maruyama(h; max_steps = 0) =
   (name = "euler_maruyama", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps,
@@ -143,22 +145,22 @@ euler_maruyama(h; max_steps = 0) =
 _by_maruyama(f, g, way, o) =
   (t, x, h, W, H, area) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
 
-# milstein(h): with the second iterated integrals, by the derivative of g, in
-# equal steps of at most h; strong and weak order 1
-#   For all noise. Where general noise does not commute (g_j' g_k = g_k' g_j,
-#   tried at the beginning) Lévy areas come in: those of the path, which is cut
-#   further below each step, as many times as steps were cut out of the
-#   interval, so that the order stays 1 and the work grows with the square of
-#   the number of steps. [Source: G. N. Milstein, Theory Probab. Appl. 19 (1974)
-#   557-562; Foster, Lyons and Oberhauser 2020 for what an area is on average,
-#   given W and H]
+# milstein(h): the Milstein method, with second iterated integrals by the
+# derivative of g, in equal steps of at most h. Strong and weak order 1.
+#   It is for all noise. General noise that does not commute (g_j' g_k = g_k'
+#   g_j, tested at the start) needs Lévy areas of the path. Below each step the
+#   path is split further, as many times as the interval was split into steps.
+#   The order then stays 1, and the work grows with the square of the number of
+#   steps. [G. N. Milstein, Theory Probab. Appl. 19 (1974) 557-562; Foster,
+#   Lyons and Oberhauser 2020 for the conditional mean of an area, given W and
+#   H]
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = milstein(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 milstein(h; max_steps = 0) =
   (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps,
     areas = true, check = _any_general_noise, step = _by_milstein)
-# Σ_jk (g_k' g_j) (½ (ΔW_j ΔW_k - δ_jk h) + A_jk), the first part along g ΔW at
-# once
+# Σ_jk (g_k' g_j) (½ (ΔW_j ΔW_k - δ_jk h) + A_jk); the first part is one
+# derivative along g ΔW.
 _by_milstein(f, g, way, o) = (t, x, h, W, H, area) -> {
   v = _along(way, g(t, x), W)
   z = x + h * f(t, x) + v +
@@ -171,10 +173,10 @@ _along_areas(g, t, x, A) = {
   sum(map((e, d) -> jvp(u -> g(t, u) @ e, x, d)[1], eye(shape(G)[1]), transpose(G @ A)); axis = 0)
 }
 
-# heun(h): Heun's method, which takes the equation in Stratonovich's sense
-# (Itô's is converted), in equal steps of at most h; strong order 1 for noise
-# that commutes, else 1/2
-#   [Source: W. Rümelin, SIAM J. Numer. Anal. 19 (1982) 604-613]
+# heun(h): Heun's method in equal steps of at most h. It solves the Stratonovich
+# equation; an Itô equation is converted. Strong order 1 for noise that
+# commutes, else 1/2.
+#   [W. Rümelin, SIAM J. Numer. Anal. 19 (1982) 604-613]
 #     s = sde((t, x) -> 0*x, (t, x) -> x, [1.0], (0.0, 1.0); calculus = "stratonovich", method = heun(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 heun(h; max_steps = 0) =
@@ -185,14 +187,15 @@ _by_heun(f, g, way, o) = (t, x, h, W, H, area) -> {
   (x + 0.5 * (a + h * f(t + h, x + a) + _along(way, g(t + h, x + a), W)), 0.0)
 }
 
-# sri(h): Runge-Kutta with strong order 1.5, weak order 2, for diagonal and
-# scalar noise; without h steps are as long as rtol and atol allow
-#   Two evaluations of f and four of g a step; the error is measured against the
-#   method of order 1 inside. Where f or g jumps with the state there is no such
-#   order: without h steps beside such a place are as short as what the jump may
-#   do to them. g of diagonal noise has g[i] depend on x[i] alone. [Source: A.
-#   Rößler, SIAM J. Numer. Anal. 48 (2010) 922-952, SRI1W1; error estimate:
-#   Rackauckas and Nie 2017]
+# sri(h): stochastic Runge-Kutta method of strong order 1.5 and weak order 2,
+# for diagonal and scalar noise; without h step sizes are controlled by rtol and
+# atol.
+#   A step takes two evaluations of f and four of g. The error is relative to an
+#   embedded method of order 1. Where f or g jumps with the state these orders
+#   do not hold; without h, steps near a jump are limited by its possible
+#   effect. For diagonal noise g[i] depends on x[i] alone. [A. Rößler, SIAM J.
+#   Numer. Anal. 48 (2010) 922-952, SRI1W1; error estimate: Rackauckas and Nie
+#   2017]
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = sri(), rtol = 1e-4, seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 5e-3
 sri(h = none; max_steps = 0) =
@@ -225,9 +228,9 @@ _by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
   (z, e)
 }
 
-# (t, x, z, h, f, g) -> f64[n]: what a step from x to z may err by because f or
-# g jumps where the state crosses what it is compared with, which no stage may
-# have seen. What only bends there counts for nothing.
+# A function (t, x, z, h, f, g) -> f64[n]: the possible error of a step from x
+# to z because f or g jumps where the state crosses a comparison. No stage may
+# have seen the jump. Kinks do not count.
 _jumps_near(f, g) = (t, x, z, h, v, G) -> {
   c =
     (t, x) -> _own_switches(q -> concat(ravel(f(q[0], q[1..]) + 0.0), ravel(g(q[0], q[1..]) + 0.0)),
@@ -242,7 +245,7 @@ _jumps_near(f, g) = (t, x, z, h, v, G) -> {
     for k in 0..len(C) {
       n = sum(J[k]^2)
       if near[k] and n > 0 {
-        # both sides of it, at the place that is nearest
+        # both sides of the jump, at the nearest point
         side = d -> x - J[k] * (C[k] + d * 1e-9 * (reach[k] + abs(C[k]))) / n
         (a, b) = (side(-1.0), side(1.0))
         off = off + 0.5 * (h * abs(f(t, a) - f(t, b)) + sqrt(h) * abs(g(t, a) - g(t, b)))
@@ -267,14 +270,14 @@ _noise_of(noise, g) =
   }
 _along(way, G, w) =
   if way == "diagonal" { G * w } else if way == "scalar" { G * w[0] } else { G @ w }
-# Σ_j g_j' g_j: twice what stands between Itô's and Stratonovich's drift
+# Σ_j g_j' g_j: twice the difference of the Itô and Stratonovich drifts.
 _twist(g, way, t, x) = if way == "general" {
   G = g(t, x)
   sum(map(w -> jvp(u -> g(t, u) @ w, x, G @ w)[1], eye(shape(G)[1])); axis = 0)
 } else { jvp(u -> g(t, u), x, g(t, x))[1] }
 
 _any_noise(m, g, way, t, x) = none
-# g[i] depends on x[i] alone, whatever t and x are
+# g[i] depends on x[i] alone, for all t and x.
 _diagonal_noise(m, g, way, t, x) = if way == "general" {
   _refuse(
     "{m.name}() is for diagonal and scalar noise; milstein(h) and euler_maruyama(h) take general "
@@ -290,15 +293,15 @@ _diagonal_noise(m, g, way, t, x) = if way == "general" {
   }
 }
 _any_general_noise(m, g, way, t, x) = if way != "general" { _diagonal_noise(m, g, way, t, x) }
-# Whether general noise is not proven to commute, as one process does, and what
-# x does not change
+# Whether general noise is not proven to commute. A single process commutes, and
+# so does g that does not depend on x.
 _is_twisted(g, t, x) = shape(g(t, x))[1] > 1 and _dependence(g, t, x).depends[1]
 
 # ---- paths
 
-# Philox 4x32 with 10 rounds, as rand has it: 128 bits for a key and a counter
-# of two whole numbers (Salmon, Moraes, Dror and Shaw, Parallel random numbers:
-# as easy as 1, 2, 3, SC 2011)
+# Philox 4x32 with 10 rounds, as in rand: 128 bits for a key and a counter of
+# two integers (Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy
+# as 1, 2, 3, SC 2011).
 _philox(key, counter, more) = {
   low = 4294967295
   k0 = bitand(key, low)
@@ -320,7 +323,7 @@ _philox(key, counter, more) = {
   (bitxor(c0, bitshift(c1, 32)), bitxor(c2, bitshift(c3, 32)))
 }
 _uniform(bits) = (f64(bitshift(bits, -11)) + 0.5) * 1.1102230246251565e-16
-# Two independent normal vectors for a cell: Box and Muller
+# Two independent normal vectors for a cell, by the Box-Muller method.
 _normals(p, cell) = {
   (a, b) = _philox(p.key, cell, p.of)
   r = sqrt(-2 * log(_uniform(a)))
@@ -328,17 +331,17 @@ _normals(p, cell) = {
   (r * cos(v), r * sin(v))
 }
 
-# Cells: 1 is the whole, 2c and 2c + 1 the halves of c
+# Cells: 1 is the whole interval, 2c and 2c + 1 are the halves of c.
 _path(key, n, length) = (key = key, of = iota(n), length = length)
-# W and H of the whole: of variance h and h/12, where H = (1/h) ∫ (W(s) - s/h
-# W(h)) ds
+# W and H of the whole interval, of variance h and h/12, where H = (1/h) ∫ (W(s)
+# - s/h W(h)) ds.
 _whole(p) = {
   (a, b) = _normals(p, 0)
   (sqrt(p.length) * a, sqrt(p.length / 12) * b)
 }
 # W and H of the halves of a cell of length h. W = W₁ + W₂ and H = (H₁ + H₂)/2 +
-# (W₁ - W₂)/4; given these, W₁ - W₂ has mean 3H and variance h/4, H₁ + H₂ = 2H -
-# (W₁ - W₂)/2, and H₁ - H₂ of variance h/12 is independent of all.
+# (W₁ - W₂)/4. Given these, W₁ - W₂ has mean 3H and variance h/4; H₁ + H₂ = 2H -
+# (W₁ - W₂)/2; and H₁ - H₂, of variance h/12, is independent of all.
 _halves(p, cell, h, W, H) = {
   (a, b) = _normals(p, cell)
   d = 3 * H + 0.5 * sqrt(h) * a
@@ -346,7 +349,7 @@ _halves(p, cell, h, W, H) = {
   e = sqrt(h / 12) * b
   (0.5 * (W + d), 0.5 * (s + e), 0.5 * (W - d), 0.5 * (s - e))
 }
-# W and H of the first `part` of a cell of length h
+# W and H of the first `part` of a cell of length h.
 _path_part(p, cell, level, h, W, H, part) = {
   w = zeros(len(W))
   area = zeros(len(W))
@@ -368,8 +371,9 @@ _path_part(p, cell, level, h, W, H, part) = {
   (w, area / part - 0.5 * w)
 }
 
-# The Lévy areas ½ ∫ (W_j dW_k - W_k dW_j) of a cell: its parts `deep` levels
-# below, each with what its area is on average, given its W and H.
+# The Lévy areas ½ ∫ (W_j dW_k - W_k dW_j) of a cell. They are summed over its
+# parts `deep` levels below, each with the conditional mean of its area, given
+# its W and H.
 _areas(p, cell, h, W, H, deep) = {
   m = len(W)
   (w, a, cells) = (expand(W, 0), expand(H, 0), expand([cell], 1))
@@ -387,27 +391,27 @@ _areas(p, cell, h, W, H, deep) = {
   B - transpose(B)
 }
 
-# ---- along a path
+# ---- integration along a path
 
-# Where it stands: t, x; at: W from the beginning; cell and level, h, W and H of
-# the cell that comes next; waitingW[level], waitingH[level]: those of the
-# second halves that come later.
-# want: how long the next step should be; status 0 on the way, 1 the cell is too
-# short, 2 steps are used up.
-# lost: where x is no longer finite, for equal steps. With m.together these go
-# on all the same, so that in a map all lanes are at one time and rows are
-# written where they lie; else each lane has its own loop, with all that it
-# carries in registers.
+# The state. t, x; at: W from the start; cell and level, h, W and H of the next
+# cell; waitingW[level], waitingH[level]: those of second halves that come
+# later; want: the desired size of the next step. status: 0 running, 1 the cell
+# is too short, 2 steps are used up. lost: where x is no longer finite, for
+# equal steps.
+#
+# With m.together such steps continue, so that all batch elements of a map are
+# at the same time and write rows to the same position. Otherwise each batch
+# element has its own loop, with its state in registers.
 _along_path(m, one, x0, t0, t1, saveat, p) = {
   count = len(saveat)
-  # what is known before the program runs decides here: with saveat there are as
-  # many rows as it has, also in each lane of a map
+  # static facts decide here: with saveat the number of rows is that of saveat,
+  # also in each batch element of a map
   few = _is_fixed(count)
   whole = if few { count == 0 } else { false }
   if not whole { if count > 0 { _check_saveat(saveat, t0, t1) } }
-  # the steps stand still, and what each of them is made of moves
+  # the steps are fixed, and their contents move
   nodes = concat(expand(t0, 0), saveat, expand(t1, 0))
-  # where f and g begin anew stands still, too
+  # the places where f and g restart are fixed, too
   nodes = if _is_fixed(len(m.breaks)) { nodes } else {
     ends = concat(nodes, stop_gradient(m.breaks))
     ends[argsort(stop_gradient(ends))]
@@ -489,15 +493,14 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
   }
 }
 
-# When the first `part` of a cell begins that stands at t, how long it is, and
-# its W and H, all as they move with the times in nodes. From one of these to
-# the next the path is stretched, W by the root of the factor; a part with nodes
-# inside is put together from those between them. The values are those that were
-# given.
+# The start time, length, W and H of the first `part` of a cell at t, with
+# derivatives with respect to the times in nodes. The path is stretched between
+# consecutive nodes, W by the root of the factor. A part with nodes inside is
+# composed of the pieces between them. The values do not change.
 _stretched(p, nodes, t, c, part, w, H) = {
   (begin, k, r) = _moving_with(nodes, t)
   at = stop_gradient(nodes)
-  # as they were and as they move: how far, W there, and its integral
+  # values and derivatives: distance, W there, and its integral
   (u, V, A) = (0.0, 0 * w, 0 * w)
   (h, W, B) = (0.0, 0 * w, 0 * w)
   while u < part {
@@ -514,8 +517,8 @@ _stretched(p, nodes, t, c, part, w, H) = {
   (_placed(t, begin), _placed(part, h), _placed(w, W), _placed(H, B / h - 0.5 * W))
 }
 
-# t as it moves with the nodes, the last of these that is not behind it, and by
-# what the path is stretched behind each
+# t as it moves with the nodes, the index of the last node not after it, and the
+# stretch factor after each node.
 _moving_with(nodes, t) = {
   at = stop_gradient(nodes)
   between = at[1..] - at[..-1]
@@ -523,15 +526,15 @@ _moving_with(nodes, t) = {
   k = clamp(sum(i64(at <= t)) - 1, 0, len(r) - 1)
   (nodes[k] + r[k] * (t - at[k]), k, r)
 }
-# x behind the first `part` of a cell that stands at t, the error and W: a step,
-# or several that end where f and g begin anew, between which the path is held
-# and not stretched.
+# x after the first `part` of a cell at t, the error and W. This is one step, or
+# several that end where f and g restart; between these the path is held and not
+# stretched.
 _over(m, one, p, nodes, t, x, c, part, W, H, area) = {
   (from, long, W, first) = _stretched(p, nodes, t, c, part, W, H)
   if _is_fixed(len(m.breaks)) { (...one(from, x, long, W, first, () -> area(long)), W) } else {
     at = stop_gradient(m.breaks)
     (begin, end) = (sum(i64(at <= t)), sum(i64(at < t + part)))
-    # neither end sees the other side
+    # neither end evaluates the other side
     some = 8 * 2.3e-16 * (abs(t) + abs(t + part))
     (z, e) = (x, 0.0)
     (u, U, V, A) = (0.0, 0.0, 0 * W, 0 * W)
@@ -540,7 +543,7 @@ _over(m, one, p, nodes, t, x, c, part, W, H, area) = {
         (v, H) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at[k] - t)
         _stretched(p, nodes, t, c, at[k] - t, v, H)[1..]
       } else { (long, W, first) }
-      # what the switch moves by counts for how long f is the one or the other
+      # the movement of the switch changes the time for which f is on each side
       L = l + (if k < end { m.breaks[k] - at[k] } else { 0.0 })
       (h, a) = (l - u, l * (H + 0.5 * v))
       H = (a - A - h * V) / h - 0.5 * (v - V)
@@ -555,9 +558,9 @@ _over(m, one, p, nodes, t, x, c, part, W, H, area) = {
   }
 }
 
-# One step, taken or not: (where it then stands, whether it was taken, the cell
-# that it was tried on). Of a cell that is too long the first half is taken, and
-# the second waits.
+# One step, accepted or not: (the new state, whether it was accepted, the cell
+# of the attempt). Of a cell that is too long the first half is taken, and the
+# second half waits.
 _move(m, one, s, t0, t1, p, deepest, nodes) = {
   (cell, level, h, W, H) = (s.cell, s.level, s.h, s.W, s.H)
   (waitingW, waitingH) = (s.waitingW, s.waitingH)
@@ -584,7 +587,7 @@ _move(m, one, s, t0, t1, p, deepest, nodes) = {
     h * where(e < inf, clamp(0.9 * max(e, 1e-10)^(-2/3), 0.2, where(taken, 4.0, 0.5)), 0.2)
   }
   if taken {
-    # up as long as it was a second half, and over to the next
+    # up while the cell is a second half, then to the next cell
     while cell % 2 == 1 and cell > 1 {
       cell = cell // 2
       level = level - 1

@@ -1,28 +1,27 @@
-# singular_start.dsl - problems in one coordinate that begin where their
-# equations have no value: at regular singular points, as r == 0 is for r*u_rr +
-# 2*u_r + r*u == 0.
+# singular_start.dsl - problems in one coordinate that start at a regular
+# singular point, such as r == 0 for r*u_rr + 2*u_r + r*u == 0.
 #
-# Just behind such a point the equations have values, and solutions that are
-# smooth there satisfy them in the limit. In a first piece the solution is a
-# polynomial that begins with the initial values and satisfies the equations at
-# Chebyshev's points behind them (as boundary value problems do, bvp.dsl). Its
-# length is halved until two degrees agree to the tolerances. A solution that is
-# not smooth there, which no polynomial comes near, is refused as before.
+# At such a point the equations have no value, but smooth solutions satisfy them
+# in the limit. On a first piece the solution is a polynomial with the initial
+# values that satisfies the equations at Chebyshev points after the start
+# (collocation, as in bvp.dsl). The piece is halved until two degrees agree to
+# the tolerances. A solution that is not smooth there has no such polynomial and
+# remains an error.
 
 _singular_degrees = (8, 12)
 
-# Whether the rates of y' = f(t, y) have no value at t0 and have one just inside
+# Whether the rates of y' = f(t, y) have no value at t0, but one just inside.
 _begins_singular(f, y0, t0, t1) =
   any(not (abs(f(t0, y0)) < inf)) and all(abs(f(t0 + 1e-6 * (t1 - t0), y0)) < inf)
 
-# Whether an equation changes with the coordinate, as its code says
+# Whether an equation depends on the coordinate, according to its code.
 _depends_on_coordinate(info) = {
   any = false
   for q in info.equations { if _residual_dependence(info, q).depends[0] { any = true } }
   any
 }
-# Where and how the rest begins, and what is to be saved of it: behind a
-# singular point, or where the whole does
+# Where and how the rest begins, and what to save of it: after a singular point,
+# or at the start of the whole.
 _first_piece(f, y0, tspan, o, singular) = {
   (t0, t1) = (f64(tspan[0]), f64(tspan[1]))
   way = sign(t1 - t0)
@@ -37,12 +36,12 @@ _first_piece(f, y0, tspan, o, singular) = {
   (found = found, times = times, rows = rows, end = end, state = if found { rows[-1] } else { y0 },
     saveat = if found { behind } else { asked })
 }
-# The rows of the first piece but its last; where all are asked for of steps of
-# `degree` equal parts
+# The rows of the first piece without the last one. If all rows are requested,
+# they are those of steps with `degree` equal parts.
 _early_rows(piece, o, degree) = {
   n = len(piece.state)
   if not piece.found { (zeros(0), zeros(0, n)) } else if _asks_all(o.saveat) {
-    # steps that are short enough for polynomials of that degree
+    # steps short enough for polynomials of that degree
     parts = degree * i64(ceil(1.5 * o.rtol^(-1.0 / (degree + 1))))
     x = f64(iota(parts)) / parts
     (piece.times[0] + x * (piece.times[-1] - piece.times[0]), _at_fractions(piece.rows, x))
@@ -52,9 +51,9 @@ _early_rows(piece, o, degree) = {
   }
 }
 
-# The first piece: whether there is one, its times, which are Chebyshev's
-# points, and the states there. It ends at `first`, the first time behind t0 at
-# which the solution is asked for, or before.
+# The first piece: whether it exists, its times (Chebyshev points), and the
+# states there. It ends at `first`, the first requested time after t0, or
+# before.
 _past_singular(f, y0, t0, t1, first, o) = {
   many = _singular_degrees[1]
   (found, h, Z) =
@@ -65,8 +64,8 @@ _past_singular(f, y0, t0, t1, first, o) = {
   rows = concat(expand(y0, 0), reshape(U, many, len(y0)))
   (found > 0, t0 + h * x, rows)
 }
-# Whether polynomials of both degrees agree on a piece as long as h or shorter,
-# its length, and the longer polynomial
+# Whether polynomials of both degrees agree on a piece of length h or less, its
+# length, and the polynomial of higher degree.
 _agreeing(f, y0, t0, h, o) = {
   (few, many) = _singular_degrees
   (found, turn) = (false, 0)
@@ -75,7 +74,7 @@ _agreeing(f, y0, t0, h, o) = {
     Y = _on_polynomial(f, y0, t0, h, few)
     Z = _on_polynomial(f, y0, t0, h, many)
     size = max(abs(Z); axis = 0)
-    # near the beginning, too, where one that is not smooth bends
+    # also near the start, where a non-smooth solution bends
     at = [0.01, 0.1, 0.5, 1.0]
     off = max(abs(_at_fractions(Y, at) - _at_fractions(Z, at)); axis = 0)
     found = max(off / (size + 1e-3 * max(size) + 1e-300)) < 0.1 * o.rtol
@@ -84,19 +83,19 @@ _agreeing(f, y0, t0, h, o) = {
   }
   (f64(found), h, Z)
 }
-# Chebyshev's points of [0, 1], s + 1, and the matrix of differentiation on them
+# The s + 1 Chebyshev points of [0, 1], and the differentiation matrix on them.
 _polynomial_on(s) = { (z, D) = _chebyshev_matrices(s, 1); (0.5 + 0.5 * z, 2 * D[1]) }
-# The values at x of the polynomial through values at these points
+# The values at x of the polynomial through values at these points.
 _at_fractions(Y, x) = {
   nodes = _polynomial_on(len(Y) - 1)[0]
   transpose(map(y -> barycentric(nodes, y)(x), transpose(Y)))
 }
-# What is left of the equations at all points but the first
+# The residual of the equations at all points but the first.
 _off_polynomial(f, y0, t0, h, x, D, u) = {
   Y = concat(expand(y0, 0), reshape(u, len(x) - 1, len(y0)))
   ravel((D @ Y)[1..] - h * map(f, t0 + h * x[1..], Y[1..]))
 }
-# The values at the points by Newton's method; nan where it finds none
+# The values at the points by Newton's method; NaN if it does not converge.
 _on_polynomial(f, y0, t0, h, s) = {
   (x, D) = _polynomial_on(s)
   F = u -> _off_polynomial(f, y0, t0, h, x, D, u)
@@ -104,10 +103,10 @@ _on_polynomial(f, y0, t0, h, s) = {
   (turn, last, open) = (0, inf, true)
   while open {
     J = _jacobian(F, u)
-    # of many solutions none is chosen
+    # none of several solutions is chosen
     d = if _is_singular(J) { 0.0 * u + nan } else { _solved_or_nan(J, F(u)) }
     now = norm(d)
-    # corrections that no longer become smaller are rounding, or lead nowhere
+    # corrections that no longer decrease are rounding, or diverge
     open = now > 0 and now < last and turn < 30
     if not (now < inf) { u = u + nan } else if now < last { u = u - d }
     if now >= last and now > 1e-9 * (norm(u) + 1e-300) { u = u + nan }
