@@ -1,14 +1,14 @@
-# compare_solutions.dsl - how far solutions of one problem agree with each
-# other, with a reference, and with the problem.
+# compare_solutions.dsl - comparison of solutions of one problem with each
+# other, with a reference, and with the problem's equations.
 #
-# A solution is a record of functions, so it can be put into the statement
-# again: its derivatives are those of the functions, whatever method made them.
-# Nothing here asks how a solution was made.
+# Method: a solution is a record of functions, which are substituted into the
+# problem again. Derivatives are those of the functions, so the check is
+# independent of the method that made the solution.
 
 # compare(a, b, ...; reference, tol, nt, nx): relative L2 differences of
-# solutions of one problem on a common grid of points, or of each against a
-# reference (a function of (t, x), or of t). Prints a table; gives (agree,
-# differences, worst).
+# solutions of one problem on a common grid of points, or of each to a reference
+# (a function of (t, x), or of t). Prints a table; returns (agree, differences,
+# worst).
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -17,16 +17,16 @@
 #     }
 #     r = compare(solve(decay(), bdf()), solve(decay(), adams()); tol = 1e-3);
 #     r.agree                        #> true
-# compare(problem, a, b, ...; reference, tol): with the problem first, how right
-# each solution is, of one or up to three: it is put into the equations and the
+# compare(problem, a, b, ...; reference, tol): with the problem first, a check
+# of one to three solutions. Each is substituted into the equations and the
 # conditions, compared with the others, and judged in words. Equations of second
 # order in space and first in t, on lines and in the plane, are integrated
-# against smooth test functions: so a flux that a jump loses is found, and
-# elements are not blamed for second derivatives that they do not have. Others
-# are taken at points. Faults that all solutions share are found as well as
-# those of one. Gives (agree, verdict, residuals, conditions, differences,
-# worst, at, faulty): at is where the first two are farthest apart, none of a
-# single one; faulty the numbers of those to blame.
+# against smooth test functions. This finds a flux that a jump loses, and does
+# not blame elements for second derivatives that they lack. Other equations are
+# evaluated at points. It also finds errors that all solutions share. Returns
+# (agree, verdict, residuals, conditions, differences, worst, at, faulty). at is
+# the point where the first two differ most, none for a single one; faulty lists
+# the indices of the faulty solutions.
 #     r = compare(decay(), solve(decay(), bdf()));
 #     r.faulty                       #> []
 compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) =
@@ -38,8 +38,8 @@ compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 20
     if kind(d) != "none" { all = push(all, d) }
     worst = 0.0
     differences = list()
-    # where all of them are known: events may have ended one a little earlier than
-    # another
+    # The common domain: events may have ended one solution a little before
+    # another.
     info = a.info
     for s in all {
       info = (...info, lo = map(i -> max(info.lo[i], s.info.lo[i]), (...(0..len(info.coords)),)),
@@ -73,8 +73,9 @@ compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 20
 
 _sample(s, info, nt, nx) =
   concat(...map(f -> ravel(_sample_function(field(s, f), info, nt, nx)), (...info.fields,)))
-# Values on the product of nt times and nx points of the first space coordinate,
-# or as many in all of the others.
+# Returns values on the product of nt times and nx points of the space
+# coordinate; with several space coordinates, of a fixed smaller number for
+# each.
 _sample_function(f, info, nt, nx) = {
   time = _time_of(info)
   space = (..._space_of(info),)
@@ -94,16 +95,15 @@ _sample_function(f, info, nt, nx) = {
   }
 }
 
-# ---- putting solutions into the statement
+# ---- substituting solutions into the problem
 
 _those(b, c, d) =
   if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
 
-# All jets of a solution at points: t a number, the others vectors; vector
-# fields [points, m]. across: none, or a coordinate and a distance, over which
-# its first derivatives are
-# differences: slopes of elements at a boundary are of lower order than their
-# values.
+# Returns all jets of a solution at points: t a number, the others vectors;
+# vector fields are [points, m]. across: none, or (coordinate, distance), over
+# which the first derivative along it is a finite difference. At a boundary the
+# derivatives of elements are of lower order than their values.
 _jets_by(info, s, X, across = none) = map(j -> {
   f = field(s, info.fields[j[0]])
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
@@ -119,8 +119,8 @@ _jets_by(info, s, X, across = none) = map(j -> {
   if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
 }, (...info.jets,))
 
-# A derivative of the k-th field; of higher order in space than a solution is
-# smooth inside of cells (`smooth`) it is 0
+# Returns a derivative of the k-th field. It is 0 where its order in space
+# exceeds the smoothness of the solution inside cells (`smooth`).
 _inside_cells(info, s, k, orders) = {
   f = field(s, info.fields[k])
   order = 0
@@ -129,10 +129,10 @@ _inside_cells(info, s, k, orders) = {
   if flat { (...X) -> 0.0 * f(...X) } else { _derived_by(f, orders) }
 }
 
-# Residual of one equation or condition at points, and its size: what its parts
-# add up to without their signs. (points), (points). A part counts at least for
-# a thousandth of what it is when the field changes by its size over the domain,
-# so that rounding is not held against what is at rest.
+# Returns the residual of one equation or condition at points, and its scale,
+# the sum of the absolute values of its terms: (points), (points). A term counts
+# for at least a thousandth of its size when the field changes by its own size
+# over the domain. So rounding does not count as an error of a field at rest.
 _left_at_points(info, q, s, X, sizes, across = none) = {
   jets = _jets_by(info, s, X, across)
   d = len(info.coords)
@@ -157,13 +157,13 @@ _left_at_points(info, q, s, X, sizes, across = none) = {
           map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
           abs(js[k]) + usual[k])[1])
   }
-  # and what is there without any field: sources, prescribed values
+  # Plus the terms without fields: sources, prescribed values.
   rest = at((x, js) -> q.residual(x, map(y -> 0.0 * y, js)))
   (value, size + where(abs(rest) < inf, rest, 0.0))
 }
 
-# The mean of the smaller nine tenths: a shock or a corner is not held against a
-# solution
+# Returns the mean of the smaller nine tenths, so that a shock or a corner is
+# not counted against a solution.
 _most(v) = { s = sort(v); n = len(s); mean(s[..max(1, (9 * n) // 10)]) }
 
 _times_inside(info) = if info.time < 0 { list(0.0) } else {
@@ -171,8 +171,8 @@ _times_inside(info) = if info.time < 0 { list(0.0) } else {
   map(z -> a + z * (b - a), list(0.137, 0.311, 0.523, 0.689, 0.871, 0.963))
 }
 
-# Relative residual of each equation: by its size where it is larger than a
-# thousandth of what it is in the mean
+# Returns the relative residual of each equation: the mean residual relative to
+# the mean scale.
 _equation_residuals(info, s, n, sizes) = {
   ks = _space_indices(info)
   map(q -> {
@@ -191,12 +191,12 @@ _equation_residuals(info, s, n, sizes) = {
   }, (...info.equations,))
 }
 
-# ---- the weak form: against test functions that are 0 around a part of the
-# domain, so that of a solution no second derivatives are needed, and what a
-# flux loses at a jump is seen
+# ---- the weak form
+# Test functions vanish around a part of the domain. The weak form needs no
+# second derivatives of a solution, and reveals a flux that a jump loses.
 
-# What each equation leaves over: in its weak form, where it has one, else at
-# points
+# Returns the residual of each equation: in its weak form where it has one, else
+# at points.
 _left_over(info, s, n, sizes) = {
   P = _weak_statement(info)
   if kind(P) == "none" { _equation_residuals(info, s, n, sizes) } else {
@@ -210,8 +210,8 @@ _left_over(info, s, n, sizes) = {
     }
   }
 }
-# The record of weak.dsl for statements of second order in space and first in t
-# on lines and in the plane; none for others
+# Returns the record of weak.dsl for problems of second order in space and first
+# in t, on lines and in the plane; none for others.
 _weak_statement(info) = {
   nf = len(info.fields)
   d = len(info.space)
@@ -240,8 +240,8 @@ _weak_statement(info) = {
       nodes = nodes)
   }
 }
-# Test functions (1 - ξ²)² on parts of an interval that overlap by half, and
-# their slopes, at the middles of n small cells: f64[parts, n] each
+# Returns test functions (1 - ξ²)² on parts of an interval that overlap by half,
+# and their derivatives, at the midpoints of n small cells: f64[parts, n] each.
 _test_functions(a, b, parts, n) = {
   h = (b - a) / (parts + 1)
   x = a + (b - a) * (iota(n) + 0.5) / n
@@ -254,7 +254,8 @@ _weak_residuals(P, rule, s, sizes) = {
   d = P.d
   (parts, n) = if d == 1 { (9, 320) } else { (3, 32) }
   sides = map(a -> _test_functions(info.lo[a], info.hi[a], parts, n), (...info.space,))
-  # points and test functions with their slopes: F f64[tests, points, 1 + d]
+  # Points, and test functions with their derivatives: F f64[tests, points, 1 +
+  # d].
   (X, F) = if d == 1 { ((sides[0][0],), stack(sides[0][1], sides[0][2]; axis = 2)) } else {
     ((x, f, fx), (y, g, gy)) = sides
     whole = (a, b) -> reshape([a[i, k] * b[j, l] for i, j, k, l], parts^2, n^2)
@@ -275,8 +276,8 @@ _weak_residuals(P, rule, s, sizes) = {
     v = if info.time < 0 { 0.0 * z[.., .., 0] } else { all(info.time) }
     W = map((x, z, v) -> _weak_at(P, rule, t, x, z, v, 0.0), stack(...X; axis = 1), z, v)
     big = _sizes_at(P, at, z, v, sizes)
-    # of a flux what changes within a test counts: one that is the same
-    # everywhere leaves nothing over
+    # Only the variation of a flux within a test counts, because a constant flux
+    # has no residual.
     G = abs(F[.., .., 1..])
     Q = W[.., .., 1..]
     whole = [sum(G[k, p, a] for p) for k, a]
@@ -287,16 +288,16 @@ _weak_residuals(P, rule, s, sizes) = {
         c]
     rows = push(rows, stack(left, size_))
   }
-  # tests of all times: f64[2, tests, nc]
+  # Tests of all times: f64[2, tests, nc].
   all = concat(...rows; axis = 1)
   map(f -> {
     own = all[.., .., P.first[f]..P.first[f] + max(1, info.sizes[f])]
     sqrt(mean(own[0]^2)) / max(1e-300, mean(own[1]))
   }, (...(0..P.nf),))
 }
-# How large the parts of the equations without second derivatives are at points:
-# f64[points, nc]. As at points a part counts for a thousandth of its usual size
-# at least.
+# Returns the scale of the terms without second derivatives at points:
+# f64[points, nc]. As in _left_at_points, a term counts for at least a
+# thousandth of its usual size.
 _sizes_at(P, at, z, v, sizes) = {
   info = P.info
   jets = _jets_of_values(P, z, v)
@@ -331,17 +332,19 @@ _sizes_at(P, at, z, v, sizes) = {
     map(one, ...full, ...jets)
   }, each(P.nf)); axis = 1)
 }
-# All jets from values, slopes and rates at points, second derivatives being 0
+# Returns all jets from values, derivatives and rates at points, with zero
+# second derivatives.
 _jets_of_values(P, z, v) = {
   zero = zeros(P.nc, P.d, P.d)
   map(j -> map((z, v) -> _fem_jet(P, j, z, v, zero, 0.0), z, v), (...P.info.jets,))
 }
 
-# Relative residual of each condition on a face, at a point, or at the beginning
+# Returns the relative residual of each condition on a face, at a point, or at
+# the initial time.
 _condition_residuals(info, s, n, scales) = {
   ks = _space_indices(info)
-  # how far apart the values are that a mesh has: a corner on, or two where
-  # corners need not lie behind each other
+  # The distance of the values of a mesh: one vertex further, or two where
+  # vertices need not be aligned.
   apart = if has(s, "mesh") {
     M = s.mesh
     len(ks) * max(norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1))
@@ -368,10 +371,11 @@ _condition_residuals(info, s, n, scales) = {
         for i in c.jets { slopes = max(slopes, info.jets[i][1 + c.at.coord]) }
         own = left(none)
         worst = max(worst, if start or slopes == 0 or len(ks) == 0 { own } else {
-          # a smooth solution by its slopes, one of elements by its values
+          # A smooth solution by its derivatives, one of elements by differences
+          # of values.
           least = (info.hi[c.at.coord] - info.lo[c.at.coord]) / 80
-          # whole cells, at whose corners the values of elements are better than
-          # elsewhere
+          # Whole cells, because elements are more accurate at vertices than
+          # elsewhere.
           far = if apart > 0 { apart * ceil(least / apart - 1e-6) } else { least }
           min(own, left((c.at.coord, (1 - 2 * c.at.side) * far)))
         })
@@ -393,7 +397,7 @@ _condition_residuals(info, s, n, scales) = {
   out
 }
 
-# Mean sizes of the fields of a solution
+# Returns the mean absolute value of each field of a solution.
 _field_sizes(info, s) = map(f -> {
   total = 0.0
   for t in _times_inside(info) {
@@ -411,7 +415,7 @@ _at_time(info, f, t) = {
   }
 }
 
-# What is wrong with each solution, by itself and beside the others
+# Checks each solution by itself and against the others.
 _audit(problem, all, reference, tol) = {
   info = _problem_info(problem)
   if kind(info.region) != "none" {
@@ -434,7 +438,6 @@ _audit(problem, all, reference, tol) = {
       if len(v) > 0 { stack(...v) } else { zeros(1) }
     },
       (...(0..len(all)),))
-  # differences: of each pair, or from what is exact
   parts =
     s ->
     concat(
@@ -472,8 +475,8 @@ _audit(problem, all, reference, tol) = {
     other = if p[1] < count { all[p[1]].method } else { "exact" }
     print("  {all[p[0]].method} - {other}: relative difference {differences[k]:.2e}")
   }
-  # who is to blame for a difference: whoever is farther from what is exact, or
-  # leaves more over
+  # A difference is blamed on the solution farther from the exact one, or with
+  # the larger residual.
   score = map(k -> max(residuals[k]) + max(conditions[k]), (...(0..count),))
   apart = map(k -> {
     blamed = false
@@ -504,7 +507,6 @@ _audit(problem, all, reference, tol) = {
     text
   }
   print(verdict)
-  # where the first pair is farthest apart
   at = if len(pairs) > 0 {
     _where(info, all[0], (...all, ...exact)[pairs[0][1]], sizes[0])
   } else {
@@ -514,8 +516,8 @@ _audit(problem, all, reference, tol) = {
     differences = differences, worst = worst, at = at,
     faulty = findall(flags))
 }
-# Where two solutions are farthest apart among the points that are compared: all
-# coordinates
+# Returns all coordinates of the point of comparison where two solutions differ
+# most.
 _where(info, f, g, sizes) = {
   ks = _space_indices(info)
   best = -1.0

@@ -1,24 +1,27 @@
-# error_estimates.dsl - how far a solution is off: what solve gives as `error`,
-# and what it says of solutions that are far off.
+# error_estimates.dsl - error estimates of solutions in space and time: the
+# field `error` of what solve returns, and the warnings and errors about it.
 #
-# A solution on a grid or a mesh is compared with two of the same method on
-# coarser ones (finer ones where it has too few points for that). Three
-# solutions show the order with which the error falls, which is less than the
-# formal one where the solution is not smooth or not resolved, and is never
-# taken for more (Richardson 1911; Roache, Verification and Validation, 1998).
-# The error in time is that of the coarsest one: it is solved once more in half
-# the steps, or to a tenth of the tolerances.
-# Both parts are added.
+# Method: Richardson extrapolation (Richardson 1911; Roache, Verification and
+# Validation, 1998). A solution on a grid or a mesh is compared with two of the
+# same method on coarser grids (finer ones where it has too few points). Three
+# solutions show the observed order of convergence. It is lower than the formal
+# order where the solution is not smooth or not resolved, and is never taken to
+# be higher. For the error in time, the coarsest grid is solved again in half
+# the steps, or to a tenth of the tolerances. The estimate is the sum of both
+# parts.
 #
-# A method says by a field `others` what it is on two other grids, or by
-# `coarser` what it is on one with half as many points, with the factor by which
-# its error is then larger. `in_halves` says what a method is in half the steps
-# whose steps no tolerance decides. Methods whose error is that of the whole
-# solution already (rfm, pinn, collocation) keep it.
+# Contract for a method, by its fields:
+# - `others` returns the method on two other grids.
+# - `coarser` returns the method with half as many points, and the factor by
+#   which its error is then larger.
+# - `in_halves` returns the method in half the steps, where no tolerance
+#   controls its steps.
+# - Methods that already report the error of the whole solution (rfm, pinn,
+#   collocation) keep it.
 
-# The solution s of a problem by the method m with options o, with its error. A
-# method that would have to refine a mesh that it was given is estimated where
-# estimate = true asks for it.
+# Returns the solution s of a problem by the method m with options o, with its
+# error. For a given mesh the estimate would have to refine it, so that happens
+# only with estimate = true.
 _with_error(info, m, o, s) = if kind(s) != "record" { s } else {
   own = if has(s, "error") { s.error } else { none }
   grids = len(info.space) > 0 and (has(m, "others") or has(m, "coarser"))
@@ -41,13 +44,12 @@ _with_error(info, m, o, s) = if kind(s) != "record" { s } else {
 _is_asked(o) = if kind(o.estimate) == "none" { false } else { o.estimate }
 _is_declined(o) = if kind(o.estimate) == "none" { false } else { not o.estimate }
 
-# Whether a solution with this error is given: above 30 % only where partial =
-# true asks for it, and above 1 %, or what was asked where that is more, with a
-# warning, and so where it is not known.
+# Checks the error of a solution and returns the solution. Above 30 % (or rtol)
+# it fails unless partial = true. It warns above 1 % (or rtol), and where the
+# error is unknown.
 _judged_by_error(info, m, o, s) = {
   e = if kind(s) != "record" { none } else if has(s, "error") { s.error } else { none }
-  # What is left of the equations of a network, beside their parts, is no error
-  # of its values.
+  # The residual of a network's equations is not an error of its values.
   if kind(e) == "array" and m.name != "pinn" {
     if e > max(0.01, o.rtol) {
       if e > max(0.3, o.rtol) and not o.partial {
@@ -85,18 +87,18 @@ _better(m) = {
 
 # ---- parts
 
-# The parts of the relative error, f64[2]: that of the grid, and that of the
-# steps in time. Both are of the mean square over points of the box, or of the
-# mesh, at three times, the last of which is the end (of times that were wanted,
-# at the last), and the largest counts. The second is 0 where there is no time,
-# and where the steps follow from the grid, so that the first has both. nan:
-# another grid has no solution.
+# Returns the relative error as f64[2]: the part of the grid and that of the
+# time steps. Each is a root mean square over points of the box or mesh. It is
+# evaluated at three times, the last of which is the end (or only at the last of
+# given times), and the largest counts. The second part is 0 for problems
+# without time. It is also 0 where the grid determines the steps, because the
+# first part then includes it. nan: another grid has no solution.
 _error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s) } catch e {
   try { _parts_by_finer(info, m, o, s) } catch e { [nan, nan] }
 })
 
-# The ends of the time of a solution, the times at which it is compared, those
-# that another one is wanted at, and options for that one
+# Returns the ends of the time interval, the times of comparison, the times at
+# which the other solution is stored, and the options for it.
 _comparison_of(info, m, o, s) = {
   (a, b) =
     if info.time < 0 {
@@ -106,8 +108,8 @@ _comparison_of(info, m, o, s) = {
     } else {
       (f64(o.t[0]), f64(o.t[1]))
     }
-  # between times that were wanted a solution is an interpolation only: the last
-  # of them counts then
+  # Between given times a solution is only interpolated, so only the last of
+  # them is compared.
   taus = if info.time < 0 {
     [0.0]
   } else if _asks_all(o.saveat) {
@@ -115,8 +117,8 @@ _comparison_of(info, m, o, s) = {
   } else {
     stack(f64(o.saveat)[-1])
   }
-  # steps that no tolerance chooses end at all times that are wanted, and so do
-  # those they are compared with
+  # Steps without tolerances end at all given times, so those of the other
+  # solution must end there too.
   wanted = if info.time < 0 {
     o.saveat
   } else if has(m, "in_halves") and _asks_all(o.saveat) {
@@ -153,9 +155,9 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   chance = _roughness(info, s)
   (next, h, l) = (_gap(m, A, B, size, meshed), others[0].h, others[-1].h)
   space = _by_gaps(m, s, chance, others, gap, next, top)
-  # Before a solution is refused, or a smooth one warned of, one that is finer
-  # says more than two that are coarser.
-  # On a line it is cheap, and asked where coarser ones show no order either.
+  # A finer solution is better evidence than two coarser ones. It is used before
+  # a solution is refused, or a smooth one gets a warning. On a line it is
+  # cheap, and also used where coarser grids show no order.
   large = space >
     (if chance == 2 or (len(info.space) > 1 and _hides_jumps(info, s)) { 0.3 } else { 0.01 })
   unclear = len(info.space) == 1 and chance < 2 and len(others) > 1 and
@@ -166,7 +168,7 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
     seen = try {
       F = _values_at_all(info, more.method.solve(info, more.method, quiet), at, taus)
       fine = _gap(m, X, F, size, meshed)
-      # by chance little may come of a bend in a cell of the finer one
+      # A kink in a cell of the finer grid may add little error by chance.
       if chance == 1 {
         max(fine / (1 - more.h^2), gap / h^4)
       } else {
@@ -175,8 +177,8 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
     } catch e { space }
     if space > 0.3 { seen } else { min(space, seen) }
   } else { space }
-  # where factors switch with the unknowns, fd's equations can have solutions of
-  # their own, on every grid
+  # Where factors switch with the unknowns, fd's discrete equations can have
+  # spurious solutions on every grid; a solution by elements reveals them.
   space = if info.time >= 0 or m.name != "fd" or not _has_jumps(info) { space } else {
     apart = try {
       _gap(m, X, _values_at_all(info, _by_elements(info, quiet), at, taus), size, true)
@@ -196,17 +198,17 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   }
   stack(space, time)
 }
-# The error of a solution from its difference `gap` from one on another grid,
-# and from that of this one from a third
+# Returns the error of a solution from its difference `gap` to one on another
+# grid, and the difference `next` of that one to a third.
 _by_gaps(m, s, rough, others, gap, next, top) = {
   (h, l) = (others[0].h, others[-1].h)
   if len(others) == 1 { gap / abs(h - 1) } else if rough == 2 {
-    # where a jump stands within its cell, which decides the error, is another
-    # on each grid
+    # The position of a jump within its cell decides the error, and differs on
+    # each grid.
     max(gap, next) / abs(h^0.5 - 1)
   } else if rough == 1 {
-    # what comes of a bend in a cell is left to chance, too, but falls with the
-    # square of the width
+    # The error of a kink within a cell is also random, but falls with the
+    # square of the width.
     if m.name == "fd" or has(s, "mesh") {
       max(gap, next * (h / l)^4) / abs(h^2 - 1)
     } else {
@@ -214,19 +216,19 @@ _by_gaps(m, s, rough, others, gap, next, top) = {
     }
   } else { _by_three(gap, next, h, l, top) }
 }
-# What chance decides where a problem switches within cells. 2: the error. 1: a
-# part of it that falls with the square of the
-# width of cells. 0: nothing.
+# Returns how far the position of a switch within a cell makes the error random.
+# 2: all of it. 1: a part that falls with the square of the cell width. 0: not
+# at all.
 _roughness(info, s) = {
   told = if _jumps_in_cells(info, s) { 2 } else if not _hides_bends(info, s) { 0 }
   else if _jumps_at_switches(info) { 2 } else { 1 }
-  # elements end at jumps of tables that are seen, and are of low order where
-  # they bend
+  # Elements end at declared jumps of tables, and are of low order where tables
+  # have kinks.
   if s.method == "fem" or s.method == "fv" { told } else { max(told, _roughness_of_tables(info)) }
 }
 # Whether the differences of three grids are far from the order k of method m:
-# the estimate `space` is more than three times what `gap` says by that order,
-# or `gap` is less than half of what `next` says.
+# the estimate `space` is more than three times what `gap` and that order imply,
+# or `gap` is less than half of what `next` implies.
 _shows_no_order(m, space, gap, next, h, l) = {
   k = if has(m, "order") and m.order > 0 {
     m.order + (if m.name == "fem" { 1.0 } else { 0.0 })
@@ -238,14 +240,14 @@ _shows_no_order(m, space, gap, next, h, l) = {
 
 # ---- eigenvalues
 
-# The relative error of each of them, as that of other solutions, by the nearest
-# ones of other grids, which are asked for
-# more of them. nan: another grid has none.
+# Returns the relative error of each eigenvalue. It compares with the nearest
+# eigenvalues of other grids, for which more of them are computed. nan: another
+# grid has none.
 _errors_of_values(info, m, o, s) = _primal(() -> {
   (others, top, finer) = _others_of(info, m, s)
   asked = 4 + (if has(m, "grid") { m.count } else if kind(o.count) == "none" { 6 } else { o.count })
   quiet = (...o, progress = false, estimate = false, partial = true, count = asked, guess = none)
-  # eigenvalues on another grid, and what rounding does to each
+  # Returns the eigenvalues on another grid, and the rounding error of each.
   on = other -> {
     own = if has(m, "grid") { (...other.method, count = asked) } else { other.method }
     try {
@@ -267,13 +269,12 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
   series = if has(m, "order") { m.order == 0 } else { false }
   by_gaps = _errors_by_gaps(m, s, _roughness(info, s), others, gaps, next, top)
   e = _with_neighbours(V, by_gaps, max(gaps, next), rough, several, series)
-  # One grid that is finer says more than two that are coarser. Where it is
-  # dear, only a large error is worth it.
+  # One finer grid is better evidence than two coarser ones. Where it is
+  # expensive, it is used only for a large error.
   d = len(info.space)
   dear = d > 2 or (d == 2 and series and s.stats.unknowns > 500)
   enough = dear and all(e <= 0.01)
-  # what rounding does to values of one grid says nothing of what it does to
-  # those of another
+  # The rounding errors of two grids are independent.
   own = if has(s, "rounding") { s.rounding() / size } else { 0.0 * V }
   if enough or kind(finer) == "none" or others[0].h < 1 { max(e, own) } else {
     more = finer()
@@ -281,22 +282,22 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     if all(F == F) {
       fine = max(abs(_nearest_of(F, V) - V), abs(_at_the_same_place(F, V, size) - V)) / size
       round = R[_nearest_at(F, V)] / size
-      # where rounding of the finer grid explains its difference, that says no
-      # more of the error than how large it may be
+      # Where rounding on the finer grid explains the difference, that
+      # difference is only an upper bound of the error.
       hidden = fine <= 4 * round
       told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h,
         top, series)
       told = where(hidden and gaps <= 4 * own, told,
         _with_neighbours(V, told, max(gaps, fine), rough, several, series))
-      # its bound is of the worst case: of two other grids both show less of it
-      # where neither shows half
+      # The rounding bound is for the worst case. It is reduced where two other
+      # grids both show less than half of it.
       shown = where(hidden and gaps < own, 2 * max(gaps, fine * own / max(round, 1e-300)), own)
       max(told, min(own, shown))
     } else { max(e, own) }
   }
 })
-# By what the errors of eigenvalues V are measured: each by itself, or where it
-# is nearly 0 by a thousandth of how far the nearest other one among W is.
+# Returns the scale of the error of each eigenvalue in V: its own size, or where
+# it is nearly 0, a thousandth of its distance to the nearest other one in W.
 _sizes_of_values(V: f64[n], W) = {
   out = abs(V)
   top = max(abs(W))
@@ -306,14 +307,15 @@ _sizes_of_values(V: f64[n], W) = {
   }
   out
 }
-# Errors of eigenvalues V grow from each to the next, more or less, as a power
-# does. Where the difference of two grids has less, their errors are the same by
-# chance: it is what the neighbours have. Where a place within its cell decides
-# them, or of which coordinate a mode is, it is the largest of theirs (rough).
-# apart: the larger difference among three grids, which are not much nearer to
-# each other by chance. In several coordinates (several) neighbours may be modes
-# of another one. Of series, whose errors are of many sizes, no more is taken
-# from them than how much of its own difference each has as its error.
+# Raises estimates that are small by chance. The errors of eigenvalues V grow
+# from each to the next roughly like a power. A much smaller difference of two
+# grids means that their errors agree by chance; then the estimate of the
+# neighbours is used. rough: the position of a switch in its cell decides the
+# errors, so the largest of the neighbours counts. several: there are several
+# coordinates, so neighbours may be modes of another one, and the largest counts
+# as well. apart: the larger difference among three grids, which is less likely
+# to be small by chance. series: errors span many magnitudes, so the neighbours
+# provide only the ratio of error to difference.
 _with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough, several, series) = {
   order = argsort(V)
   (told, out, own) = (e[order], e, apart[order])
@@ -343,17 +345,18 @@ _with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough, several, series) = 
   }
   out
 }
-# On a line the first is told by its name, and all are the values.
+# On a line s has the first eigenvalue under its name, and all of them as
+# values.
 _eigenvalues_of(info, s) = { λ = field(s, info.eigen); if rank(λ) == 1 { λ } else { s.values } }
-# For each of the numbers v that of w which is nearest to it, and its place
+# For each of the numbers v, returns the nearest element of w, and its index.
 _nearest_of(w: f64[m], v: f64[n]) = w[_nearest_at(w, v)]
 _nearest_at(w: f64[m], v: f64[n]) = {
   out = zeros_like(i64(v))
   for k in 0..n { out[k] = argmin(where(w == w, abs(w - v[k]), inf)) }
   out
 }
-# For each of them that of w which stands where it does, if that is near: the
-# nearest may be another one's
+# For each of v, returns the element of w with the same index where that is
+# close, because the nearest may belong to another eigenvalue.
 _at_the_same_place(w: f64[m], v: f64[n], size: f64[n]) = {
   out = v
   for k in 0..min(m, n) { if abs(w[k] - v[k]) <= 0.1 * size[k] { out[k] = w[k] } }
@@ -364,8 +367,8 @@ _errors_by_gaps(m, s, rough, others, gaps: f64[n], next: f64[n], top) = {
   for k in 0..n { e[k] = _by_gaps(m, s, rough, others, gaps[k], next[k], top) }
   e
 }
-# series: the error of a smooth function falls by powers of the number of
-# points, faster than any order
+# series: the error of a smooth function falls exponentially with the number of
+# points, faster than any order.
 _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, series) = {
   e = fine
   for k in 0..n {
@@ -374,8 +377,8 @@ _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, se
     } else {
       fine[k] / abs(1 - h)
     }
-    # what falls faster than it can from the coarser grid may stand still by
-    # chance to the finer one
+    # A difference that falls faster than possible from the coarser grid may
+    # stagnate by chance on the finer one.
     slow = gaps[k] / (l^top - 1.0)
     coarse = if series and next[k] > gaps[k] {
       min(slow, gaps[k] * (gaps[k] / next[k])^l)
@@ -393,12 +396,11 @@ _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, se
   e
 }
 
-# Whether the answer to some sources, the same on all grids, grows by more than
-# grids become finer: there is none then, so that the equations determine
-# nothing, whatever solutions of the grids have in common. Where a value at a
-# point stands for a balance such sources have none, and their answer may grow
-# by right. Fewer than three values of a field along each axis miss most of any
-# answer, and other grids show more of it.
+# Whether the response to fixed sources, the same on all grids, grows faster
+# than the grids are refined. The equations then determine no solution, even
+# where the grids agree. Where a condition at a point replaces a balance, such
+# sources have no response, and growth is legitimate. With fewer than three
+# values of a field along each axis the test is unreliable.
 _grows_without_end(info, s, first, last, others) = {
   told = len(others) > 1 and has(s.stats, "response") and not _has_values_at_points(info)
   if told {
@@ -417,8 +419,8 @@ _has_values_at_points(info) = {
   any
 }
 
-# The same where a coarser grid has no solution: from one that is finer, to
-# tighter tolerances, with an error that may be of first order.
+# Returns the error parts where a coarser grid has no solution. It compares with
+# a finer one to tighter tolerances, and assumes first order.
 _parts_by_finer(info, m, o, s) = {
   (_, _, taus, _, quiet) = _comparison_of(info, m, o, s)
   (_, _, finer) = _others_of(info, m, s)
@@ -432,36 +434,36 @@ _parts_by_finer(info, m, o, s) = {
   }
 }
 
-# Whether an equation derives what may jump elsewhere than where elements of the
-# solution end
+# Whether an equation differentiates an expression that may jump elsewhere than
+# where the solution's elements end.
 _jumps_in_cells(info, s) = _has_jumps(info) and
   not (_is_cut(s) and _jumps_at_places(info) and not _jumps_across(info) and
     not _hides_switches_in_space(info))
-# Whether something is compared within the cells of a solution, of which there
-# is one value (fv() has means)
+# Whether a comparison switches within the cells of a solution, which have one
+# value for it (fv() uses cell means).
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
   _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
 }
-# Whether chance decides the error there, or of a bend a part of higher order.
-# Elements have many points for the quadrature where a comparison is of several
-# coordinates, so that it does neither.
+# Whether the position of a switch in a cell decides the error, or of a kink a
+# part of higher order. Elements have many quadrature points where a comparison
+# is of several coordinates, so they have neither.
 _hides_bends(info, s) =
   _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
-# The error of a solution on a grid of width 1 from its difference from one of
-# width h and from the difference of that from one of width l. The order k,
-# between 1/2 and the formal one, is that with which both differences are parts
-# of one error. Where errors seem to fall faster than that, the error of width h
-# may have been small by chance: the geometric mean of both readings is taken.
+# Returns the error of a solution on a grid of width 1. first: its difference to
+# the solution of width h. second: the difference of that one to the solution of
+# width l. The order k, between 1/2 and the formal order top, is the one that
+# explains both differences. Errors that seem to fall faster mean that the error
+# of width h may be small by chance; then the geometric mean of both estimates
+# is returned.
 _by_three(first, second, h, l, top) = {
   proportion = k -> abs(l^k - h^k) / abs(h^k - 1)
-  # where coarse grids differ by this much, what they show is not yet the way in
-  # which errors fall
+  # Coarse grids that differ by this much are not in the asymptotic range.
   (low, high) =
     (0.5, if l < h { top + 0.0 } else if first > 0.2 { 1.0 } else if first >
       0.05 { 2.0 } else { top + 0.0 })
-  # towards coarser grids the proportion grows with the order, towards finer
-  # ones it falls
+  # The proportion grows with the order for coarser grids, and falls for finer
+  # ones.
   rising = if l > h { 1.0 } else { -1.0 }
   for turn in 0..50 {
     k = 0.5 * (low + high)
@@ -474,12 +476,11 @@ _by_three(first, second, h, l, top) = {
   } else { least }
 }
 
-# The same from its difference from a finer solution, of width h < 1, and from a
-# coarser one, of width l.
+# Returns the same error from the difference to a finer solution, of width h <
+# 1, and to a coarser one, of width l.
 _by_both(fine, coarse, h, l, top) = {
   apart = max(fine, coarse)
-  # as above: what grids show that differ by this much is not yet the way in
-  # which errors fall
+  # As above: grids that differ by this much are not in the asymptotic range.
   (low, high) = (0.5, if apart > 0.1 { 1.0 } else if apart > 0.03 { 2.0 } else { top + 0.0 })
   for turn in 0..50 {
     k = 0.5 * (low + high)
@@ -488,17 +489,18 @@ _by_both(fine, coarse, h, l, top) = {
   fine / (1 - h^low)
 }
 
-# Two other grids, (method, h) each with h their width beside that of s, the
-# formal order, and a function for one that is finer, none where the two may be.
+# Returns two other grids as (method, h), with h their width relative to that of
+# s. Also the formal order, and a function for a finer grid (none where the two
+# may be finer).
 _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
   (a, factor) = m.coarser(info, m, s)
   (b, _) = a.coarser(info, a, s)
   (((method = a, h = 2.0), (method = b, h = 4.0)), log2(factor) + 1, none)
 }
 
-# The method with which `last` was found, in finer steps with options for it,
-# and how far its difference may be below the error of s; none where a method
-# takes its steps from the grid alone.
+# Returns the method of the solution `last` with finer time steps, its options,
+# and the factor from its difference to the error of s. Returns none where the
+# grid alone determines the steps.
 _in_finer_steps(info, m, o, last, s, a, b) =
   if has(m, "in_halves") { m.in_halves(info, m, o, last, s, a) } else {
     given = if has(m, "step") { m.step } else { none }
@@ -519,7 +521,7 @@ _in_finer_steps(info, m, o, last, s, a, b) =
       } else { _to_finer_tolerances(m, o) }
     } else if m.name == "fem" { _to_finer_tolerances(m, o) } else { none }
   }
-# Near rounding wider ones tell more than narrower ones.
+# Near rounding, wider tolerances are more informative than narrower ones.
 _to_finer_tolerances(m, o) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
   (method = m, o = (...o, rtol = by * o.rtol, atol = by * o.atol, shorter = 4.0), factor = 1.25)
@@ -527,19 +529,19 @@ _to_finer_tolerances(m, o) = {
 
 # ---- values
 
-# Points where solutions are compared: of the box, or inside the cells of
-# another mesh.
+# Returns the points of comparison: of the box, or inside the cells of another
+# mesh.
 _places_in_common(info, s, r) = {
   d = len(info.space)
   if has(r, "mesh") {
-    # off the corners and middles, where elements know more than elsewhere
+    # Away from vertices and midpoints, where elements are superconvergent.
     X = r.mesh.points[_framed(_cell_of(r.mesh, d), r.mesh.cells)]
     inner = [0.29, 0.17, 0.13][..d]
     X = X[.., 0, ..] + sum(expand(inner, 1) * (X[.., 1.., ..] - X[.., ..1, ..]); axis = 1)
     map(a -> X[.., a], each(d))
   } else { list(..._points_in_box(info, (...info.space,), if d == 1 { 389 } else { 400 })) }
 }
-# Of each field the values at these points, a row for each time.
+# Returns, for each field, its values at these points, one row a time.
 _values_at_all(info, s, at, taus) = map(f -> {
   u = field(s, f)
   rows = list()
@@ -550,10 +552,10 @@ _values_at_all(info, s, at, taus) = map(f -> {
   stack(...rows)
 }, list(...info.fields))
 
-# By what the differences of each field are measured at each time: its size
-# there, or at other times (_own_sizes). Nothing is smaller than a hundredth of
-# the size at which an absolute tolerance that was given takes over from the
-# relative one; where none was given, of a millionth of the largest field.
+# Returns the scale of the differences of each field at each time: its size
+# there, or at other times (_own_sizes). The scale is at least a hundredth of
+# the size where a given absolute tolerance dominates the relative one. Without
+# a given one it is at least a millionth of that for the largest field.
 _sizes(info, m, o, X) = {
   own = map(u -> _length(m, where(abs(u) < inf, u, 0.0)), X)
   all = max(stack(...map(v -> max(v), own)))
@@ -561,13 +563,13 @@ _sizes(info, m, o, X) = {
   least = min(given, if _is_by_size(o) { 1e-8 * all } else { all }) + 1e-300
   map(v -> _own_sizes(info, v, max(v), least), own)
 }
-# Rows are measured in the mean square; of finite volumes by the mean, in which
-# the error of a shock falls with the width of a cell and not with its root.
+# Rows are measured in the root mean square. Finite volumes use the mean
+# absolute value (L1), in which the error of a shock falls with the cell width
+# instead of its square root.
 _length(m, u) = if m.name == "fv" { sum(abs(u); axis = 1) } else { norm(u; axis = 1) }
-# The largest difference of any field at any time. Of meshes points at the rim
-# may be known to one only.
-# nan: the other solution, as of a grid on which the equations are singular, is
-# none.
+# Returns the largest difference of any field at any time. With meshes, points
+# near the boundary may be in one mesh only. nan: the other solution has no
+# values, for example on a grid where the equations are singular.
 _gap(m, X, Y, size, meshed) = {
   (worst, lost) = (0.0, false)
   for i in each(len(X)) {
@@ -583,8 +585,9 @@ _gap(m, X, Y, size, meshed) = {
 
 # ---- tolerances
 
-# Of a method in one coordinate that integrates by tolerances, or in fixed
-# steps: from a second solution to wider ones, or in steps of twice the length.
+# For a method in one coordinate that integrates to tolerances or in fixed
+# steps: compares with a second solution to wider tolerances, or in steps of
+# twice the length.
 _error_by_tolerances(info, m, o, s) = {
   (rough, factor) = if has(m, "coarser") { m.coarser(info, m, s) } else { (m, 16.0) }
   r = rough.solve(info, rough,
@@ -602,10 +605,10 @@ _error_by_tolerances(info, m, o, s) = {
 
 # ---- other grids
 
-# Of fd, chebyshev and fourier: half and a quarter of the points, or less far
-# apart where that is too few; more points where even that is too few, and where
-# they cost next to nothing, on a line without t or by series of 32 terms at
-# most. Series take steps of the same proportion.
+# For fd, chebyshev and fourier: half and a quarter of the points, or grids
+# closer together where those have too few points. It takes more points where
+# even these are too few, or where they are cheap: on a line without t, or
+# series of at most 32 terms. Series use the same ratio in both steps.
 _grid_others(info, m, s) = {
   count = len(info.space)
   local = m.name == "fd"
@@ -620,16 +623,15 @@ _grid_others(info, m, s) = {
     for p in each(count) { if points[p] * num // den < least[p] { all_ = false } }
     all_
   }
-  # Finer grids cost more than the solution itself where there are several
-  # coordinates.
+  # With several coordinates, finer grids cost more than the solution itself.
   (eighths, beyond) = if count == 1 { (12, 16) } else if count == 2 { (10, 12) } else { (9, 10) }
-  # of few points that would be as many again
+  # With few points the next finer grid would have as many again.
   n = min(...points)
   step = if local { 1 } else { 2 }
   more = max(eighths * n // 8, n + step)
   larger = ((more, n), (max(beyond * n // 8, more + step), n))
-  # of eigenproblems fewer points are better known, too: those of many are lost
-  # in rounding
+  # Eigenproblems also use fewer points, because many points lose digits to
+  # rounding.
   ((a, b), (c, d)) =
     if count == 1 and info.eigen == "" and (info.time < 0 or (not local and points[0] <= 32)) {
       larger
@@ -650,8 +652,8 @@ _grid_others(info, m, s) = {
     },
     () -> (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
-# Series keep whether their number is even: an even function is seen in the same
-# way then.
+# Series keep the parity of their number of points, so that even functions are
+# represented in the same way.
 _fewer(m, n, num, den) = {
   k = n * num // den
   if m.name == "fd" { k } else { k + (k + n) % 2 }
@@ -668,14 +670,14 @@ _widening(info, m, n, num, den) = {
     f64(n) / k
   }
 }
-# Of fv half and a quarter of the cells, where there are few twice and four
-# times as many; of first order, as at shocks, or up to second. Steps grow with
-# the cells, also where sources or pulses decide their length.
-# Where they end at times that are wanted they do not: then as many are taken as
-# of s, so that what these leave is a part of its own.
+# For fv: half and a quarter of the cells, or where there are few, twice and
+# four times as many. The order is between first, as at shocks, and second. Time
+# steps grow with the cells, also where sources or pulses limit them. Where
+# steps end at given times, they do not; then the other solutions take as many
+# steps as s, and the error in time is estimated separately.
 _fv_others(info, m, s) = {
-  # what begins at a time may leave errors of first order behind, whatever two
-  # grids make of it by chance
+  # A start at a given time may cause a first-order error, even if two grids
+  # agree by chance.
   top = if _switches_by_clock(info) { 1.0 } else { 2.0 }
   many = true
   for n in (if kind(m.n) == "tuple" or kind(m.n) == "list" { m.n } else { (m.n,) }) {
@@ -695,8 +697,8 @@ _with_cells(m, num, den, s) = {
   })
 }
 _fv_ends_often(s) = s.stats.steps < 4 * len(s.times)
-# Twice as many steps as of `last`, also where they end at times that are
-# wanted.
+# Returns the method with twice as many steps as `last`, also where steps end at
+# given times.
 _fv_in_halves(info, m, o, last, s, a) = {
   order = if _switches_by_clock(info) or m.steps == "euler" { 1.0 } else { 2.0 }
   times = f64(o.saveat)[f64(o.saveat) > a]
@@ -712,9 +714,9 @@ _fv_in_halves(info, m, o, last, s, a) = {
       0.0
   })
 }
-# Elements of twice and four times the length; where there are few, of shorter
-# ones. Of a mesh that was given one with all cells cut, and the error is not
-# taken to fall faster than with the first power.
+# For fem: elements of twice and four times the length, or shorter ones where
+# there are few. A given mesh is refined once, and the error is assumed to fall
+# with at most the first power.
 _fem_others(info, m, s) = {
   top = if _jumps_in_cells(info, s) or _hides_jumps(info, s) {
     1.0
@@ -734,14 +736,14 @@ _fem_others(info, m, s) = {
       box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space)))
     }
     cut_by = by -> {
-      # edges beside what is narrow are short, and say nothing of others
+      # Edges near narrow features are short, and not typical.
       h = by * (if cut { region.h } else { mean(lengths) })
       mesh(if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }, h;
         cells = cells)
     }
     made = (by, least) -> {
-      # where cells are as large as the region, those of somewhat shorter edges
-      # are the same
+      # Where cells are as large as the region, slightly shorter edges make the
+      # same mesh.
       if by < 1 { while len(cut_by(by).cells) <= least { by = 0.7by } }
       N = cut_by(by)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))

@@ -1,15 +1,16 @@
-# initial_values.dsl - what conditions at the ends of t say of the state of all
-# fields there
+# initial_values.dsl - the initial state that conditions at the ends of t
+# determine.
 #
-# Methods that go on in t want a condition for each field, and for each of its
-# rates below its order, that gives it at the beginning. A statement may say
-# these together, or at the end.
+# Methods that step in t need, for each field and each of its time derivatives
+# below its order, a condition that gives it at the initial time. A problem may
+# give these jointly (several in one condition), or at the final time.
 
-# ---- at the beginning
+# ---- at the initial time
 
-# The statement with a condition for each part of the state that its conditions
-# at the beginning tell, wherever one of them tells more than one part, or not
-# by itself. Parts that nothing tells stay untold.
+# Returns the problem with one initial condition for each part of the state that
+# its initial conditions determine. It changes nothing unless a condition
+# determines several parts, or one implicitly. Undetermined parts stay without a
+# condition.
 _with_plain_starts(info) = {
   plain = true
   (starts, others) = (list(), list())
@@ -27,8 +28,8 @@ _is_plain_start(info, c) = if len(c.jets) != 1 { false } else {
   _is_state(info, i) and c.rows == info.sizes[info.jets[i][0]] and
     not _residual_dependence(info, c).factors[n + i][n + i]
 }
-# Whether jet i is a part of the state: a field, or a rate of it below its
-# order.
+# Whether jet i is a part of the state: a field, or a time derivative of it
+# below its order.
 _is_state(info, i) =
   _space_order(info, i) == 0 and info.jets[i][1 + info.time] <
   max(1, _order_of(info, info.jets[i][0], info.time))
@@ -37,8 +38,8 @@ _space_order(info, i) = {
   for d in list(...info.space) { order = order + info.jets[i][1 + d] }
   order
 }
-# Conditions are taken as they can be: first those that tell one part that is
-# not known yet, then all others together whose slopes are known.
+# Solves the conditions in the order in which they become solvable: first those
+# with one unknown part, then jointly all whose space derivatives are known.
 _told_states(info, starts) = {
   for c in starts {
     for i in c.jets {
@@ -97,7 +98,8 @@ _unknown_states(info, c, known) = {
   }
   out
 }
-# Which of the known states jet i is, or is a derivative in space of; -1: none.
+# Returns the index of the known state that jet i is, or is a space derivative
+# of; -1 where there is none.
 _place_of_state(info, i, known) = {
   at = -1
   (j, t) = (info.jets[i], 1 + info.time)
@@ -106,8 +108,8 @@ _place_of_state(info, i, known) = {
   }
   at
 }
-# The states that conditions tell together, (number of the jet, its value as a
-# function of a point) each
+# Solves conditions jointly for the states they determine. Returns pairs (index
+# of the jet, its value as a function of a point).
 _solved_states(info, of, known, told) = {
   n = len(info.coords)
   unknown = list()
@@ -148,8 +150,8 @@ _solved_states(info, of, known, told) = {
     z[first[a]..first[a] + info.sizes[info.jets[unknown[a]][0]]]
   }
   zero = _zero_jets(info)
-  # what is left of the conditions at a point where the unknown states have the
-  # values z
+  # The residual of the conditions at a point where the unknown states have the
+  # values z.
   left = (X, z) -> {
     jets = map(i -> {
       own = -1
@@ -175,7 +177,7 @@ _solved_states(info, of, known, told) = {
   }
   map((i, a) -> (i, X -> part(z(X), a)), unknown, each(len(unknown)))
 }
-# The derivative in space that jet i is of a state f(X)
+# Returns the space derivative that jet i is of a state f(X).
 _derived_in_space(info, f, i) = {
   g = f
   for d in list(...info.space) {
@@ -186,10 +188,10 @@ _derived_in_space(info, f, i) = {
 _slope_along(f, d, n) =
   X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k] }, each(n)),)), X[d], 1.0)[1]
 
-# ---- at the end
+# ---- at the final time
 
-# At which ends of t the statement has conditions: "", "beginning", "end" or
-# "both"
+# Returns the ends of t at which the problem has conditions: "", "beginning",
+# "end" or "both".
 _ends_told(info) = {
   (first, last) = (false, false)
   for c in info.conditions {
@@ -199,8 +201,8 @@ _ends_told(info) = {
   }
   if first and last { "both" } else if last { "end" } else if first { "beginning" } else { "" }
 }
-# The statement with s = lo + hi - t in place of t, for methods that go on from
-# the beginning: every derivative of odd order by t changes its sign.
+# Returns the problem with s = lo + hi - t in place of t, for methods that step
+# forward from the initial time. Time derivatives of odd order change sign.
 _turned_in_time(info) = {
   a = info.time
   odd = list()
@@ -217,7 +219,7 @@ _turned_in_time(info) = {
   }), info.conditions)
   (...info, equations = equations, conditions = conditions)
 }
-# A solution of that statement as one of the statement as it stands
+# Maps a solution of the time-reversed problem back to the original problem.
 _turned_back(info, s) = {
   a = info.time
   back = t -> info.lo[a] + info.hi[a] - t
@@ -244,10 +246,12 @@ _turned_back(info, s) = {
     (...told, times = back(s.times[last]), values = s.values[last] * _signs_turned(info, s))
   }
 }
-# What the values of each part of the state change by: rates change their sign.
+# Returns the sign of each part of the state under time reversal: derivatives of
+# odd order change sign.
 _signs_turned(info, s) = {
   signs = zeros(0)
-  # of an explicit system in t alone what has no rate is not in the state
+  # An explicit system in t alone has no state for fields without a time
+  # derivative.
   own = if len(info.space) == 0 {
     _structure_of(info).orders
   } else {
@@ -265,8 +269,8 @@ _signs_turned(info, s) = {
   if n * len(signs) == shape(s.values)[1] { repeat(signs, n) } else { 1.0 }
 }
 
-# Which statement a method m that goes on from the beginning takes for this one,
-# and options for it; turned: whether it is to be turned back.
+# Returns the problem and the options for a method m that steps forward in t;
+# turned: whether time was reversed, so that the solution must be mapped back.
 _as_gone_through(info, m, o) = {
   if not _begins_at_end(info) or
     not (if len(info.space) == 0 { has(m, "integrate") } else { _goes_on(m) }) {
@@ -296,12 +300,12 @@ _as_gone_through(info, m, o) = {
     (info = _turned_in_time(info), o = (...o, t = span, saveat = wanted), turned = true)
   }
 }
-# Whether all that is said of t stands at its end
+# Whether all conditions on t are at its end.
 _begins_at_end(info) = info.eigen == "" and _ends_told(info) == "end"
 _goes_on(m) = has(m, "grid") or m.name == "fv" or m.name == "fem"
-# With conditions at both ends t is a coordinate as any other, for these and
-# where none is given. Alone it is so for all that take coordinates of space,
-# and of eigenproblems.
+# With conditions at both ends, t is treated as a space coordinate, for these
+# methods and where none is given. A t without other coordinates is so treated
+# by all methods that take space coordinates, and in eigenproblems.
 _with_ends_alike(info, m) = {
   goes_on = if kind(m) == "none" { true } else { _goes_on(m) }
   alone = info.time >= 0 and len(info.space) == 0 and len(info.events) == 0 and

@@ -1,14 +1,14 @@
 # inverse.dsl - parameters of a problem from data: fit(problem, data; for =
 # ...).
 #
-# The model that is fitted is the solution itself, evaluated where something was
-# measured; the Jacobian of the residuals by the parameters comes from the
-# derivative of solve, whichever method it takes: sensitivities of the
-# semi-discrete equations for the classical ones. A method that has a way of its
-# own (a network, whose weights are unknowns like the parameters) says so by a
-# field `fit`.
+# Method: nonlinear least squares. The model is the solution, evaluated at the
+# points of measurement. The Jacobian of the residuals with respect to the
+# parameters is the derivative of solve. For the grid methods these are the
+# sensitivities of the semi-discrete equations.
+# A method may have its own way, in a field `fit`: a network trains its weights
+# and the parameters together.
 
-# What fit(problem, data; ...) does; o are the options that it was given.
+# Implements fit(problem, data; ...); o holds the options.
 _fit_problem(problem, data, o) = {
   if kind(data) != "record" {
     error(
@@ -35,7 +35,7 @@ _fit_problem(problem, data, o) = {
     error("fit: the data have no column {unplaced[0]}, which is a coordinate of the problem")
   }
   method = o.by
-  # features and networks would take measurements outside as well
+  # Features and networks would extrapolate to measurements outside the domain.
   at = map(i -> {
     x = field(data, places[i]) + 0.0
     told = not info.periodic[i] and (i == info.time or kind(info.region) == "none")
@@ -51,8 +51,8 @@ _fit_problem(problem, data, o) = {
       estimate = false)
     values_of = (s, x) -> concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen))
     y = concat(...map(name -> ravel(field(data, name) + 0.0), seen))
-    # a trial at which the problem has no solution, as one that has grown out of
-    # bounds, is one that does not fit
+    # A trial at which the problem has no solution, for example because it grows
+    # out of bounds, counts as one that does not fit.
     model = (p, x) -> try { values_of(answer(p), x) } catch m { nan + 0.0 * y }
     given = record(names, map(name -> _as_real(field(known, name)), names))
     p0 = _first_solved(given, p -> all(abs(_primal(() -> model(p, at))) < inf),
@@ -63,10 +63,11 @@ _fit_problem(problem, data, o) = {
     (...f.p, ...f, std = f.stderr, solution = answer(f.p))
   }
 }
-# Features and networks meet measurements also where they do not meet the
-# equations, and then say little of parameters: a solution with these by the
-# method that solve takes is to meet the measurements about as well. Where it
-# cannot be had nothing is said.
+# Fails when a fit by features or a network is not consistent with the
+# equations. Such methods can match the measurements without satisfying the
+# equations. The default method solves the problem with the fitted parameters;
+# its solution must match the measurements about as well. Where that solution
+# fails, there is no check.
 _refuse_misfit(info, problem, f, name, seen, at, data) = {
   (off, own, usual) = _primal(() -> {
     columns = g -> concat(...map(k -> ravel(g(k) + 0.0), seen))
@@ -88,10 +89,10 @@ _refuse_misfit(info, problem, f, name, seen, at, data) = {
       "fitted")
   }
 }
-# Parameters to begin with: those given, where the problem has a solution with
-# them, else the nearest of those that are times a power of 2, all together or
-# one by one, with which it has. Where none has, what solve says of the given
-# ones is the error.
+# Returns initial parameters with which the problem has a solution: the given
+# ones, else the nearest of those multiplied by a power of 2, all together or
+# one by one. Where none is found, the error of solve for the given ones is
+# reported.
 _first_solved(given, solved, tell) = {
   (v, back) = flatten(given)
   n = len(v)
@@ -118,30 +119,30 @@ _missing(names, data) = {
   lost
 }
 _as_real(p) = if kind(p) == "array" { p + 0.0 } else { p }
-# Which of these names are columns of the data
 _measured(names, data) = {
   found = list()
   for name in names { if has(data, name) { found = push(found, name) } }
   found
 }
-# Standard deviations for all columns behind each other: one number for all, or
-# a record with a number or a column for each
+# Returns the standard deviations of all columns, concatenated. sigma is one
+# number for all, or a record with a number or a column for each.
 _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
   concat(...map(name -> ravel(field(sigma, name) + 0.0 * field(data, name)), seen))
 } else { sigma }
 
-# ---- by a network: its weights and the parameters are unknowns of one
-# least-squares problem, whose rows are the equations, the conditions that are
-# not built in, and the measurements (Raissi, Perdikaris and Karniadakis 2019).
-# How measured values move with a parameter is how the network has to move so
-# that the equations stay as they are to first order: from this come standard
-# errors, as for any other method, and, where the measurements have noise, steps
-# of Gauss and Newton of the parameters, which make them those of least squares
-# among solutions of the equations.
+# ---- by a network
+# Method: the network's weights and the parameters are unknowns of one
+# least-squares problem. Its rows are the equations, the conditions that are not
+# built into the ansatz, and the measurements (Raissi, Perdikaris and
+# Karniadakis 2019). The derivative of the measured values with respect to a
+# parameter lets the weights respond, so that the equations hold to first order.
+# From these derivatives come the standard errors, as for any other method.
+# Where the measurements have noise, they also drive Gauss-Newton steps of the
+# parameters, towards the least squares among solutions of the equations.
 
-# The method's hook: unknowns are (net = weights, p = parameters in units of
-# what they begin with). Only symmetries that are told are built in: what the
-# statement has at the first values of its parameters it may not have at others.
+# The method's hook. Unknowns are (net = weights, p = parameters in units of
+# their initial values). Only declared symmetries are built in, because a
+# symmetry at the initial parameters need not hold at others.
 _fit_pinn(bound, data, names, o) = {
   method = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
@@ -161,8 +162,8 @@ _fit_pinn(bound, data, names, o) = {
   begun = _problem_info(bound)
   _box_only(begun, method)
   seen = _measured(begun.fields, data)
-  # units of the statement with the parameters' first values, and of what was
-  # measured
+  # The units of the problem with the initial parameters, and of the
+  # measurements.
   scales = _units_of(begun,
     map(f -> if contains(seen, f) {
       y = field(data, f) + 0.0;
@@ -176,7 +177,7 @@ _fit_pinn(bound, data, names, o) = {
   seed(m.seed)
   (start, B) = _pinn_weights(info, m)
   (never, h) = _building_in(info, m)
-  # the network's values are in units of the measured ones
+  # The network's values are in units of the measured ones.
   (inside, sigmas) = _data_in_units(info, seen, data, o.sigma)
   sizes = _output_sizes(info, seen, inside)
   u = (w, xs) -> _ansatz(stated(w.p), m, B, never, h)(_last_scaled(w.net, sizes), xs)
@@ -209,13 +210,13 @@ _fit_pinn(bound, data, names, o) = {
       min(share, _measured_share(info, blocks, measured, back(v)))
     }
     if turn == 0 { first = share }
-    # noise is what stays of the measurements while the equations come to be
-    # satisfied
+    # Noise is the part of the misfit that remains while the equations become
+    # satisfied.
     noisy = turn == 3 and share < 0.3 * first
     n = 0
     if noisy {
-      # towards the least squares among solutions of the equations; the network
-      # follows, with the measurements as a hint only
+      # A step towards the least squares among solutions of the equations. The
+      # network follows; the measurements only guide it.
       J = along_of(left, v, _responses(m, blocks, v, back, np))
       A = J' @ J
       q = v[-np..] - linsolve(A + diag(zeros(np) + 1e-10 * trace(A)), J' @ left(v))
@@ -253,8 +254,8 @@ _fit_pinn(bound, data, names, o) = {
   now = _in_units(_problem_info(bound(...(...known, ...f.p))), scales)
   (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, none, u, w, w.net, loss, k))
 }
-# How the unknowns move with each parameter while the equations stay as they
-# are: columns of weights and parameters
+# Returns the derivatives of the unknowns with respect to each parameter under
+# which the equations hold to first order, as columns of weights and parameters.
 _responses(m, blocks, v, back, n) = {
   (X, a) = (map(b -> b.X, blocks), len(v) - n)
   soft = _block_weights(m, blocks, v, back, X)
@@ -264,15 +265,15 @@ _responses(m, blocks, v, back, n) = {
     L = _damped_factor(G[..a, ..a], 1e-13 * trace(G[..a, ..a]) / a)
     concat(-trisolve(L, trisolve(L, G[..a, a..]); adjoint = true), eye(n); axis = 0)
   } else {
-    # too many weights for the matrix: products with it
+    # Too many weights to form the matrix: products with it.
     r = v -> _all_rows(blocks, soft, back(v), X)
     pull = vjp(r, v)[1]
     A = _row_sketch(blocks, soft, v, back, X, _sketch_rows(trainer, a, 1000))[.., ..a]
     l = 1e-13 * sum(A^2) / a
     smooth = _smoother(A, A @ A', l)
     product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p
-    # combinations of parameters that move the equations at right angles, so
-    # that what depends on each other still does so to rounding
+    # Orthogonal combinations of the parameters' effects on the equations, so
+    # that dependent parameters stay dependent up to rounding.
     (U, s, V) =
       svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], each(n)); axis = 1))
     Z =
@@ -293,8 +294,8 @@ _output_sizes(info, seen, data) = concat(...map(k -> {
   zeros(max(1, info.sizes[k])) + s
 }, each(len(info.fields))))
 
-# Rows of the measurements in units of their standard deviations, or of the
-# sizes of what was measured: points are coordinates, values and units
+# Returns the block of measurement rows, in units of their standard deviations
+# or of the measured sizes. A point has coordinates, values and units.
 _measured_block(info, seen, data, o, u) = {
   n = len(field(data, info.coords[0]))
   d = len(info.coords)
@@ -320,8 +321,9 @@ _measured_block(info, seen, data, o, u) = {
     Y = Y, S = S)
 }
 _place_of(names, f) = { k = 0; for (i, n) in enumerate(names) { if n == f { k = i } }; k }
-# Root mean square of what is left of the equations beside that of the
-# measurements; what is left of rates counts for all of the time
+# Returns the root mean square residual of the equations relative to that of the
+# measurements. Residuals of rates are multiplied by the length of the time
+# interval.
 _measured_share(info, blocks, measured, w) = {
   e = map(x -> blocks[0].rows(w, x), blocks[0].X)
   r = map(x -> measured.rows(w, x), measured.X)

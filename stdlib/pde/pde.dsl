@@ -1,43 +1,45 @@
-# pde.dsl - from a problem to its solution: solve, the choice of a method,
-# explain, and the methods on grids: fd, chebyshev, fourier.
+# pde.dsl - solution of differential equation problems: solve, the choice of a
+# method, explain, and the grid methods fd, chebyshev, fourier.
 #
-# A problem gives, for each equation, a function on jet space (the fields and
-# their derivatives at a point). A method feeds it derivatives made by its own
-# operators (grids.dsl), point by point; the partial derivatives of that
-# function times those operators are the exact Jacobian (method_of_lines.dsl,
-# steady.dsl).
+# Method: a problem provides, for each equation, a function on jet space (the
+# fields and their derivatives at a point). A method evaluates it point by
+# point, with derivatives from its own operators (grids.dsl). The exact Jacobian
+# is the sum over jets of the function's partial derivatives times these
+# operators (method_of_lines.dsl, steady.dsl).
 
 # solve(problem, method; t, rtol, atol, saveat, partial, guess, start,
 # estimate): the solution as a record with one function per field, of all
 # coordinates in the order of the domains.
-# Without a method, a sensible one is chosen; explain(problem) says which and
-# why. guess, of a problem without time, or for rfm() and pinn(): a record of
-# numbers or functions for the fields, or a solution. solve(A, b) with a matrix
-# is linsolve(A, b).
-#   error of the solution: how far it is off, relative to itself, in the mean
-#   square. Of solutions on grids and on fem's own meshes it is found by two
-#   more solutions on coarser grids, whose differences show with which order
-#   errors fall, and in time by one more in half the steps, or to a tenth of the
-#   tolerances; error_parts = (space, time) has both. It costs about as much
-#   again on a line, less in the plane. rfm and collocation know it of one
-#   solution; pinn has what is left of its equations. error of a problem in t
-#   alone: relative, from a second solution to a tenth of the tolerances (or in
-#   half the steps), which costs about one and a half times the first. It is
-#   that of the state in the mean square over the interval or, where that is
-#   more, at the end. atol is 1e-8 when not given, of a problem in t alone a
-#   millionth of its first state where that is less. error of an eigenproblem:
-#   the largest relative one of its eigenvalues, from other grids; errors has
-#   that of each. estimate = false solves without; estimate = true has it for a
-#   mesh that was given, too, whose cells are
-#   then all cut. nan: another grid has no solution; none: it was not estimated.
-#   Above 1 % (or rtol) a solution comes with a warning, above 30 % it is an
-#   error unless partial = true.
-#   start: a solution of a problem in the same coordinates, by any method, one
-#   that was loaded, too; what it is at its end, or at the first of the times t
-#   = (from, to), stands instead of the conditions at the beginning.
-# What every solution has: method, settings (the method's arguments), info,
-# times, values, stats, error, and text, the problem as it is written, which is
-# the same for all methods.
+# Without a method, solve chooses one; explain(problem) shows which and why.
+# guess, for a problem without time or for rfm() and pinn(): a record of numbers
+# or functions for the fields, or a solution. solve(A, b) with a matrix is
+# linsolve(A, b).
+#   error is the estimated error of the solution, relative, in the root mean
+#   square. On grids and on meshes that fem makes itself, it compares two more
+#   solutions on coarser grids, which also show the observed order (Richardson
+#   extrapolation). The error in time comes from one more solution in half the
+#   steps or to a tenth of the tolerances. error_parts = (space, time) has both.
+#   The estimate costs about as much as the solution itself on a line, less in
+#   the plane. rfm and collocation estimate the error from one solution; pinn
+#   reports the residual of its equations.
+#   error of a problem in t alone is relative and compares a second solution, to
+#   a tenth of the tolerances or in half the steps. That second solution costs
+#   about one and a half times the first. The error is the root mean square over
+#   the interval or, where larger, the error at the end. error of an
+#   eigenproblem is the largest relative error of its eigenvalues; errors has
+#   that of each.
+#   The default atol is 1e-8; for a problem in t alone it is a millionth of the
+#   initial state where that is less. estimate = false skips the estimate.
+#   estimate = true also estimates the error on a given mesh, by refining all of
+#   its cells. error is nan when another grid has no solution, none when it was
+#   not estimated. Above 1 % (or rtol) solve warns; above 30 % it fails unless
+#   partial = true.
+#   start is a solution of a problem in the same coordinates, by any method,
+#   also a loaded one. Its state at its end, or at the first of the times t =
+#   (from, to), replaces the initial conditions.
+# Every solution has method, settings (the method's arguments), info, times,
+# values, stats, error, and text, the source of the problem, which is the same
+# for all methods.
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -102,7 +104,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
         still = if info.eigen == "" { _unmoved_in_space(info) } else { 0.0 }
         (...s, ..._named_fields(info, s, still), text = info.text, settings = _settings(m))
       } else { s }
-      # a problem in t alone has been estimated, and judged, by its method
+      # The method of a problem in t alone has already estimated and checked its
+      # error.
       told = if len(info.coords) == 1 and has(m, "integrate") { whole } else {
         _judged_by_error(info, m, o, _with_error(info, m, o, whole))
       }
@@ -110,16 +113,17 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
     }
   }
 
-# The fields of a solution, and the derivatives by t that it has beside them.
-# Called without coordinates they say what they are (solution_plot.dsl asks),
-# and with a wrong number of them refuse by name.
+# Returns the fields of a solution, and its time derivatives where it has them.
+# Each function, called without arguments, returns its description (used by
+# solution_plot.dsl). Called with a wrong number of coordinates, it fails with
+# the field's name.
 _named_fields(info, s, still) = {
   (names, functions) = (list(), list())
   for f in list(...s.info.fields) {
     u = field(s, f)
     here = _field_says(info, s, f)
     names = push(names, f)
-    # of an eigenproblem functions in a list, and the eigenvalues
+    # Fields of an eigenproblem are lists of functions, or the eigenvalues.
     functions =
       push(functions, if kind(u) ==
         "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
@@ -142,9 +146,9 @@ _named_fields(info, s, still) = {
   }
   record(names, functions)
 }
-# asked: along each coordinate 1 where a field is known between lo and hi alone,
-# 2 where it is periodic, 0 where the field says itself what it knows, as a
-# region does by its mesh
+# asked has one code for each coordinate. 1: the field is defined only between
+# lo and hi. 2: it is periodic. 0: the field checks the point itself, as a
+# region does by its mesh.
 _field_says(info, s, label) =
   (label = label, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi,
     mesh = if has(s, "mesh") { s.mesh } else { none },
@@ -167,17 +171,17 @@ _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
   }, (...(0..len(point)),)))
 }
 
-# The texts of a list with commas between. join() of texts that are made while a
-# program runs counts as an effect, which a function that is called for its
-# value alone may not have.
+# Returns the strings of a list with commas between. join() of strings made at
+# run time counts as an effect, and a function called only for its value may not
+# have effects.
 _listed(texts) = {
   all_ = ""
   for (k, text) in enumerate(texts) { all_ = if k == 0 { text } else { "{all_}, {text}" } }
   all_
 }
 
-# The arguments of a method that are numbers, texts and lists of them; of one
-# inside it its name. What goes with a saved solution.
+# Returns the arguments of a method that are numbers, strings or lists of them,
+# and the name of a method inside it. A saved solution stores them.
 _settings(m) = {
   (names, values_) = (list(), list())
   for k in list(...keys(m)) {
@@ -195,9 +199,9 @@ _settings(m) = {
   record(names, values_)
 }
 
-# Of a scalar law of first order what enters at an end is known where the state
-# there is: fv() lets ends without conditions be open, other methods want to be
-# told.
+# Fails where a scalar first-order law has no condition at an end. Whether that
+# end is an inflow depends on the state there, so fv() leaves it open; other
+# methods need a condition.
 _refuse_open_ends(info, m) =
   if info.time >= 0 and len(info.fields) == 1 and info.sizes[0] == 0 and m.name != "fv" {
     for i in info.space {
@@ -239,15 +243,16 @@ _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len
     fd(order = if _is_of_third_order(info) { 2 } else { 4 })
   }
 }
-# An eigenproblem on a line whose modes are found without a guess
+# Whether this is an eigenproblem on a line whose modes are found without a
+# guess.
 _has_linear_modes(info) = if info.eigen == "" or len(info.coords) > 1 { false } else {
   told = false
   for c in info.conditions { if _tells_eigenvalue(info, c) { told = true } }
   _bends_in_modes(info) == "" and not told
 }
-# Of these: by elements, which end where a coefficient jumps, where there is a
-# form for them; else by series, of which the highest are lost in rounding where
-# derivatives are high.
+# Chooses the method for such a problem: finite elements where a coefficient
+# jumps (elements end there) or a weak form exists, else series. Rounding spoils
+# the highest terms of a series when derivatives are high.
 _choose_for_modes(info) = if _has_jumps(info) or _has_modes_by_elements(info) {
   fem(order = 3)
 } else if _top_by(info, info.space[0]) > 2 {
@@ -255,11 +260,12 @@ _choose_for_modes(info) = if _has_jumps(info) or _has_modes_by_elements(info) {
 } else {
   chebyshev()
 }
-# Whether an eigenproblem changes at places where elements can end.
+# Whether an eigenproblem has coefficients that change where elements can end.
 _has_modes_by_elements(info) =
   info.eigen != "" and not _any_is_periodic(info) and _is_of_even_orders(info) and
   _switches_in_space(info)
-# Whether all equations have second derivatives in space, and values, only
+# Whether all equations have second derivatives in space and otherwise only
+# values.
 _is_of_even_orders(info) = {
   fine = true
   for q in info.equations[.._field_count(info)] {
@@ -274,10 +280,10 @@ _is_of_even_orders(info) = {
   }
   fine
 }
-# Waves of third order in space: between walls, differences of order above 2 and
-# Chebyshev's make them grow.
+# Whether this is a dispersive problem of third order in space. Between
+# boundaries, differences of order above 2 and Chebyshev collocation are
+# unstable for it.
 _is_of_third_order(info) = info.type == "dispersive" and _top_by(info, info.space[0]) == 3
-# Whether all space coordinates are.
 _is_periodic(info) = {
   all = true
   for i in info.space { if not info.periodic[i] { all = false } }
@@ -290,14 +296,14 @@ _any_is_periodic(info) = {
   any
 }
 
-# explain(problem): what solve would choose and why, as text.
-# explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and
-# what that costs: bytes, and how often a turn is run before it is
-# differentiated (the recompute factor), and why a loop keeps tapes instead. It
-# runs f to count turns, and f' must exist there.
-# explain(sparsity(f, x)): how many products a sparse derivative takes, and of
-# what kind. explain(solution): its method, what that counted (stats), and the
-# estimate of the error where there is one.
+# explain(problem): what solve would choose and why, as a string.
+# explain(checkpoint(f; ...), x, ...): the loops of f that store checkpoints,
+# and their cost: bytes, and the recompute factor (how often an iteration runs
+# before it is differentiated). It also reports why a loop stores tapes instead.
+# It runs f to count iterations, and f' must exist at x.
+# explain(sparsity(f, x)): the number and kind of products that a sparse
+# derivative takes. explain(solution): its method, that method's counters
+# (stats), and the estimated error where there is one.
 #     print(explain(sparsity(u -> u[1..] - u[..-1], zeros(100))))
 #     #> 99 by 100, 198 elements: 2 products with the derivative
 explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
@@ -313,8 +319,8 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
   } else { _explain_problem(subject) }
 }
 
-# How a solution came about: its method, what that counted, and what is known of
-# the error
+# Describes a solution: its method, the method's counters, and the estimated
+# error.
 _explain_solution(s) = {
   if not has(s, "method") or not has(s, "stats") {
     error(
@@ -437,25 +443,27 @@ _explain_choice(info) = {
 }
 
 # fd(n, order; cluster, time, count, near): finite differences of order 2, 4, 6
-# or 8 on intervals and boxes of one to three dimensions
-#   n points in each coordinate, or one number for each; cluster = (x0, w):
-#   points drawn together around x0 over a width w. In t: BDF with the exact
-#   sparse Jacobian (radau5 for waves on a line, whose oscillations BDF follows
-#   with short steps only), or time, a method for ordinary differential
-#   equations; where an equation has no rate, or one whose factor t or an
-#   unknown changes, or where a condition is not linear with factors that t does
-#   not change, all of them together by IDA. Without t: Newton's method with
-#   sparse factors, from solve's guess; with constant factors, uniform points
-#   and order = 2 by fast sine and Fourier transforms. An eigenproblem: the
-#   count eigenvalues nearest to near; the solution then has mode(k) beside the
+# or 8 on intervals and boxes of one to three dimensions.
+#   n is the number of points in each coordinate, or one number for each.
+#   cluster = (x0, w) concentrates points around x0 over a width w.
+#   In t: BDF with the exact sparse Jacobian, or time, a method for ordinary
+#   differential equations. Waves on a line use radau5, because BDF follows
+#   oscillations with short steps only. IDA solves all equations together where
+#   an equation has no time derivative, or one whose factor depends on t or an
+#   unknown. It also does where a condition is not linear with factors constant
+#   in t.
+#   Without t: Newton's method with sparse factors, from solve's guess. With
+#   constant factors, uniform points and order = 2, fast sine and Fourier
+#   transforms solve the problem directly. An eigenproblem yields the count
+#   eigenvalues nearest to near; the solution then has mode(k) beside the
 #   values.
-#   Beside walls, where differences are one-sided, order 8 makes waves grow and
-#   is refused, as is order 6 where they are of first order in space, and what
-#   is above 2 where they are of third.
-#   Derivatives of what may jump (docs/methods/problems.md) are differences of
-#   fluxes between neighbouring points, of order 2 whatever order says.
-#   Errors: fewer points than the order needs; a pressure between walls, with
-#   modes on one grid that no equation sees: fem(order = 2) has it.
+#   At boundaries, differences are one-sided. There order 8 is unstable for
+#   waves and is refused; so are order 6 for waves of first order in space and
+#   orders above 2 for third order.
+#   Derivatives of expressions that may jump (docs/methods/problems.md) are flux
+#   differences between neighbouring points, of order 2 whatever order is.
+#   Errors: fewer points than the order needs; a pressure between boundaries,
+#   which has spurious modes on one grid: use fem(order = 2).
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
 #       field u
@@ -469,8 +477,7 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid,
     count = count, near = near, solve = _solve_grid, others = _grid_others)
 # chebyshev(n; cluster, time, count, near): collocation in n + 1
-# Chebyshev-Lobatto points of each coordinate, Fourier's in those that are
-# periodic
+# Chebyshev-Lobatto points of each coordinate, Fourier points in periodic ones.
 #   The arguments are those of fd. Smooth solutions converge exponentially.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -486,13 +493,13 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
     count = count, near = near, solve = _solve_grid, others = _grid_others)
 # fourier(n; time, dealias, count, near): Fourier collocation for problems that
 # are periodic in all space coordinates; n even points in each, or one number
-# for each
-#   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where
-#   all highest derivatives have constant factors; else bdf() with
-#   differentiation matrices. A pressure, in the rates by its gradient and
-#   determined by div(v) == 0, follows wave by wave (in two dimensions and
-#   three); between walls fem() has it. dealias = true leaves only the lower two
-#   thirds of the waves.
+# for each.
+#   time = etdrk4() or cnab2(dt) steps in Fourier space. etdrk4() is the default
+#   where all highest derivatives have constant factors; else bdf() with
+#   differentiation matrices. A pressure whose gradient is in the rates, and
+#   which div(v) == 0 determines, is solved mode by mode (in two and three
+#   dimensions). Between boundaries use fem(). dealias = true keeps only the
+#   lower two thirds of the Fourier modes (the 2/3 rule).
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u

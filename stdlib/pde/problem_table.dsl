@@ -1,8 +1,8 @@
-# problem_table.dsl - what a statement says, as a table: its type, orders, and
-# the conditions of each face.
+# problem_table.dsl - summary table of a problem for explain: its type, orders,
+# and the conditions of each face.
 
-# The statement of a problem in space, for explain: type, equations, orders of
-# each unknown, what stands at which end.
+# Returns the summary of a problem with space coordinates: type, equations,
+# orders of each unknown, and the conditions at each end.
 _explain_statement(info) = {
   type = if info.type == "" { "" } else { "{info.type}, " }
   n = len(info.fields) - (if info.eigen == "" { 0 } else { 1 })
@@ -39,7 +39,8 @@ _explain_statement(info) = {
   join(out, "\n")
 }
 
-# Whether a coordinate is one of a region's: no condition can stand at its ends.
+# Whether the region covers coordinate c, so that no condition can be at its
+# ends.
 _in_region(info, c) =
   kind(info.region) != "none" and (len(info.region.lo) == len(info.space) or not _has_face(info, c))
 _has_face(info, c) = {
@@ -48,7 +49,7 @@ _has_face(info, c) = {
   found
 }
 
-# "1 in t, 2 in x and y"
+# Returns a string such as "1 in t, 2 in x and y".
 _orders_said(info, field) = {
   out = list()
   for c in each(len(info.coords)) {
@@ -61,7 +62,7 @@ _orders_said(info, field) = {
   if len(out) == 0 { "0" } else { join(out, ", ") }
 }
 
-# The conditions at a place, without their places.
+# Returns the conditions at a location, without their `at` parts.
 _conditions_said(info, here) = {
   out = list()
   for c in info.conditions {

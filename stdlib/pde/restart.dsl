@@ -1,15 +1,13 @@
-# restart.dsl - a solve that goes on from another solution: what solve(...;
-# start = s) makes of a statement.
+# restart.dsl - initial conditions from another solution: solve(...; start = s).
 #
-# The conditions at the beginning of t are replaced by the state of s at that
-# time, of each field its value and its derivatives by t below its order, and
-# the interval of t begins there. That is a statement as any other, so that
-# every method goes on from a solution of any method, on the same grid or on
-# another one. A function's values at its own nodes are what stands there, to
-# rounding.
+# Method: the state of s replaces the initial conditions. For each field it has
+# the value and the time derivatives below the field's order. The interval of t
+# begins at the time of that state. The result is an ordinary problem, so every
+# method can continue a solution of any method, on the same or another grid. At
+# its own nodes a solution's function returns the node values, up to rounding.
 
-# The statement info that begins with the state of the solution s at the first
-# of the times t, at its end where t is none.
+# Returns the problem info with initial conditions from the solution s. Their
+# time is the first of the times t, or the end of s where t is none.
 _restarted(info, s, t) = {
   axis = info.time
   name = if axis < 0 { "t" } else { info.coords[axis] }
@@ -33,7 +31,7 @@ _restarted(info, s, t) = {
       _refuse("start is for problems that begin with {name}; `{c.text}` stands at the end")
     }
   }
-  # solutions that are functions of t everywhere keep no times
+  # Solutions that are functions of t everywhere store no times.
   own = if len(s.times) == 0 {
     (f64(s.info.lo[axis]), f64(s.info.hi[axis]))
   } else {
@@ -74,7 +72,8 @@ _state_name(info, k, level, axis) =
     _derivative_name(info.fields[k], info.coords[axis], level)
   }
 
-# Where the derivative of field k by t of this order stands among the jets.
+# Returns the index among the jets of the time derivative of field k of this
+# order.
 _jet_of_state(info, k, level, axis) = {
   at = -1
   for (i, j) in enumerate(info.jets) {
@@ -92,9 +91,9 @@ _jet_of_state(info, k, level, axis) = {
   at
 }
 
-# A field of s, or its derivative by t, at one time, as a function of a point X
-# in the order of the problem's coordinates. Where a solution has the derivative
-# as a part of its state, that is taken.
+# Returns a field of s, or its time derivative, at one time, as a function of a
+# point X in the order of the problem's coordinates. Where the state of s
+# contains the derivative, that is used.
 _state_of(info, s, k, level, axis, time) = {
   name = _state_name(info, k, level, axis)
   kept = level > 0 and has(s, name)

@@ -1,24 +1,23 @@
-# time_error.dsl - how far the solution of a problem in t is off: what solve
-# gives as error without being asked, and what it says where that is large.
+# time_error.dsl - error estimates for problems in t alone, and the warnings and
+# errors that follow from them.
 #
-# The errors of single steps, which tolerances bound, say little about the end:
-# a stiff reaction of eight substances is 40 times further off there than they
-# are. So the problem is solved a second time, to a tenth of the tolerances or
-# in half the steps, which costs about as much again (half as much more at low
-# orders), and the difference is the error of the first solution, all of it but
-# for the tenth or so that the second has. No order is trusted for that: were
-# the second one off by half as much, the estimate would be 1.6 times too small.
+# Method: local errors, which tolerances bound, say little about the global
+# error. The problem is solved a second time, to a tenth of the tolerances or in
+# half the steps, and the difference estimates the error of the first solution.
+# No order of convergence is assumed. The estimate misses the error of the
+# second solution, usually a tenth of the first.
 
-# The error of the solution s, relative: that of the state in the mean square
-# over the interval, or that at the end, if it is larger; there relative to the
-# state in the last thousandth of the interval, since it may pass through zero
-# just at the end. again(m, o, at): the states at these times of a second
-# solution. own: where a state has the fields themselves; their derivatives may
-# be off by more, as where fields jump a little too late. error, gap, sure,
-# inside, fields: gap is what the state at the end is off by; sure is an error
-# of the fields that takes the state in the last three steps instead, so that it
-# is large only where nothing is right; inside is the part from the interval;
-# fields is the error of the fields alone. nan: the second solution failed.
+# Returns the relative error of the solution s: the root mean square over the
+# interval or, where larger, the error at the end. The latter is relative to the
+# state in the last thousandth of the interval, since the state may pass through
+# zero just at the end.
+# again(m, o, at) returns the states of a second solution at these times. own
+# has the indices of the fields in a state. Their derivatives may be off by
+# more, for example where fields jump slightly too late.
+# Result: error; gap, the absolute error of the state at the end; sure, an error
+# of the fields relative to the state in the last three steps, so that it is
+# large only where nothing is right; inside, the part from the interval; fields,
+# the error of the fields alone. nan: the second solution failed.
 _error_in_time(m, o, s, state, jumps, own, again) = {
   (error, gap, sure, inside, fields) =
     _primal(() -> _error_found(m, o, s, state, jumps, own, again))
@@ -29,11 +28,11 @@ _error_found(m, o, s, state, jumps, own, again) = {
   t1 = s.times[-1]
   t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(o.t[0]) }
   few = min(count, 64)
-  # half-way between rows, where the method's polynomial is what there is, each
-  # for the length of its own step, so that short steps at a jump stand for no
-  # more than they are; or wanted times; of a solution that jumps places that
-  # are no multiples of anything, so that its events, which both solutions have
-  # at slightly different times, are not among them; and the end
+  # The times of comparison. With stored rows: halfway between them, where the
+  # dense output applies, each weighted by its own step; short steps at a jump
+  # then have little weight. With given times: those times. For a solution that
+  # jumps: irregular points, to avoid its events, whose times differ slightly
+  # between both solutions. The end is always included.
   times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else {
     if _asks_all(o.saveat) {
       pick = _few_rows(count, shape(s.values)[1])
@@ -46,21 +45,22 @@ _error_found(m, o, s, state, jumps, own, again) = {
     late = t1 - (t1 - t0) * concat([1e-3], (1.0 + iota(3)) / max(3, s.stats.steps))
     grid = way * sort(way * concat(times, late))
     (finer, by) = _finer(m, o, t0, t1)
-    # of a state that is far below atol the steps say nothing: the second
-    # solution measures by the state itself
+    # For a state far below atol the steps are meaningless, so the second
+    # solution uses a tolerance relative to the state itself.
     atol = min(f64(o.atol), o.rtol * max(abs(s.values)) + 1e-300)
     r = try { again(finer, (...o, rtol = by * o.rtol, atol = by * atol), grid) } catch e {
       expand(nan * Y[0], 0) + 0.0 * expand(grid, 1)
     }
     R = r[searchsorted(way * grid, way * times; side = "left")]
     dt = concat(abs(times[1..] - times[..-1]), zeros(1))
-    # of the rows that times lie between
+    # The weight of a time is the distance of the rows around it.
     weights = if not jumps and _asks_all(o.saveat) {
       pick = _few_rows(count, shape(s.values)[1])
       concat(abs(s.times[min(pick + 1, count - 1)] - s.times[pick]), zeros(1))
     } else { dt + concat(zeros(1), dt[..-1]) }
-    # what the second solution is still off by: half as much as the first, of a
-    # method of order one in half the steps, less to a tenth of the tolerances
+    # Accounts for the error of the second solution: half of the first for a
+    # method of order one in half the steps, less with a tenth of the
+    # tolerances.
     all = if has(m, "finer") { 2.0 } else { 1.25 }
     of = (Y, R, r) -> {
       (gaps, sizes) = (norm(Y - R; axis = 1), norm(R; axis = 1))
@@ -77,8 +77,8 @@ _error_found(m, o, s, state, jumps, own, again) = {
     (error, gap, surely, inside, fields)
   }
 }
-# Some of this many rows of n numbers, evenly: few of large states, and many
-# where a few may be what matters, as at jumps
+# Returns the indices of some of `count` rows of n numbers, evenly spaced: few
+# for large states, many where a few may matter, as at jumps.
 _few_rows(count, n) = {
   few = min(count, if n > 1000 { 64 } else { 256 })
   (iota(few) * max(0, count - 2)) // max(1, few - 1)
@@ -86,7 +86,7 @@ _few_rows(count, n) = {
 _finer(m, o, t0, t1) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
   if has(m, "finer") { m = m.finer(m) }
-  # what steps so long that they see nothing of a problem for a while leave out
+  # Limits the step, because long steps may miss features of the problem.
   if has(m, "max_step") and not has(m, "finer") {
     ((...m, max_step = min(f64(m.max_step), abs(t1 - t0) / 20)), by)
   } else {
@@ -94,9 +94,10 @@ _finer(m, o, t0, t1) = {
   }
 }
 
-# Whether a solution with this error is given: above 30 % only on request, above
-# 1 %, or what was asked where that is more, with a warning. What is off by no
-# more than atol allows has become smaller than was asked about, which is said.
+# Checks the error of a solution and returns the solution with it. Above 30 %
+# (or rtol) it fails unless partial = true; above 1 % (or rtol) it warns. An
+# error at the end within 100 atol is only a warning, since the solution has
+# become too small for atol.
 _judged_in_time(info, s, e, o) = {
   complete = if has(s, "complete") { s.complete } else { true }
   if not (e.error >= 0) {

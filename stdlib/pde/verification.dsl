@@ -1,16 +1,17 @@
-# verification.dsl - how right a method is: problems with a known solution,
-# orders under refinement, conserved quantities. Points spread through boxes,
-# for these and for compare_solutions.dsl.
+# verification.dsl - verification of methods: problems with known solutions,
+# observed orders of convergence, conserved quantities, and the sample points in
+# boxes for them and compare_solutions.dsl.
 #
-# A solution is a record of functions; nothing here asks how it was made.
+# A solution is a record of functions; the functions here do not depend on the
+# method that made it.
 
 # manufacture(problem; u = (t, x, ...) -> ..., ...): the problem whose solution
-# is what is given, one function for each field: the equations get a source, the
-# conditions and initial values what the functions say, all by derivatives of
-# the functions. solve takes it as it takes the problem; exact are the
-# functions, and problem is what it was made of.
-#   A vector field has a function that gives a vector. Events stay what they
-#   were. [Source: P. J. Roache, J. Fluids Eng. 124 (2002) 4-10]
+# is given, one function for each field. Its equations get a source term, its
+# boundary and initial conditions the values of the functions, all by
+# differentiating the functions. solve takes it like the problem. Its field
+# exact has the functions, and problem the original problem.
+#   The function of a vector field returns a vector. Events are unchanged.
+#   [Source: P. J. Roache, J. Fluids Eng. 124 (2002) 4-10]
 #     problem burgers(ν = 0.1) {
 #       domain t in [0, 0.5], x in [0, 1]
 #       field u
@@ -52,8 +53,8 @@ manufacture(problem; ...exact) = {
 }
 _is_made(p) = if kind(p) == "record" { has(p, "statement") } else { false }
 
-# The derivative of f by its i-th argument: of numbers, or of arrays element by
-# element
+# Returns the derivative of f with respect to its i-th argument: of numbers, or
+# of arrays element by element.
 _put_by(f, i) = (...X) -> jvp(y -> f(..._put(X, i, y)), f64(X[i]), ones_like(f64(X[i])))[1]
 _put(X, i, y) = map(k -> if k == i { y } else { X[k] }, (...(0..len(X)),))
 _derived_by(f, orders) = {
@@ -66,7 +67,7 @@ _exact_jet(info, functions, j, X) = {
   v = _derived_by(functions[j[0]], orders)(...map(x -> f64(x), X))
   if info.sizes[j[0]] > 0 { if kind(v) == "array" { v } else { stack(...v) } } else { v }
 }
-# f, a function of numbers, at numbers or at arrays of points
+# Evaluates f, a function of numbers, at numbers or at arrays of points.
 _at_all(f, X) = {
   most = 0
   for x in X { most = max(most, rank(x)) }
@@ -77,14 +78,15 @@ _at_all(f, X) = {
   }
 }
 
-# convergence(problem, family, ns; exact, rtol, atol): how fast a method's error
-# falls. family(n) is the method with n points or cells; the error is that of
-# all fields at the end of the time interval (or everywhere, without t),
-# relative, in the mean square over points off the grid. exact: a record of
-# functions; of a problem by manufacture its own; none: differences between one
-# n and the next.
-#   Prints a table; gives (n, errors, orders, order), order the last. fd(n) has
-#   n - 1 intervals: n -> fd(n = n + 1) is what n halves.
+# convergence(problem, family, ns; exact, rtol, atol): the observed order of
+# convergence of a method. family(n) is the method with n points or cells. The
+# error is relative, of all fields, in the root mean square over points off the
+# grid. It is taken at the end of the time interval, or everywhere without t.
+# exact is a record of functions; for a problem by manufacture the default is
+# its own. Without it, differences between one n and the next are measured.
+#   Prints a table; returns (n, errors, orders, order), where order is the last
+#   one. fd(n) has n - 1 intervals, so use n -> fd(n = n + 1) to halve the step
+#   when n doubles.
 #     problem heat() {
 #       domain t in [0, 0.5], x in [0, 1]
 #       field u
@@ -129,8 +131,9 @@ convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
       zeros(0)
     }, order = if len(orders) > 0 { orders[len(orders) - 1] } else { none })
 }
-# Points spread through a box by powers of the root of x^(d+1) = x + 1 (R_d of
-# M. Roberts), n in each of d coordinates, away from the ends by a hundredth
+# Returns quasi-random points in a box, n in each of d coordinates: multiples of
+# powers of the root of x^(d+1) = x + 1 (the R_d sequence of M. Roberts). They
+# keep a hundredth of the extent away from the ends.
 _points_in_box(info, ks, n) = {
   d = len(ks)
   φ = 1.5
@@ -149,7 +152,6 @@ _off_grid(info, f) = {
     f(..._with_time(info, ks, info.hi[max(info.time, 0)], points))
   }
 }
-# All coordinates, of space ones and t
 _with_time(info, ks, t, points) =
   map(i -> if i == info.time {
     t
@@ -159,10 +161,10 @@ _with_time(info, ks, t, points) =
     (...(0..len(info.coords)),))
 
 # conserved(s, density; n): the integral over space of density(fields ...) at
-# the times that a solution keeps: (times, values, drift), drift its largest
-# change by its largest value
-#   By the midpoint rule on n points along each coordinate. What leaves through
-#   the ends is lost, of course.
+# the times that a solution stores: (times, values, drift), where drift is its
+# largest change relative to its largest value.
+#   It uses the midpoint rule on n points along each coordinate. Flux through
+#   the boundary counts as a change.
 #     problem ring() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u
