@@ -1,16 +1,17 @@
-# conditions.dsl - what conditions in space determine on a grid: which component
-# of which field, and at which nodes.
+# conditions.dsl - assignment of the boundary conditions on a grid to field
+# components and nodes.
 #
-# It needs a structure S as method_of_lines.dsl makes it. That each row of a
-# condition determines something of its own is a matching of rows to components,
-# by proof of what stands in them; at an end that something comes in by, what
-# goes in is determined.
+# Method: each row of a condition must determine its own component. The
+# assignment is a bipartite matching (Kuhn) of rows to components. Dataflow
+# analysis of the residual's code proves which components a row has. At an
+# inflow end the incoming field is determined.
+# Needs a structure S from method_of_lines.dsl.
 
-# Conditions in space, by what they determine: each row of one a component of a
-# field (_determined_on). Further rows for the same component stand on the next
-# layers. At problems of higher order in t the derivatives of a condition by t
-# determine the further parts. The deepest layers come first: what stands at
-# nodes outside is not taken away by them.
+# Returns the boundary conditions, grouped by what they determine: each row
+# determines a component of a field (_determined_on). Further rows for the same
+# component use the next layers of nodes. In problems of higher order in t, time
+# derivatives of a condition determine the further parts. The deepest layers
+# come first, so that conditions on outer nodes are not overwritten.
 _conditions_of(info, S) = {
   of = _determined_on(info, S)
   out = list()
@@ -51,11 +52,11 @@ _conditions_of(info, S) = {
   }
   sorted
 }
-# For each condition in space the (field, component) that each of its rows
-# determines, by what it says most of (_wishes). On a face a component takes
-# half as many rows as its order along the normal, so that all get theirs where
-# they can; one of odd order takes the half more if no other lacks it. Rows
-# beyond these go where they say most.
+# Returns for each boundary condition the (field, component) that each of its
+# rows determines, by preference (_wishes). On a face a component takes half as
+# many rows as its order along the normal, so that all components get theirs
+# where possible. A component of odd order takes the extra half if no other
+# needs it. Rows beyond these go to their first preference.
 _determined_on(info, S) = {
   all = list()
   for k in each(S.count) { for a in each(_width(info, k)) { all = push(all, (k, a)) } }
@@ -86,9 +87,10 @@ _determined_on(info, S) = {
   }
   out
 }
-# The components, as numbers in `all`, that row r of a condition has, by what it
-# says most of: the highest derivative along the normal, and of that the highest
-# by time; those of one kind what goes in there first, then as they stand.
+# Returns the components, as indices in `all`, in row r of a condition, by
+# preference. First is the component with the highest normal derivative, then
+# with the highest time derivative. Ties go to an incoming field, then to the
+# order in the problem.
 _wishes(info, S, c, r, all) = {
   on = _row_dependence(info, c, r)
   inward = map(at -> _goes_in(info, c, at[0]), all)
@@ -100,7 +102,7 @@ _wishes(info, S, c, r, all) = {
       score = (if _position(S, c.at.coord) < 0 { 0 } else { j[1 + c.at.coord] }) * 10 +
         _jet_time(S, j)
       for b in each(_width(info, j[0])) {
-        # of a vector in a vector's condition first the component of the row
+        # In a vector condition, prefer the component of the row.
         a = (b + r) % _width(info, j[0])
         for (k, at) in enumerate(all) {
           own = 2 * score + (if inward[k] { 1 } else { 0 })
@@ -118,18 +120,18 @@ _wishes(info, S, c, r, all) = {
   }
   out
 }
-# By coordinate, side and field, whether a field that an equation of its own
-# carries along, u_t + v*u_x + ..., goes in at that end, as far as that is known
-# before the program runs. solve() asks once, since less is known where it
-# estimates errors.
+# Returns, by coordinate, side and field, whether a field enters there. It does
+# where an advection equation of its own, u_t + v*u_x + ..., carries it inwards
+# and that is known at specialisation time. solve() computes this once, because
+# less is known while errors are estimated.
 _ways_in(info) = (...map(a -> (...map(side -> (...map(k -> {
   v = _way_in(info, a, side, k)
   if _is_fixed(v) { _known(v > 0, "the way of a wave") } else { false }
 }, each(len(info.fields))),), list(0, 1)),), each(len(info.coords))),)
 _goes_in(info, c, k) =
   if has(info, "ways") and c.at.coord >= 0 { info.ways[c.at.coord][c.at.side][k] } else { false }
-# An error where it is known only when it runs that a condition would give what
-# goes out, and not what goes in.
+# Fails where a condition would determine an outgoing field instead of an
+# incoming one, because the directions are only known at run time.
 _check_ways(info, S, conditions) = {
   for c in conditions {
     if c.p >= 0 {
@@ -149,7 +151,7 @@ _check_ways(info, S, conditions) = {
     }
   }
 }
-# The number of a field's own jet, or of its first
+# Returns the index of the jet of lowest order of a field.
 _lowest_jet(info, k) = {
   (at, least) = (0, 100)
   for (i, j) in enumerate(info.jets) {
@@ -158,8 +160,8 @@ _lowest_jet(info, k) = {
   }
   at
 }
-# v as far as it leads in; 0 where no equation says it, or something else than
-# the place changes it
+# Returns the inward velocity of field k; 0 where no equation shows it, or
+# anything but the place changes it.
 _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] > 0 { 0.0 } else {
   x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 },
     each(len(info.coords)))
@@ -189,8 +191,8 @@ _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] 
   }
   way
 }
-# Row i placed where there is room for it, or others that have been placed make
-# room (Kuhn's matching): (done, places, tried)
+# Assigns row i to a component with free capacity, or moves assigned rows to
+# free some (Kuhn's augmenting path): (done, places, tried).
 _assigned(wishes, room, places, i, tried) = {
   done = false
   for k in wishes[i] {
@@ -212,8 +214,8 @@ _assigned(wishes, room, places, i, tried) = {
   }
   (done = done, places = places, tried = tried)
 }
-# The highest order in t in which row r of a condition has component a of field
-# k.
+# Returns the highest order in t in which row r of a condition contains
+# component a of field k.
 _rate_in(info, S, c, r, k, a) = {
   on = _row_dependence(info, c, r)
   top = 0
@@ -222,15 +224,15 @@ _rate_in(info, S, c, r, k, a) = {
   }
   top
 }
-# By jet and component, whether row r of a residual depends on it, proven from
-# its code; of numbers, whether it has them
+# Returns, by jet and component, whether row r of a residual depends on it,
+# proven from its code. For scalar residuals: whether the residual has the jet.
 _row_dependence(info, q, r) = if not _has_vectors(info, q) {
   map(i -> map(a -> contains(q.jets, i), each(_width(info, info.jets[i][0]))), each(len(info.jets)))
 } else {
   of = (x, v) -> {
     jets = map(i -> if info.sizes[info.jets[i][0]] == 0 { v[i][0] } else { stack(...v[i]) },
       each(len(info.jets)))
-    # on the boundary of a region it is told the normal, too
+    # On the boundary of a region the residual also takes the normal.
     all = if _has_normal(q) {
       q.residual(x, jets, (...map(d -> 0.6, list(...info.space)),))
     } else {
@@ -244,9 +246,8 @@ _row_dependence(info, q, r) = if not _has_vectors(info, q) {
     each(_width(info, info.jets[i][0]))),
     each(len(info.jets)))
 }
-# Row r of a residual at points.
 _row_at(v, r) = if rank(v) == 1 { v } else { v[.., r] }
-# The rows of U in which the rows of a condition stand.
+# Returns the rows of U that hold the rows of a condition.
 _rows_of(S, c) = map(w -> w.part * S.T.P + _places_of(S, c), c.rows)
 _position(S, coord) = {
   at = -1
@@ -254,8 +255,8 @@ _position(S, coord) = {
   at
 }
 
-# The nodes of a layer of a face; where a condition of one point stands, the
-# node that is nearest.
+# Returns the nodes of a layer of a face. For a condition at a point,
+# _nearest_node returns the nearest node.
 _layer_nodes(T, p, side, layer) = {
   l = iota(T.P // T.n[p])
   s = T.stride[p]
@@ -271,11 +272,11 @@ _nodes_of(S, c) =
 _places_of(S, c) =
   if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, c.layer) }
 
-# The order of a derivative: of a jet (field, orders by each coordinate)
+# Returns the total order of a jet (field, orders by coordinate).
 _jet_order(j) = { n = 0; for o in list(...j[1..]) { n = n + o }; n }
-# What a residual depends on, proven from its code for all values (_dependence).
-# Coordinates have the numbers from 0 on, jets those behind them, and behind
-# these what the outer normal has.
+# Returns the dependence of a residual on its inputs, proven from its code for
+# all values (_dependence). Inputs are numbered: coordinates from 0, then jets,
+# then the components of the outer normal.
 _residual_dependence(info, q) = {
   x = (...map(c -> 0.1, info.coords),)
   if _is_on_boundary(q) {
@@ -284,9 +285,8 @@ _residual_dependence(info, q) = {
     _dependence(q.residual, x, _zero_jets(info))
   }
 }
-# Whether a residual is affine in jet i with a slope that no jet and none of
-# these coordinates
-# changes. d: its dependence
+# Whether a residual is affine in jet i with a derivative that no jet and none
+# of these coordinates changes. d: its dependence.
 _has_fixed_slope(info, d, i, coords) = {
   n = len(info.coords)
   fine = true
@@ -294,7 +294,6 @@ _has_fixed_slope(info, d, i, coords) = {
   for k in each(len(info.jets)) { if d.factors[n + i][n + k] { fine = false } }
   fine
 }
-# The coordinate of time, if there is one, in a list.
 _times_of(S) = if S.time < 0 { list() } else { list(S.time) }
 _fields_in(info, q) = {
   n = 0
@@ -306,7 +305,7 @@ _fields_in(info, q) = {
   n
 }
 
-# How many components the rows of a condition depend on.
+# Returns how many components the rows of a condition depend on.
 _components_in(info, c) = {
   found = list()
   for w in c.rows {
@@ -320,9 +319,9 @@ _components_in(info, c) = {
   }
   len(found)
 }
-# Whether the values at the nodes of a condition follow from the others line by
-# line: it is linear in jets along the normal, with factors that nothing changes
-# but the place.
+# Whether the values at the nodes of a condition can be eliminated line by line:
+# the condition is linear in jets along the normal, with factors that depend
+# only on the place.
 _is_eliminable(info, S, c) =
   if c.p < 0 or c.rate or (S.T.count > 1 and _components_in(info, c) > len(c.rows)) { false } else {
     d = _residual_dependence(info, c.q)

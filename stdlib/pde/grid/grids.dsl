@@ -1,24 +1,26 @@
 # grids.dsl - derivative operators on intervals (finite differences, Chebyshev,
-# Fourier), and tensor products of them.
+# Fourier), and their tensor products.
 #
 # A grid of one coordinate is a record:
-#   x       f64[n], its nodes, ascending
-#   D       for each order of derivative 0, 1, ... the weights of the nodes that
-#           a row uses: f64[n, width]; of a dense grid all nodes, f64[n, n]
-#   idx     i64[n, width]: which nodes these are
-#   ends    i64[.]: the nodes that the first and the last row use
-#   family  "local", "chebyshev" or "fourier": how values between the nodes
-#           follow; series: the matrix that gives the coefficients, none for
-#           "local"
-# A tensor grid T has dims, one such grid for each space coordinate, n and P,
-# the numbers of nodes in each and in all, stride[p], how far apart neighbours
-# in coordinate p lie, and X, all points by coordinate. Values at the nodes are
-# a vector f64[P], the last coordinate running fastest.
+# - x: f64[n], the nodes, ascending
+# - D: list by order of derivative 0, 1, ... of the weights of the nodes that a
+#   row uses, f64[n, width]; on a dense grid of all nodes, f64[n, n]
+# - idx: i64[n, width], the indices of these nodes
+# - ends: i64[.], the nodes that the first and the last row use
+# - family: "local", "chebyshev" or "fourier", the interpolation between nodes
+# - series: the matrix from values to coefficients, none for "local"
+#
+# A tensor grid T has these fields:
+# - dims: one such grid for each space coordinate
+# - n, P: the numbers of nodes in each coordinate, and in all
+# - stride[p]: the distance in memory of neighbours in coordinate p
+# - X: all points, by coordinate
+# Values at the nodes are a vector f64[P], with the last coordinate fastest.
 
-# Weights of derivatives 0..m at z of the polynomial through the columns of X,
-# for every row at once: z f64[n], X f64[n, w]; gives a list of m + 1 arrays
-# f64[n, w]. B. Fornberg, Generation of finite difference formulas on
-# arbitrarily spaced grids, Math. Comp. 51 (1988).
+# Returns the weights of derivatives 0..m at z of the polynomial through the
+# columns of X, for all rows together: z f64[n], X f64[n, w]; a list of m + 1
+# arrays f64[n, w]. Method: B. Fornberg, Generation of finite difference
+# formulas on arbitrarily spaced grids, Math. Comp. 51 (1988).
 _fornberg(z, X, w, m) = {
   zero = 0 * z
   C = map(i -> map(k -> zero, each(m + 1)), each(w))
@@ -56,8 +58,8 @@ _fornberg(z, X, w, m) = {
   map(k -> stack(...map(i -> C[i][k], each(w)); axis = 1), each(m + 1))
 }
 
-# Points of [a, b] from s in [-1, 1]: evenly, or drawn together around x0 over a
-# width w by a tan map (Bayliss and Turkel 1992).
+# Maps s in [-1, 1] to points of [a, b]: linearly, or concentrated around x0
+# over a width w by a tan map (Bayliss and Turkel 1992).
 _place(s, a, b, cluster) = if kind(cluster) == "none" { 0.5 * (a + b) + 0.5 * (b - a) * s } else {
   (x0, w) = cluster
   lo = atan((a - x0) / w)
@@ -89,8 +91,8 @@ _fd_grid(m, n, a, b, periodic, top) = {
         each(top + 1)), dense = false, a = a, b = b, periodic = true, cluster = none,
       family = "local", ends = idx[0], series = none)
   } else {
-    # one-sided first derivatives of order 6 and 8 have eigenvalues with
-    # positive real parts, and so have second ones of order 8
+    # One-sided first derivatives of order 6 and 8 have eigenvalues with
+    # positive real parts, and so have second derivatives of order 8.
     if m.order > 4 and top == 1 and m.waves {
       _refuse(
         "fd(order = {m.order}) makes waves of first order in space grow beside walls; fd(order = "
@@ -117,14 +119,14 @@ _fd_grid(m, n, a, b, periodic, top) = {
   }
 }
 
-# How many nodes interpolate: two where slopes may jump, else one more than
-# differences use
+# Returns the number of interpolation nodes: two where derivatives may jump,
+# else one more than the differences use.
 _between_for(m, w) = if has(m, "bends") { 2 } else { w + 1 }
 
-# For waves, which nothing damps: beside the ends one node less. With all w
-# nodes there second derivatives of order 6 have eigenvalues off the real axis,
-# and waves grow; with w - 1 they are real, and an order less next to a wall
-# costs none inside (B. Gustafsson, Math. Comp. 29, 1975).
+# For undamped waves: drops one node from the rows next to the ends. With all w
+# nodes there, second derivatives of order 6 have eigenvalues off the real axis,
+# and waves grow. With w - 1 the eigenvalues are real, and one order less at a
+# boundary keeps the order inside (B. Gustafsson, Math. Comp. 29, 1975).
 _narrowed(D, x, w, top) = {
   first = _fornberg(x[1..2], expand(x[..w - 1], 0), w - 1, top)
   last = _fornberg(x[-2..-1], expand(x[1 - w..], 0), w - 1, top)
@@ -136,8 +138,8 @@ _narrowed(D, x, w, top) = {
   }, each(top + 1))
 }
 
-# Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB,
-# chapter 6), with the mapping's slope, ascending in x.
+# Returns the Chebyshev-Lobatto grid, ascending in x (Trefethen, Spectral
+# Methods in MATLAB, chapter 6). A mapping enters by its derivative.
 _chebyshev_grid(m, n, a, b, periodic, top) =
   if periodic { _fourier_grid(m, n + n % 2, a, b, periodic, top) } else {
     if top == 3 and m.waves {
@@ -162,11 +164,12 @@ _chebyshev_grid(m, n, a, b, periodic, top) =
       series = series)
   }
 
-# n + 1 of Chebyshev's points of [-1, 1], upwards, and the matrices of
-# derivatives on them up to the order top, each from the one before, as products
-# of matrices round more (B. D. Welfert, SIAM J. Numer. Anal. 34, 1997).
-# Differences of points are products of sines, and rows sum to 0 (R.
-# Baltensperger and M. R. Trummer, SIAM J. Sci. Comput. 24, 2003).
+# Returns n + 1 Chebyshev-Lobatto points of [-1, 1], ascending, and the
+# differentiation matrices up to the order top. Each follows from the one before
+# by a recurrence, since matrix products have larger rounding errors (B. D.
+# Welfert, SIAM J. Numer. Anal. 34, 1997). Differences of points are products of
+# sines, and rows sum to 0 (R. Baltensperger and M. R. Trummer, SIAM J. Sci.
+# Comput. 24, 2003).
 _chebyshev_matrices(n, top) = {
   k = iota(n + 1)
   s = sin(π * (2 * k - n) / (2.0 * n))
@@ -192,8 +195,7 @@ _powers(D1, top) = {
   out
 }
 
-# Fourier differentiation matrices for an even number of points (Trefethen,
-# chapter 3).
+# Returns the Fourier grid of an even number of points (Trefethen, chapter 3).
 _fourier_grid(m, n, a, b, periodic, top) = {
   if not periodic {
     _refuse(
@@ -220,8 +222,8 @@ _fourier_grid(m, n, a, b, periodic, top) = {
 
 # ---- tensor products
 
-# Which coordinate is time, or -1, and which are those of space; of a solution's
-# info, which does not say, by the name t.
+# Returns the index of the time coordinate, or -1; _space_of those of space. A
+# solution's info has no such field, so there the name t decides.
 _time_of(info) = if has(info, "time") { info.time } else {
   at = -1
   for (i, name) in enumerate(info.coords) { if name == "t" { at = i } }
@@ -233,15 +235,17 @@ _space_of(info) = {
   out
 }
 
-# A maker's n for each coordinate: a number for all, or one for each; none: as
-# many as suit so many coordinates.
+# Returns the number of points of coordinate p from a method's n: a number for
+# all, a tuple with one for each, or none for the default of `count`
+# coordinates.
 _points_in(n, p, count, usual) =
   if kind(n) == "none" { usual[count - 1] } else if kind(n) == "array" and rank(n) == 0 { n } else {
     if len(n) != count { _refuse("n has {len(n)} numbers for {count} space coordinates") }
     n[p]
   }
 
-# The highest order of derivative by a coordinate, at least 1.
+# Returns the highest order of derivative with respect to a coordinate, at least
+# 1.
 _top_by(info, coordinate) = {
   o = 1
   for j in info.jets { o = max(o, j[1 + coordinate]) }
@@ -276,10 +280,10 @@ _tensor(info, m) = {
     count = count, dense = dense)
 }
 
-# Where nodes stand in coordinate p.
+# Returns the indices in coordinate p of these nodes.
 _at_in(T, nodes, p) = if T.count == 1 { nodes } else { (nodes // T.stride[p]) % T.n[p] }
 
-# The k-th derivative by coordinate p of values at the nodes.
+# Returns the k-th derivative along coordinate p of values at the nodes.
 _derived_along(T, p, k, u) = if k == 0 { u } else {
   g = T.dims[p]
   if T.count == 1 { if g.dense { g.D[k] @ u } else { sum(g.D[k] * u[g.idx]; axis = 1) } } else {
@@ -302,15 +306,16 @@ _derived_along(T, p, k, u) = if k == 0 { u } else {
     }
   }
 }
-# The derivative of these orders, one for each space coordinate.
+# Returns the mixed derivative of these orders, one for each space coordinate.
 _derived(T, orders, u) = {
   v = u
   for (p, k) in enumerate(orders) { v = _derived_along(T, p, k, v) }
   v
 }
 
-# What the derivative of these orders is made of at given nodes: the nodes used
-# and their weights, [nodes, used]. support: which coordinates it spreads over.
+# Return, for the derivative of these orders at given nodes, the nodes it uses
+# and their weights: [nodes, used]. support: the coordinates along which the
+# stencil extends.
 _used_by(T, nodes, support) = {
   column = reshape(0 * nodes, len(nodes), 1)
   for (p, on) in enumerate(support) {
@@ -329,7 +334,7 @@ _weights_of(T, nodes, orders, support) = {
   for (p, on) in enumerate(support) {
     if on {
       own = T.dims[p].D[orders[p]][_at_in(T, nodes, p)]
-      # the identity on a grid of its neighbours, too
+      # On a grid, the identity also has zero weights for the neighbours.
       W = reshape(expand(W, 2) * expand(own, 1), len(own), -1)
     }
   }
@@ -338,8 +343,8 @@ _weights_of(T, nodes, orders, support) = {
 
 # ---- values between the nodes
 
-# What the interpolation in all coordinates starts from: values, or coefficients
-# of series.
+# Returns the data of the interpolation in all coordinates: values, or
+# coefficients of series.
 _coefficients(T, u) = if T.count == 1 {
   _series_of(T.dims[0], reshape(u, 1, T.n[0], 1))[0, .., 0]
 } else if T.count == 2 {
@@ -353,8 +358,8 @@ _series_along(T, p, u) =
   } else {
     ravel(_series_of(T.dims[p], reshape(u, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p])))
   }
-# Coefficients along the middle axis; of a Fourier series those of 1, cos θ,
-# ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
+# Returns the coefficients along the middle axis; of a Fourier series those of
+# 1, cos θ, ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
 _series_of(g, v) =
   if g.family == "local" { v } else if g.family == "chebyshev" { g.series @ v } else {
     n = shape(v)[1]
@@ -365,8 +370,8 @@ _series_of(g, v) =
       (-2.0 / n) * imag(z[.., 1..n // 2]); axis = 1)
   }
 
-# The value at x, of any shape, from coefficients c f64[n]; or, for a number x,
-# rows from c f64[n, m].
+# Returns the value at x, of any shape, from coefficients c f64[n]; for a number
+# x, rows from c f64[n, m].
 _between_nodes(g, c, x) =
   if g.family == "local" {
     _local_value(g, c, x)
@@ -376,7 +381,7 @@ _between_nodes(g, c, x) =
     _fourier_value(g, c, x)
   }
 
-# Lagrange interpolation on width + 1 neighbouring nodes.
+# Lagrange interpolation on g.between neighbouring nodes.
 _local_value(g, u, x) = {
   n = len(g.x)
   w = g.between
@@ -425,7 +430,7 @@ _fourier_value(g, c, x) = {
   basis @ c
 }
 
-# The same at a number x as nodes and weights.
+# Returns the local interpolation at a number x as (nodes, weights).
 _local_weights(g, x) = {
   n = len(g.x)
   w = g.between
@@ -446,7 +451,7 @@ _local_weights(g, x) = {
   ((first + iota(w)) % n, stack(...own))
 }
 
-# At one point, a number for each coordinate.
+# Returns the value at one point, a number for each coordinate.
 _value_at(T, c, point) = if T.dims[0].family == "local" {
   at = 0
   weight = 1.0
@@ -464,7 +469,7 @@ _value_at(T, c, point) = if T.dims[0].family == "local" {
   }
   v
 }
-# At many: coordinates of any shapes that broadcast.
+# Returns the values at many points: coordinates of any shapes that broadcast.
 _values_at(T, c, where_) = if T.count == 1 { _between_nodes(T.dims[0], c, f64(where_[0])) } else {
   total = 0.0
   for x in where_ { total = total + 0.0 * f64(x) }

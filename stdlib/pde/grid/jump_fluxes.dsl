@@ -1,32 +1,33 @@
-# jump_fluxes.dsl - derivatives of what may jump: which a statement has, who may
-# solve it, and their differences on a grid.
+# jump_fluxes.dsl - derivatives of expressions that may jump: detection, refusal
+# by methods that cannot take them, and flux differences on a grid.
 #
-# ∂x(k*∂x(u)) is by the product rule k*u_xx + k_x*u_x, and where k jumps the
-# second term is a jump too, which no value at a point shows.
-# parser/problem/jumps.c tells for each equation the derivatives whose operands
-# are not proven to be smooth enough for that rule: `fluxes`. A method takes
-# differences of these fluxes and puts them into `by_fluxes`, or refuses.
-# On a grid: the flux halfway between neighbours, from the difference of their
-# values and the values between, and at a node the difference of the fluxes on
-# both sides: what leaves one cell enters the next. Where a coefficient jumps at
-# places the flux through a cell is that of resistances in a row, weighted by
-# 1/k; where it jumps with the state, the mean (Patankar 1980; Kirchhoff's
-# transformation). The second derivative of e is the difference of differences
-# of e.
+# By the product rule ∂x(k*∂x(u)) is k*u_xx + k_x*u_x. Where k jumps, the second
+# term is singular, and values at points miss it. For each equation,
+# parser/problem/jumps.c lists in `fluxes` the derivatives whose operands are
+# not proven smooth enough for the product rule. A method passes differences of
+# these fluxes to `by_fluxes`, or refuses the problem.
+#
+# Method: finite volumes on the grid. The flux is evaluated halfway between
+# neighbours, and its derivative at a node is the difference of the fluxes on
+# both sides, so the scheme is conservative. Where a coefficient jumps at fixed
+# places, the flux through a cell averages 1/k, like resistances in series
+# (Patankar 1980). Where it jumps with the state, the flux uses the mean of k
+# (Kirchhoff's transformation). A second derivative of e is the difference of
+# differences of e.
 
-# Whether an equation derives what may jump
+# Whether an equation differentiates an expression that may jump.
 _has_jumps(info) = {
   any = false
   for q in info.equations { any = any or len(q.fluxes) > 0 }
   any
 }
-# Whether all that jumps in them does so at places that no unknown decides
+# Whether all jumps in them are at places that no unknown decides.
 _jumps_at_places(info) = {
   all_ = true
   for q in info.equations { for s in q.fluxes { all_ = all_ and s.fixed } }
   all_
 }
-# Which: its text, for messages
+# Returns the text of the first such derivative, for messages.
 _jump_in(info) = {
   text = ""
   for q in info.equations {
@@ -34,8 +35,8 @@ _jump_in(info) = {
   }
   text
 }
-# Of a method that derives by the rules of calculus: those derivatives would
-# lose what jumps
+# Refuses the problem for a method that applies the product rule, which would
+# lose the jumps.
 _refuse_jumps(info, name) = if _has_jumps(info) { _refuse(_jumps_refused(info, name)) }
 _jumps_refused(info, name) = {
   x = info.coords[0]
@@ -49,9 +50,9 @@ _jumps_refused(info, name) = {
   ("`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of "
     "calculus, which lose the jump: {way}")
 }
-# Of a method that takes differences of what stands under the outermost
-# derivatives of first order (the terms of flux_terms.c), and derives the rest
-# by the rules of calculus
+# Refuses the problem for a method that takes differences only below the
+# outermost first derivatives (the terms of flux_terms.c), where a jump is
+# elsewhere.
 _refuse_untold_jumps(info, name) = {
   for q in info.equations {
     for s in q.fluxes {
@@ -65,7 +66,7 @@ _refuse_untold_jumps(info, name) = {
     }
   }
 }
-# What solve() would choose for such a statement, and why
+# Returns which method solve() would choose for such a problem, and why.
 _explain_jumps(info) = {
   way = if kind(info.region) != "none" or info.eigen != "" or
     (_pressure_of(info).field >= 0 and not _any_is_periodic(info)) {
@@ -77,7 +78,8 @@ _explain_jumps(info) = {
   ("{info.name}: `{_jump_in(info)}` derives what may jump, where the product rule does not hold, "
     "so solve() takes {way}.")
 }
-# Of those that take differences: nests of such derivatives are left to the user
+# Refuses nested derivatives of this kind for a method that takes flux
+# differences.
 _refuse_deep_jumps(info, name) = {
   for q in info.equations {
     for s in q.fluxes {
@@ -92,7 +94,7 @@ _refuse_deep_jumps(info, name) = {
 
 # ---- on a grid
 
-# The neighbours that a step of coordinate p joins, and its lengths
+# Returns the pairs of neighbours along coordinate p, and their distances.
 _steps_of(T, p) = {
   g = T.dims[p]
   n = T.n[p]
@@ -102,15 +104,15 @@ _steps_of(T, p) = {
   (low = low, high = high,
     h = if g.periodic { zeros(n) + (g.b - g.a) / n } else { g.x[1..] - g.x[..-1] }, n = m)
 }
-# f of values at the nodes, of any number of components, with the lines of
-# coordinate p along the middle axis
+# Applies f to values at the nodes, of any number of components, with coordinate
+# p as the middle axis.
 _along_lines(T, p, v, f) = {
   tail = if rank(v) == 1 { 1 } else { size(v) // T.P }
   w = f(reshape(v, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p] * tail))
   if rank(v) == 1 { ravel(w) } else { reshape(w, size(w) // tail, ...shape(v)[1..]) }
 }
-# Values at both ends of each step; of what does not change along it both are
-# the same
+# Returns the values at both ends of each step; _stepped returns the difference
+# quotient as both ends.
 _at_ends(T, p, e, v) =
   (low = _along_lines(T, p, v, w -> take(w, e.low; axis = 1)),
     high = _along_lines(T, p, v, w -> take(w, e.high; axis = 1)))
@@ -119,24 +121,24 @@ _stepped(T, p, e, v) = {
     w -> (take(w, e.high; axis = 1) - take(w, e.low; axis = 1)) / reshape(e.h, 1, e.n, 1))
   (low = d, high = d)
 }
-# A part θ of the way, f64[steps]
+# Interpolates at a fraction θ of each step, f64[steps].
 _part_way(v, θ) =
   v.low + (if rank(v.low) == 1 { θ } else if rank(v.low) == 2 { expand(θ, 1) } else {
     expand(expand(θ, 1), 2)
   }) * (v.high - v.low)
-# The first derivative by coordinate p of values at the nodes, of any number of
-# components
+# Returns the first derivative along coordinate p of values at the nodes, of any
+# number of components.
 _slopes_at_nodes(T, p, v) = if rank(v) == 1 { _derived_along(T, p, 1, v) } else {
   flat = reshape(v, T.P, size(v) // T.P)
   columns = map(c -> _derived_along(T, p, 1, flat[.., c]), each(shape(flat)[1]))
   reshape(stack(...columns; axis = 1), ...shape(v))
 }
-# What is derived within a flux, at all nodes
+# Returns the operand of an inner derivative of a flux, at all nodes.
 _inner_at_nodes(info, S, i, t, jets) =
   map_rows(r -> i.f(_node_coordinates(info, S, t, r.x), r.j) + 0.0 * r.x[0], (x = S.T.X, j = jets))
 
-# Places, jets and inner derivatives along each step. A jet whose order by the
-# coordinate is odd is the difference of the one before it.
+# Returns places, jets and inner derivatives along each step. A jet of odd order
+# in the coordinate is the difference of the jet one order lower.
 _along_steps(info, S, s, t, U, V, λ, jets) = {
   T = S.T
   p = _position(S, s.coord)
@@ -144,7 +146,7 @@ _along_steps(info, S, s, t, U, V, λ, jets) = {
   i = 1 + s.coord
   X = map(q -> {
     ends = _at_ends(T, p, e, T.X[q])
-    # across the ends of a period the step goes on from the last node
+    # The step across a period's end continues from the last node.
     if q == p {
       (low = ends.low,
         high = ends.low +
@@ -169,7 +171,8 @@ _of_steps(info, S, t, W, θ, f) = {
     (x = map(at, W.X), j = map(at, W.J),
       i = if len(W.I) == 0 { list() } else { map(at, W.I) }))
 }
-# How much a slope along the coordinate gives of the flux
+# Returns the derivative of the flux with respect to the first derivative along
+# the coordinate (the conductance).
 _conductance(info, S, s, t, W, θ) = {
   along = map(j -> if j[1 + s.coord] % 2 == 1 { 1.0 } else { 0.0 }, list(...info.jets))
   turned = map(i -> if i.coord == s.coord { 1.0 } else { 0.0 }, list(...s.inner))
@@ -182,8 +185,8 @@ _conductance(info, S, s, t, W, θ) = {
   })
 }
 
-# Where between a and b a function of θ changes most, to rounding: just below
-# and just above. Where it does not jump any place does.
+# Returns, by bisection, the two sides of the place between a and b where a
+# function of θ changes most. Without a jump, any place is correct.
 _break_between(f, a, b) = {
   apart = (u, v) -> {
     d = abs(u - v);
@@ -207,8 +210,8 @@ _break_between(f, a, b) = {
   }
   (low, high)
 }
-# The mean over each step of a function that may jump once in each of a few
-# parts, the places `at` (below, above) being known, by trapezoids
+# Returns the mean over each step of a function that may jump once in each of a
+# few parts, by the trapezoidal rule. places: its jumps as (below, above).
 _mean_with_breaks(f, parts, places) = {
   n = len(parts)
   total = none
@@ -225,10 +228,10 @@ _mean_with_breaks(f, parts, places) = {
   }
   total
 }
-# Parts of a step in each of which a jump is looked for
+# The parts of a step; one jump is located in each.
 _step_parts = (0.0, 0.25, 0.5, 0.75)
 
-# The flux of s through each step along its coordinate, [steps, ...]
+# Returns the flux of s through each step along its coordinate, [steps, ...].
 _flux_between(info, S, s, t, U, V, λ, jets) = {
   W = _along_steps(info, S, s, t, U, V, λ, jets)
   half = zeros(W.steps) + 0.5
@@ -239,7 +242,7 @@ _flux_between(info, S, s, t, U, V, λ, jets) = {
     places = map(a -> _primal(() -> _break_between(seen, half - 0.5 + a, half - 0.25 + a)),
       list(..._step_parts))
     if s.place {
-      # resistances in a row, as far as all give in one direction
+      # Resistances in series, where all conductances have the same sign.
       small = 1e-300
       one = map((a, b) -> (k(a + 0.0 * half), k(b)), list(..._step_parts), map(c -> c[1], places))
       least = k(half)
@@ -254,8 +257,8 @@ _flux_between(info, S, s, t, U, V, λ, jets) = {
     }
   }
 }
-# A place where a flux jumps at a value of the only field that it mentions: it
-# moves with the values at the ends of the step
+# Moves the place of a jump that depends on the value of the flux's only field,
+# differentiably with the values at the ends of the step.
 _moved_with(info, s, W, place) = {
   own = -1
   many = 0
@@ -275,7 +278,7 @@ _moved_with(info, s, W, place) = {
   }
 }
 
-# The derivatives of the fluxes of an equation at all nodes
+# Returns the derivatives of the fluxes of an equation at all nodes.
 _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
   T = S.T
   p = _position(S, s.coord)
@@ -288,7 +291,7 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
     before = (iota(e.n) + e.n - 1) % e.n
     2 * (W - take(W, before; axis = 1)) / reshape(e.h + e.h[before], 1, e.n, 1)
   } else {
-    # at a wall what is left of the cell: from the flux there
+    # At a boundary the half cell uses the flux there.
     inner =
       map(i -> _slopes_at_nodes(T, _position(S, i.coord), _inner_at_nodes(info, S, i, t, jets)),
         list(...s.inner))
@@ -304,11 +307,11 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
   if rank(F) == 1 { ravel(D) } else { reshape(D, T.P, ...shape(F)[1..]) }
 }, list(...q.fluxes))
 
-# The jets at a wall for a condition like k(u)*u_x == g, in which a factor of
-# the slope depends on the state.
-# The slope is that which gives the flux at the wall, extrapolated from the
-# first two steps. Where k jumps within the first step, k at the wall times the
-# slope of the values is no flux.
+# Returns the jets at a boundary for a condition like k(u)*u_x == g, whose
+# factor depends on the state. The derivative is the one that yields the
+# boundary flux, extrapolated from the first two steps. Where k jumps within the
+# first step, k at the boundary times the derivative of the values would be
+# wrong.
 _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
   T = S.T
   out = own
@@ -335,8 +338,8 @@ _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
   }
   out
 }
-# The number of the only jet of a flux that is a slope along its coordinate, of
-# one number; -1: there is none.
+# Returns the index of the only jet of a flux that is a first derivative along
+# its coordinate, of a scalar field; -1 where there is none.
 _slope_of_flux(info, s) = {
   (found, many) = (-1, 0)
   for i in s.jets {
@@ -351,8 +354,8 @@ _slope_of_flux(info, s) = {
   if many == 1 { found } else { -1 }
 }
 
-# The residual of an equation at all nodes, with differences of its fluxes where
-# it has such
+# Returns the residual of an equation at all nodes, with flux differences where
+# it has fluxes.
 _equation_on_grid(info, S, q, t, U, V, λ, jets) =
   if len(q.fluxes) == 0 { _point_residuals(info, S, q, t, S.T.X, jets) } else {
     slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)
@@ -360,9 +363,9 @@ _equation_on_grid(info, S, q, t, U, V, λ, jets) =
       (x = S.T.X, j = jets, s = slopes))
   }
 
-# The Jacobian of equations with fluxes and of conditions, as _whole_jacobian
-# (method_of_lines.dsl) gives it: its pattern by dataflow, its values by
-# products with it
+# Returns the Jacobian of equations with fluxes and of conditions, like
+# _whole_jacobian (method_of_lines.dsl): its pattern by dataflow analysis, its
+# values by compressed products.
 _jacobian_of_fluxes(info, S, matched, conditions) = {
   owner = i64(zeros(S.N)) - 1
   for (a, s) in enumerate(_sources(info, S, matched, conditions)) {

@@ -1,26 +1,28 @@
-# method_of_lines.dsl - a problem on a tensor grid: its equations and conditions
-# at the nodes, their exact sparse Jacobian, and the method of lines.
+# method_of_lines.dsl - discretisation on a tensor grid: equations and
+# conditions at the nodes, their exact sparse Jacobian, and the method of lines.
 #
-# The unknowns are parts: of each field the values at all nodes, by time
-# derivative below its order in t and by component, each f64[P]; U is all of
-# them, f64[N].
-# Equations hold at every node, unless a condition stands there: on a face the
-# first condition of a field takes the place of its equation on the outermost
-# layer of nodes, the second one that on the next. Where faces meet, the later
-# coordinate's condition stands. The derivatives of a residual by the jets at a
-# point times the weights of the operators are the Jacobian.
+# Unknowns are parts: for each field its values at all nodes, for each time
+# derivative below its order in t and each component, f64[P] each. U is their
+# concatenation, f64[N].
 #
-# Where every equation gives one rate with a factor that nothing changes (of
-# waves: nothing but the place), and all conditions are linear in the values
-# along the normal, the values at nodes with conditions follow from the others,
-# which are then a system of ordinary differential equations (the Schur
-# complement of the conditions). Else what there is is a differential-algebraic
-# system, equations, conditions and all, for IDA.
+# Method: collocation. Equations hold at every node without a condition. On a
+# face the first condition of a field replaces its equation on the outermost
+# layer of nodes, the second one that on the next layer. Where faces meet, the
+# later coordinate's condition applies. The Jacobian is the derivatives of a
+# residual with respect to the jets at a point, times the weights of the
+# operators.
+#
+# The system is explicit where every equation has one time derivative with a
+# constant factor (for waves: one that depends only on the place) and all
+# conditions are linear in the values along the normal. The values at nodes with
+# conditions are then eliminated (a Schur complement), and a system of ordinary
+# differential equations remains. Otherwise IDA solves equations and conditions
+# together as a differential-algebraic system.
 
 # ---- parts
 
 _width(info, k) = max(1, info.sizes[k])
-# The order of a field in t, and how many parts that makes.
+# Returns the order of a field in t.
 _order_in_time(info, time, k) = if time < 0 { 0 } else { _order_of(info, k, time) }
 _field_count(info) = if info.eigen == "" { len(info.fields) } else {
   n = 0
@@ -34,7 +36,7 @@ _first_part(info, levels, k, level) = {
 }
 _part_of(S, U, i) = if S.parts == 1 { U } else { reshape(U, S.parts, S.T.P)[i] }
 
-# The time order of a jet and those in space.
+# Returns the order in time of a jet; _jet_space returns those in space.
 _jet_time(S, j) = if S.time < 0 { 0 } else { j[1 + S.time] }
 _jet_space(S, j) = map(i -> j[1 + i], S.T.space)
 
@@ -52,7 +54,7 @@ _structure(info, m) = {
 
 # ---- residuals at points
 
-# The coordinates in the order of the domains.
+# Returns the coordinates in the order of the domains.
 _node_coordinates(info, S, t, x) = {
   out = list()
   p = 0
@@ -63,14 +65,14 @@ _node_coordinates(info, S, t, x) = {
 }
 _zero_jets(info) =
   map(j -> if info.sizes[j[0]] == 0 { 0.0 } else { zeros(info.sizes[j[0]]) }, list(...info.jets))
-# Jets of no special values between `low` and low + 1.
+# Returns generic jets, with values between `low` and low + 1.
 _some_jets(info, low) =
   map(i -> {
     n = info.sizes[info.jets[i][0]]
     of = c -> low + (0.618034 * (i + 1) + 0.754878 * (c + 1)) % 1.0
     if n == 0 { of(0) } else { map(c -> of(c), iota(n)) }
   }, each(len(info.jets)))
-# Jets that are zero but for one, or for one component of it.
+# Returns jets that are zero except one, or one component of it, which is 1.
 _unit_jet(info, i, c) =
   map(k -> {
     n = info.sizes[info.jets[k][0]]
@@ -85,12 +87,12 @@ _some_point(info, S) = map(i -> info.lo[i] + 0.3719 * (info.hi[i] - info.lo[i]),
 _as_row(v, like) = f64(v) + 0.0 * like
 _residual_at(info, S, q, t, x, jets) =
   _as_row(q.residual(_node_coordinates(info, S, t, x), jets), x[0])
-# At many points: f64[points], or f64[points, rows].
+# Returns the residual at many points: f64[points], or f64[points, rows].
 _point_residuals(info, S, q, t, X, jets) =
   map_rows(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
 
-# The values of every jet at all nodes; V: the rates of all parts, or none for
-# zero; λ: the eigenvalue of an eigenproblem
+# Returns the values of every jet at all nodes. V: the time derivatives of all
+# parts, or none for zero; λ: the eigenvalue of an eigenproblem.
 _jets_on(info, S, U, V, λ = 0.0) = map(j -> _jet_on(info, S, U, V, j, λ), list(...info.jets))
 _jet_on(info, S, U, V, j, λ) = {
   k = j[0]
@@ -108,9 +110,10 @@ _jet_on(info, S, U, V, j, λ) = {
 
 # ---- values at nodes with conditions from the others
 
-# The stages of elimination, one for each coordinate with conditions: U[nodes] =
-# M @ [U, g], where g are the constants of all conditions. Along each line of
-# nodes the conditions at its two ends are a small linear system.
+# Returns the stages of the elimination, one for each coordinate with
+# conditions: U[nodes] = M @ [U, g], where g are the constants of all
+# conditions. Along each line of nodes, the conditions at its two ends are a
+# small linear system.
 _end_stages(info, S, conditions) = {
   out = list()
   offset = S.N
@@ -181,14 +184,14 @@ _stage_along(info, S, own, p, offset) = {
     columns = concat(ravel(own_column)[x_kept], ravel(g_column)[g_kept]),
     values = concat(ravel(X)[x_kept], ravel(G)[g_kept]), inner = len(x_kept), p = p)
 }
-# The weights of the k-th derivative at an end, on the nodes that either end
-# uses.
+# Returns the weights of the k-th derivative at an end, on the nodes that either
+# end uses.
 _end_weights(g, k, side) = {
   w = g.D[k][if side == 0 { 0 } else { -1 }]
   if g.dense { w } else if side == 0 { concat(w, 0.0 * w) } else { concat(0.0 * w, w) }
 }
 
-# The constants of the conditions at time t, in the order of the stages.
+# Returns the constants of the conditions at time t, in the order of the stages.
 _constants(info, S, conditions, t) = {
   out = list()
   for p in each(S.T.count) {
@@ -210,7 +213,7 @@ _time_derivative(f, t, n) = if n == 0 { f(t) } else if n == 1 { jvp(f, t, 1.0)[1
   error("a condition would have to be differentiated {n} times by t")
 }
 
-# All values from the free ones.
+# Returns all values from the free ones.
 _filled(info, S, D, t, y) = if len(D.stages) == 0 { y } else {
   U = zeros(S.N) + 0.0 * y[0]
   U[D.free] = y
@@ -228,8 +231,8 @@ _set_conditions(info, S, D, t, U) = {
   v
 }
 
-# What the values are as a linear map of the free ones, row by row: start i64[N
-# + 1], columns, values. whole: whether all are free.
+# Returns the linear map from the free values to all values, by rows: start
+# i64[N + 1], columns, values. whole: whether all are free.
 _elimination(S, stages) = {
   fixed = zeros(S.N)
   for st in stages { fixed[st.nodes] = 1.0 }
@@ -237,8 +240,8 @@ _elimination(S, stages) = {
   n = len(free)
   number = i64(zeros(S.N))
   number[free] = iota(n)
-  # rows that are set by a stage begin empty, and are what that stage says of
-  # the rows before it
+  # Rows that a stage sets begin empty, and become that stage's combination of
+  # the rows before.
   r = free
   c = number[free]
   v = ones(n)
@@ -263,9 +266,8 @@ _elimination(S, stages) = {
 
 # ---- the Jacobian
 
-# Where residuals come from: of each the function, the nodes, and the rows of U
-# in which those of its rows stand that are picked. q.jets are those that it
-# uses.
+# Returns the sources of residuals: for each the function, the nodes, and the
+# rows of U that hold its selected rows. q.jets are the jets that it uses.
 _sources(info, S, matched, conditions) = {
   out = list()
   for (e, q) in enumerate(info.equations) {
@@ -285,12 +287,12 @@ _sources(info, S, matched, conditions) = {
   out
 }
 
-# What the derivatives of a residual by the jets it uses can be at all:
-# bool[rows, numbers in jets].
+# Returns the structural nonzeros of the derivatives of a residual with respect
+# to its jets: f64[rows, jet components], 0 or 1.
 _possible(info, S, s) = {
   v0 = zeros(_jet_start(info, len(info.jets)))
-  # the place is an argument, too: what is zero at one place need not be so
-  # elsewhere
+  # The place is an argument too: a derivative that is zero at one place need
+  # not be so elsewhere.
   x0 = stack(..._some_point(info, S))
   js = v -> map(i -> {
     n = info.sizes[info.jets[i][0]]
@@ -311,8 +313,8 @@ _jet_start(info, i) = {
   at
 }
 
-# Groups of elements of the Jacobian: of one component of a source, one part and
-# one set of nodes used around each; of what jets they are sums.
+# Returns groups of elements of the Jacobian. A group has one component of a
+# source, one part and one stencil; it is a sum over jets.
 _groups(info, S, sources) = {
   out = list()
   for (a, s) in enumerate(sources) {
@@ -361,8 +363,8 @@ _has_vectors(info, q) = {
   any
 }
 
-# Where the elements stand, in the order in which _elements gives them, and
-# which of them can be other than zero: none where all can.
+# Returns the places of the elements, in the order of _elements, and which of
+# them can be nonzero (none where all can).
 _element_places(groups) = {
   rows =
     concat(...map(g -> ravel(broadcast_to(expand(g.rows, 1), len(g.rows), shape(g.columns)[1])),
@@ -377,8 +379,8 @@ _element_places(groups) = {
   }
   (rows, columns, there)
 }
-# Their values. scale: by source, what its rows are multiplied by; cj: the
-# factor of what depends on rates
+# Returns the values of the elements. scale: by source, the factor of its rows;
+# cj: the factor of derivatives with respect to rates.
 _elements(info, S, sources, groups, t, jets, scale, cj) = {
   slopes = map(s -> _slopes_of(info, S, s, t, jets), sources)
   concat(...map(g -> {
@@ -394,8 +396,8 @@ _elements(info, S, sources, groups, t, jets, scale, cj) = {
     ravel((if rank(factor) == 0 { factor } else { expand(factor, 1) }) * total)
   }, groups))
 }
-# The derivatives of a source by each component of each jet it uses, at its
-# nodes.
+# Returns the derivatives of a source with respect to each component of each jet
+# it uses, at its nodes.
 _slopes_of(info, S, s, t, jets) = {
   at = v -> if s.all { v } else { v[s.nodes] }
   map_rows(
@@ -406,8 +408,8 @@ _slopes_of(info, S, s, t, jets) = {
     (x = map(at, S.T.X), j = map(at, jets)))
 }
 
-# The pattern of a matrix by columns from elements at (rows, columns), several
-# of which may meet: which elements count, and where each is added.
+# Returns the pattern of a matrix by columns from elements at (rows, columns),
+# of which several may coincide. slot has the place to which each is added.
 _gathered(rows, columns, m, n) = {
   key = columns * m + rows
   order = argsort(key)
@@ -424,14 +426,14 @@ _summed(p, v) = {
   out[p.slot] += v
   out
 }
-# Those of a reduced pattern
+# Selects and weights the elements of a reduced pattern.
 _elements_from(p, v) = if kind(p.from) == "none" { v } else { v[p.from] * p.weight }
 _as_sparse(p, v) =
   (rows = p.rows, columns = p.columns, values = v, column_start = p.column_start,
     row_start = p.row_start)
 
-# The pattern of the free rows by the free values: elements in columns of nodes
-# with conditions stand for what these are made of, the others for themselves.
+# Returns the pattern of the free rows and free values. Elements in columns of
+# nodes with conditions are distributed to the free values that determine these.
 _reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
   (..._gathered(rows, columns, S.N, S.N), from = none, weight = 1.0)
 } else if E.whole {
@@ -457,8 +459,8 @@ _reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
 
 # ---- initial values
 
-# What the conditions at the first time say, and zero elsewhere. A condition may
-# use the parts that earlier ones give.
+# Returns the initial values from the initial conditions, and zero elsewhere. A
+# condition may use the parts that earlier ones determine.
 _initial(info, S) = {
   U = zeros(S.N)
   t0 = info.lo[S.time]
@@ -493,8 +495,8 @@ _initial(info, S) = {
 _wide_zero_jets(info, S) =
   map(j -> if info.sizes[j[0]] == 0 { zeros(S.T.P) } else { zeros(S.T.P, info.sizes[j[0]]) },
     list(...info.jets))
-# The jet that an initial condition gives: of those without space derivatives
-# the one of highest order in t, of the first field.
+# Returns the jet that an initial condition determines: of those without space
+# derivatives the one of highest order in t, of the first field.
 _determined(info, S, c) = {
   at = c.jets[0]
   top = -1
@@ -507,11 +509,11 @@ _determined(info, S, c) = {
   at
 }
 
-# ---- which equation stands for which field
+# ---- matching of equations to fields
 
-# For each equation the field whose rows it takes: that of its highest
-# derivatives, first in t, then in space, each field once.
-# Of an eigenproblem that which the eigenvalue multiplies, if one is.
+# Returns for each equation the field whose rows it takes: that of its highest
+# derivatives, first in t, then in space, each field once. In an eigenproblem a
+# field that the eigenvalue multiplies comes first.
 _matched(info, S) = {
   n = S.count
   multiplied = if info.eigen == "" {
@@ -547,8 +549,8 @@ _matched(info, S) = {
   out
 }
 
-# The fields that the eigenvalue multiplies in an equation, proven from its
-# code.
+# Returns the fields that the eigenvalue multiplies in an equation, proven from
+# its code.
 _multiplied_fields(info, q) = {
   d = _residual_dependence(info, q).factors
   n = len(info.coords)
@@ -562,8 +564,9 @@ _multiplied_fields(info, q) = {
   }
   out
 }
-# Whether each equation has one rate, of its field's order in t and without
-# space derivatives: then which field's; else an empty list.
+# Returns the field of each equation's time derivative. Each equation must have
+# exactly one, of its field's order in t and without space derivatives; else the
+# list is empty.
 _rated(info, S) = {
   out = list()
   fine = true
@@ -584,7 +587,7 @@ _rated(info, S) = {
   }
   if fine { out } else { list() }
 }
-# The jet of equation e that is the rate of field k.
+# Returns the jet of equation e that is the time derivative of field k.
 _rate_of(info, S, e, k) = {
   at = 0
   for i in info.equations[e].jets {
@@ -592,9 +595,9 @@ _rate_of(info, S, e, k) = {
   }
   at
 }
-# What changes the factor of a rate: "nothing", the "place", or "more", t, the
-# unknowns or the rate itself among that. Of a vector a factor is one number for
-# all components, or it counts as more.
+# Returns what the factor of a time derivative depends on: "nothing", the
+# "place", or "more" (t, the unknowns or the derivative itself). The factor of a
+# vector must be the same for all components, or it counts as "more".
 _rate_changes_by(info, S, e, k) = {
   i = _rate_of(info, S, e, k)
   d = _residual_dependence(info, info.equations[e])
@@ -609,12 +612,12 @@ _rate_changes_by(info, S, e, k) = {
     if slope == 1 or slope == 3 { "nothing" } else { "more" }
   } else { "more" }
 }
-# The slope of an equation by component c of its rate, at places x; neither t
-# nor a jet changes it.
+# Returns the derivative of an equation with respect to component c of its time
+# derivative, at places x; it does not depend on t or the jets.
 _rate_slope(info, S, e, k, x, c) =
   jvp(js -> info.equations[e].residual(_node_coordinates(info, S, 0.1, x), js), _zero_jets(info),
     _unit_jet(info, _rate_of(info, S, e, k), c))[1]
-# The factors of a rate: a number, or f64[P], at all nodes.
+# Returns the factors of a time derivative: a number, or f64[P] at all nodes.
 _rate_factor(info, S, e, k, by) = if by == "place" {
   map_rows(r -> _rate_slope(info, S, e, k, r.x, 0) + 0.0 * r.x[0], (x = S.T.X))
 } else {
@@ -629,7 +632,7 @@ _solve_grid(info, m, o) = {
   if kind(info.region) != "none" {
     _refuse("{m.name}() serves intervals and boxes; fem() serves regions")
   }
-  # differences of fluxes are of second order, between neighbours
+  # Flux differences are of second order, between neighbours.
   m = if _has_jumps(info) and m.name == "fd" {
     _refuse_deep_jumps(info, m.name);
     (...m, order = 2, bends = true)
@@ -642,8 +645,8 @@ _solve_grid(info, m, o) = {
   if S.time < 0 { _solve_direct(info, m, S, o) } else { _solve_lines(info, m, S, o) }
 }
 
-# Differences from both sides, with all conditions of a second order at one end,
-# have solutions that grow from the other.
+# Refuses conditions at one end only: two-sided differences of second order then
+# have solutions that grow from the other end.
 _refuse_one_end(info, m) =
   if len(info.coords) == 1 and not info.periodic[0] and _top_by(info, 0) > 1 {
     (low, high) = (false, false)
@@ -669,8 +672,8 @@ _solve_lines(info, m, S, o) = {
   for (e, k) in enumerate(rated) {
     if explicit { changes = push(changes, _rate_changes_by(info, S, e, k)) }
   }
-  # waves would be damped among algebraic equations, and not every method serves
-  # these
+  # Among algebraic equations waves would be damped, and only some methods solve
+  # these.
   placed = _is_of_waves(info) or kind(m.time.implicit) == "none" or m.time.degree != 5
   for by in changes { if by == "more" or (by == "place" and not placed) { explicit = false } }
   stepper = if explicit { _stepper(info, m, S) } else { m.time }
@@ -681,16 +684,15 @@ _solve_lines(info, m, S, o) = {
     }
   _grid_solution(info, m, S, times, Y, stats, _dense(times, Y, m.time.degree, _asks_all(o.saveat)))
 }
-# A capacity that depends on t or the unknowns may rise and fall within a step
-# whose ends do not
-# show it, as latent heat does: where one does, no step is longer than this part
-# of the duration.
+# A capacity that depends on t or the unknowns, such as latent heat, may rise
+# and fall within a step unseen at its ends. Such problems limit steps to the
+# duration divided by this number.
 _shortest_capacity = 400
 _with_short_steps(info, m, S, o) = if not _has_moving_rates(info, S) { m } else {
   (t0, t1) = _span_of(info, S, o)
   (...m, time = (...m.time, max_step = abs(t1 - t0) / (_shortest_capacity * _shorter(m.time))))
 }
-# Whether t or an unknown changes what stands before some rate.
+# Whether the factor of a time derivative depends on t or an unknown.
 _has_moving_rates(info, S) = {
   any = false
   for q in info.equations {
@@ -703,9 +705,9 @@ _has_moving_rates(info, S) = {
   }
   any
 }
-# Waves that nothing damps have eigenvalues on the imaginary axis, where BDF of
-# orders above 2 is not stable: on a line, where its factors are cheap, Radau
-# IIA takes a tenth of the steps.
+# Returns the time stepper. Undamped waves have eigenvalues on the imaginary
+# axis, where BDF of orders above 2 is unstable. On a line, where factorisations
+# are cheap, Radau IIA takes far fewer steps.
 _stepper(info, m, S) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   if not m.chosen and waves and S.T.count == 1 {
@@ -787,7 +789,8 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
     _with_stages(info, S, D, times, Y, stats)
   }
 }
-# -1/f for a factor f of a rate that is not zero where an equation stands.
+# Returns -1/f for a factor f of a time derivative; fails where f is zero at a
+# node with an equation.
 _of_rates(info, S, D, e, k, f, whole) = {
   at = _first_part(info, S.levels, k, S.levels[k] - 1) * S.T.P + iota(S.T.P)
   free = zeros(S.N) + (if whole { 1.0 } else { 0.0 })
@@ -807,7 +810,8 @@ _is_explicit_method(m) =
 _with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
   (times, map_rows(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
 }
-# Rows that say that a part is the rate of the one before it.
+# Adds the rows that say that a part is the time derivative of the one before
+# it.
 _with_levels(info, S, rows, columns, there) = {
   r = list(rows)
   c = list(columns)
@@ -829,8 +833,8 @@ _with_levels(info, S, rows, columns, there) = {
 
 # ---- equations and conditions together
 
-# The residual of everything, in the rows of U; V the rates of all parts, or
-# none.
+# Returns the residual of all equations and conditions, in the rows of U; V: the
+# time derivatives of all parts, or none.
 _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
   T = S.T
   jets = _jets_on(info, S, U, V, λ)
@@ -878,8 +882,8 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
   F
 }
 
-# Its Jacobian F_U + cj F_V: the pattern, and a function of (t, U, V, cj) that
-# gives the values.
+# Returns its Jacobian F_U + cj F_V: the pattern, and a function of (t, U, V,
+# cj, λ) for the values.
 _whole_jacobian(info, S, matched, conditions) =
   if _has_jumps(info) {
     _jacobian_of_fluxes(info, S, matched, conditions)
@@ -890,7 +894,7 @@ _jacobian_of_jets(info, S, matched, conditions) = {
   P = S.T.P
   sources = _sources(info, S, matched, conditions)
   groups = _groups(info, S, sources)
-  # the source that stands in each row at last
+  # The source that finally owns each row.
   owner = i64(zeros(S.N)) - 1
   for (a, s) in enumerate(sources) { if not s.first { for r in s.rows { owner[r] = a } } }
   (rows, columns, any) = _element_places(groups)
@@ -924,9 +928,10 @@ _jacobian_of_jets(info, S, matched, conditions) = {
   (pattern = pattern, values = values, owner = owner)
 }
 
-# A field that other equations have by its gradient only and that keeps an
-# equation without it, as a pressure keeps a divergence at zero, and that
-# equation: -1 and -1 where there is none.
+# Returns a field that acts as a Lagrange multiplier, and the equation that it
+# enforces; -1 and -1 where there is none. Such a field occurs only by its
+# gradient in other equations and not in its own, like a pressure that enforces
+# zero divergence.
 _pressure_of(info) = {
   found = (field = -1, equation = -1)
   if info.time >= 0 {
@@ -1007,8 +1012,8 @@ _grid_solution(info, m, S, times, Y, stats, state) = {
 _info_of(info) =
   (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 
-# What the state has of derivatives by t, u_t of an equation for u_tt, as
-# fields.
+# Returns the time derivatives in the state as fields, for example u_t of an
+# equation for u_tt.
 _grid_rates(info, S, state) = {
   (names, functions) = (list(), list())
   for k in each(S.count) {
@@ -1019,8 +1024,8 @@ _grid_rates(info, S, state) = {
   }
   record(names, functions)
 }
-# A field as a function of all coordinates: numbers, or arrays that broadcast
-# against each other.
+# Returns a field as a function of all coordinates: numbers, or arrays that
+# broadcast.
 _grid_field(info, S, state, k, level) = {
   at_time = t -> {
     U = state(t)

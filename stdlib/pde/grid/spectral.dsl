@@ -1,37 +1,41 @@
-# spectral.dsl - periodic problems by Fourier transforms: the linear part with
-# constant factors exactly or implicitly in time, the rest pseudo-spectrally.
+# spectral.dsl - Fourier pseudo-spectral solution of periodic problems: the
+# linear part with constant factors exactly or implicitly in time, the remainder
+# explicitly.
 #
-# u_t + L u + N(u) == 0: L u are the terms with constant factors (problem_info's
-# linear), whose symbol in wave numbers follows from the derivative of the
-# residual by its jets; N is the residual without them, at the grid points.
-# Fields without a rate, whose equations are all linear (a stream function, a
-# potential), follow from the others wave by wave.
-# A constraint without such a field, C u == 0 as in div(v) == 0, beside a field
-# p that enters the rates by G p, as a pressure does, is a system of index 2. Of
-# each wave p = -(C G)⁻¹ C (L u + N), which keeps C u where it is, so that what
-# is integrated is u_t + P (L u + N) == 0 with P = 1 - G (C G)⁻¹ C, the
-# projection of Leray (A. J. Chorin, Math. Comp. 22, 1968): exact, since factors
-# are constant.
-# In waves without C G, such as the mean, nothing constrains u, and p is 0
-# unless a condition at a point fixes it.
-# The waves of a line are kept as real numbers, the real parts of the lower half
-# and behind them the imaginary ones backwards (_half_waves); a factor of each
-# wave, complex, is then two real factors, of a wave's own number and of its
-# other part (_wave_factors). In more dimensions waves are complex, and two real
-# arrays are transformed as one complex one.
+# Method: the equations are u_t + L u + N(u) == 0. L u are the terms with
+# constant factors (linear in the problem's info); their Fourier symbol follows
+# from the derivative of the residual with respect to its jets. N is the
+# remaining residual, evaluated at the grid points. A field without a time
+# derivative, whose equations are all linear (a stream function, a potential),
+# follows from the others mode by mode.
+#
+# A constraint C u == 0, such as div(v) == 0, makes a system of index 2, with a
+# field p such as a pressure that enters the rates by G p. For each mode p = -(C
+# G)⁻¹ C (L u + N), which preserves C u. The integrated system is u_t + P (L u +
+# N) == 0 with the Leray projection P = 1 - G (C G)⁻¹ C (A. J. Chorin, Math.
+# Comp. 22, 1968), which is exact for constant factors. In modes where C G is
+# zero, such as the mean, nothing constrains u, and p is 0 unless a condition at
+# a point fixes it.
+#
+# Storage: in one dimension modes are real, in half-complex layout: the real
+# parts of the lower half, then the imaginary parts backwards (_half_waves). A
+# complex factor of a mode is then two real factors, for the mode's own element
+# and for its other part (_wave_factors). In more dimensions modes are complex,
+# and two real arrays share one complex transform.
 
 # etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4
-# for fourier(): stiff linear parts cost nothing
+# for fourier(): stiff linear parts do not limit the step.
 #   Without dt the step follows from rtol: two steps are compared with one of
-#   twice the length, every fourth time, at the end, and where stages differ
-#   more than they did; what was not compared is taken back where the next
-#   comparison fails. Steps are the duration over a power of two. Coefficients
-#   by contour integrals; where the linear part couples fields, by scaling and
-#   squaring of its blocks. The order is less where the rest drives waves whose
-#   linear part is much faster than a step. [Sources: S. M. Cox and P. C.
-#   Matthews, Exponential time differencing for stiff systems, J. Comput. Phys.
-#   176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
-#   stiff PDEs, SIAM J. Sci. Comput. 26 (2005)]
+#   twice the length. The comparison happens every fourth time, at the end, and
+#   where the difference of the stages has grown. If it fails, the steps since
+#   the last successful one are repeated. A step is the duration divided by a
+#   power of two. Coefficients come from contour integrals, or by scaling and
+#   squaring of the blocks where the linear part couples fields. The order is
+#   lower where the nonlinear part drives modes whose linear part is much faster
+#   than a step. [Sources: S. M. Cox and P. C. Matthews, Exponential time
+#   differencing for stiff systems, J. Comput. Phys. 176 (2002); A.-K. Kassam
+#   and L. N. Trefethen, Fourth-order time-stepping for stiff PDEs, SIAM J. Sci.
+#   Comput. 26 (2005)]
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u
@@ -44,9 +48,9 @@ etdrk4(dt = none; max_steps = 1000000) =
   (name = "etdrk4", spectral = true, dt = dt, max_steps = max_steps)
 
 # cnab2(dt): Crank-Nicolson for the linear part and Adams-Bashforth for the
-# rest, of order 2, with the fixed step dt, for fourier()
-#   dt is made a little shorter where the duration is no multiple of it. No
-#   error is estimated.
+# remainder, of order 2, with the fixed step dt, for fourier().
+#   dt is shortened slightly where the duration is not a multiple of it. The
+#   steps have no error control.
 #     problem fisher() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u
@@ -79,9 +83,9 @@ _solve_fourier(info, m, o) = {
   }
 }
 
-# Whether each rate, and each highest derivative in space, has constant factors,
-# and fields without a rate follow linearly from the others, at most one of them
-# through a constraint.
+# Whether each time derivative and each highest space derivative has constant
+# factors. Fields without a time derivative must follow linearly from the
+# others, at most one of them through a constraint.
 _is_semilinear(info, time) = {
   held = _constraint_of(info, time)
   fine = len(info.conditions) > 0 and held.fine
@@ -116,9 +120,10 @@ _is_semilinear(info, time) = {
   fine and rates > 0
 }
 
-# The equation without rates that has no field without a rate in it, and the
-# field that no such equation has: -1 and -1 where there are none. fine: where
-# there is one of each at most, the field a number that enters linearly.
+# Returns the equation without time derivatives all of whose fields have one,
+# and the field without a time derivative that no such equation contains: -1 and
+# -1 where there are none. fine: whether there is at most one of each, and the
+# field is scalar and enters linearly.
 _constraint_of(info, time) = {
   (equation, field, equations, fields) = (-1, -1, 0, 0)
   n = len(info.fields)
@@ -146,7 +151,7 @@ _constraint_of(info, time) = {
   }
   (equation = equation, field = field, fine = fine)
 }
-# How many unknowns without a rate an equation has.
+# Returns how many unknowns without a time derivative an equation has.
 _without_rates(info, time, q) = {
   n = 0
   for k in each(len(info.fields)) {
@@ -168,7 +173,7 @@ _is_gauge(info, c, field) = if c.at.coord >= 0 or c.at.name != "" { false } else
   fine
 }
 
-# ---- waves
+# ---- Fourier modes
 
 _periodic_nodes(m, n, a, b, periodic, top) = {
   if n % 2 != 0 or n < 2 { error("fourier(n) takes an even number of points, not {n}") }
@@ -177,8 +182,8 @@ _periodic_nodes(m, n, a, b, periodic, top) = {
     periodic = true, cluster = none, family = "fourier", ends = j, series = none)
 }
 
-# The factor of each wave for derivatives of these orders; the highest wave has
-# no odd ones.
+# Returns the factor of each mode for derivatives of these orders; odd ones of
+# the highest mode are zero.
 _symbol(T, orders) = {
   out = ones(...T.n) + 0im
   for (p, o) in enumerate(orders) {
@@ -194,8 +199,8 @@ _symbol(T, orders) = {
   }
   out
 }
-# 1 for the waves that a product of two keeps free of aliases: the lower two
-# thirds.
+# Returns 1 for the modes that a product of two keeps free of aliasing: the
+# lower two thirds.
 _lower_waves(T) = {
   out = ones(...T.n)
   for p in each(T.count) {
@@ -206,11 +211,11 @@ _lower_waves(T) = {
   }
   out
 }
-# ---- arrays of waves
+# ---- arrays of modes
 
-# Factors for each wave as _times_waves takes them: of a line (own, other),
-# either none where the factors have no such part; what: "real", "imaginary" or
-# "complex".
+# Returns factors for each mode as _times_waves takes them: in one dimension
+# (own, other), none for a part that the factors lack. what: "real", "imaginary"
+# or "complex".
 _wave_factors(T, s, what) = if T.count > 1 { s } else {
   (own = if what == "imaginary" { none } else { real(s) },
     other = if what == "real" { none } else { -imag(s) })
@@ -218,28 +223,28 @@ _wave_factors(T, s, what) = if T.count > 1 { s } else {
 _times_waves(T, s, w) =
   if T.count > 1 { s * w } else if kind(s.other) == "none" { s.own * w } else {
     n = len(w)
-    # a wave's real part stands at k, its imaginary one at n - k
+    # A mode's real part is at k, its imaginary part at n - k.
     other = s.other * w[(n - iota(n)) % n]
     if kind(s.own) == "none" { other } else { s.own * w + other }
   }
-# The sum of squares of the absolute values of all waves
+# Returns the sum of squared absolute values of all modes.
 _power_of_waves(T, w) = if T.count > 1 { sum(abs(w)^2) } else {
   2 * sum(w^2) - w[0]^2 - w[len(w) // 2]^2
 }
 
 _to_waves(T, u) = { v = u; for p in each(T.count) { v = fft(v; axis = p) }; v }
 _from_waves(T, u) = { v = u; for p in each(T.count) { v = ifft(v; axis = p) }; v }
-# a(-k)
+# Returns a(-k).
 _turned_waves(T, a) = {
   v = a
   for p in each(T.count) { v = take(v, (T.n[p] - iota(T.n[p])) % T.n[p]; axis = p) }
   v
 }
-# The part of waves that is of real arrays: what rounding adds to it would grow
-# where the linear part does, since nothing sees it.
+# Projects modes onto those of real arrays. Rounding errors in the other part
+# would be invisible, and grow where the linear part does.
 _real_waves(T, w) =
   if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w) }
-# Real arrays from their waves, two at a time, as flat arrays.
+# Returns real arrays from their modes, two in one transform, as flat arrays.
 _values_of_waves(T, waves) = if T.count == 1 {
   out = list()
   n = T.n[0]
@@ -273,14 +278,14 @@ _waves_of(T, reals) = if T.count == 1 { map(u -> _half_waves(u, 0), reals) } els
   out
 }
 
-# ---- the problem in waves
+# ---- the problem in Fourier space
 
 _spectral_form(info, grid, dealias) = {
   S = (...grid, widths = map(k -> _width(info, k), (...(0..grid.count),)))
   T = S.T
   matched = _matched(info, S)
   held = _constraint_of(info, S.time)
-  # components of fields with a rate: field, component
+  # Components of fields with a time derivative: (field, component).
   parts = list()
   for k in each(S.count) {
     if S.orders[k] == 1 { for c in each(_width(info, k)) { parts = push(parts, (k, c)) } }
@@ -288,13 +293,13 @@ _spectral_form(info, grid, dealias) = {
   n = len(parts)
   equation_of = k -> { at = 0; for (e, f) in enumerate(matched) { if f == k { at = e } }; at }
   x = _some_point(info, S)
-  # of row r of equation e, by component c of jet i
+  # The factor in row r of equation e of component c of jet i.
   factor = (e, r, i, c) -> {
     v = jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js),
       _zero_jets(info), _unit_jet(info, i, c))[1]
     if info.equations[e].rows == 0 { v } else { v[r] }
   }
-  # the symbol of row r of equation e by component c of field k, or none
+  # The symbol in row r of equation e of component c of field k, or none.
   linear = (e, r, k, c) -> {
     total = none
     for i in info.equations[e].linear {
@@ -306,7 +311,8 @@ _spectral_form(info, grid, dealias) = {
     }
     total
   }
-  # components of fields without a rate: for each part its share, by wave
+  # Components of fields without a time derivative: for each part its share, by
+  # mode.
   share = (k, c, b) -> {
     e = equation_of(k)
     own = linear(e, c, k, c)
@@ -331,7 +337,7 @@ _spectral_form(info, grid, dealias) = {
     total
   }
   scales = map(p -> -1.0 / rate(p), parts)
-  # L[a][b]: u_t has L u, with what fields without a rate say put in
+  # L[a][b]: the linear part, with fields without a time derivative substituted.
   L = map(a -> map(b -> {
     (k, c) = parts[a]
     e = equation_of(k)
@@ -357,8 +363,8 @@ _spectral_form(info, grid, dealias) = {
   } else {
     _projection(info, S, parts, scales, linear, equation_of, held, L)
   }
-  # whether all factors of waves are real: each derivative in the linear part is
-  # of even order
+  # All factors are real where each derivative in the linear part has even
+  # order.
   even = true
   for q in info.equations {
     for i in q.linear { if _orders_of(S, info.jets[i]) % 2 == 1 { even = false } }
@@ -373,14 +379,14 @@ _spectral_form(info, grid, dealias) = {
   for a in each(n) { for b in each(n) { if a != b and kind(L[a][b]) != "none" { coupled = true } } }
   if held.field >= 0 { coupled = true }
   LP = if held.field < 0 { L } else { _projected_blocks(project, L, n, ones(...T.n) + 0im) }
-  # the jets that the rest needs
+  # The jets in the nonlinear part.
   needed = list()
   for i in each(len(info.jets)) {
     use = false
     for p in parts { for b in info.equations[equation_of(p[0])].bent { if b == i { use = true } } }
     if use { needed = push(needed, i) }
   }
-  # each by component: the jet, its component, its factors
+  # By component: the jet, its component, its factors.
   streams = list()
   for i in needed {
     symbol = _wave_factors(T, _symbol(T, _jet_space(S, info.jets[i])),
@@ -415,7 +421,8 @@ _spectral_form(info, grid, dealias) = {
       if S.orders[k] == 1 {
         q = info.equations[equation_of(k)]
         all = map_rows(r -> {
-          # what is linear in this equation is in L, whatever it is in others
+          # Jets that are linear in this equation are in L, even if others have
+          # them nonlinearly.
           js = map(i -> if contains(q.bent, i) { r.j[i] } else { zero[i] }, each(len(info.jets)))
           _residual_at(info, S, q, t, r.x, js)
         }, (x = T.X, j = jets))
@@ -458,7 +465,7 @@ _spectral_form(info, grid, dealias) = {
     if dealias { map(v -> keep * v, w) } else { w }
   }
   consistent = w -> if held.field < 0 { w } else { project.start(w) }
-  # how a state moves; 0 for fields that have no rate and follow from others
+  # The time derivative of a state; 0 for fields without one.
   rate_of = (t, U) -> {
     w = start(U)
     N = rest(t, w)
@@ -490,8 +497,9 @@ _spectral_form(info, grid, dealias) = {
     rate = rate_of, count = n)
 }
 
-# The constraint's field and the projection, of waves of the parts. held: the
-# field that keeps the constraint under these rates; of: what is left of them.
+# Returns the constraint's field and the projection, on modes of the parts.
+# held: the field that enforces the constraint under these rates; of: the
+# projected rates.
 _projection(info, S, parts, scales, linear, equation_of, held, L) = {
   T = S.T
   q = info.equations[held.equation]
@@ -531,8 +539,8 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
     p = field(r)
     map(a -> if kind(G[a]) == "none" { r[a] } else { r[a] + G[a] * p }, each(len(parts)))
   }
-  # initial values: what the points do not resolve is taken off, more is an
-  # error
+  # Projects the initial values. An unresolved remainder is removed; a larger
+  # one is an error.
   start = w -> {
     v = of(w)
     d = 0.0
@@ -550,7 +558,7 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
   }
   (held = field, of = of, start = start, C = C, G = G, inverse = inverse)
 }
-# P L by blocks
+# Returns P L by blocks.
 _projected_blocks(project, L, n, one) = map(a -> map(b -> {
   total = if kind(L[a][b]) == "none" { 0 * one } else { L[a][b] }
   if kind(project.G[a]) != "none" {
@@ -562,8 +570,8 @@ _projected_blocks(project, L, n, one) = map(a -> map(b -> {
   }
   total
 }, each(n)), each(n))
-# What is added to a field that is known up to a constant, so that its condition
-# at a point holds.
+# Returns the shift of a field known up to a constant that satisfies its
+# condition at a point.
 _gauge(info, S, k, t, u) = {
   shift = 0.0
   for c in info.conditions {
@@ -583,7 +591,7 @@ _gauge(info, S, k, t, u) = {
   }
   shift
 }
-# Of a jet, the derivatives in space all together
+# Returns the total order in space of a jet.
 _orders_of(S, j) = { o = 0; for d in _jet_space(S, j) { o = o + d }; o }
 _waves_of_part(S, shares, parts, k, c, w) = if S.orders[k] == 1 {
   at = 0
@@ -599,8 +607,9 @@ _waves_of_part(S, shares, parts, k, c, w) = if S.orders[k] == 1 {
 
 # ---- exponential time differencing
 
-# For a step h: e^{hL}, e^{hL/2}, and the weights Q, f1, f2, f3 of Cox and
-# Matthews; each n by n arrays over the waves, none where zero.
+# Returns the coefficients for a step h: e^{hL}, e^{hL/2}, and the weights Q,
+# f1, f2, f3 of Cox and Matthews. Each is an n by n array of mode factors, none
+# where zero.
 _etd_weights(F, h) = {
   ready = W -> map(r -> map(s -> if kind(s) == "none" { none } else { F.factors(s) }, r), W)
   c = _etd_factors(F, h)
@@ -610,13 +619,13 @@ _etd_weights(F, h) = {
 _etd_factors(F, h) = if F.coupled { _etd_blocks(F, h) } else {
   means = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) },
     each(F.count))
-  # L = 0: Runge and Kutta's weights
+  # For L = 0: the classical Runge-Kutta weights.
   pick = i -> map(a -> map(b -> if a != b { none } else if kind(means[a]) == "none" {
     (1.0, 1.0, 0.5 * h, h / 6, h / 6, h / 6)[i] + 0im * F.start_like
   } else { means[a][i] }, each(F.count)), each(F.count))
   (E = pick(0), E2 = pick(1), Q = pick(2), f1 = pick(3), f2 = pick(4), f3 = pick(5))
 }
-# Means over 32 points of a circle of radius 1 around each number.
+# Returns means over 32 points of a circle of radius 1 around each number.
 _etd_contour(z, h) = {
   Q = 0 * z
   f1 = 0 * z
@@ -634,8 +643,8 @@ _etd_contour(z, h) = {
   (exp(z), exp(0.5 * z), (h / 32) * Q, (h / 32) * f1, (h / 32) * f2, (h / 32) * f3)
 }
 
-# Blocks: φ0 to φ3 of 2^-s z by their series, and doubled: φ_n(2z) = 2^-n (φ0(z)
-# φ_n(z) + sum_k φ_k(z)/(n - k)!).
+# For blocks: φ0 to φ3 of 2^-s z by their series, then doubling: φ_n(2z) = 2^-n
+# (φ0(z) φ_n(z) + sum_k φ_k(z)/(n - k)!).
 _etd_blocks(F, h) = {
   n = F.count
   zero = 0 * F.start_like
@@ -699,8 +708,8 @@ _by_waves(F, W, w) = map(a -> {
 }, each(F.count))
 _plus_waves(a, b) = map(i -> a[i] + b[i], each(len(a)))
 
-# The next state, and how far apart the two stages in the middle are: the sum of
-# squares of what the rest is at one less what it is at the other.
+# Returns the next state, and the squared difference of the nonlinear part at
+# the two middle stages.
 _etd_step(F, c, t, h, w) = {
   n = F.count
   N = F.rest(t, w)
@@ -718,13 +727,13 @@ _etd_step(F, c, t, h, w) = {
     _plus_waves(_by_waves(F, c.f2, middle), _by_waves(F, c.f3, Nd))), apart)
 }
 
-# From t by s at once, in two steps.
+# Returns the state at t + s from that at t, in two steps.
 _etd_reach(F, t, s, w) = {
   c = _etd_weights(F, 0.5 * s)
   _etd_step(F, c, t + 0.5 * s, 0.5 * s, _etd_step(F, c, t, 0.5 * s, w)[0])[0]
 }
 
-# How far apart two states are, in units of what is asked for.
+# Returns the distance of two states in units of the tolerance.
 _wave_distance(F, a, b, o, points) = {
   worst = 0.0
   for i in each(len(a)) {
@@ -734,13 +743,14 @@ _wave_distance(F, a, b, o, points) = {
   stop_gradient(worst)
 }
 
-# The whole way in blocks of two steps; rows at the ends of blocks, or at
-# saveat.
+# Advances over the whole interval in blocks of two steps; stores rows at the
+# ends of blocks, or at saveat.
 _etd_march(F, m, o, t0, t1, U0, points, name) = {
   w = F.consistent(F.start(U0))
   span = t1 - t0
   fixed = kind(m.dt) != "none"
-  # steps in a unit of time: 2^level, or as many as dt asks for
+  # The number of blocks of two steps: as dt or the longest step requires, and
+  # at least 16 with adaptive steps.
   blocks = if fixed { max(1, i64(ceil(0.5 * span / m.dt - 1e-9))) } else {
     max(16, i64(ceil(0.5 * span / o.longest)))
   }
@@ -764,8 +774,8 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       next = next + 1
     }
   }
-  # the last state that a comparison was content with, and how far apart stages
-  # were then
+  # The state of the last successful comparison, and the difference of the
+  # stages then.
   (seen, seen_done, seen_rows, seen_next, calm) = (w, done, rows, next, 0.0)
   while done < blocks {
     t = t0 + span * (done / f64(blocks))
@@ -787,7 +797,8 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
           "{m.max_steps} are needed; either the points are too few for what it becomes, or it "
           "grows without bound there")
       }
-      # what grew since may have grown for a while
+      # An error found now may have grown since the last comparison, so return
+      # to that state.
       (w, done, rows, next) = (seen, seen_done, seen_rows, seen_next)
       blocks = 2 * blocks
       done = 2 * done
@@ -860,7 +871,7 @@ _cnab_march(F, m, o, t0, t1, U0) = {
       "none" { one } else { (1 + 0.5 * h * F.L[a][a]) * below[a] }), each(n))
   down = map(b -> F.factors(h * b), below)
   saves = len(o.saveat)
-  # of the whole way at most some 200 rows are kept
+  # Stores at most about 200 rows.
   every = max(1, (steps + 199) // 200)
   size = if saves > 0 { saves } else { (steps + every - 1) // every + 1 }
   Y = zeros(size, len(U0))
@@ -873,8 +884,8 @@ _cnab_march(F, m, o, t0, t1, U0) = {
     N = F.rest(t, w)
     to = rest -> map(a -> F.times(up[a], w[a]) + F.times(down[a], rest[a]), each(n))
     later = to(map(a -> 1.5 * N[a] - 0.5 * before[a], each(n)))
-    # the first step has no step before it: it is taken twice, with the mean of
-    # both ends the second time
+    # The first step has no predecessor: it is taken twice, the second time with
+    # the mean of both ends.
     later = if k > 0 {
       later
     } else {
@@ -888,7 +899,7 @@ _cnab_march(F, m, o, t0, t1, U0) = {
         rows = rows + 1
       }
     } else {
-      # between two steps along a straight line
+      # Linear interpolation between two steps.
       more = rows < saves and o.saveat[min(rows, saves - 1)] <= t + h * (1 + 1e-9)
       while more {
         s = (o.saveat[rows] - t) / h
@@ -927,7 +938,7 @@ _solve_spectral(info, m, o, time) = {
   U0 = U0 + clock.firm(t0)
   s = _restarts_along(clock, t0, t1, if kind(step.dt) == "none" { 1 } else { 8 })
   longest = _longest_seeing(clock.watched, s, t0, t1)
-  # not of solutions that are only compared with others
+  # No warning for solutions that only serve comparisons.
   if kind(step.dt) != "none" and not o.partial {
     if step.dt > 2 * longest { _warn_of_narrow(step.name, step.dt, longest) }
   }
@@ -945,8 +956,8 @@ _solve_spectral(info, m, o, time) = {
   }
   between = _dense(times, Y, 1, false)
   state = t -> if len(o.saveat) > 0 { between(t) } else if step.name == "cnab2" {
-    # through rows on this side of what switches; where nothing is sharp there
-    # are two at that time
+    # Interpolates through rows on this side of a switch. Without a sharp switch
+    # there are two rows at that time.
     (early, late) = (concat([-inf], s[s <= t])[-1], concat(s[s > t], [inf])[0])
     (first, last) =
       if _is_sharp(clock, t0) { (sum(i64(times < early)), sum(i64(times <= late))) } else {
@@ -954,8 +965,8 @@ _solve_spectral(info, m, o, time) = {
       }
     _through_nearest_of(times, Y, t, first, last)
   } else {
-    # from the row before t by steps of the method, of no length to say how a
-    # row moves with t
+    # From the row before t by steps of the method; of length zero at a row, to
+    # define the derivative with respect to t there.
     r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
     reach = () -> F.all(t, _etd_reach(F, times[r], t - times[r], F.start(Y[r])))
     if t == times[r] { _value_of(reach, Y[r]) } else { reach() }

@@ -1,5 +1,5 @@
 # steady.dsl - problems without time on a tensor grid: Newton's method with the
-# exact sparse Jacobian, and eigenproblems.
+# exact sparse Jacobian, fast transforms, and eigenproblems.
 
 _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o) } else {
   held = _pressure_of(info)
@@ -26,9 +26,10 @@ _direct_values(info, m, S, o) =
     }
   }
 
-# The largest of the last tenth of the coefficients of U in each coordinate,
-# relative to the largest of all; less where U is small beside the rows Y,
-# f64[times, unknowns], as what estimates measure by (_own_sizes).
+# Returns the largest of the last tenth of the coefficients of U in each
+# coordinate, relative to the largest coefficient. It is scaled down where U is
+# small relative to the rows Y, f64[times, unknowns], as in the error estimates
+# (_own_sizes).
 _series_tail(info, S, U, Y) = {
   (tops, own) = (zeros(S.parts), zeros(S.parts))
   for i in each(S.parts) {
@@ -49,9 +50,10 @@ _series_tail(info, S, U, Y) = {
   }
   worst
 }
-# By what errors of values of these sizes are measured whose largest at any time
-# are tops: what waves carry away is small beside what they were; what diffusion
-# leaves counts down to a thousandth.
+# Returns the scale of errors for values of sizes own, whose maximum over time
+# is tops. For waves, errors are relative to the maximum, since waves may leave
+# the domain. For diffusion they are relative to the present size, down to a
+# thousandth of the maximum.
 _own_sizes(info, own, tops, least) =
   max(if _is_of_waves(info) { tops + 0.0 * own } else { max(own, 1e-3 * tops) }, least)
 _is_of_waves(info) = {
@@ -60,13 +62,15 @@ _is_of_waves(info) = {
   waves
 }
 
-# u with F(u) = 0, found already: its derivatives are those of the equation, by
-# a sparse system with the Jacobian J(u).
+# Returns the root u of F(u) = 0, which is already computed. Its derivative
+# follows from the implicit function theorem, by a sparse solve with the
+# Jacobian J(u).
 _zero_on(F, J, u) = u
 derivative _zero_on(F, J, u), dF, dJ, du = -linsolve(J(y), dF(y))
 
-# Newton's method, damped: a step is halved until the residual falls. Done when
-# a step changes nothing to rtol and atol, or the residual is at rounding.
+# Damped Newton's method: a step is halved until the residual falls. It stops
+# when a step is negligible relative to rtol and atol, or the residual is at
+# rounding level.
 _solve_newton(info, m, S, o) = {
   conditions = _conditions_of(info, S)
   matched = _matched(info, S)
@@ -82,8 +86,8 @@ _solve_newton(info, m, S, o) = {
   (U, turns, last) = if kind(o.guess) != "none" { from(U0) } else if jumps {
     try { from(U0) } catch e { from(_start_by_elements(info, S, o, e)) }
   } else if _is_quasilinear(info) {
-    # a grid's equations may have solutions of their own, which those of
-    # elements have not where these are monotone
+    # The grid's equations may have spurious solutions; elements have none where
+    # these problems are monotone.
     from(try { _start_by_elements(info, S, o, "") } catch e { U0 })
   } else {
     try { from(U0) } catch e { from(_from_linear(across, still, slopes, U0, e)) }
@@ -92,9 +96,9 @@ _solve_newton(info, m, S, o) = {
   (_zero_on(F, J, U),
     (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
 }
-# What stands on the right of all equations and conditions of no problem in
-# particular, the same on every grid. The largest value of the answer to it, the
-# response, grows with each finer grid where there is none.
+# Returns a fixed right-hand side for all equations and conditions, the same on
+# every grid. The largest value of the solution for it, the response, grows
+# under refinement where the problem has no solution.
 _some_sources(info, S) = {
   x = zeros(S.T.P)
   for (d, c) in enumerate(list(...info.space)) {
@@ -103,7 +107,7 @@ _some_sources(info, S) = {
   concat(...map(i -> cos(x + 0.7 * i), each(S.parts)))
 }
 # Whether an unknown may change the factor of a derivative of second or higher
-# order
+# order.
 _is_quasilinear(info) = {
   (found, n) = (false, len(info.coords))
   for q in info.equations {
@@ -115,9 +119,9 @@ _is_quasilinear(info) = {
   }
   found
 }
-# Newton's method from the linear problem at U0 on, by the strength of what is
-# not linear (_by_strength). said: the message where it fails, that of Newton's
-# method alone.
+# Continues Newton's method from the linearisation at U0 by the strength of the
+# nonlinearity (_by_strength). said: the message on failure, that of plain
+# Newton.
 _from_linear(newton, F, J, U0, said) = {
   first = F(U0)
   (V, s, _) = _by_strength((V, s) -> {
@@ -132,11 +136,11 @@ _from_linear(newton, F, J, U0, said) = {
   if s < 1 { error(said) }
   V
 }
-# Solutions while the strength s of what is not linear grows to 1: R(U0) + (R(U0
-# + s (U - U0)) - R(U0)) / s == 0 (Allgower and Georg, Numerical Continuation
-# Methods, 1990). attempt(V, s): the one of strength s from V, whether it was
-# found, and after how many turns. Gives the last solution, its strength, below
-# 1 where it went no further, and all turns.
+# Continuation in the strength s of the nonlinearity from 0 to 1 (Allgower and
+# Georg, Numerical Continuation Methods, 1990). The equation is R(U0) + (R(U0 +
+# s (U - U0)) - R(U0)) / s == 0. attempt(V, s) returns the solution of strength
+# s from V, whether it was found, and its iterations. Returns the last solution,
+# its strength (below 1 where it failed), and all iterations.
 _by_strength(attempt, V) = {
   (s, ds, turns) = (0.0, 0.125, 0)
   while s < 1 and ds > 1e-3 {
@@ -147,12 +151,12 @@ _by_strength(attempt, V) = {
   }
   (V, s, turns)
 }
-# The values at the nodes of what elements make of the statement, to begin with.
-# said: the message where they do not serve it.
+# Returns an initial guess: the finite element solution at the nodes. said: the
+# message where elements cannot solve the problem.
 _start_by_elements(info, S, o, said) =
   try { stop_gradient(_direct_guess(info, S, _by_elements(info, o))) } catch e { error(said) }
-# Where factors switch with the unknowns, residuals may rise on the way:
-# corrections are measured (bvp.dsl).
+# Newton's method where factors switch with the unknowns. Residuals may increase
+# on the way, so the size of the corrections controls the damping (bvp.dsl).
 _newton_across(F, J, u0, o, sizes, name) = {
   (u, state, turns) =
     _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11,
@@ -165,9 +169,9 @@ _newton_across(F, J, u0, o, sizes, name) = {
   (u, turns, 0.0)
 }
 
-# The fields that occur, in equations and in conditions on faces, by their
-# derivatives only, so that with u every u + c is a solution. Proven from the
-# code of these.
+# Returns the fields that occur, in equations and in conditions on faces, only
+# by their derivatives, so that with u every u + c is a solution. Proven from
+# their code.
 _free_constants(info, S) = {
   out = list()
   for k in each(S.count) {
@@ -186,11 +190,11 @@ _free_constants(info, S) = {
   }
   out
 }
-# Newton's method where fields are free up to constants. The matrix has as many
-# dependent rows as there are constants, so each such field has its mean at the
-# nodes given, 0, and its equation one more
-# unknown: what it lacks of a balance of sources and fluxes. What a grid lacks
-# is small; what a statement lacks is not, and is refused. Then a condition at a
+# Newton's method where fields are determined up to constants. The matrix has
+# one dependent row for each constant, so each such field gets the constraint
+# that its mean at the nodes is 0. Its equation gets one more unknown, the
+# imbalance of sources and fluxes. A discretisation's imbalance is small; that
+# of an inconsistent problem is not, and is refused. Afterwards a condition at a
 # point shifts the field.
 _solve_up_to_constants(info, m, S, o, free) = {
   P = S.T.P
@@ -223,7 +227,7 @@ _solve_up_to_constants(info, m, S, o, free) = {
     _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own,
       ...map(a -> ones(P) / f64(P), each(n)))))
   W0 = concat(_direct_guess(info, S, o.guess), zeros(n))
-  # what sources and fluxes lack is small beside them
+  # The imbalance is small relative to the sources.
   sources = max(abs(stop_gradient(F(0 * W0))))
   (W, turns, last_step) =
     _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), W0, o,
@@ -231,7 +235,7 @@ _solve_up_to_constants(info, m, S, o, free) = {
   W = _zero_on(F, J, W)
   _check_balance(info, W[S.N..], F(0.0 * W)[..S.N], o)
   U = W[..S.N]
-  # the mean at the nodes is another on each grid, that over the box is not
+  # The mean at the nodes differs on each grid, the mean over the box does not.
   weights = _mean_weights(S.T)
   for part in parts { U[part * P..(part + 1) * P] -= sum(weights * U[part * P..(part + 1) * P]) }
   for c in pins {
@@ -243,14 +247,14 @@ _solve_up_to_constants(info, m, S, o, free) = {
   }
   (U, (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
-# By what the values at the nodes are multiplied to give their mean over the box
+# Returns the weights of the values at the nodes for the mean over the box.
 _mean_weights(T) = {
   w = ones(1)
   for g in T.dims { w = ravel(expand(w, 1) * _mean_along(g)) }
   w
 }
-# The same along one coordinate: the interpolation, by Gauss's rule between any
-# two nodes
+# Returns these weights along one coordinate: the interpolant, integrated by
+# Gauss quadrature between neighbouring nodes.
 _mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
   n = len(g.x)
   c = _series_of(g, expand(eye(n), 0))[0]
@@ -261,8 +265,8 @@ _mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
       t, w)
   sum(parts; axis = 0) / (g.b - g.a)
 }
-# What a field's component lacks at the point of a condition, of which row w is
-# linear in its value.
+# Returns the shift of a field's component that satisfies a condition at a
+# point; row w is linear in its value.
 _pin_shift(info, S, c, w, u) = {
   here = _values_at(S.T, _coefficients(S.T, u), map(x -> f64(x), (...c.q.at.point,)))
   at = v -> map(i -> {
@@ -295,7 +299,7 @@ _check_balance(info, lacks, sources, o) = {
   }
 }
 
-# The largest value of each unknown, at all of its nodes.
+# Returns the largest value of each unknown, repeated at all of its nodes.
 _sizes_on(S, U) =
   { v = reshape(abs(U), S.parts, S.T.P); ravel(expand(max(v; axis = 1), 1) + 0.0 * v) }
 _newton_on(F, J, u0, o, sizes, name) = {
@@ -319,8 +323,8 @@ _newton_on(F, J, u0, o, sizes, name) = {
     }
     size = max(abs(d) / (o.rtol * (abs(u1) + _least_of(o, sizes(u1))) + 1e-300))
     better = norm(v1) < norm(v)
-    # the error behind a full step is about its square: one that is 1e-3 of what
-    # is asked for was not needed; a step that is was none
+    # After a full step the error is about its square, so a square far below the
+    # tolerance ends the iteration. So does a negligible step.
     state = if (t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3) or size < 1e-3 {
       1
     } else if better {
@@ -342,8 +346,8 @@ _newton_on(F, J, u0, o, sizes, name) = {
   }
   (u, k, size)
 }
-# Where Newton's method begins: numbers, functions of the space coordinates, or
-# a solution, by field; zero for those not named.
+# Returns the initial iterate: by field, numbers, functions of the space
+# coordinates, or a solution; zero for fields without one.
 _direct_guess(info, S, guess) = concat(...map(k -> {
   given = if kind(guess) == "none" {
     0.0
@@ -381,8 +385,8 @@ _space_field(info, S, U, k) = {
 # ---- fast transforms
 
 # Whether a problem is one linear equation with constant factors and pure second
-# derivatives, on a uniform grid, with values given on the faces or periodic:
-# sines and waves are then the eigenvectors of the difference operators.
+# derivatives, on a uniform grid, with Dirichlet or periodic conditions. Sines
+# and Fourier modes are then eigenvectors of the difference operators.
 _is_by_transforms(info, m, S) =
   if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
     fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0 and not _has_jumps(info)
@@ -403,11 +407,11 @@ _is_by_transforms(info, m, S) =
     fine
   }
 
-# The difference operators are diagonal in sines along coordinates with values
-# at both ends, in waves along periodic ones. The residual without unknowns is
-# taken at the inner nodes, and what the values on the faces add to it on the
-# layers next to them; nothing else is of the size of the grid but what is
-# transformed. Where the operator is singular: none.
+# Solves by diagonalisation: sine transforms along coordinates with values at
+# both ends, Fourier transforms along periodic ones. The source is evaluated at
+# the inner nodes; face values contribute to the layers next to them. Only the
+# transformed array has the size of the grid. Returns (values, whether the
+# operator is regular, the response).
 _by_transforms(info, m, S) = {
   T = S.T
   q = info.equations[0]
@@ -443,7 +447,7 @@ _by_transforms(info, m, S) = {
   shaped =
     map(p -> reshape(own[p], ...map(r -> if r == p { len(own[p]) } else { 1 }, (...(0..T.count),))),
       (...(0..T.count),))
-  # the range of the sums tells that none is zero, unless zero is inside
+  # The range of the sums shows that none is zero, unless it contains zero.
   low = sum(stack(...map(e -> min(e), own)))
   high = sum(stack(...map(e -> max(e), own)))
   large = max(abs(low), abs(high))
@@ -472,16 +476,17 @@ _solve_by_transforms(info, m, S) = {
   if not fine { error("{info.name} has no unique solution: its operator is singular") }
   (U, (unknowns = S.N, newton = 0, elements = 0, response = response))
 }
-# A function of a point at all points of a box of nodes, as an array of its
-# shape.
+# Evaluates a function of a point at all points of a box of nodes; an array of
+# the box's shape.
 _over_box(nodes, f) = if len(nodes) == 1 { map(a -> f((a,)), nodes[0]) } else if len(nodes) == 2 {
   map(a -> map(b -> f((a, b)), nodes[1]), nodes[0])
 } else {
   map(a -> map(b -> map(c -> f((a, b, c)), nodes[2]), nodes[1]), nodes[0])
 }
 _sum_over_box(parts) = { total = parts[0]; for e in parts[1..] { total = total + e }; total }
-# What the condition there says on a face: where faces meet the later
-# coordinate's stands, so that of later ones it has the inner nodes only.
+# Returns the values that the condition prescribes on a face. Where faces meet,
+# the later coordinate's condition applies, so faces have only the inner nodes
+# of later coordinates.
 _face_values(info, S, p, side, inside) = {
   g = S.T.dims[p]
   if g.periodic { none } else {
@@ -511,7 +516,7 @@ _any_periodic(T) = {
   for g in T.dims { if g.periodic { any = true } }
   any
 }
-# Those of the second difference along coordinate p.
+# Returns the eigenvalues of the second difference along coordinate p.
 _second_eigenvalues(T, p) = {
   g = T.dims[p]
   n = T.n[p]
@@ -527,7 +532,7 @@ _first_column(g, n) = {
 }
 # ---- eigenproblems
 
-# Whether zero is a solution of a condition, which its code says.
+# Whether zero satisfies a condition, decided from its code.
 _is_homogeneous(info, c) = {
   r = c.residual((...map(i -> 0.0 + info.lo[i], each(len(info.coords))),), _zero_jets(info))
   zero = if rank(r) == 0 { r == 0.0 } else {
@@ -537,8 +542,8 @@ _is_homogeneous(info, c) = {
   }
   _known(zero, "whether a condition of an eigenproblem is homogeneous")
 }
-# The conditions that hold for 0, and the one that does not, which says how
-# large a mode is, and has no part in finding it
+# Returns the homogeneous conditions, and the inhomogeneous one, which only
+# normalises the modes.
 _conditions_of_modes(info, name) = {
   (own, sizes) = (list(), list())
   for c in info.conditions {
@@ -551,7 +556,8 @@ _conditions_of_modes(info, name) = {
   }
   ((...own,), sizes)
 }
-# The factor with which a mode U satisfies a condition that is linear in it.
+# Returns the factor with which a mode U satisfies a condition that is linear in
+# it.
 _mode_size(info, whole, S, q, U) = {
   c = _conditions_of((...whole, conditions = (q,)), S)[0]
   node = _nodes_of(S, c)[..1]
@@ -561,8 +567,8 @@ _mode_size(info, whole, S, q, U) = {
   own = sum(q.residual(_node_coordinates(info, S, 0.0, x), jets)) - rest
   -rest / own
 }
-# What is not linear: "" where each equation and condition is linear in the
-# fields and affine in the eigenvalue, by what these depend on.
+# Returns a message about a nonlinearity: "" where each equation and condition
+# is linear in the fields and affine in the eigenvalue.
 _bends_in_modes(info) = {
   said = ""
   n = len(info.coords)
@@ -603,9 +609,9 @@ _refuse_bent_modes(info, name) = {
   }
 }
 
-# The equations are linear in the fields and in λ: A v = λ B v on the nodes
-# without conditions. Dense where the operators are, else by shift and invert;
-# the m.count eigenvalues nearest to m.near, in the order of their distance.
+# Solves the generalised eigenproblem A v = λ B v on the nodes without
+# conditions: dense where the operators are, else by shift and invert. Returns
+# the m.count eigenvalues nearest to m.near, by distance.
 _solve_modes(info, m, S, o) = {
   _refuse_bent_modes(info, m.name)
   if _has_jumps(info) {
@@ -614,8 +620,8 @@ _solve_modes(info, m, S, o) = {
       "fluxes, {m.name}() does not")
   }
   (own, sizes) = _conditions_of_modes(info, m.name)
-  # on a line the eigenvalue is a field, too, whose equation says that it is
-  # constant
+  # On a line the eigenvalue is also a field, whose equation says that it is
+  # constant.
   equations = map(i -> info.equations[i], each(S.count))
   (whole, info) = (info, (...info, equations = (...equations,), conditions = own))
   for c in info.conditions {
@@ -647,8 +653,8 @@ _solve_modes(info, m, S, o) = {
     v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
     _summed(p, _elements_from(p, v))
   }
-  # not the difference of two matrices, in which derivatives by short lengths
-  # would drown λ
+  # Differentiates with respect to λ, since in the difference of two matrices
+  # the large entries would cancel λ's digits.
   (a, b) = jvp(at, 0.0, 1.0)
   b = -b
   n = len(E.free)
@@ -684,13 +690,14 @@ _solve_modes(info, m, S, o) = {
   } else {
     values
   }
-  # more is rounded in derivatives of high order than their elements, and more
-  # yet where they are products of matrices
+  # High derivatives have larger rounding errors than their elements, and
+  # products of matrices larger ones still.
   products =
     max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(
       if kind(m.cluster) == "none" { 1 } else { 3 })
   matrix_of = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
-  # of many unknowns it costs more than the modes, and is next to nothing
+  # With many unknowns this costs more than the modes, and the result is
+  # negligible.
   rounding = () -> if not S.T.dense and n > 5000 { zeros(count) } else {
     products * _rounding_of_modes(matrix_of(a), matrix_of(b), values, real(V))
   }
@@ -713,30 +720,30 @@ _solve_modes(info, m, S, o) = {
     record((...map(i -> info.fields[i], (...(0..S.count),)),),
       map(i -> _space_field(info, S, filled, i), each(S.count)))
   }
-  # of a mode of which half is in its highest terms nothing is known, whatever
-  # other grids say
+  # A mode with half its size in its highest terms is unresolved, whatever other
+  # grids show.
   lost = if not S.T.dense { none } else {
     tail =
       max(map(k -> _primal(() -> { U = nodal(k); _series_tail(info, S, U, expand(U, 0)) }),
         iota(count)))
     if tail > 0.5 { tail } else { 0.0 }
   }
-  # on a line it is one number, as other methods have it, and values has them
-  # all
+  # On a line the eigenvalue's field is one number, as with other methods;
+  # values has all eigenvalues.
   (...mode(0), ...record(list(info.eigen),
     list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
     x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values,
     rounding = rounding, stats = (unknowns = n,), method = m.name, kind = "pde", error = lost,
     info = _info_of(info))
 }
-# The count modes nearest to near among those with the eigenvalues w
+# Returns the m.count modes whose eigenvalues w are nearest to m.near.
 _nearest_modes(m, modes) = {
   (w, V) = modes
   order = argsort(abs(w - m.near))[..min(m.count, len(w))]
   (w[order], V[.., order])
 }
-# How large eigenvalues are, more or less: what is left of a smooth function
-# beside what λ makes of it
+# Returns an order of magnitude of the eigenvalues: the residual of a smooth
+# function relative to its derivative with respect to λ.
 _unit_of_modes(info, S) = {
   x = zeros(S.T.P)
   for (d, c) in enumerate(list(...info.space)) {
@@ -753,10 +760,10 @@ _unit_of_modes(info, S) = {
   if max(abs(slope)) == 0 { error("{info.name}: {info.eigen} must stand in an equation") }
   max(abs(r)) / max(abs(slope))
 }
-# Eigenvalues of A v == λ B v by those of (A - σ B)⁻¹ B, which are 1/(λ - σ):
-# the lowest are not lost in the rounding of the highest, and equations without
-# λ make 0. σ is beside near, and not so near to an eigenvalue that others are
-# lost in its rounding.
+# Solves A v == λ B v by the eigenvalues 1/(λ - σ) of (A - σ B)⁻¹ B. The lowest
+# eigenvalues then do not suffer from the rounding of the highest, and equations
+# without λ yield 0. σ is close to m.near, but not so close to one eigenvalue
+# that others lose digits.
 _dense_modes(info, m, A, B, unit) = {
   σ = m.near - 0.1 * unit
   (w, V, turn) = (zeros(1) + 0im, zeros(1, 1) + 0im, 0)
@@ -773,9 +780,9 @@ _dense_modes(info, m, A, B, unit) = {
   }
   (w, V)
 }
-# Eigenvalues w of A v == λ B v by quotients of Rayleigh with left and right
-# vectors, whose errors enter by their product
-# (Ostrowski 1959): eig rounds 1/(λ - σ) of all by the largest, and high λ lose
+# Improves eigenvalues w of A v == λ B v by Rayleigh quotients with left and
+# right vectors, whose error is the product of the vectors' errors (Ostrowski
+# 1959). eig rounds all 1/(λ - σ) relative to the largest, so large λ lose
 # digits.
 _rayleigh_quotients(A, B, w, V) = w + _primal(() -> {
   (w, V) = (stop_gradient(w), stop_gradient(V))
@@ -790,14 +797,15 @@ _rayleigh_quotients(A, B, w, V) = w + _primal(() -> {
   }
   out
 })
-# The left vector that belongs to w[k], from the right one by inverse iteration
-# (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2)
+# Returns the left eigenvector of w[k], from the right one by inverse iteration
+# (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2).
 _left_vector(A, B, w, k, x) = {
   beside = (A - (w[k] + 1e-7 * max(abs(w))) * B)'
   left = linsolve(beside, x / max(abs(x)))
   linsolve(beside, left / max(abs(left)))
 }
-# By how much rounding of the elements moves them, to first order
+# Returns the first-order effect of rounding the matrix elements on the
+# eigenvalues.
 _rounding_of_modes(A, B, w, V) = _primal(() -> {
   (w, V) = (stop_gradient(w), stop_gradient(V))
   sizes = M -> if kind(M) == "sparse" { (...M, values = abs(M.values)) } else { abs(M) }
@@ -811,8 +819,8 @@ _rounding_of_modes(A, B, w, V) = _primal(() -> {
   }
   out
 })
-# Differences of first order between neighbours on both sides do not see what
-# alternates from point to point
+# Refuses first-order equations: central differences cannot see modes that
+# alternate from point to point.
 _refuse_zigzag_modes(info, m, S) = {
   for k in each(S.count) {
     for (d, c) in enumerate(list(...info.space)) {
@@ -827,7 +835,7 @@ _refuse_zigzag_modes(info, m, S) = {
     }
   }
 }
-# Whether no derivative of a field is of an order above 1
+# Whether no derivative of a field has an order above 1.
 _is_highest_alone(info, k) = {
   top = 0
   for c in info.space { top = max(top, _order_of(info, k, c)) }
