@@ -1,19 +1,23 @@
-# elements.dsl - simplices and boxes: shape functions of Lagrange's elements,
+# elements.dsl - simplices and boxes: shape functions of Lagrange elements,
 # quadrature, and the numbering of unknowns on a mesh.
 #
 # A reference cell is a record (d, boxes): the simplex with the corners 0, e_1
-# ... e_d, or, where boxes is true, the box [0, 1]^d, whose corners and nodes
-# come in the order of their coordinates, the last one fastest. Simplices come
-# with their corners in ascending order of their numbers, so that an edge or a
-# face looks the same from all cells that share it, and what lies on it needs no
-# orientation; boxes are those of a grid, with the directions of its axes. Face
-# f of a simplex is the one without corner f, face 2a and 2a + 1 of a box where
-# its coordinate a is 0 and 1. A box is drawn as the simplex of its first corner
-# and of those beside it, its frame, for that is the same affine map.
+# ... e_d, or, where boxes is true, the box [0, 1]^d.
+# - A box has its corners and nodes in the order of their coordinates, the last
+#   one fastest.
+# - A simplex has its corners in ascending order of their numbers. An edge or a
+#   face then looks the same from all cells that share it, so its nodes need no
+#   orientation.
+# - Boxes are cells of a grid, aligned with its axes.
+# - Face f of a simplex is the one without corner f. Faces 2a and 2a + 1 of a
+#   box are those where its coordinate a is 0 and 1.
+# - The frame of a box is the simplex of its first corner and the adjacent
+#   corners. Both have the same affine map.
 
 # ---- shape functions
 
-# Exponents of all monomials in d variables up to degree k: a list of lists.
+# Returns the exponents of all monomials in d variables up to degree k: a list
+# of lists.
 _simplex_exponents(d, k) = if _known(d, "the dimension") == 0 { list(list()) } else {
   out = list()
   for a in each(_known(k, "the order") + 1) {
@@ -21,7 +25,7 @@ _simplex_exponents(d, k) = if _known(d, "the dimension") == 0 { list(list()) } e
   }
   out
 }
-# Their values at points X f64[..., d]: f64[..., nb]
+# Returns the values of all monomials at points X f64[..., d]: f64[..., nb].
 _simplex_monomials(X, d, k) =
   stack(...map(e -> _simplex_monomial(X, e), _simplex_exponents(d, k)); axis = -1)
 _simplex_monomial(X, e) = {
@@ -30,9 +34,7 @@ _simplex_monomial(X, e) = {
   y
 }
 
-# The corners that the nodes of an element of order k stand on: for each entity
-# (vertices, edges, faces) the corners, and the barycentric coordinates of its
-# nodes.
+# Local corner numbers of the edges and triangular faces.
 _edges_of(d) = if d == 1 {
   [0, 1]
 } else if d == 2 {
@@ -44,9 +46,9 @@ _edge_pairs(d) = reshape(_edges_of(d), -1, 2)
 _faces_of(d) = if d == 2 { [0, 1, 2] } else { [0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3] }
 _face_triples(d) = reshape(_faces_of(d), -1, 3)
 
-# Barycentric coordinates of the nodes: corners, then k - 1 on each edge, from
-# its lower corner to the upper one, then those inside of each triangle, then of
-# the tetrahedron.
+# Returns barycentric coordinates of the nodes: corners, then k - 1 on each
+# edge, from its lower corner to the upper one, then those inside each triangle,
+# then those inside the tetrahedron.
 _node_weights(d, k) = {
   (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
   I = eye(d + 1)
@@ -67,8 +69,8 @@ _node_weights(d, k) = {
   if k > 3 and d > 2 { parts = push(parts, _inner_weights(4, k)) }
   concat(...parts; axis = 0)
 }
-# The nodes of an edge between its ends: Lobatto's, so that integrals of what is
-# fixed on the boundary are of order 2k
+# Returns the interior nodes of an edge. They are Lobatto points, so that
+# integrals of values fixed on the boundary are of order 2k.
 _edge_points(k) =
   if k == 2 {
     [0.5]
@@ -77,8 +79,8 @@ _edge_points(k) =
   } else {
     0.5 + 0.5 * sqrt(3.0 / 7) * [-1, 0, 1]
   }
-# Of the nodes inside of a triangle (n = 3) or tetrahedron (4): multiples of 1/k
-# that are all positive
+# Returns the interior nodes of a triangle (n = 3) or tetrahedron (4): multiples
+# of 1/k that are all positive.
 _inner_weights(n, k) = {
   rows = list()
   for e in _simplex_exponents(n - 1, k - n) {
@@ -91,26 +93,25 @@ _inner_weights(n, k) = {
 # ---- cells
 
 _simplex(d) = (d = _known(d, "the dimension"), boxes = false)
-# What the cells of a mesh are
 _cell_of(M, d) = (d = _known(d, "the dimension"), boxes = has(M, "axes"))
 
-# Of the (k + 1)^d nodes of a box, where each stands along the axes
+# Returns the positions along the axes of the (k + 1)^d nodes of a box.
 _box_places(d, k) = {
   (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
   stack(...map(a -> iota((k + 1)^d) // (k + 1)^(d - 1 - a) % (k + 1), each(d)); axis = 1)
 }
-# Nodes of an interval, ascending
+# Returns the nodes of an interval, ascending.
 _line_nodes(k) = if k == 1 { [0.0, 1.0] } else { concat([0.0], _edge_points(k), [1.0]) }
-# Coordinates of the nodes of an element of order k f64[nb, d], corners for k =
-# 1
+# Returns the coordinates of the nodes of an element of order k, f64[nb, d]; the
+# corners for k = 1.
 _node_places(cell, k) = if cell.boxes {
   _line_nodes(k)[_box_places(cell.d, k)]
 } else {
   _node_weights(cell.d, k)[.., 1..]
 }
 _node_count(cell, k) = if cell.boxes { (k + 1)^cell.d } else { len(_simplex_exponents(cell.d, k)) }
-# Nodes that lie on each face of the reference cell, of order 1 its corners:
-# i64[faces, n]
+# Returns the nodes on each face of the reference cell, for order 1 its corners:
+# i64[faces, n].
 _face_nodes(cell, k) = {
   k = _known(k, "the order")
   if cell.boxes {
@@ -121,15 +122,16 @@ _face_nodes(cell, k) = {
     stack(...map(f -> findall(W[.., f] == 0), each(cell.d + 1)))
   }
 }
-# Corners of cells i64[m, corners] that frame them: i64[m, d + 1]
+# Returns the frame corners of cells i64[m, corners]: i64[m, d + 1].
 _framed(cell, cells) =
   if cell.boxes {
     cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), each(cell.d))))]
   } else {
     cells
   }
-# Of each face the slope of what is 0 there and grows into the cell, from the
-# inverse of the cell's directions
+# Returns, for each face, the gradient of the barycentric coordinate that is 0
+# there and increases into the cell. I: the inverse of the cell's direction
+# matrix.
 _inward_slopes(cell, I) =
   if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * cell.d, cell.d) } else {
     concat(expand(-sum(I; axis = 0), 0), I; axis = 0)
@@ -137,9 +139,9 @@ _inward_slopes(cell, I) =
 
 # ---- elements
 
-# The element of order k: coefficients C such that the shape functions of a
-# simplex are monomials @ C; those of a box are products of such for an
-# interval, place says of which
+# Returns the element of order k, with coefficients C. The shape functions of a
+# simplex are monomials @ C. Those of a box are products of shape functions of
+# an interval, with indices in place.
 _element(cell, k) = {
   k = _known(k, "the order")
   if cell.boxes {
@@ -149,8 +151,8 @@ _element(cell, k) = {
     (d = cell.d, k = k, C = inv(_simplex_monomials(_node_places(cell, k), cell.d, k)), place = none)
   }
 }
-# Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n,
-# nb, d]
+# Returns the values of the shape functions at X f64[n, d]: f64[n, nb];
+# _shape_slopes returns their derivatives: f64[n, nb, d].
 _shapes(el, X) = if kind(el.place) == "none" { _simplex_monomials(X, el.d, el.k) @ el.C } else {
   y = 1.0
   for a in each(el.d) {
@@ -164,16 +166,17 @@ _shape_slopes(el, X) =
 
 # ---- quadrature
 
-# (points f64[n, d], weights f64[n]) that integrate polynomials of degree p over
-# the reference cell exactly, in a box of degree p in each coordinate: products
-# of Gauss's rule
+# Returns (points f64[n, d], weights f64[n]) that integrate polynomials of
+# degree p over the reference cell exactly. In a box p is the degree in each
+# coordinate (a tensor product of Gauss rules).
 _cell_rule(cell, p) = if cell.boxes {
   n = (_known(p, "the degree") + 2) // 2
   (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
   at = _box_places(cell.d, n - 1)
   (x[at], prod(w[at]; axis = 1))
 } else { _simplex_rule(cell.d, p) }
-# The same on a face, and its points on each face of the reference cell
+# Returns the same for a face, and its points on each face of the reference
+# cell.
 _face_rule(cell, p) = {
   flat = (d = cell.d - 1, boxes = cell.boxes)
   rule = _cell_rule(flat, p)
@@ -186,9 +189,9 @@ _face_rule(cell, p) = {
   F = _face_nodes(cell, 1)
   (rule, map(f -> W @ V[F[f]], each(len(F))))
 }
-# Over the reference simplex. Of low degree the symmetric rules (Strang and Fix
-# 1973; Hammer, Marlowe and Stroud 1956), else products of Gauss and Jacobi,
-# collapsed (Stroud 1971).
+# Returns a rule on the reference simplex: symmetric rules of low degree (Strang
+# and Fix 1973; Hammer, Marlowe and Stroud 1956), else collapsed products of
+# Gauss and Gauss-Jacobi rules (Stroud 1971).
 _simplex_rule(d, p) = {
   (d, p) = (_known(d, "the dimension"), _known(p, "the degree"))
   if d == 0 { (zeros(1, 0), ones(1)) }
@@ -216,7 +219,8 @@ _collapsed(d, n) = {
   X = expand(x, 1)
   W = w
   for k in each(1, d) {
-    # one more direction s with weight (1 - s)^k; what there is shrinks by 1 - s
+    # One more direction s with weight (1 - s)^k; the existing ones shrink by 1
+    # - s.
     (s, v) = gauss_jacobi(n, f64(k), 0.0)
     s = (1 + s) / 2
     v = v / 2.0^(k + 1)
@@ -230,8 +234,8 @@ _collapsed(d, n) = {
 
 # ---- unknowns
 
-# Different rows of pairs or triples of corners among all cells, as numbers:
-# (how many, where each stands i64[m, ne], the corners of each).
+# Returns the distinct edges or triangles among all cells: (count, index of each
+# i64[m, ne], the corners of each as a key).
 _shared(cells, local, n) = {
   (m, ne) = (len(cells), len(local))
   key = 0
@@ -240,8 +244,8 @@ _shared(cells, local, n) = {
   (len(all), reshape(at, m, ne), all)
 }
 
-# All combinations of elements of some vectors, a list of columns, the last one
-# fastest
+# Returns all combinations of elements of some vectors, as a list of columns,
+# the last one fastest.
 _lattice_columns(lines) = {
   total = 1
   for x in lines { total = total * len(x) }
@@ -254,8 +258,8 @@ _lattice_columns(lines) = {
   }
   out
 }
-# On the grid of some axes, cells numbered as points are: (count, cells' nodes,
-# coordinates), as below
+# Returns (count, cells' nodes, coordinates), as below, on the grid of some
+# axes, with cells numbered in the order of the points.
 _grid_nodes(axes, k) = {
   (d, k) = (len(axes), _known(k, "the order"))
   s = _line_nodes(k)[..-1]
@@ -269,8 +273,8 @@ _grid_nodes(axes, k) = {
   }
   (count, nodes, stack(..._lattice_columns(lines); axis = 1))
 }
-# The cells on the sides of such a grid, side after side, and which of their
-# faces these are
+# Returns the cells on the sides of such a grid, side after side, and which of
+# their faces these are.
 _grid_sides(axes) = {
   (owner, side) = (list(), list())
   I = _lattice_columns(map(x -> iota(len(x) - 1), axes))
@@ -283,8 +287,8 @@ _grid_sides(axes) = {
   }
   (concat(...owner), concat(...side))
 }
-# The nodes of elements of order k on a mesh with sorted cells: (count, cells'
-# nodes i64[m, nb], coordinates f64[count, d]).
+# Returns the nodes of elements of order k on a mesh with sorted cells: (count,
+# cells' nodes i64[m, nb], coordinates f64[count, d]).
 _nodes(M, cells, k) =
   if has(M, "axes") { _grid_nodes(M.axes, k) } else { _simplex_nodes(M.points, cells, k) }
 _simplex_nodes(points, cells, k) = {
@@ -320,8 +324,8 @@ _simplex_nodes(points, cells, k) = {
   }
 }
 
-# Inverse and determinant of the matrix A[.., .., d, d] of directions to the
-# corners
+# Returns determinant and inverse of the matrix A[.., .., d, d] of directions to
+# the corners.
 _det_inverse(A, d) = {
   d = _known(d, "the dimension")
   if d == 1 { (A[..., 0, 0], 1 / A) } else if d == 2 {

@@ -1,64 +1,70 @@
 # fem.dsl - finite elements: assembly of a weak form (weak.dsl) on a mesh
-# (mesh.dsl), Newton's method, eigenproblems, the method of lines.
+# (mesh.dsl), Newton's method, adaptive meshes, and solutions as functions.
 #
-# Unknowns are values at nodes, component after component. Residual and exact
-# Jacobian come from one function of a cell, which is applied to all cells by
-# map, and are scattered into a sparse matrix whose pattern is found once.
+# Unknowns are nodal values, component after component. One function of a cell
+# yields the residual and the exact Jacobian. It is mapped over all cells, and
+# its results are scattered into a sparse matrix whose pattern is computed once.
 
 # fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns,
 # linear, cells): finite elements of order 1, 2 or 3 on intervals, triangles or
-# tetrahedra of about size h
-#   cells: "simplices", or "boxes", which rectangles and boxes are cut into:
-#   products of polynomials of degree 1, 2 or 3 in each coordinate (Q1, Q2, Q3),
-#   for smooth solutions better with as many unknowns. mesh: a mesh instead (of
-#   mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials
-#   that quadrature integrates exactly. steps: of Newton's method.
-#   near: of eigenvalues those nearest to this number, 0. path: nodes of the
-#   integral over slopes by which the flux is found where coefficients of second
-#   derivatives depend on them (8, else 1).
-#   Serves equations and systems of second order in space that have a weak form:
-#   -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a
-#   first derivative in t, or with an eigenvalue; on boxes and on regions. A
-#   field whose own equation does not mention it (a pressure) has elements of
-#   one order less: Taylor
-#   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the
-#   flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's
-#   method does not converge, the nonlinear terms are brought in little by
-#   little, which in flow is continuation in the Reynolds number.
-#   adapt: the relative error that is wanted, of problems in space alone: the
-#   mesh is refined where the slopes are worst until elements of one order more
-#   say that their error is below it, or there are max_unknowns; without h it
-#   begins with an eighth of the region's width. goal: a function of the
-#   solution, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u), for whose
-#   value, a number, this is done instead. solution.error is then the estimate.
-#   A guess begins Newton's method, as solutions on a coarser mesh do.
-#   linear: "direct", sparse factors; for problems in space alone whose matrix
-#   is symmetric and positive definite "amg", conjugate gradients with algebraic
-#   multigrid (amg), or "cg", with the diagonal as a preconditioner; "auto":
-#   multigrid in three dimensions from 20,000 unknowns on, where the matrix is
-#   symmetric and, as conjugate gradients find, positive definite, else factors.
-#   solution.stats.linear and explain(solution) say which it was, and with how
-#   many iterations.
-#   The solution's fields are functions of the coordinates; solution.mesh,
-#   solution.stats, solution.error; and of a problem in space alone
-#   solution.integral(f; at): of f(q) over the mesh, or with at over a part of
-#   the boundary; q has x, the fields by their names, slopes, a record of
-#   theirs, and on the boundary normal
+# tetrahedra of about size h.
+#   It solves equations and systems of second order in space that have a weak
+#   form: -div(a(x, u, ∇u) ∇u) and terms of lower order. They may be in space
+#   alone, have a first derivative in t, or an eigenvalue; domains are boxes and
+#   regions. A field that its own equation does not contain (a pressure) has
+#   elements of one order less: Taylor-Hood elements.
+#   Conditions are values (Dirichlet), or with ∂n the flux (Neumann, Robin).
+#   Without a condition the flux is 0. Where Newton's method does not converge,
+#   continuation increases the nonlinear terms gradually, which for flow is
+#   continuation in the Reynolds number. A guess is the initial iterate, as are
+#   solutions on a coarser mesh.
+#   cells: "simplices", or "boxes" for rectangles and boxes. Boxes have products
+#   of polynomials of degree 1, 2 or 3 in each coordinate (Q1, Q2, Q3), which
+#   are more accurate for smooth solutions with as many unknowns.
+#   mesh: a mesh to use instead (of mesh(region, h), mesh("part.msh"), refine(m)
+#   ...).
+#   degree: the polynomial degree that quadrature integrates exactly.
+#   steps: the maximum number of Newton steps.
+#   near: the eigenvalues nearest to this number are computed; 0 by default.
+#   path: the number of nodes of the integral over derivatives that defines the
+#   flux. It is needed (as 8) where coefficients of second derivatives depend on
+#   first derivatives; else 1.
+#   adapt: the relative error wanted, for problems in space alone. The mesh is
+#   refined where the error of the gradient is largest. It stops when elements
+#   of one order more estimate an error below adapt, or at max_unknowns. Without
+#   h the initial cells are an eighth of the region's width.
+#   goal: a function of the solution with a number as its value, such as s ->
+#   s.u(0.5, 0.5) or s -> s.integral(q -> q.u); adapt then controls the error of
+#   this value. solution.error is the estimate.
+#   linear: "direct" uses sparse factors. Two others use conjugate gradients,
+#   for problems in space alone with a symmetric positive definite matrix: "amg"
+#   with algebraic multigrid (amg), "cg" with the diagonal as preconditioner.
+#   "auto" uses multigrid in three dimensions from 20,000 unknowns where the
+#   matrix is symmetric and conjugate gradients converge, else factors.
+#   solution.stats.linear and explain(solution) report the choice and the
+#   iterations.
+#   The solution's fields are functions of the coordinates; it also has
+#   solution.mesh, solution.stats and solution.error. A problem in space alone
+#   also has the following functions.
+#   solution.integral(f; at): the integral of f(q) over the mesh, or with at
+#   over a part of the boundary. q has x, the fields by name, slopes (a record
+#   of their gradients), and on the boundary normal.
 #   solution.flux(part): a record of ∮ q · n for each field, where F = div q + S
-#   is its equation, left side minus right; twice as accurate as the integral of
-#   slopes
-#   solution.indicator(): for each cell an estimate of the error of the slopes
-#   there, by which refine can mark cells
-#   solution.slopes_error(): the relative error of the slopes (of a pressure,
-#   its values) in the mean square, as elements of one order more see it
-#   solution.error_in(goal): value, correction, an estimate of what its value
-#   lacks, with its sign, corrected, their sum, relative, and indicator, where
-#   it comes from [dual weighted
-#   residuals: Becker and Rannacher, Acta Numerica 10, 2001]
-#   Errors: a statement without such a form, an h above the length of the whole
-#   domain, boxes on a region that is none or with adapt, conditions that give
-#   neither values nor the flux, unknowns that are determined up to a constant
-#   only, Newton's method that does not converge.
+#   is its equation, left side minus right. It converges at twice the order of
+#   the integral of gradients.
+#   solution.indicator(): for each cell an estimate of the error of the gradient
+#   there, by which refine can mark cells.
+#   solution.slopes_error(): the relative error of the gradient (of a pressure,
+#   its values) in the root mean square, estimated by elements of one order
+#   more.
+#   solution.error_in(goal): the goal's value, correction (an estimate of its
+#   signed error), corrected (their sum), relative, and indicator, the error's
+#   distribution over the cells [dual weighted residuals: Becker and Rannacher,
+#   Acta Numerica 10, 2001].
+#   Errors: a problem without such a form; an h above the length of the domain;
+#   boxes on another region or with adapt; conditions that determine neither
+#   values nor the flux; unknowns determined only up to a constant; Newton's
+#   method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -109,7 +115,7 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   assert(shape(m.mesh.points)[1] == d,
     "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} "
     "dimensions")
-  # in one coordinate both are intervals
+  # In one coordinate both are intervals.
   own = if has(m.mesh, "axes") { "boxes" } else { "simplices" }
   if d > 1 and kind(m.cells) != "none" {
     if m.cells != own {
@@ -130,14 +136,14 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
       "fem(h = {m.h}): such cells are larger than the whole domain of {info.name}, which is "
       "{wide:.3g} long; h is their size in units of the coordinates")
   }
-  # what jumps along a coordinate does so between cells, and none hides inside
-  # of one
+  # Coefficients that jump along a coordinate do so between cells, so that no
+  # jump is inside a cell.
   cuts = if r.region != "box" { list() } else {
     map(a -> _primal(() -> _places_of_switches(info, a, false, true)), list(...info.space))
   }
   jumps = false
   for c in cuts { jumps = jumps or not _is_fixed(len(c)) }
-  # one that is to be refined begins coarse
+  # An adaptive mesh begins coarse.
   h = if kind(m.h) != "none" or kind(m.adapt) == "none" { m.h } else { max(r.hi - r.lo) / 8 }
   r = if jumps {
     own = if kind(h) == "none" { max(r.hi - r.lo) / 32 } else { f64(h) }
@@ -153,11 +159,11 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   mesh(r, h; cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })
 }
 
-# The degree of the quadrature where a problem jumps within cells: so many
-# points that the part of a cell behind the jump comes out to some hundredths.
+# Returns the quadrature degree for problems that jump within cells: enough
+# points to resolve the part of a cell beyond the jump to a few hundredths.
 _degree_for_jumps(d) = if d == 1 { 30 } else if d == 2 { 14 } else { 8 }
 
-# ---- what does not change while a problem is solved
+# ---- data that stays constant during a solve
 
 _discrete(P, M, m) = {
   (d, cell) = (P.d, P.cell)
@@ -175,7 +181,7 @@ _discrete(P, M, m) = {
     2 * top
   }
   rule = _cell_rule(cell, degree)
-  # unknowns: of each component where its nodes begin, and those of each cell
+  # Unknowns: the first node of each component, and those of each cell.
   starts = list()
   dofs = list()
   places = list()
@@ -217,7 +223,7 @@ _discrete(P, M, m) = {
         0.0
       }, mean(corners[0]; axis = 0)))
 }
-# The nodes of elements of order k in cells that are drawn from other nodes
+# Returns the nodes of elements of order k in cells mapped by other nodes.
 _drawn_nodes(space, bent, cell, k, g) = if g == 1 { space } else {
   (count, nodes, X) = space
   N = _shapes(_element(cell, g), _node_places(cell, k))
@@ -233,7 +239,7 @@ _outer_normal(cell, corners, side) = {
 _check_form(P, D, m, t0) = {
   form = _form_of(P)
   e = if form == "proven" { 0.0 } else if form == "none" { inf } else {
-    # over all of the mesh
+    # Points spread over the mesh.
     n = len(D.cells)
     k = min(64, n)
     stop_gradient(_form_defect(P, D.nodes, t0, mean(D.corners[iota(k) * n // k]; axis = 1)))
@@ -248,8 +254,7 @@ _check_form(P, D, m, t0) = {
   }
 }
 
-# Values, and slopes in space, of all components at the quadrature points of a
-# cell, from its unknowns: f64[nq, nc, 1 + d]
+# Returns the offset of each component among a cell's unknowns, and their total.
 _local_starts(P) = {
   out = list()
   at = 0
@@ -257,12 +262,12 @@ _local_starts(P) = {
   push(out, at)
 }
 
-# Values and slopes of shape functions at points of the reference cell: f64[n,
-# nb, 1 + d]
+# Returns values and derivatives of shape functions at points of the reference
+# cell: f64[n, nb, 1 + d].
 _shape_table(el, ξ) = concat(expand(_shapes(el, ξ), 2), _shape_slopes(el, ξ); axis = 2)
-# Of each two components what of a cell's matrix, by rows, comes from each
-# element of a form at each point: f64[nb nb, n, 1 + d, 1 + d]; none where this
-# is too much
+# Returns for each two components the contribution of each element of a form at
+# each point to a cell's matrix, by rows: f64[nb nb, n, 1 + d, 1 + d]; none
+# where this is too large.
 _products(P, tables, degree) = {
   many = map(k -> _node_count(P.cell, k), P.orders)
   points = ((_known(degree, "the degree") + 2) // 2)^P.d
@@ -274,9 +279,10 @@ _products(P, tables, degree) = {
   (...map(r -> (...map(c -> pair(r, c), each(P.nc)),), each(P.nc)),)
 }
 
-# Forms are taken by the coordinates of the cell, in which shape functions are
-# the same in all cells: what takes slopes by these to slopes by x, beside
-# values, f64[1 + d, 1 + d], of curved cells at each point
+# Returns the transformation of values and derivatives from reference to
+# physical coordinates, f64[1 + d, 1 + d], for curved cells one at each point.
+# Forms are evaluated in reference coordinates, where shape functions are the
+# same in all cells.
 _turning(I) = if rank(I) == 2 {
   d = shape(I)[0]
   concat(expand(concat([1.0], zeros(d)), 0), concat(zeros(d, 1), I; axis = 1); axis = 0)
@@ -294,23 +300,23 @@ _at_points(P, T, F, U) = {
   }
 }
 
-# What stands at the quadrature points of a cell: weights, what takes slopes to
-# those by x, places, values and slopes, rates
+# Returns the data at the quadrature points of a cell: weights, the
+# transformation of derivatives, points, values and derivatives, rates.
 _cell_points(P, D, places, U, V) = {
   (det, I, x) = _drawn(D, places, ...D.drawing)
   F = _turning(I)
   (D.rule[1] * abs(det), F, x, _at_points(P, D.tables, F, U),
     _at_points(P, D.tables, F, V)[.., .., 0])
 }
-# Of w f64[n, nc, 1 + d] at the points the sums that each test function makes
+# Returns the sums of w f64[n, nc, 1 + d] at the points with each test function.
 _tested(P, T, W, F, w) = {
   y = if rank(F) == 2 { [sum(W[q] * w[q, c, a] * F[b, a] for a) for q, c, b] } else {
     [sum(W[q] * w[q, c, a] * F[q, b, a] for a) for q, c, b]
   }
   concat(...map(c -> { B = T[c]; [sum(B[q, i, a] * y[q, c, a] for q, a) for i] }, each(P.nc)))
 }
-# Of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 + d, nc, 1], the
-# sums of each test and each shape function: f64[nl, nl]
+# Returns the sums of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 +
+# d, nc, 1], with each test and each shape function: f64[nl, nl].
 _tested_twice(P, T, products, W, F, J) = {
   rates = shape(J)[4] == 1
   blocks = r -> c -> {
@@ -332,7 +338,7 @@ _tested_twice(P, T, products, W, F, J) = {
   concat(...map(r -> concat(...map(blocks(r), each(P.nc)); axis = 1), each(P.nc)); axis = 0)
 }
 
-# The residual f64[nl] of one cell and its Jacobian f64[nl, nl]
+# Returns the residual f64[nl] of one cell and its Jacobian f64[nl, nl].
 _cell_forms(P, D, t, lambda, places, U, V) = {
   (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   at = (x, z, v) -> _weak_at(P, D.nodes, t, x, z, v, lambda)
@@ -341,7 +347,7 @@ _cell_forms(P, D, t, lambda, places, U, V) = {
   (_tested(P, D.tables, W, F, map(at, x, z, v)),
     _tested_twice(P, D.tables, D.products, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
-# The derivative of the residual by the rates
+# Returns the derivative of the residual with respect to the rates.
 _cell_mass(P, D, t, places, U, V) = {
   (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   J = map((x, z, v) -> _jacobian(y -> ravel(_weak_at(P, D.nodes, t, x, z, y, 0.0)), v), x, z, v)
@@ -351,7 +357,7 @@ _cell_mass(P, D, t, places, U, V) = {
 # ---- conditions
 
 _no_rates(P) = (zeros(P.nc), zeros(P.nc, P.d, P.d))
-# A condition's residual at a point, as a vector
+# Returns a condition's residual at a point, as a vector.
 _condition_at(P, c, t, x, z, normal) = {
   (v, H) = _no_rates(P)
   (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, H, P.lambda))
@@ -364,7 +370,7 @@ _condition_at(P, c, t, x, z, normal) = {
 }
 _has_normal(c) = c.at.coord < 0 and kind(c.at.point) == "none"
 _at_start(P, c) = P.info.time >= 0 and c.at.coord == P.info.time
-# 0: of values only, 1: of slopes too
+# Returns 0 for a condition on values only, 1 for one on first derivatives.
 _condition_order(P, c) = {
   top = 0
   for k in c.jets {
@@ -385,7 +391,8 @@ _condition_order(P, c) = {
   }
   top
 }
-# The field a condition is about: of slopes, if it has any
+# Returns the field that a condition determines: the field of its derivatives,
+# if it has any.
 _condition_field(P, c, order) = {
   found = -1
   for k in c.jets {
@@ -403,7 +410,7 @@ _condition_field(P, c, order) = {
   found
 }
 
-# The faces a condition holds on, as numbers
+# Returns the indices of the faces on which a condition holds.
 _faces_at(P, D, c) = if c.at.coord >= 0 {
   axis = _axis_of(P, c.at.coord)
   findall(abs(D.middle[.., axis] - c.at.value) < 1e-8 * D.width[axis])
@@ -423,7 +430,8 @@ _axis_of(P, coord) = {
   axis
 }
 
-# Values that conditions fix: a list of (condition, row, component, nodes)
+# Returns the values that conditions fix: a list of (condition, row, component,
+# nodes).
 _fixed_values(P, D, t) = {
   out = list()
   for c in P.info.conditions {
@@ -466,7 +474,7 @@ _fixed_values(P, D, t) = {
                 "and one of them would be lost")
             }
           }
-          # components of one field have the same nodes
+          # Components of one field have the same nodes.
           count = D.counts[c0]
           out =
             push(out, (condition = c, row = r, which = which, nodes = nodes + D.starts[c0] +
@@ -477,7 +485,7 @@ _fixed_values(P, D, t) = {
   }
   out
 }
-# The node of component c0 at the point of a condition
+# Returns the node of component c0 at the point of a condition.
 _node_at(D, c, c0) = {
   x = f64(stack(...c.at.point))
   far = sum((D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]] - x)^2; axis = 1)
@@ -487,15 +495,15 @@ _node_at(D, c, c0) = {
     "{D.X[D.starts[c0] + i]}")
   concat([0], expand(i, 0))[1..]
 }
-# All values at t, those fixed set in U
+# Returns U with the fixed values at t.
 _with_fixed(P, D, fixed, t, U) = {
   for q in fixed {
     U[q.nodes] = map(x -> _told_value(P, q.condition, t, x, q.row, q.which), D.X[q.nodes])
   }
   U
 }
-# Component `which` as row r of a condition tells it, in which it stands
-# linearly
+# Returns the value of component `which` from row r of a condition, which is
+# linear in it.
 _told_value(P, c, t, x, r, which) = {
   at = v -> _condition_at(P, c, t, x,
     expand(v * f64(iota(P.nc) == which), 1) * f64(iota(1 + P.d) == 0), zeros(P.d))[r]
@@ -503,10 +511,11 @@ _told_value(P, c, t, x, r, which) = {
   -a / (at(1.0) - a)
 }
 
-# Fluxes that conditions with slopes give: a list of (conditions, field, faces):
-# of the equation that is tested with the functions of this field, the
-# conditions at one place, with their fields, on whose slopes its flux depends.
-# In a system this need not be the field's own equation.
+# Returns the fluxes that conditions on derivatives determine: a list of
+# (conditions, field, faces). The flux is that of the equation tested with the
+# functions of this field. It depends on derivatives in the conditions at one
+# place, given with their fields. In a system this need not be the field's own
+# equation.
 _fluxes(P, D, t) = {
   told = list()
   for c in P.info.conditions {
@@ -522,7 +531,7 @@ _fluxes(P, D, t) = {
   out = list()
   used = map(c -> false, told)
   for (k, first) in enumerate(told) {
-    # each place once
+    # Each place once.
     new = true
     for c in told[..k] { if _same_place(c.condition, first.condition) { new = false } }
     if new {
@@ -560,7 +569,7 @@ _fluxes(P, D, t) = {
 }
 _same_place(a, b) = a.at.coord == b.at.coord and a.at.side == b.at.side and a.at.name == b.at.name
 # Whether the equation that is tested with the functions of field g has second
-# derivatives of field f
+# derivatives of field f.
 _bends_by(P, g, f) = {
   any = false
   for k in P.info.equations[P.eqs[g]].jets {
@@ -571,8 +580,9 @@ _bends_by(P, g, f) = {
   }
   any
 }
-# Where the values of g are given at the same place its equation is not tested
-# there, and the flux would be lost: as of a clamped plate in two equations
+# Refuses a flux condition that would be lost: where values of g are given at
+# the same place, its equation is not tested there. An example is a clamped
+# plate as two equations.
 _refuse_lost(P, own, g) = {
   c0 = own[0].condition
   for c in P.info.conditions {
@@ -589,21 +599,22 @@ _refuse_lost(P, own, g) = {
     }
   }
 }
-# q · n of the rows of field f
+# Returns q · n of the rows of field f.
 _normal_flux(P, rule, t, x, z, n, f) = {
   c = P.first[f]
   (_flux(P, rule, t, x, z, zeros(P.nc), P.lambda) @ n)[c..c + max(1, P.info.sizes[f])]
 }
-# What conditions b == 0 make of the flux q·n: q·n - Q B⁻¹ b, where Q and B are
-# the derivatives of q·n and b by the slopes across the boundary. That is right
-# where b is γ q·n and what has no slopes but along the boundary, and where both
-# are linear in slopes; it then does not depend on slopes across. Those along
-# the boundary are there where mixed derivatives may be split between q's
-# components in more than one way, as in elasticity; across the faces between
-# cells what they add cancels.
+# Returns the flux q·n under conditions b == 0: q·n - Q B⁻¹ b, where Q and B are
+# the derivatives of q·n and b with respect to the normal derivatives. This is
+# correct where b is γ q·n plus terms with tangential derivatives only, and both
+# are linear in first derivatives. The result then does not depend on normal
+# derivatives. Tangential ones remain where mixed derivatives may be split among
+# q's components in several ways, as in elasticity; across faces between cells
+# their contributions cancel.
 _given_flux(P, rule, cs, g, t, x, z, n) = {
   q = _told_by(P, rule, cs, g, t, x, z, n)
-  # at a coordinate's singular place, as 1/r*r at r = 0, what it is just inside
+  # At a coordinate singularity, such as 1/r*r at r = 0, use the value just
+  # inside.
   inside = _told_by(P, rule, cs, g, t, x - 1e-9 * (1e-3 + abs(x)) * n, z, n)
   where(abs(q) < inf, q, inside)
 }
@@ -616,20 +627,21 @@ _told_by(P, rule, cs, g, t, x, z, n) = {
     of = y -> concat(...map(c -> _condition_at(P, c.condition, t, x, y, n), o.conditions))
     b = of(z)
     B = _slopes_across(of, z, n)[.., columns]
-    # without slopes here, as r*u_r at r = 0, it says nothing, or what cannot be
+    # A condition without derivatives at this place, such as r*u_r at r = 0, is
+    # either trivial or inconsistent.
     lost = max(abs(stop_gradient(B))) == 0
     free = if m == 1 { b / where(lost, 1.0, B[.., 0]) } else { linsolve(where(lost, eye(m), B), b) }
     q = q - Q[.., columns] @ where(lost, where(b == 0, 0.0, nan), free)
-    # of components whose slopes no condition has there is no flux, or their
-    # values are given
+    # Components without derivatives in any condition have zero flux, or given
+    # values.
     if o.field == g and m < len(q) {
       q = q * f64(map(k -> any(stack(...o.components) == k), iota(len(q))))
     }
   }
   q
 }
-# Conditions on slopes at one place by their fields, with the components whose
-# slopes they have, proven from their code
+# Returns conditions on derivatives at one place, grouped by field, with the
+# components whose derivatives they contain, proven from their code.
 _told_fields(P, cs) = {
   (fields, out) = (list(), list())
   for c in cs { if not contains(fields, c.field) { fields = push(fields, c.field) } }
@@ -645,7 +657,7 @@ _told_fields(P, cs) = {
   }
   out
 }
-# Whether a condition has slopes of component a of field f
+# Whether a condition has first derivatives of component a of field f.
 _tells_slope(P, c, f, a) = {
   any_ = false
   for r in each(max(1, c.rows)) {
@@ -658,11 +670,12 @@ _tells_slope(P, c, f, a) = {
   }
   any_
 }
-# Derivatives of g by the slopes along n of all components: f64[rows, nc]
+# Returns the derivatives of g with respect to the normal derivatives of all
+# components: f64[rows, nc].
 _slopes_across(g, z, n) =
   _jacobian(s -> g(z + concat(zeros(len(s), 1), expand(s, 1) * n; axis = 1)), 0 * z[.., 0])
-# How much of the slopes across is left in a flux that is told by conditions, at
-# a few faces with numbers there
+# Returns how much a flux from conditions still depends on the normal
+# derivatives, tested at a few faces with generic values.
 _flux_defect(P, D, cs, g, t, on) = {
   whole = true
   for o in _told_fields(P, cs) {
@@ -686,9 +699,9 @@ _flux_defect(P, D, cs, g, t, on) = {
   }
 }
 
-# What stands at the quadrature points of a face of a cell, side saying which:
-# weights, shape functions, what takes their slopes to those by x, places,
-# values and slopes, outer normals
+# Returns the data at the quadrature points of face `side` of a cell: weights,
+# shape functions, the transformation of their derivatives, points, values and
+# derivatives, outer normals.
 _on_face(P, D, places, side, U) = {
   (det, I, x) = _drawn(D, places, D.face_drawing[0][side], D.face_drawing[1][side])
   inward = I -> _inward_slopes(P.cell, I)[side]
@@ -697,8 +710,8 @@ _on_face(P, D, places, side, U) = {
   (T, F) = (map(T -> T[side], D.face_tables), _turning(I))
   (D.face_rule[1] * abs(det) * length, T, F, x, _at_points(P, T, F, U), -g / expand(length, 1))
 }
-# Residual and Jacobian of one face with a given flux, by all unknowns of its
-# cell
+# Returns residual and Jacobian of one face with a given flux, with respect to
+# all unknowns of its cell.
 _face_forms(P, D, cs, f, t, places, side, U) = {
   (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
@@ -714,9 +727,9 @@ _face_forms(P, D, cs, f, t, places, side, U) = {
 
 # ---- the matrix
 
-# Where the elements of all cells' matrices lie in that of the unknowns that are
-# free: a sparse matrix without values, and their places; the one behind the
-# last is for none
+# Returns the sparse matrix (without values) of the free unknowns, and the place
+# of each element of each cell's matrix in it. The index past the end is for
+# elements that are dropped.
 _pattern_of(P, D, fluxes, number, n) = {
   B = D.coupled
   for q in fluxes { B = _coupled_by_flux(P, q, B) }
@@ -725,8 +738,9 @@ _pattern_of(P, D, fluxes, number, n) = {
   (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place,
     flip = flip, mirrored = mirrored == 1)
 }
-# A matrix that is symmetric but for rounding made so, because one that is and
-# positive definite is solved by Cholesky's factors
+# Returns the symmetrised matrix where A is symmetric up to rounding, because
+# only an exactly symmetric positive definite matrix is solved by Cholesky
+# factors.
 _symmetrised(S, A) = {
   T = A.values[S.flip]
   small = 1e-13 * max(abs(A.values))
@@ -739,12 +753,12 @@ _matrix_on(S, K) = {
   (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start,
     row_start = S.row_start)
 }
-# Of which components values, slopes and rates can be in the equation of which
-# component: bool[nc, nc]
+# Returns which components' values, derivatives and rates can be in the equation
+# of which component: bool[nc, nc].
 _couplings(P, nodes, t, x) = {
   n = 1 + P.d
-  # t and the place are arguments, too: what couples elsewhere need not do so
-  # here
+  # t and the place are arguments too: components may couple elsewhere even if
+  # they do not here.
   p =
     _pattern((y, t, x) ->
       ravel(_weak_at(P, nodes, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
@@ -753,38 +767,38 @@ _couplings(P, nodes, t, x) = {
   B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true
   B
 }
-# The same with what conditions bring into the flux that they give
-# (_given_flux), whose own components are there
+# Adds the couplings by conditions that determine a flux (_given_flux).
 _coupled_by_flux(P, q, B) = {
   n = 1 + P.d
   (g, rows) = (P.first[q.field], max(1, P.info.sizes[q.field]))
   for c in q.conditions {
     (a, m) = (P.first[c.field], max(1, P.info.sizes[c.field]))
-    # the place and the normal are arguments, as above
+    # The place and the normal are arguments, as above.
     p = _pattern((z, t, x, s) -> _condition_at(P, c.condition, t, x, reshape(z, P.nc, n), s),
       (zeros(P.nc * n) + 0.7, 0.1, zeros(P.d) + 0.1, zeros(P.d) + 0.5), 0, false)
     told = zeros(m, P.nc)
     told[p.rows, p.columns // n] = 1.0
-    # what each row says of slopes of the field; each for itself, if it has its
-    # own only
+    # The derivatives of the field in each row. Rows with their own component
+    # only are independent.
     slopes = zeros(m, P.nc)
     slopes[p.rows, p.columns // n] += where(p.columns % n > 0, 1.0, 0.0)
     mixed = sum(slopes[.., a..a + m] * (1 - eye(m))) > 0
-    # rows of the flux by the components whose slopes the conditions put in
+    # Rows of the flux by the components whose derivatives the conditions
+    # replace.
     Q = where(B[g..g + rows, a..a + m], 1.0, 0.0)
     B[g..g + rows, ..] = B[g..g + rows, ..] or Q @ (if mixed { ones(m, m) @ told } else { told }) >
       0
   }
   B
 }
-# Which elements of a cell's matrix can be other than zero, block by block
+# Returns which elements of a cell's matrix can be nonzero, block by block.
 _of_unknowns(P, B) = {
   owner = concat(...map(c -> full(c, _node_count(P.cell, P.orders[c])), each(P.nc)))
   B[expand(owner, 1), expand(owner, 0)]
 }
 
-# The residual of all unknowns, and the matrix of those that are free, at U and
-# rates V
+# Returns the residual of all unknowns and the matrix of the free ones, at U and
+# rates V.
 _assembled(P, D, S, fluxes, t, lambda, U, V) = {
   (R, K) = map((p, u, v) -> _cell_forms(P, D, t, lambda, p, u, v), D.places, U[D.dofs], V[D.dofs])
   out = zeros(D.total)
@@ -817,7 +831,8 @@ _fem_steady(P, D, m, o, start = none) = {
   (U, stats) = _fem_values(P, D, m, first)
   _fem_solution(P, D, m, U, stats)
 }
-# The values of all unknowns from those to begin with, and how they were found
+# Returns the values of all unknowns from initial ones, and the solver's
+# statistics.
 _fem_values(P, D, m, first) = {
   t = 0.0
   fixed = _fixed_values(P, D, t)
@@ -836,7 +851,7 @@ _fem_values(P, D, m, first) = {
   (d, iterations) = _step_of(P, S, A, R)
   U = add(start, -d)
   (R1, _) = forms(U)
-  # where what is fixed cancels in all equations, the free unknowns are 0
+  # Where fixed values cancel in all equations, the free unknowns are 0.
   rounding = 1e-14 * max(abs(A.values)) * norm(U)
   (U, turns, iterations, response) =
     if norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding {
@@ -851,8 +866,8 @@ _fem_values(P, D, m, first) = {
       S.way
   }))
 }
-# Values at the nodes of what is known before: a record of numbers, of functions
-# of the coordinates, or a solution; 0 where it has no value
+# Returns a guess at the nodes: a record of numbers, of functions of the
+# coordinates, or a solution; 0 where it has no value.
 _guess_at_nodes(P, D, guess) = {
   U = zeros(D.total)
   for f in each(P.nf) {
@@ -877,7 +892,7 @@ _free_unknowns(D, fixed) = {
   for q in fixed { mark[q.nodes] = 1.0 }
   (where(mark == 0, cumsum(i64(mark == 0)) - 1, -1), findall(mark == 0))
 }
-# A component of which nothing is fixed, and to which a constant may be added
+# Fails for a component without fixed values to which a constant may be added.
 _check_determined(P, D, number, A) = {
   for f in each(P.nf) {
     for c in each(P.first[f], P.first[f] + max(1, P.info.sizes[f])) {
@@ -895,15 +910,16 @@ _check_determined(P, D, number, A) = {
   }
 }
 
-# The statement by linear elements of a middling size: a second opinion, and a
-# place to begin.
+# Returns a solution by linear elements of moderate size, for comparison or as
+# an initial guess.
 _by_elements(info, o) = {
   length = max(...map(c -> info.hi[c] - info.lo[c], (...info.space,)), 0.0)
   m = fem(length / (if len(info.space) == 1 { 64 } else if len(info.space) == 2 { 24 } else { 6 }))
   m.solve(info, m, (...o, progress = false, estimate = false, guess = none))
 }
-# Newton's method from U; where it fails from the linear problem on, the
-# strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0
+# Newton's method from U. Where it fails, continuation from the linear problem
+# in the strength s of the nonlinearity, up to 1: R(0) + (R(s U) - R(0)) / s ==
+# 0.
 _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   first = stop_gradient(U)
   solver = (A, R) -> _turn_of(P, D, m, S, A, R, free)
@@ -918,7 +934,7 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
         "times {s:.3g} it did. A finer mesh may help, or there is no solution near")
     }
   }
-  # a last step, by which derivatives follow from the solution alone
+  # A last step, from which alone derivatives of the solution follow.
   W = start
   W[free] = stop_gradient(V)[free]
   (R, A) = forms(W)
@@ -927,9 +943,9 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   response = _checked_factors(P, D, systems, A, W, free)
   (add(W, -d), turns + 1, iterations, response)
 }
-# The response of A (steady.dsl); an error where roundings alone move the
-# solution. By conjugate gradients another system is as dear as the first, and
-# what they do not solve is an error already.
+# Returns the response of A (steady.dsl); fails where rounding alone changes the
+# solution. With conjugate gradients it returns 0: another solve costs as much
+# as the first, and they fail on singular systems anyway.
 _checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
   size = stop_gradient(abs(U))
   most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]),
@@ -940,8 +956,7 @@ _checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
     max(abs(_correction(B, _some_loads(P, D)[free])))
   })
 }
-# What elements make of sources that are those of no problem in particular, the
-# same on every mesh
+# Returns a fixed load vector, the same function on every mesh.
 _some_loads(P, D) = {
   V = map(p -> abs(_det_inverse(_directions_of(p), P.d)[0]), D.corners)
   s = _local_starts(P)
@@ -999,10 +1014,10 @@ _fem_solution(P, D, m, U, stats) = {
     smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
-# How often each field may be differentiated within cells, before nothing is
-# left of it
+# Returns the order up to which each field has nonzero derivatives within cells.
 _smooth_inside(P) = map(f -> P.orders[P.first[f]], (...(0..P.nf),))
-# What of a solution follows from its values: its fields, and integrals of them
+# Returns the parts of a solution that follow from its values: its fields, and
+# integrals of them.
 _fem_functions(P, D, place, U) = {
   functions = map(f -> _fem_field(P, D, place, U, f), each(P.nf))
   names = map(f -> P.info.fields[f], each(P.nf))
@@ -1010,8 +1025,8 @@ _fem_functions(P, D, place, U) = {
     if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
   (...record(names, functions), integral = integral, flux = part -> _flux_through(P, D, U, part))
 }
-# A field as a function of the coordinates of space: numbers, or arrays that
-# broadcast
+# Returns a field as a function of the space coordinates: numbers, or arrays
+# that broadcast.
 _fem_field(P, D, place, U, f) = (...point) -> _field_at(P, D, place, U, f, point)
 _field_at(P, D, place, U, f, xs) = {
   zero = 0.0
@@ -1032,8 +1047,8 @@ _field_at(P, D, place, U, f, xs) = {
   }
 }
 
-# ξ, for derivatives up to order k: of polynomials of degree k the next ones are
-# 0, whatever the solution is
+# Returns ξ, limited to derivatives of order k. Higher derivatives of
+# polynomials of degree k are 0, whatever the solution is, so they are an error.
 _for_derivatives(ξ, k) = ξ
 derivative _for_derivatives(ξ, k), dξ, dk = _left_of(ξ, k, k - 1) * dξ
 _left_of(ξ, k, left) = 1 + 0 * ξ
@@ -1046,13 +1061,13 @@ derivative _left_of(ξ, k, left), dξ, dk, dleft = if left > 0 {
     "and fd() and chebyshev() have all")
 }
 
-# ---- where a mesh is too coarse
+# ---- error indicator
 
-# Where slopes of an element of order k are good to order k + 1, and the matrix
-# that takes them from there to its nodes: of boxes the points of Gauss's rule
-# with k in each coordinate (Zlámal 1978), of simplices, which have none, its
-# nodes. Of odd orders what is wrong at nodes has other signs on both sides, and
-# goes by itself.
+# Returns the points where derivatives of an element of order k are accurate to
+# order k + 1, and the matrix from there to its nodes. For boxes these are the
+# Gauss points with k in each coordinate (Zlámal 1978). Simplices have none, so
+# their nodes are used. For odd orders the errors at nodes have opposite signs
+# on both sides, and cancel in the average.
 _good_slopes(cell, k) = if cell.boxes {
   k = _known(k, "the order")
   (x, _) = gauss_legendre(k; a = 0.0, b = 1.0)
@@ -1063,16 +1078,16 @@ _good_slopes(cell, k) = if cell.boxes {
   for a in each(cell.d) { spread = spread * line[to[.., a]][.., from[.., a]] }
   (x[from], spread)
 } else { (_node_places(cell, k), eye(1)) }
-# For each cell the norm of the difference between the slopes and slopes that
-# are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all
-# components together
+# Returns for each cell the norm of the difference between the gradient and its
+# continuous average at the nodes (Zienkiewicz and Zhu 1987), summed over all
+# components.
 _slope_errors(P, D, U) = {
   total = zeros(len(D.cells))
   s = _local_starts(P)
   for c in each(P.nc) {
     el = _element(P.cell, P.orders[c])
     dofs = D.dofs[.., s[c]..s[c + 1]]
-    # small cells know slopes better than large ones beside them
+    # Small cells have more accurate derivatives than large neighbours.
     size_ = p -> 1 / abs(_det_inverse(_directions_of(p), P.d)[0])
     nodes = _node_places(P.cell, P.orders[c])
     (spots, spread) = _good_slopes(P.cell, P.orders[c])

@@ -1,15 +1,13 @@
-# fem_adapt.dsl - finite elements that say how far they are off, and refine
-# their mesh where that comes from: integrals and fluxes of solutions, estimates
-# by elements of one order more, for the slopes and for what a user asks for
-# (dual weights), adaptive meshes.
+# fem_adapt.dsl - error estimates and adaptive meshes for finite elements:
+# integrals and fluxes of solutions, errors of the gradient and of goals,
+# refinement.
 #
-# An estimate needs a space that is richer than that of the solution: the
-# elements of one order more on the same mesh. One Newton step there from the
-# solution u_h gives w = -A⁻¹ R, of which |w| estimates the error of u_h, and
-# J'(w) = -z · R with A' z = J' that of J(u_h): residuals weighted by the
-# solution of the dual problem (Becker and Rannacher, Acta Numerica 10, 2001).
-# Only a linear problem is solved for it, also where the equations are not
-# linear.
+# Method: estimates use a richer space, the elements of one order more on the
+# same mesh. One Newton step there from the solution u_h is w = -A⁻¹ R; |w|
+# estimates the error of u_h. J'(w) = -z · R with A' z = J' estimates the error
+# of a goal J(u_h): the residual weighted by the dual solution (Becker and
+# Rannacher, Acta Numerica 10, 2001). Each estimate solves one linear problem,
+# also for nonlinear equations.
 
 _check_options(P, m, o) = {
   if kind(o.guess) != "none" and (P.eigen or P.info.time >= 0) {
@@ -45,8 +43,8 @@ _check_options(P, m, o) = {
 
 # ---- integrals
 
-# What a user's function gets at a point: x, the fields by their names, slopes,
-# a record of theirs, and on the boundary normal
+# Returns the argument of a user's function at a point: x, the fields by name,
+# slopes (a record of their gradients), and on the boundary normal.
 _point_of(P, x, z, normal) = {
   names = map(f -> P.info.fields[f], each(P.nf))
   value = f -> {
@@ -82,9 +80,9 @@ _faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
   }
   findall(D.mesh.tags == number)
 }
-# ∮ q · n over a part of the boundary: what the residual lacks there, which
-# converges twice as fast as slopes do (Carey 1982). A record, a number or
-# vector for each field.
+# Returns ∮ q · n over a part of the boundary from the residual there, which
+# converges at twice the order of the gradient (Carey 1982). The result is a
+# record, a number or vector for each field.
 _flux_through(P, D, U, part) = {
   r = map((p, u) -> {
     (W, F, x, z, v) = _cell_points(P, D, p, u, 0 * u)
@@ -107,8 +105,8 @@ _flux_through(P, D, U, part) = {
 
 # ---- estimates
 
-# The problem in elements of one order more: the solution there (V), with what
-# is fixed set (W), the residual of the unknowns and their matrix
+# Returns the problem in elements of one order more: the solution there (V), the
+# same with fixed values (W), the residual of the unknowns and their matrix.
 _enriched(P, D, m, U) = {
   top = 1
   for k in P.orders { top = max(top, k) }
@@ -129,8 +127,8 @@ _enriched(P, D, m, U) = {
     _assembled(Q, E, _pattern_of(Q, E, fluxes, number, len(free)), fluxes, 0.0, 0.0, W, 0 * W)
   (P = Q, D = E, V = V, W = W, R = R, A = A, free = free)
 }
-# Of each cell the square of the norm by which fields are measured: of slopes,
-# of a pressure its values
+# Returns for each cell the squared norm of the fields: of the gradient, for a
+# pressure of its values.
 _cell_norms(P, D, U) = {
   held =
     concat(...map(f -> zeros(max(1, P.info.sizes[f])) +
@@ -143,14 +141,14 @@ _cell_norms(P, D, U) = {
   }, D.places,
     U[D.dofs])
 }
-# The relative error of the slopes, in the mean square
+# Returns the relative error of the gradient, in the root mean square.
 _slopes_missing(P, D, m, U) = {
   e = _enriched(P, D, m, U)
   better = e.W
   better[e.free] -= _step_of(e.P, _systems(e.P, e.D, m, e.A, e.free), e.A, e.R[e.free])[0]
   sqrt(sum(_cell_norms(e.P, e.D, better - e.V)) / max(1e-300, sum(_cell_norms(e.P, e.D, better))))
 }
-# J(u) - J(u_h) and where it comes from
+# Returns J(u) - J(u_h) and its distribution over the cells.
 _goal_error(P, D, m, U, goal) = {
   e = _enriched(P, D, m, U)
   place = _place_in(e.D)
@@ -161,8 +159,8 @@ _goal_error(P, D, m, U, goal) = {
     "q.u)")
   z = 0 * e.W
   z[e.free] = _step_of(e.P, _systems(e.P, e.D, m, e.A', e.free), e.A', grad(J)(e.W)[e.free])[0]
-  # what z has beside its part in the elements of the solution: what the
-  # residual of those sees is 0
+  # Subtracts the part of z in the solution's own elements, since their residual
+  # is 0 (Galerkin orthogonality).
   (s, t) = (_local_starts(P), _local_starts(e.P))
   rest = z
   for c in each(P.nc) {
@@ -184,10 +182,10 @@ _goal_error(P, D, m, U, goal) = {
 
 # ---- adaptive meshes
 
-# Solve, estimate, mark, refine. Slopes that are averaged say where, at each
-# turn; whether it is enough, elements of one order more.
+# The loop solve, estimate, mark, refine. Averaged gradients mark the cells in
+# each iteration; elements of one order more decide when to stop.
 _fem_adaptive(P, M, m, o) = {
-  # in a form that does not change from turn to turn
+  # In a form whose types do not change between iterations.
   pinned =
     M -> (...M, points = reshape(M.points, -1, P.d), cells = reshape(M.cells, -1, P.d + 1),
       faces = reshape(M.faces, -1, P.d))
@@ -214,9 +212,9 @@ _fem_adaptive(P, M, m, o) = {
   s = _fem_steady(P, (...D, bend = m.bend), m, (...o, guess = none), U)
   (...s, error = e, stats = (...s.stats, meshes = turns))
 }
-# Of each cell its part of the error, and the relative error, for which the
-# richer elements are asked only where it may be enough; factor is what these
-# said last
+# Returns each cell's part of the error, and the relative error. The richer
+# elements are used only where the error may be small enough; factor is the
+# ratio of their last estimate to the averaged one.
 _where_and_how_much(P, D, m, U, factor, full) = if kind(m.goal) != "none" {
   r = _goal_error(P, D, m, U, m.goal)
   (stop_gradient(r.indicator), stop_gradient(r.relative), factor)
@@ -228,7 +226,7 @@ _where_and_how_much(P, D, m, U, factor, full) = if kind(m.goal) != "none" {
     (share, sharp, sharp / max(1e-300, rough))
   } else { (share, factor * rough, factor) }
 }
-# The fewest cells that have half of all (Dörfler 1996)
+# Marks the fewest cells that have half of the total (Dörfler 1996).
 _bulk(share) = {
   order = argsort(-share)
   total = cumsum(share[order])

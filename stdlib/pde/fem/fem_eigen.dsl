@@ -1,5 +1,5 @@
-# fem_eigen.dsl - finite elements for eigenproblems K u = λ M u: what fem.dsl
-# assembles, given to an iteration of subspaces.
+# fem_eigen.dsl - finite elements for eigenproblems K u = λ M u: assembly by
+# fem.dsl and subspace iteration.
 
 _fem_eigen(P, D, m, o) = {
   info = P.info
@@ -15,12 +15,12 @@ _fem_eigen(P, D, m, o) = {
   assert(norm(R) == 0 and norm(start) == 0,
     "fem(): the equations and conditions of the eigenproblem {info.name} must hold for "
     "{info.fields[0]} == 0")
-  # not the difference of two matrices, in which derivatives by short lengths
-  # would drown λ
+  # Differentiates with respect to λ, since in the difference of two matrices
+  # the large entries would cancel λ's digits.
   B = (...K,
     values = -jvp(λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)[1].values, 0.0, 1.0)[1])
   assert(norm(B.values) > 0, "fem(): {info.eigen} multiplies nothing in {info.name}")
-  # u'' + λ u == 0 is the same as -u'' == λ u
+  # u'' + λ u == 0 is the same as -u'' == λ u.
   sign = if sum(B @ ones(len(free))) < 0 { -1.0 } else { 1.0 }
   (K, B) = ((...K, values = sign * K.values), (...B, values = sign * B.values))
   assert(_is_symmetric(K) and _is_symmetric(B),
@@ -40,7 +40,7 @@ _fem_eigen(P, D, m, o) = {
   V = stop_gradient(V[.., order])
   V = stack(...map(k -> _moving_mode(K, B, V, stop_gradient(quotients(V)), k), each(count));
     axis = 1)
-  # by which the eigenvalues have derivatives
+  # Rayleigh quotients, through which the eigenvalues have derivatives.
   λ = quotients(V)
   place = _place_in(D)
   names = map(f -> info.fields[f], each(P.nf))
@@ -52,9 +52,9 @@ _fem_eigen(P, D, m, o) = {
     method = "fem", kind = "pde", smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
-# How large eigenvalues are, more or less: what K makes of a smooth function
-# without values on the sides of a box beside what B makes of 1, which may be on
-# the boundary only.
+# Returns an order of magnitude of the eigenvalues: K applied to a smooth
+# function that vanishes on the sides of a box, relative to B applied to 1
+# (whose entries may be on the boundary only).
 _unit_of_elements(D, K, B, free) = {
   (low, wide) = (min(D.X; axis = 0), max(D.X; axis = 0) - min(D.X; axis = 0))
   ξ = (D.X[free] - expand(low, 0)) / expand(wide, 0)
@@ -64,8 +64,8 @@ _unit_of_elements(D, K, B, free) = {
 }
 _with_free(U, free, y) = { U[free] = y; U }
 # On a line the eigenvalue is a field, whose equation says that it is constant,
-# and the condition that does not hold for 0 says how large a mode is: both have
-# no part in finding it (_solve_modes).
+# and an inhomogeneous condition normalises a mode. Both are left out of the
+# eigenproblem (_solve_modes).
 _fem_line_modes(info, m, o) = {
   (own, sizes) = _conditions_of_modes(info, m.name)
   n = len(info.fields) - 1
@@ -81,8 +81,8 @@ _fem_line_modes(info, m, o) = {
   λ = field(s, info.eigen)
   (...s, ...mode(0), ...record(list(info.eigen), list(λ[0])), mode = mode, values = λ)
 }
-# The factor with which the functions of a mode satisfy a condition at an end
-# that is linear in it
+# Returns the factor with which the functions of a mode satisfy a condition at
+# an end that is linear in it.
 _line_mode_size(info, q, own) = {
   x = if q.at.side == 1 { info.hi[0] + 0.0 } else { info.lo[0] + 0.0 }
   told = _residual_dependence(info, q).depends
@@ -103,10 +103,10 @@ _line_mode_size(info, q, own) = {
   rest = sum(q.residual((x,), _zero_jets(info)))
   -rest / (sum(q.residual((x,), jets)) - rest)
 }
-# Mode k of K u = λ B u, found already as column k of V, as the zero of its
-# equations, which is what derivatives see of it. The matrix is regular beside
-# the modes of the same eigenvalue; along these, of which any sum is a mode too,
-# it rests.
+# Returns mode k of K u = λ B u, which is already computed as column k of V. Its
+# derivatives follow from its equations, of which it is a root. The matrix is
+# bordered with the modes of the same eigenvalue, which makes it regular. Along
+# these modes, whose sums are modes too, the derivative is zero.
 _moving_mode(K, B, V, λ, k) = {
   (n, count) = (len(V), len(λ))
   same = f64(abs(λ - λ[k]) <= 1e-7 * max(abs(λ)))
@@ -137,8 +137,8 @@ _moving_mode(K, B, V, λ, k) = {
 }
 _is_symmetric(A) = norm(A.values - _sparse_adjoint(A).values) <= 1e-10 * norm(A.values)
 
-# The vectors that belong to the eigenvalues nearest to sigma, columns, of
-# length 1 in B: subspace iteration with (K - sigma B)^-1 B (Bathe 1971)
+# Returns the eigenvectors of the eigenvalues nearest to sigma as columns, with
+# B-norm 1: subspace iteration with (K - sigma B)^-1 B (Bathe 1971).
 _subspace(k, b, pattern, count, sigma, width) = {
   n = len(pattern.row_start) - 1
   (K, B) = ((...pattern, values = k), (...pattern, values = b))
@@ -149,7 +149,7 @@ _subspace(k, b, pattern, count, sigma, width) = {
   turns = 0
   done = false
   while not done and turns < 200 {
-    # A Y = B X, so that one product with a matrix is enough
+    # A Y = B X, so that one matrix product suffices.
     Y = linsolve(A, BX)
     BY = B @ Y
     G = Y' @ BY
@@ -172,7 +172,7 @@ _subspace(k, b, pattern, count, sigma, width) = {
     "number: fem(near = ...)")
   (X, BX) = (X[.., ..count], BX[.., ..count])
   X = X / expand(sqrt(sum(X * BX; axis = 0)), 0)
-  # signs that do not depend on where the iteration ended
+  # Makes the signs independent of where the iteration ended.
   s = sum(BX; axis = 0)
   (X * expand(where(s < 0, -1.0, 1.0), 0), turns)
 }

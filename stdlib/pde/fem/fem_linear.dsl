@@ -1,13 +1,12 @@
-# fem_linear.dsl - by what the linear systems of finite elements are solved:
-# sparse factors, conjugate gradients with the diagonal, or with algebraic
-# multigrid (amg.dsl).
+# fem_linear.dsl - linear solvers of finite elements: sparse factors, conjugate
+# gradients preconditioned by the diagonal or by algebraic multigrid (amg.dsl).
 #
-# Factors of problems in space fill in: their elements grow with the power 4/3
-# of the unknowns, their time with the square, where multigrid stays with the
-# unknowns.
+# In three dimensions the fill of sparse factors grows with the power 4/3 of the
+# number of unknowns and their time with the square. Multigrid is linear in the
+# number of unknowns.
 
-# How systems with matrices like A are to be solved: method, way as text,
-# whether that is multigrid, and the hierarchy that belongs to A
+# Returns how to solve systems with matrices like A: the method, its
+# description, whether it iterates, and the preconditioner of A.
 _systems(P, D, m, A, free) = {
   method = if m.linear == "auto" and not _multigrid_suits(P) { "direct" } else { m.linear }
   if method == "direct" {
@@ -46,22 +45,22 @@ _systems(P, D, m, A, free) = {
     }
   }
 }
-# By itself multigrid is taken in space, where no field is there to keep an
-# equation that does not mention it
+# Whether "auto" may use multigrid: in three dimensions, without a field that
+# enforces an equation that does not contain it.
 _multigrid_suits(P) = {
   fine = P.d == 3
   for f in each(P.nf) { if _is_multiplier(P.info, P.eqs, f, P.nf) { fine = false } }
   fine
 }
-# What an elliptic matrix without conditions makes nearly zero, of the unknowns
-# that are free: constants of each component, and rotations of a vector that has
-# as many as there are coordinates; and at which node each unknown is
+# Returns the near-null space of an elliptic matrix without conditions, on the
+# free unknowns, and the node of each unknown. It has constants of each
+# component, and rotations of a vector with as many components as coordinates.
 _what_is_small(P, D, free) = {
   component = i64(zeros(D.total))
   node = i64(zeros(D.total))
   for c in each(P.nc) {
     component[D.starts[c]..D.starts[c] + D.counts[c]] = c
-    # elements of one order share their nodes
+    # Elements of one order share their nodes.
     node[D.starts[c]..D.starts[c] + D.counts[c]] = iota(D.counts[c]) +
       D.total * (P.orders[c] - P.orders[0])
   }
@@ -76,8 +75,8 @@ _what_is_small(P, D, free) = {
   (stack(...columns; axis = 1)[free], node[free])
 }
 
-# Of Δ(u) == f the matrix is negative definite: -1 where its whole diagonal is
-# negative
+# Returns -1 where the whole diagonal is negative, since Δ(u) == f has a
+# negative definite matrix; else 1.
 _sign_of(A) =
   if max(concat([-1.0], stop_gradient(where(A.rows == A.columns, A.values, -1.0)))) < 0 {
     -1.0
@@ -86,7 +85,7 @@ _sign_of(A) =
   }
 _times_sign(A, s) = (...A, values = s * A.values)
 
-# x with A x == b, and how many iterations that took
+# Returns x with A x == b, and the number of iterations.
 _step_of(P, S, A, b) = if S.method == "direct" { (linsolve(A, b), 0) } else {
   s = _sign_of(A)
   _upright_step(P, S, _times_sign(A, s), s * b)
@@ -108,8 +107,8 @@ _upright_step(P, S, A, b) = if S.method == "auto" {
       "serves it")
   }
 }
-# A step of Newton's method, whose matrix is no longer that of S: its hierarchy
-# serves while it does, else that of the matrix is made
+# Returns a Newton step. Its matrix is no longer that of S; the hierarchy of S
+# is reused while it converges, else one for the matrix is built.
 _turn_of(P, D, m, S, A, b, free) = if S.iterates {
   enough = 1e-10 * norm(b)
   s = _sign_of(A)

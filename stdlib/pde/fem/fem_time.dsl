@@ -1,5 +1,5 @@
-# fem_time.dsl - finite elements for problems in t, R(t, U, U') = 0: what
-# fem.dsl assembles, given to an integrator.
+# fem_time.dsl - finite elements for problems in t, R(t, U, U') = 0: assembly by
+# fem.dsl, time integration by IDA or an implicit Runge-Kutta method.
 
 _fem_lines(P, D, m, o) = {
   info = P.info
@@ -27,8 +27,8 @@ _fem_lines(P, D, m, o) = {
   at = 0
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
-  # no restarts across pulses at the beginning, where IDA takes short steps:
-  # pieces write the forms of elements out once more
+  # No restarts across pulses at the initial time, where IDA takes short steps:
+  # each piece would inline the element forms again.
   switches = _breaks_along(clock, t0, t1, false)
   longest = _longest_seeing(clock.watched, switches, t0, t1) / _shorter(o)
   if len(clock.watched(t0)) > 0 and not has(o, "shorter") {
@@ -46,11 +46,10 @@ _fem_lines(P, D, m, o) = {
   names = map(f -> info.fields[f], each(P.nf))
   held = false
   for f in each(P.nf) { if _is_multiplier(info, P.eqs, f, P.nf) { held = true } }
-  # waves that nothing damps keep the steps of BDF short, as in
-  # method_of_lines.dsl
+  # Undamped waves keep BDF's steps short, as in method_of_lines.dsl.
   waves = P.d == 1 and (info.type == "hyperbolic" or info.type == "dispersive")
   (times, Y, state, stats) = if held or waves {
-    # of index 2 for an integrator: constraints, and a pressure that keeps them
+    # Index 2 for an integrator: constraints with a pressure that enforces them.
     all = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
       each(P.first[f], P.first[f] + max(1, info.sizes[f])))), each(P.nf)))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
@@ -89,11 +88,11 @@ _fem_lines(P, D, m, o) = {
     info = (..._info_known(info, info.time, times), fields = names))
 }
 
-# R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with
-# an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are
-# unknowns of each stage themselves; what is fixed moves as it is said to. Steps
-# end before each of the switches and begin behind it. Gives times, values and
-# rates at the ends of steps.
+# Integrates R(t, U, U') == 0 by a stiffly accurate SDIRK method with three
+# stages, of order 3 (Alexander 1977), with an error estimate of order 2. Fields
+# without a time derivative (rated 0) are unknowns of each stage; fixed values
+# follow their conditions. Steps end before each of the switches and begin after
+# it. Returns times, values and rates at the ends of steps.
 _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest, o) = {
   γ = 0.435866521508459
   a = [γ, 0, 0; 0.5 * (1 - γ), γ, 0; -1.5γ^2 + 4γ - 0.25, 1.5γ^2 - 5γ + 1.25, γ]
@@ -158,7 +157,7 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest,
       t = if h == left { ends[piece] } else { t + h }
       U = W
       V = K
-      # the first rates, and those behind a switch, are those of the first step
+      # The first rates, and those after a switch, are those of the first step.
       if fresh { Z[-1] = K }
       fresh = false
       times = concat(times, expand(t, 0))
@@ -186,7 +185,8 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest,
   if t < t1 { error("fem(): 20000 steps were not enough for {P.info.name}; t = {t} was reached") }
   (times, Y, Z, (steps = steps, error_test_failures = failed))
 }
-# Between two steps: of what has a rate the cubic, of what has none the line
+# Interpolates between two steps: cubic for fields with a time derivative,
+# linear for others.
 _between_steps(times, Y, Z, rated, t) = {
   k = clamp(searchsorted(times, stop_gradient(t)) - 1, 0, len(times) - 2)
   h = times[k + 1] - times[k]
@@ -216,8 +216,8 @@ _start_values(P, D, t0) = {
   }
   U
 }
-# A field as a function of all coordinates, in their order; t a number, or an
-# array beside numbers or arrays of its shape
+# Returns a field as a function of all coordinates, in their order; t is a
+# number, or an array, with numbers or arrays of its shape for the others.
 _fem_moving(P, D, place, state, f) = {
   at = xs -> {
     t = f64(xs[P.info.time])

@@ -1,22 +1,23 @@
-# weak.dsl - the weak form of a problem, derived from its statement on jet
-# space.
+# weak.dsl - weak form of a problem, derived from its equations on jet space.
 #
-# Each equation is F(t, x, u, ∇u, ∇²u) == 0 with F affine in the second
-# derivatives. With A = ∂F/∂∇²u the flux
+# Method: each equation is F(t, x, u, ∇u, ∇²u) == 0 with F affine in the second
+# derivatives. With A = ∂F/∂∇²u the flux is
 #   q(x, u, p) = ∫₀¹ A(x, u, s p) p ds
-# has ∂q/∂p = A wherever A is the derivative of some flux at all, and then F =
-# div q + S with S(x, u, p) = F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, so that
+# It satisfies ∂q/∂p = A wherever A is the derivative of a flux. Then F = div q
+# + S with S(x, u, p) = F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, so that
 #   ∫ F φ = ∫ S φ - q · ∇φ + ∮ q · n φ
-# for every test function φ. That this identity holds is checked at random
-# points of jet space; a statement without such a form is refused.
+# for every test function φ. The identity is proven from the code or checked at
+# generic points of jet space; a problem without such a form is refused. Where a
+# problem differentiates an expression that may jump (jump_fluxes.dsl), c ∂(f)
+# is taken literally: c f belongs to q and -f ∂c to S.
 #
-# Where a statement derives what may jump (jump_fluxes.dsl), c ∂(f) is taken as
-# it is written: c f belongs to q and -f ∂c to S.
-# What is known of a statement is a record P:
-#   info, d, nf; t0; first (of each field its first component), comps (how
-#   many), nc (all), eqs (of each field the number of its equation) order (of
-#   each component its elements' order), nodes in s and their weights, for the
-#   integral above
+# The problem is a record P:
+# - info, d, nf: the problem's info, dimension, and number of fields
+# - first: the first component of each field; nc: the number of all components
+# - eqs: the index of each field's equation
+# - orders: the element order of each component
+# - eigen, name, lambda: whether it is an eigenproblem, the method's name, the
+#   eigenvalue
 
 _weak_problem(info, name, order) = {
   if len(info.space) < 1 or len(info.space) > 3 {
@@ -72,9 +73,9 @@ _weak_problem(info, name, order) = {
   P
 }
 
-# Of each field the equation that is tested with its functions: one with its
-# rate, else one with its second derivatives, else one it is in, else what is
-# left.
+# Returns for each field the equation that is tested with its functions: one
+# with its time derivative, else one with its second derivatives, else one that
+# contains it, else a remaining one.
 _matched_equations(info, name, nf) = {
   left = each(nf)
   found = map(f -> -1, each(nf))
@@ -114,8 +115,8 @@ _affinity(info, i, f) = if info.equations[i].rows != info.sizes[f] { -1 } else {
   }
   s
 }
-# Whether the field's own equation does not mention it, but has first
-# derivatives of others: a pressure, the multiplier of a divergence
+# Whether the field's own equation does not contain it: a pressure, the
+# multiplier of a divergence.
 _is_multiplier(info, eqs, f, nf) = {
   own = false
   for k in info.equations[eqs[f]].jets { if info.jets[k][0] == f { own = true } }
@@ -130,8 +131,9 @@ _is_multiplier(info, eqs, f, nf) = {
 
 # ---- jets
 
-# x f64[d], z f64[nc, 1 + d] values and slopes, v f64[nc] rates, H f64[nc, d, d]
-# second derivatives; the place of ∂a∂b is H[.., min, max]
+# Returns the jets. x f64[d]; z f64[nc, 1 + d], values and first derivatives; v
+# f64[nc], rates; H f64[nc, d, d], second derivatives, with ∂a∂b at H[.., min,
+# max].
 _fem_jets(P, z, v, H, lambda) = map(j -> _fem_jet(P, j, z, v, H, lambda), list(...P.info.jets))
 _fem_jet(P, j, z, v, H, lambda) = if j[0] >= P.nf { lambda } else {
   info = P.info
@@ -160,8 +162,9 @@ _fem_coords(P, t, x) = {
   (...out,)
 }
 
-# All equations at a point, in the order of the components that they are tested
-# with, but for derivatives of what may jump: f64[nc]
+# Returns the residuals of all equations at a point, in the order of the
+# components that test them, without derivatives of expressions that may jump:
+# f64[nc].
 _fem_equations(P, t, x, z, v, H, lambda) = {
   at = _fem_coords(P, t, x)
   jets = _fem_jets(P, z, v, H, lambda)
@@ -172,11 +175,11 @@ _fem_equations(P, t, x, z, v, H, lambda) = {
     }))
   }, each(P.nf)))
 }
-# What is under such a derivative, the derivatives in it by the rules of
-# calculus
+# Returns the operand of such a derivative; derivatives within it follow the
+# rules of calculus.
 _told_flux(s, at, jets) = s.f(at, jets, map(i -> i.slope(at, jets), s.inner)) + 0.0
-# c f of each of them at a point, f held: a list of (axis, function of x, z),
-# each f64[nc]
+# Returns c f of each such derivative at a point, with f constant: a list of
+# (axis, function of x, z), each f64[nc].
 _told_parts(P, t, x, z, v, lambda) = {
   out = list()
   (at0, jets0) = (_fem_coords(P, t, x), _fem_jets(P, z, v, zeros(P.nc, P.d, P.d), lambda))
@@ -196,7 +199,7 @@ _told_parts(P, t, x, z, v, lambda) = {
   }
   out
 }
-# Whether c ∂(f) is one that is integrated by parts as it is written
+# Whether c ∂(f) can be integrated by parts as written.
 _has_weak_form(s) = {
   fine = s.plain and s.order <= 2 and not s.deep
   for i in s.inner { fine = fine and not i.jumps }
@@ -208,8 +211,8 @@ _refuse_told(P) = {
     for s in q.fluxes {
       lost = s.order > 2
       for i in s.inner { lost = lost or i.jumps }
-      # at each point of quadrature the flux would jump when the state passes
-      # the value there, and steps in t would end at each
+      # The flux would jump at each quadrature point when the state passes the
+      # value there, and time steps would end at each.
       if P.info.time >= 0 and (s.state or len(s.inner) > 0) {
         _refuse(
           "what `{replace(s.text, "\n", " ")}` of {P.info.name} derives jumps with the unknowns, "
@@ -231,13 +234,12 @@ _refuse_told(P) = {
 
 # ---- the form
 
-# The flux f64[nc, d], and what of it is told by the statement
 _flux(P, rule, t, x, z, v, lambda) = {
   q = _smooth_flux(P, rule, t, x, z, v, lambda)
   for s in _told_parts(P, t, x, z, v, lambda) { q[.., s.axis] += s.part(x, z) }
   q
 }
-# A(x, u, s p) p, summed over the nodes of the integral
+# Returns A(x, u, s p) p, summed over the nodes of the integral.
 _smooth_flux(P, rule, t, x, z, v, lambda) = {
   zero = zeros(P.nc, P.d, P.d)
   total = zeros(P.nc, P.d)
@@ -255,7 +257,8 @@ _smooth_flux(P, rule, t, x, z, v, lambda) = {
   total
 }
 
-# What F has without ∂q: F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, f64[nc]
+# Returns the remainder of F without ∂q: F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x,
+# f64[nc].
 _smooth_source(P, rule, t, x, z, v, lambda) = {
   source = _fem_equations(P, t, x, z, v, zeros(P.nc, P.d, P.d), lambda)
   for a in each(P.d) {
@@ -265,7 +268,7 @@ _smooth_source(P, rule, t, x, z, v, lambda) = {
   }
   source
 }
-# S and -q at a point: f64[nc, 1 + d]
+# Returns S and -q at a point: f64[nc, 1 + d].
 _weak_at(P, rule, t, x, z, v, lambda) = {
   source = _smooth_source(P, rule, t, x, z, v, lambda)
   for s in _told_parts(P, t, x, z, v, lambda) {
@@ -275,7 +278,8 @@ _weak_at(P, rule, t, x, z, v, lambda) = {
   concat(expand(source, 1), -_flux(P, rule, t, x, z, v, lambda); axis = 1)
 }
 
-# The nodes of that integral: one where A does not depend on the slopes
+# Returns the nodes of that integral; one suffices where A does not depend on
+# the first derivatives.
 _path_nodes(n) = {
   n = _known(n, "the number of nodes")
   if n == 1 { (s = (1.0,), w = (1.0,)) } else {
@@ -283,10 +287,10 @@ _path_nodes(n) = {
     (s = (...map(k -> x[k], each(n)),), w = (...map(k -> w[k], each(n)),))
   }
 }
-# What the code of the equations proves of the identity F = div q + S, for all
-# values: "proven", where they are affine in the second derivatives with factors
-# that no slope changes; "none", where they are not affine in these; "open",
-# where the identity hangs on the factors.
+# Returns what the code of the equations proves of the identity F = div q + S,
+# for all values. "proven": affine in the second derivatives, with factors
+# independent of first derivatives. "none": not affine in these. "open": the
+# identity depends on the factors.
 _form_of(P) = {
   info = P.info
   order = map(j -> {
@@ -315,13 +319,13 @@ _form_of(P) = {
   }
   form
 }
-# How far the identity F = div q + S is from holding, at points X f64[n, d] with
-# numbers there, beside the size of F; NaN where F has no value there
+# Returns the defect of the identity F = div q + S at points X f64[n, d] with
+# generic values, relative to the size of F; NaN where F has no value there.
 _form_defect(P, rule, t, X) = {
   n = len(X)
   (d, nc) = (P.d, P.nc)
   k = iota(n)
-  # numbers that differ from point to point, the same in every run
+  # Values that differ between points, the same in every run.
   some = (salt, form) -> reshape(mod(abs(_scrambled(iota(size(form)) + 1.0, salt)), 1.0) + 0.25,
     ...shape(form))
   Z = some(1.0, zeros(n, nc, 1 + d))
