@@ -1,46 +1,49 @@
-# fv.dsl - finite volumes: conservation laws in one or two space dimensions,
-# recognised from the statement, marched by explicit steps, or by implicit ones
-# where diffusion or sources are stiff.
+# fv.dsl - finite volumes for conservation laws in one or two space dimensions,
+# with explicit time steps, or implicit ones where diffusion or sources are
+# stiff.
 #
-# What parser/problem/flux_terms.c takes apart (the terms of each equation, as
-# functions) becomes here a flux for each coordinate, what diffuses, and
-# sources: functions of a point and of a state, which is a tuple of numbers, one
-# for each scalar field and each component of a vector. Speeds of waves come
+# Method: parser/problem/flux_terms.c splits each equation into terms, as
+# functions. From these this module forms a flux for each coordinate, diffusion,
+# and sources: functions of a point and a state. A state is a tuple of numbers,
+# one for each scalar field and each component of a vector. Wave speeds follow
 # from the derivative of the flux. fv_flux.dsl has numerical fluxes and
-# reconstructions, fv_time_loop.dsl the steps.
-# Averages are kept one array for each number of the state, so that a step is
-# arithmetic along them, and the whole explicit march is one loop.
+# reconstructions, fv_time_loop.dsl the time steps.
+#
+# Storage: cell averages are one array for each number of the state, so that a
+# step is element-wise arithmetic and the explicit time stepping is one loop.
 
 # fv(n; flux, reconstruct, limiter, cfl, steps, max_steps, positive): finite
 # volumes in n cells (in 2-D n by n, or n = (nx, ny)), for q_t + ∂x(f(q)) +
-# ∂y(g(q)) == s
+# ∂y(g(q)) == s.
 #   flux: "rusanov", "hll", "hllc" (compressible flow: density, momenta,
-#   energy), "roe" (up to three unknowns), "godunov" (one unknown). Of one
-#   unknown f may bend either way.
+#   energy), "roe" (up to three unknowns), "godunov" (one unknown). With one
+#   unknown f may be nonconvex.
 #   reconstruct: "first" (order 1), "muscl" (2), "weno5" (Jiang and Shu) and
-#   "weno5z" (5 along each coordinate; 2 in 2-D unless f is linear). limiter, of
-#   muscl: "minmod", "vanleer", "superbee".
-#   cfl: 0.8 of what is stable in first order when 0, shared among the
-#   coordinates; steps: "euler", "ssprk2", "ssprk3", by the reconstruction when
-#   "".
-#   positive: none, or a function of the fields that gives what must stay above
-#   0 in a cell (a number or a tuple): where a reconstructed value is not, the
-#   cell's own averages are taken, and fluxes out of a cell that would fall
-#   below 0 are held back. What is below 0 at the beginning does not fall below
-#   its least.
-#   A coordinate is periodic, or has a condition on each field at either end:
-#   fields with values alone are what comes in, u_x == 0 or nothing lets out,
-#   values 0 beside u_x == 0 are a wall.
-#   Second derivatives go by central differences. Steps are explicit, as short
-#   as waves, diffusion and sources ask for, or, where these ask for thousands
-#   of times more than waves do, implicit (radau5). A condition on the slope, as
-#   p_x + p == 0 where ∂x(p_x + p) is the flux, is met at the face,
-#   to rounding. Errors: a state that is no finite number, with its place and
-#   time; more than max_steps steps. The solution has x (centres of cells),
-#   values f64[times, numbers, cells]. [Source: R. J. LeVeque, Finite Volume
-#   Methods for Hyperbolic Problems, 2002; G.-S. Jiang and C.-W. Shu, J. Comput.
-#   Phys. 126 (1996) 202-228; S. Gottlieb, C.-W. Shu and E. Tadmor, SIAM Rev. 43
-#   (2001) 89-112]
+#   "weno5z" (5 along each coordinate; 2 in 2-D unless f is linear). limiter,
+#   for muscl: "minmod", "vanleer", "superbee".
+#   cfl: the Courant number, shared among the coordinates; 0 means 0.8 of the
+#   first-order stability limit. steps: "euler", "ssprk2", "ssprk3"; "" chooses
+#   by the reconstruction.
+#   positive: none, or a function of the fields that returns values which must
+#   stay above 0 in a cell (a number or a tuple). Where a reconstructed value is
+#   not positive, the cell's averages are used instead. Fluxes out of a cell
+#   that would fall below 0 are limited. Values negative at the initial time do
+#   not fall below their initial minimum.
+#   A coordinate is periodic, or has a condition on each field at either end.
+#   Fields with values alone are inflow; u_x == 0, or no condition, is outflow;
+#   values 0 beside u_x == 0 are a reflecting wall. A condition on the
+#   derivative, such as p_x + p == 0 where ∂x(p_x + p) is the flux, holds at the
+#   face to rounding.
+#   Second derivatives use central differences. Steps are explicit, limited by
+#   waves, diffusion and sources. They are implicit (radau5) where the explicit
+#   limit is far below that of waves and the steps would number tens of
+#   thousands.
+#   Errors: a state that is not finite, with its place and time; more than
+#   max_steps steps. The solution has x (cell centres) and values f64[times,
+#   numbers, cells]. [Source: R. J. LeVeque, Finite Volume Methods for
+#   Hyperbolic Problems, 2002; G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126
+#   (1996) 202-228; S. Gottlieb, C.-W. Shu and E. Tadmor, SIAM Rev. 43 (2001)
+#   89-112]
 #     problem burgers() {
 #       domain t in [0, 0.5], x in [0, 1] periodic
 #       field u
@@ -82,12 +85,11 @@ fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 
 }
 
 # reconstruct(v; method, limiter): values at the upper faces of periodic cells
-# from their averages v f64[n], from below: what fv() takes at one side of each
-# face
+# from their averages v f64[n], from below: the reconstruction that fv() uses on
+# one side of each face.
 #   method: "first", "muscl", "weno5" or "weno5z"; limiter: "minmod", "vanleer"
-#   or "superbee". Values from above are reconstruct of v and of the result
-#   turned around. [Source: G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126
-#   (1996) 202-228]
+#   or "superbee". For the values from above, reverse v and the result. [Source:
+#   G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126 (1996) 202-228]
 #     reconstruct([0.0, 1, 2, 3, 0, 0]; method = "muscl")   #> [0, 1.5, 2.5, 3, 0, 0]
 reconstruct(v; method = "weno5", limiter = "vanleer") = {
   m = fv(; reconstruct = method, limiter = limiter)
@@ -106,8 +108,9 @@ _fv_one_of(x, names) = {
   found
 }
 
-# conservation(problem): what fv() takes a statement for, as text: of each field
-# the flux along each coordinate, what diffuses, and the source
+# conservation(problem): the conservation law that fv() finds in a problem, as a
+# string: for each field the flux along each coordinate, diffusion, and the
+# source
 #     problem traffic() {
 #       domain t in [0, 1], x in [0, 1] periodic
 #       field ρ
@@ -161,14 +164,14 @@ _fv_text(info) = {
   join(lines, "\n")
 }
 
-# Whether a text needs no brackets around it as a factor: no space outside of
-# brackets
+# Whether a string needs no brackets around it as a factor: it has no space
+# outside of brackets.
 _fv_is_one(text) =
   find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
 
-# Whether a statement is a conservation law as it is written: a flux under a
-# derivative, in every equation such a flux or a first derivative that is one,
-# nothing that diffuses, and conditions that fv() meets
+# Whether a problem is written as a conservation law. It needs a flux under a
+# derivative. Every equation must have such a flux or a first derivative that is
+# one, no diffusion, and conditions that fv() can impose.
 _fv_suits(info) = {
   fine = info.eigen == ""
   if fine { fine = _fv_why_not(info) == "" }
@@ -187,8 +190,8 @@ _fv_suits(info) = {
   }
   if fine and written { _fv_why_not_ends(info) == "" } else { false }
 }
-# Whether a term without a flux is one as it stands, as q_x is ∂x(q): first
-# derivatives with factors that nothing changes
+# Whether a term is a flux as written, as q_x is ∂x(q): first derivatives with
+# constant factors.
 _fv_is_flux(info, term) = {
   n = len(info.coords)
   d = _dependence(term.f, (...map(c -> 0.1, info.coords),), _zero_jets(info))
@@ -207,12 +210,12 @@ _fv_explain(info) =
     "are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n") +
   _fv_text(info)
 
-# ---- what a statement is
+# ---- problems as systems
 
 _fv_time(info) = if len(info.coords) > 1 and info.coords[0] == "t" { 0 } else { -1 }
 
-# Whether an expression has derivatives: in space of order 1, of order 2, in
-# time
+# Returns which derivatives an expression has: first and second order in space,
+# in time, others.
 _fv_orders(info, jets) = {
   (first, second, rate, more, value) = (false, false, false, false, false)
   for j in jets {
@@ -235,7 +238,7 @@ _fv_kind(info, term) = {
   }
 }
 
-# Why a problem is not one for fv(), or nothing
+# Returns the reason why a problem is not one for fv(), or "".
 _fv_why_not(info) = {
   why = ""
   dims = len(info.coords) - 1
@@ -282,7 +285,7 @@ _fv_why_not(info) = {
   why
 }
 
-# The equation of each field: that with its derivative by t
+# Returns the equation of each field: the one with its time derivative.
 _fv_rows(info) = map(k -> {
   row = 0
   for (i, q) in enumerate(info.equations) {
@@ -291,8 +294,8 @@ _fv_rows(info) = map(k -> {
   row
 }, each(len(info.fields)))
 
-# The problem with the equation of each field divided by the factor of its rate,
-# a number wherever it is one (_fv_refuse_rates)
+# Returns the problem with each equation divided by the factor of its time
+# derivative, which must be a constant (_fv_refuse_rates).
 _fv_by_rates(info) = {
   rows = _fv_rows(info)
   all = map(i -> {
@@ -304,8 +307,8 @@ _fv_by_rates(info) = {
   }, each(len(info.equations)))
   (...info, equations = all)
 }
-# The factor of a field's rate, 1 where it has none; of a vector, of its first
-# component
+# Returns the factor of a field's time derivative (of a vector, of its first
+# component); 1 where it is 0 or not finite.
 _fv_rate_factor(info, q, k) = {
   place = _middle_of(info)
   X = (...map(i -> place[i], each(len(info.coords))),)
@@ -316,8 +319,9 @@ _fv_rate_factor(info, q, k) = {
   if abs(c) > 0 and abs(c) < inf { c } else { 1.0 }
 }
 
-# A problem as a system: m numbers, space coordinates, where each field's
-# numbers begin, and functions of point X = (t, x, ...) and states
+# Returns a problem as a system: m numbers, the space coordinates, the first
+# number of each field, and flags for its kinds of terms. The functions below
+# evaluate it at a point X = (t, x, ...) and a state.
 _fv_system(info) = {
   info = _fv_by_rates(info)
   first = list()
@@ -335,7 +339,7 @@ _fv_system(info) = {
       if what == "diffusion" and _fv_orders(info, term.jets).first { drifts = true }
     }
   }
-  # what comes in from an end may be faster than what is inside
+  # Inflow may be faster than the state inside.
   driven = stirs
   for c in info.conditions {
     if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } }
@@ -349,12 +353,13 @@ _fv_system(info) = {
 _fv_zero(s) = map(i -> 0.0, s.all)
 _fv_none(s) = map(k -> map(i -> 0.0, s.all), s.space)
 
-# A field out of numbers of a state
+# Returns a field from the numbers of a state.
 _fv_field(s, k, U) = if s.info.sizes[k] == 0 { U[s.first[k]] } else {
   stack(...map(i -> U[s.first[k] + i] + 0.0, each(s.info.sizes[k])))
 }
-# All jets at a point: state, and its first and second derivatives by each
-# coordinate (of second ones also mixed: in the order xx, yy, xy). `rates`: by t
+# Returns all jets at a point from the state and its first and second
+# derivatives with respect to each coordinate (second ones in the order xx, yy,
+# xy). `rates`: time derivatives.
 _fv_jets(s, U, along, bent, rates) = map(j -> {
   o = 0
   at = 0
@@ -376,7 +381,8 @@ _fv_jets(s, U, along, bent, rates) = map(j -> {
   }
 }, list(...s.info.jets))
 
-# What equations' functions give, as numbers of a state: row k is for field k
+# Returns the values of the equations' functions as numbers of a state; row k is
+# for field k.
 _fv_numbers(s, values) = {
   out = list()
   for (k, v) in enumerate(values) {
@@ -391,7 +397,7 @@ _fv_numbers(s, values) = {
 _fv_part(v, part) = if part < 0 { v } else {
   if kind(v) == "array" { if rank(v) == 2 { v[.., part] } else { v[part] } } else { v[part] }
 }
-# The sum of all terms of one kind of each field's equation
+# Returns the sum of all terms of one kind of each field's equation.
 _fv_terms(s, what, coord, X, jets) = _fv_numbers(s, map(row -> {
   total = 0.0
   for term in s.info.equations[row].terms {
@@ -418,17 +424,17 @@ _fv_has_viscous(s) = {
   found
 }
 
-# The flux along the k-th coordinate, without what derivatives add to it. A
-# quasi-linear a(u)u_x has the antiderivative ∫ a du as its flux (from 0, by
-# Gauss's rule).
+# Returns the flux along the k-th coordinate, without its derivative terms. A
+# quasi-linear term a(u)u_x has the antiderivative ∫ a du as its flux (from 0,
+# by Gauss quadrature).
 _fv_flux(s, k, X, U) = {
   zero = _fv_none(s)
   F = _fv_terms(s, "flux", k + 1, X,
     _fv_jets(s, U, zero, list(_fv_zero(s), _fv_zero(s), _fv_zero(s)), _fv_zero(s)))
   if _fv_has(s, "quasi") { Q = _fv_primitive(s, k, X, U); map(i -> F[i] + Q[i], s.all) } else { F }
 }
-# a(U) dU of the quasi-linear terms, the derivative of U along the k-th
-# coordinate being V
+# Returns a(U) V, the quasi-linear terms for a derivative V of U along the k-th
+# coordinate.
 _fv_quasi(s, k, X, U, V) = {
   along = map(j -> if j == k + 1 { V } else { _fv_zero(s) }, s.space)
   zero = _fv_zero(s)
@@ -448,15 +454,15 @@ _fv_primitive(s, k, X, U) = {
   }
   total
 }
-# Whether quasi-linear terms are taken as they stand, a(x)u_x and not ∂x(a u) -
-# a_x u: where a is proven not to depend on the state, so that there are no
-# shocks, and not proven to be the same everywhere.
-# Where a has no bound, as 2/r at r = 0, neither has the flux.
+# Whether quasi-linear terms are discretised as written, a(x)u_x and not ∂x(a u)
+# - a_x u. This requires that a is proven independent of the state, so that
+# there are no shocks, and not proven constant. Where a is unbounded, such as
+# 2/r at r = 0, so is the flux.
 _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
   alone = true
   for q in s.info.equations {
     for term in q.terms {
-      # a flux with values of fields has shocks of its own
+      # A flux with values of fields has shocks of its own.
       if _fv_kind(s.info, term) == "flux" {
         for j in term.jets { if _fv_orders(s.info, list(j)).value { alone = false } }
       }
@@ -475,8 +481,8 @@ _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
     still and not everywhere
   }
 }
-# a(x)u_x in each cell: the differences of fluxes between the values at its
-# faces for its own a. Where diffusion smooths it anyway, central differences.
+# Returns a(x)u_x in each cell: the flux difference between the values at its
+# faces for the cell's own a; central differences where diffusion dominates.
 _fv_as_it_stands(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   total = list()
@@ -501,7 +507,7 @@ _fv_as_it_stands(s, m, grid, t, U, waves) = {
       } else {
         0.0
       }
-      # at the lower face and the upper one
+      # At the lower face and the upper one.
       flux = j -> {
         to = part -> map(i -> a[at + (6 * i + 2 * part + j)], s.all)
         (L, R, M) = (to(0), to(1), to(2))
@@ -517,7 +523,7 @@ _fv_as_it_stands(s, m, grid, t, U, waves) = {
   }
   total
 }
-# What derivatives add to the flux
+# Returns the part of the flux that depends on derivatives.
 _fv_viscous(s, k, X, U, along) = {
   zero = _fv_zero(s)
   with = _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, along, list(zero, zero, zero), zero))
@@ -525,7 +531,7 @@ _fv_viscous(s, k, X, U, along) = {
     _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, _fv_none(s), list(zero, zero, zero), zero))
   map(i -> with[i] - without[i], s.all)
 }
-# What stands besides fluxes, with the sign of the left side
+# Returns all terms besides fluxes, with the sign of the left side.
 _fv_rest(s, X, U, along, bent) = {
   jets = _fv_jets(s, U, along, bent, _fv_zero(s))
   a = _fv_terms(s, "source", -1, X, jets)
@@ -543,8 +549,7 @@ _fv_rest(s, X, U, along, bent) = {
   }
   out
 }
-# Numbers under which second derivatives are multiplied, at most: for the length
-# of a step
+# Returns a bound of the factors of second derivatives, for the step length.
 _fv_spread(s, k, X, U) = {
   zero = _fv_zero(s)
   rows = map(j -> {
@@ -557,8 +562,8 @@ _fv_spread(s, k, X, U) = {
   }, s.all)
   _fv_largest_row(s, rows)
 }
-# The same of the first derivatives that stand in one term with second ones, as
-# in ∂r(r*u_r)/r
+# Returns the same bound for first derivatives in one term with second ones, as
+# in ∂r(r*u_r)/r.
 _fv_drift(s, k, X, U) = {
   zero = _fv_zero(s)
   bent = list(zero, zero, zero)
@@ -580,34 +585,33 @@ _fv_largest_row(s, rows) = {
   }
   most
 }
-# How fast what stands besides fluxes changes a state: the largest eigenvalue of
-# its derivative, from above, by a norm of its fourth power, on which the units
-# of the fields have little say
+# Returns an upper bound of the rate at which terms besides fluxes change a
+# state: of the largest eigenvalue of their Jacobian, by a norm of its fourth
+# power, which depends little on the units of the fields.
 _fv_stir(s, X, U) = {
   zero = _fv_zero(s)
   f = W -> _fv_rest(s, X, W, _fv_none(s), list(zero, zero, zero))
   A = map(j -> jvp(f, U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1], s.all)
   if s.m == 1 { abs(A[0][0]) } else {
     square = A -> map(c -> _fv_times(A, c), A)
-    # of numbers near 1, so that no power overflows
+    # Scaled to values near 1, so that no power overflows.
     size = 1e-300 + _fv_largest_row(s, map(c -> map(v -> abs(v), c), A))
     B = square(square(map(c -> map(v -> v / size, c), A)))
     most = _fv_largest_row(s, map(c -> map(v -> abs(v), c), B))
-    # the root has no derivative at 0
+    # The root has no derivative at 0.
     if most > 0 { size * sqrt(sqrt(most)) } else { 0.0 * size }
   }
 }
 
 # ---- grids
 
-# f at every cell or face: arrays with one or two axes, one number of each
-# handed to f
+# Applies f at every cell or face: arguments are arrays with one or two axes,
+# and f gets one number of each.
 _fv_each(s, f, args) =
   if s.dims == 1 { map(f, ...args) } else { map((...rows) -> map(f, ...rows), ...args) }
 _fv_cut(v, axis, a, b) =
   if rank(v) == 1 { v[a..b] } else { if _known(axis, "axis") == 0 { v[a..b] } else { v[.., a..b] } }
 
-# Centres of cells in [a, b]; faces
 _fv_centres(a, b, n) = a + (b - a) * (iota(n) + 0.5) / f64(n)
 _fv_faces(a, b, n) = a + (b - a) * iota(n + 1) / f64(n)
 
@@ -639,13 +643,13 @@ _fv_grid(s, m) = {
       each(s.dims))),
       each(s.dims)))
 }
-# Arrays of each coordinate at all points
+# Returns arrays of each coordinate at all points.
 _fv_mesh(axes) = if len(axes) == 1 { list(axes[0]) } else {
   list(expand(axes[0], 1) + 0.0 * expand(axes[1], 0), 0.0 * expand(axes[0], 1) + expand(axes[1], 0))
 }
 
-# Averages over cells of what conditions at the beginning say, by Gauss's rule
-# with four points along each coordinate
+# Returns cell averages of the initial values, by Gauss quadrature with four
+# points along each coordinate.
 _fv_initial(s, grid) = {
   nodes = (-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526)
   weights = (0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693)
@@ -681,7 +685,7 @@ _fv_start(s, X) = {
     }
     v
   }, each(len(s.info.fields)))
-  # numbers of one kind, whatever was written
+  # Makes all values floating-point numbers.
   map(v -> v + 0.0, _fv_numbers(s, values))
 }
 
@@ -700,8 +704,8 @@ _solve_fv(info, m, o) = {
   plain = _fv_grid(s, m)
   span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   U = _fv_initial(s, plain)
-  # what is below 0 at the beginning, as depths of dry land less a threshold
-  # are, stays above its least
+  # Values negative at the initial time, such as depths of dry land minus a
+  # threshold, stay above their initial minimum.
   clock = _clock_of(info)
   firm = clock.firm(span[0])
   U = map(u -> u + firm, U)
@@ -709,8 +713,8 @@ _solve_fv(info, m, o) = {
   switches = _restarts_along(clock, span[0], span[1], i64(ceil(16 * pace)))
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
     sharp = _is_sharp(clock, span[0] + 0.0),
-    # these steps have no control of errors; as many as were asked for are not
-    # to be one more by rounding
+    # These steps have no error control. The factor keeps rounding from adding a
+    # step to the number requested.
     pace = max(16 * pace / _longest_seeing(clock.watched, switches, f64(span[0]),
       f64(span[1])),
       (if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0])),
@@ -729,7 +733,7 @@ _solve_fv(info, m, o) = {
   (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, switches, U)
   if state > 0 { _fv_failed(s, m, grid, last, reached, steps, state) }
   if s.m > 2 { _fv_check_real(s, grid, first, rows) }
-  # not of solutions that are only compared with others
+  # No warning for solutions that only serve comparisons.
   if s.m == 1 and s.stirs {
     if not o.partial and _fv_thinnest(s, grid, first, rows) > 1 {
       _warning(
@@ -750,11 +754,11 @@ _solve_fv(info, m, o) = {
     info = (..._info_known(info, 0, span), sizes = info.sizes, periodic = info.periodic))
 }
 
-# How fast a source takes a state half way across a front to either side, beside
-# how fast waves and diffusion take it across a cell: the most, over times that
-# are kept. Above 1 the front is as thin as the grid lets it be, and where it is
-# next is decided by numerical diffusion (R. J. LeVeque and H. C. Yee, J.
-# Comput. Phys. 86 (1990) 187-210).
+# Returns the thinness of fronts: the growth rate of the source within a front,
+# relative to the rate at which waves and diffusion cross a cell, as the maximum
+# over the stored times. Above 1 the front is as thin as the grid allows, and
+# numerical diffusion decides its speed (R. J. LeVeque and H. C. Yee, J. Comput.
+# Phys. 86 (1990) 187-210).
 _fv_thinnest(s, grid, times, rows) = {
   U = rows[0]
   range_ = max(U) - min(U)
@@ -783,12 +787,12 @@ _fv_thinnest(s, grid, times, rows) = {
   most
 }
 
-# What the first state shows: coefficients of the rates, real speeds, what a
-# flux wants
+# Checks the initial state: finite values, factors of the time derivatives, and
+# the requirements of the flux.
 _fv_check(s, m, grid, U) = {
   zero = _fv_zero(s)
   bent = list(zero, zero, zero)
-  # cells spread over the grid
+  # Cells spread over the grid.
   total = len(ravel(U[0]))
   some = i64(linspace(0, total - 1, min(total, 64)))
   X = map(c -> ravel(c)[some], grid.centres)
@@ -816,9 +820,9 @@ _fv_check(s, m, grid, U) = {
   for k in each(d) { _fv_check_flux(s, m, k, X, V) }
 }
 
-# An error where waves are no waves any more: of two unknowns speeds say so in
-# each step (_fv_speeds), and of more it is looked at here, at the times that
-# are kept, in 64 cells.
+# Fails where the system is not hyperbolic. With two unknowns the speeds show
+# this in each step (_fv_speeds). With more, this function checks 64 cells at
+# the stored times.
 _fv_check_real(s, grid, times, rows) = {
   total = len(ravel(rows[0][0]))
   some = i64(linspace(0, total - 1, min(total, 64)))
@@ -835,9 +839,9 @@ _fv_check_real(s, grid, times, rows) = {
     }
   }
 }
-# Refuses what is not proven from the equations: the rate of a field stands
-# alone in its own, with a factor that nothing changes, by which _fv_by_rates
-# divides. Of vectors _fv_check looks whether it is the same for all.
+# Refuses equations in which the time derivative of a field is not proven to be
+# alone, with a constant factor. _fv_by_rates divides by that factor. For
+# vectors _fv_check checks that the factor is the same for all components.
 _fv_refuse_rates(info) = {
   n = len(info.coords)
   for (k, row) in enumerate(_fv_rows(info)) {
@@ -854,8 +858,8 @@ _fv_refuse_rates(info) = {
 }
 _fv_own_rate(info, k, q) =
   "fv() wants {info.fields[k]}_t by itself in its equation, with a number as its factor: {q.text}"
-# The same of first derivatives outside of fluxes, whose factors no derivative
-# changes, nor, of several fields, a field
+# Refuses first derivatives outside of fluxes whose factors depend on a
+# derivative, or in a system on a field.
 _fv_refuse_quasi(s) = {
   (d, m) = (s.dims + 1, s.m)
   for k in each(s.dims) {
@@ -885,9 +889,9 @@ _fv_refuse_quasi(s) = {
 
 # ---- solutions as functions
 
-# A field at (t, x, ...): from the last time kept before t on by further steps,
-# and in a cell by a parabola through its average and what is reconstructed at
-# its faces.
+# Returns a field as a function of (t, x, ...). In time it takes further steps
+# from the last stored time before t. Within a cell it is a parabola through the
+# average and the reconstructed face values.
 _fv_function(s, m, grid, times, switches, rows, k) = {
   size = s.info.sizes[k]
   at = t -> {
@@ -898,7 +902,7 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
       if why > 0 { _fv_failed(s, m, grid, U, reached, steps, why) }
       U
     } else {
-      # a step of no length is how the row moves with t
+      # A step of length zero defines the derivative with respect to t.
       step = () -> _fv_step(s, m, grid, times[before], start, t - times[before],
         _fv_waves(s, m, grid, t, start))
       _value_of(step, start)
@@ -941,7 +945,7 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
   }
 }
 
-# f at arrays of any one shape
+# Applies f at arrays of any one shape.
 _fv_everywhere(f, args) =
   if rank(args[0]) == 0 {
     f(...args)
@@ -950,7 +954,8 @@ _fv_everywhere(f, args) =
   }
 
 _fv_value(s, m, grid, t, U, i, X) = {
-  # where second derivatives count, a parabola that has them
+  # With second derivatives in the equations, use a reconstruction that has
+  # them.
   how = if s.diffuses { (...m, reconstruct = "weno5") } else { m }
   g = if s.diffuses { 3 } else { grid.g }
   cells = list()

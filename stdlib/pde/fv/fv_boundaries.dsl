@@ -1,14 +1,14 @@
-# fv_boundaries.dsl - the ends of fv.dsl: what conditions say there, and the
-# states of cells outside that say the same.
+# fv_boundaries.dsl - boundary conditions of fv.dsl, and the ghost cells that
+# satisfy them.
 #
-# It needs a system s, a method m and a grid as fv.dsl makes them. What a
-# condition has is proven from its code.
+# Needs: a system s, a method m and a grid from fv.dsl. Dataflow analysis of a
+# condition's code proves which fields it contains.
 
-# The conditions at an end: (told: those of each field; slopes: whether one of
-# them has the field's slope;
-# together: whether one has what another tells; why: what fv() does not meet, or
-# nothing). What a condition has is proven from its code. It belongs to a field
-# whose slope it has, else to one whose value it has.
+# Returns the conditions at an end. told: those of each field. slopes: whether a
+# condition has the field's derivative. together: whether a condition couples
+# fields with conditions. whole: whether they determine the whole state and
+# nothing diffuses. why: what fv() cannot impose, or "". A condition belongs to
+# a field whose derivative it has, else to one whose value it has.
 _fv_end(info, coord, side) = {
   fields = each(len(info.fields))
   (n, x) = (len(info.coords), info.coords[coord])
@@ -43,7 +43,7 @@ _fv_end(info, coord, side) = {
   room = map(k -> max(1, info.sizes[k]), fields)
   open = map(c -> true, found)
   for _ in each(len(found)) {
-    # first what has the least choice
+    # First the condition with the fewest choices.
     (next, at, least) = (-1, -1, n + len(fields) + 1)
     for (i, c) in enumerate(found) {
       (choice, first) = (0, -1)
@@ -85,7 +85,7 @@ _fv_end(info, coord, side) = {
       if c.has[k] and not _fv_field_diffuses(info, k, coord) { waves = waves + 1 }
     }
     if known > 1 { together = true }
-    # which of them comes in, only the waves tell
+    # The waves decide at run time which of them enters.
     if why == "" and waves > 1 and not whole {
       why =
         ("fv() meets conditions on one field each at an end of {x} where waves go in and out, and "
@@ -95,13 +95,13 @@ _fv_end(info, coord, side) = {
   for k in fields { if len(told[k]) > 1 { together = true } }
   (told = told, slopes = slopes, together = together, whole = whole, why = why)
 }
-# How many numbers a condition tells
+# Returns how many scalar equations a condition has.
 _fv_width(info, c) = {
   r = c.residual((...map(i -> 0.1, info.coords),), _zero_jets(info))
   if kind(r) == "array" { if rank(r) > 0 { len(r) } else { 1 } } else { 1 }
 }
-# Whether a field has second derivatives of itself along a coordinate in its
-# equation, or any equation has some
+# Whether a field's equation has second derivatives of it along a coordinate;
+# _fv_is_diffusive: whether any equation has second derivatives.
 _fv_field_diffuses(info, k, coord) = {
   found = false
   for term in info.equations[_fv_rows(info)[k]].terms {
@@ -122,7 +122,7 @@ _fv_is_diffusive(info) = {
   }
   found
 }
-# Why conditions at ends are not for fv(), or nothing
+# Returns the reason why conditions at ends are not for fv(), or "".
 _fv_why_not_ends(info) = {
   why = ""
   for coord in each(1, len(info.coords)) {
@@ -133,15 +133,15 @@ _fv_why_not_ends(info) = {
   why
 }
 
-# The state j cells outside of an end where inside, j cells from it, is U: at
-# point X on the end.
-# Conditions are met by the means of both and the difference quotients between
-# them, or where the whole state is told and nothing diffuses by the state
-# outside alone. Of a field that none tells it is the last.
+# Returns the state of the ghost cell j cells outside of an end. U is the state
+# j cells inside, and X a point on the end. Conditions are imposed on the mean
+# of both and the difference quotient between them. Where the whole state is
+# given and nothing diffuses, they are imposed on the ghost state alone. A field
+# without a condition has the state `last`.
 _fv_outside(s, coord, side, end, distance, X, U, last) = {
   out = if side == 0 { -1.0 } else { 1.0 }
   zero = _fv_zero(s)
-  # what is left of a condition where W is outside
+  # The residual of a condition for a ghost state W.
   left = (c, W) -> {
     own = if end.whole { W } else { map(i -> 0.5 * (U[i] + W[i]), s.all) }
     slope = if end.whole { zero } else { map(i -> out * (W[i] - U[i]) / distance, s.all) }
@@ -176,16 +176,16 @@ _fv_outside(s, coord, side, end, distance, X, U, last) = {
     W
   }
 }
-# A state with other numbers for field k
+# Returns a state with other values for field k.
 _fv_with(s, k, U, v) = {
   size = s.info.sizes[k]
   map(i -> if i < s.first[k] or i >= s.first[k] + max(1, size) { U[i] } else {
     if size == 0 { v } else { v[i - s.first[k]] }
   }, s.all)
 }
-# A zero of r by Newton's method from v: of what is proven to be affine in one
-# step. Where it is not found the result is nan, which ends the march with an
-# error.
+# Returns a root of r by Newton's method from v, in one step where r is proven
+# affine. Without convergence the result is nan, which ends the time stepping
+# with an error.
 _fv_meeting(r, v) = {
   one = 1.0 + 0.0 * v
   turn = v -> { (y, d) = jvp(r, v, one); v - y / d }
@@ -198,7 +198,7 @@ _fv_meeting(r, v) = {
     } else { if abs(w - before) <= 1e-9 * (abs(v) + abs(w)) { w } else { nan } }
   }
 }
-# The same of several numbers and as many equations
+# The same for several numbers and as many equations.
 _fv_meeting_together(r, v) = {
   units = eye(len(v))
   turn = v -> v - linsolve(stack(...map(i -> jvp(r, v, units[i])[1], each(len(v))); axis = 1), r(v))
@@ -209,15 +209,15 @@ _fv_meeting_together(r, v) = {
     where(max(abs(w - before)) <= 1e-9 * max(abs(v) + abs(w)), w, nan)
   }
 }
-# Whether a function is affine, by what it depends on
+# Whether a function is proven affine.
 _fv_is_affine(r, v) = {
   bends = false
   for row in _dependence(r, v).factors { for b in row { if b { bends = true } } }
   not bends
 }
-# For each number of the state whether a condition on its slope is met at the
-# face of an end: there the whole flux is that of the state at the face, so that
-# a condition on the flux holds to rounding.
+# Returns, for each number of the state, whether a condition on its derivative
+# is imposed at the end face. The whole flux there is that of the state at the
+# face, so a condition on the flux holds to rounding.
 _fv_meets_at_face(s, coord, side) = {
   out = map(i -> false, s.all)
   if s.diffuses {
@@ -228,7 +228,7 @@ _fv_meets_at_face(s, coord, side) = {
   out
 }
 
-# U with g cells on each side of an axis
+# Returns U with g ghost cells on each side of an axis.
 _fv_padded(s, grid, k, g, t, U) = {
   n = grid.n[k]
   if grid.periodic[k] {

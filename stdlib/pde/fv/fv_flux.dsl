@@ -1,28 +1,27 @@
 # fv_flux.dsl - numerical fluxes and reconstructions of fv.dsl: functions of a
 # few numbers, mapped over faces.
 #
-# Nothing here knows an equation: a flux is a function, its derivative gives
-# matrices, their eigenvalues the speeds of waves.
+# They work for any system: a flux is a function, its derivatives form the
+# Jacobian, and the eigenvalues are the wave speeds.
 
 # ---- speeds
 
-# The Jacobian of the flux along the k-th coordinate, by columns
+# Returns the Jacobian of the flux along the k-th coordinate, by columns.
 _fv_columns(s, k, X, U) =
   map(j -> jvp(W -> _fv_flux(s, k, X, W), U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1],
     s.all)
-# The smallest and the largest speed of waves; of two unknowns no number where
-# there are none
+# Returns the smallest and the largest wave speed; with two unknowns NaN where
+# the eigenvalues are complex.
 _fv_speeds(s, k, X, U) = {
   A = _fv_columns(s, k, X, U)
   (low, high) = _fv_ends(A)
   if s.m != 2 { (low, high) } else { (where(_fv_is_turning(A), nan, low), high) }
 }
 
-# ---- one unknown, whose flux may bend either way
+# ---- one unknown with a flux of any form
 
-# Whether the speed f' of one unknown may have extremes between two states:
-# unless f' is affine, by what it depends on, as it is where f is of second
-# degree
+# Whether the speed f' of one unknown may have extremes between two states: true
+# unless f' is proven affine, as where f is quadratic.
 _fv_turns(s, k) = if s.m > 1 { false } else {
   d = s.dims
   told =
@@ -32,11 +31,11 @@ _fv_turns(s, k) = if s.m > 1 { false } else {
   told.factors[d + 1][d + 1]
 }
 
-# States from a to b at which f and f' are known: (f at these and where f'
-# vanishes between two of them, one after the other; f'). Between the states f'
-# is taken to be linear, as it is in one piece where f is of second degree; that
-# is front tracking's picture of a flux (C. M. Dafermos, J. Math. Anal. Appl. 38
-# (1972) 33-41), with parabolas in place of lines.
+# Returns f and f' on states from a to b: (f at these states and where f'
+# vanishes between two of them, in order; f'). Between the states f' is
+# interpolated linearly, which is exact where f is quadratic. This is the flux
+# of front tracking (C. M. Dafermos, J. Math. Anal. Appl. 38 (1972) 33-41), with
+# parabolas instead of lines.
 _fv_path(s, k, X, a, b) = {
   f = u -> _fv_flux(s, k, X, list(u))[0]
   n = if _fv_turns(s, k) { 8 } else { 1 }
@@ -50,8 +49,8 @@ _fv_path(s, k, X, a, b) = {
   }
   (F, map(v -> v[1], known))
 }
-# The least and the largest f' from a to b: of those known, and as far beyond as
-# their second differences let a parabola through three of them go
+# Returns bounds of f' from a to b: the extremes of its known values, extended
+# as far as a parabola through three of them may exceed them.
 _fv_extremes(s, k, X, a, b) = {
   p = _fv_path(s, k, X, a, b)[1]
   (low, high, bend) = (p[0], p[0], 0.0 * p[0])
@@ -60,10 +59,10 @@ _fv_extremes(s, k, X, a, b) = {
   (low - 0.25 * bend, high + 0.25 * bend)
 }
 
-# The smallest and the largest eigenvalue of a small matrix, A[j][i] being row i
-# of column j, whose eigenvalues are real: in closed form up to three rows; of
-# more by Laguerre's iteration on the characteristic polynomial from outside
-# (Laguerre and Samuelson's bound), which does not pass a root.
+# Returns the smallest and the largest eigenvalue of a small matrix with real
+# eigenvalues; A[j][i] is row i of column j. Up to three rows it uses a closed
+# form. For more, Laguerre's iteration on the characteristic polynomial starts
+# outside the roots (at the Laguerre-Samuelson bound) and does not pass a root.
 _fv_ends(A) = if len(A) == 1 { (A[0][0], A[0][0]) } else {
   if len(A) == 2 {
     (mean, half) = _fv_pair(A)
@@ -85,16 +84,16 @@ _fv_pair(A) = {
   mean = 0.5 * (A[0][0] + A[1][1])
   d = 0.5 * (A[0][0] - A[1][1])
   apart = d^2 + A[1][0] * A[0][1]
-  # two that are the same have no derivative of their distance
+  # At a double eigenvalue the square root has no derivative.
   (mean, where(apart > 0, sqrt(where(apart > 0, apart, 1.0)), 0.0))
 }
-# Whether eigenvalues of such a matrix are not real, by more than rounding
+# Whether the eigenvalues of a 2 by 2 matrix are complex, by more than rounding.
 _fv_is_turning(A) = {
   (d, both) = (0.5 * (A[0][0] - A[1][1]), A[1][0] * A[0][1])
   d^2 + both < -1e-10 * (d^2 + abs(both))
 }
-# Of a matrix with three rows: mean + 2r cos((acos(c) + 2πj)/3) are the
-# eigenvalues
+# For a matrix with three rows: the eigenvalues are mean + 2r cos((acos(c) +
+# 2πj)/3).
 _fv_cubic(A) = {
   mean = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
   a = A[0][0] - mean
@@ -103,14 +102,14 @@ _fv_cubic(A) = {
   p = -(a * b + a * d + b * d) + A[1][0] * A[0][1] + A[2][0] * A[0][2] + A[2][1] * A[1][2]
   q = a * (b * d - A[2][1] * A[1][2]) - A[1][0] * (A[0][1] * d - A[2][1] * A[0][2]) +
     A[2][0] * (A[0][1] * A[1][2] - b * A[0][2])
-  # where all three are the same, the cube of r is still a number
+  # For a triple eigenvalue the cube of r must not underflow.
   r = sqrt(max(1e-100, p * (1.0 / 3.0)))
   (mean, r, clamp(0.5 * q / (r * r * r), -1.0, 1.0))
 }
-# For c from 0 to 1: 2cos(acos(c)/3), which is smooth in e = 1 - c, so 2 less e
-# times a polynomial, and how far the root at the other end is, by what is left
-# of the cubic when the first is divided out.
-# Both are right to 2e-13.
+# Returns 2cos(acos(c)/3) for c from 0 to 1, and the distance of the root at the
+# other end. The first is smooth in e = 1 - c, so it is 2 minus e times a
+# polynomial. The second follows by dividing the cubic by the first root. Both
+# are accurate to 2e-13.
 _fv_outer(c) = {
   e = 1 - c
   g =
@@ -119,12 +118,12 @@ _fv_outer(c) = {
       0.00014115819112163477, -0.00016724941755547813, 0.000315239083019471, -0.0003272215649800756,
       0.00023870430304322163, -0.00010031588187774241, 2.0618465760458116e-05), e)
   d = e * g
-  # two that are the same have no derivative of their distance
+  # At a double eigenvalue the square root has no derivative.
   apart = 3 * d * (4 - d)
   (2 - d, 0.5 * (2 - d + where(apart > 0, sqrt(where(apart > 0, apart, 1.0)), 0.0)))
 }
 
-# Coefficients of det(λ - A), from λ^0 on (Faddeev and LeVerrier)
+# Returns the coefficients of det(λ - A), from λ^0 on (Faddeev-LeVerrier).
 _fv_polynomial(A) = {
   m = len(A)
   all = each(m)
@@ -160,10 +159,10 @@ _fv_laguerre(c) = {
   x
 }
 
-# ---- what stands at a face
+# ---- reconstruction
 
-# The values at the lower and the upper face of the middle one of 1, 3 or 5
-# averages
+# Returns the values at the lower and the upper face of the middle one of 1, 3
+# or 5 averages.
 _fv_edges(m, v) = if m.reconstruct == "first" { (v[0], v[0]) } else {
   if m.reconstruct == "muscl" {
     half = 0.5 * _fv_limited(m, v[1] - v[0], v[2] - v[1])
@@ -183,16 +182,16 @@ _fv_limited(m, a, b) = if m.limiter == "minmod" {
   }
 }
 
-# Weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S. Don,
-# J. Comput. Phys. 227 (2008) 3191-3211. What is smooth is so for both faces:
-# three measures, four times those of the paper, serve both, and parabolas are
-# written as what they add to the middle average, of its differences: four
-# fifths of a flux' time went by arithmetic here.
+# WENO weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S.
+# Don, J. Comput. Phys. 227 (2008) 3191-3211. Both faces share three smoothness
+# measures, scaled by four. Parabolas are written as corrections of the middle
+# average by its differences, to save arithmetic, which dominates the time of a
+# flux.
 _fv_weno(m, v) = {
   (a, b, c, d) = (v[1] - v[0], v[2] - v[1], v[3] - v[2], v[4] - v[3])
   (p, q, r) = (b - a, c - b, d - c)
-  # 3b + p is p1 + b and so on: sums rather than products, which with divisions
-  # keep the multipliers busy
+  # 3b + p is p1 + b, and so on: sums instead of products, because
+  # multiplications and divisions share the busy execution ports.
   (p1, q1, r1) = (p + b + b, b + c, r - c - c)
   x = 13.0 / 3.0 * p * p + p1 * p1
   y = 13.0 / 3.0 * q * q + q1 * q1
@@ -202,7 +201,7 @@ _fv_weno(m, v) = {
     f = y -> 1 + (τ / (y + 4e-40)) * (τ / (y + 4e-40))
     (f(x), 2 * f(y), f(w))
   } else {
-    # weights over a common denominator: one division
+    # Weights over a common denominator: one division.
     (x2, y2, w2) = ((x + 4e-6) * (x + 4e-6), (y + 4e-6) * (y + 4e-6), (w + 4e-6) * (w + 4e-6))
     (y2 * w2, (x2 + x2) * w2, x2 * y2)
   }
@@ -215,8 +214,8 @@ _fv_weno(m, v) = {
 
 # ---- fluxes
 
-# Values on both sides of all faces along the k-th coordinate, of padded
-# averages P: from each cell those at both of its faces
+# Returns the values on both sides of all faces along the k-th coordinate,
+# reconstructed in each cell from padded averages P.
 _fv_sides(s, m, grid, k, P) = {
   n = grid.n[k]
   width = 2 * grid.g - 1
@@ -231,10 +230,10 @@ _fv_sides(s, m, grid, k, P) = {
   _fv_at_ends(s, m, grid, k, P, map(i -> _fv_cut(edges[s.m + i], k, 0, n + 1), s.all),
     map(i -> _fv_cut(edges[i], k, 1, n + 2), s.all))
 }
-# The fluxes at all faces along the k-th coordinate, of padded averages and
-# speeds beside them
+# Returns the fluxes at all faces along the k-th coordinate, from padded
+# averages and speeds.
 _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
-  # those of terms that stand under a derivative, which have no waves
+  # The terms written under a derivative, which do not depend on the state.
   zero = _fv_zero(s)
   _fv_each(s, (...a) -> {
     X = (t, ...map(i -> a[i], each(s.dims)))
@@ -254,8 +253,8 @@ _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
     _fv_between(s, m, k, X, L, R, map(i -> a[s.dims + 2 * s.m + i], each(len(speeds))))
   }, list(...grid.faces[k], ...left, ...right, ...speeds))
 }
-# Both sides of the faces at the ends, where a condition on the slope is met
-# there: the value at the face
+# Replaces both sides of the end faces by the value at the face where a
+# condition on the derivative is imposed.
 _fv_at_ends(s, m, grid, k, P, left, right) =
   if not s.diffuses or grid.periodic[k] { (left, right) } else {
     (n, g) = (grid.n[k], grid.g)
@@ -268,15 +267,15 @@ _fv_at_ends(s, m, grid, k, P, left, right) =
     (map(i -> if low[i] or high[i] { at(i)(left[i]) } else { left[i] }, s.all),
       map(i -> if low[i] or high[i] { at(i)(right[i]) } else { right[i] }, s.all))
   }
-# Values at both faces of a cell, or its own averages where those at either are
-# not what must be positive: of a cell's values at one face alone the mean would
-# not be the average
+# Returns the values at both faces of a cell, or the cell's averages where
+# either face violates positivity. Replacing one face alone would change the
+# mean of the reconstruction.
 _fv_kept(s, m, lower, upper, own) = if kind(m.positive) == "none" { (lower, upper) } else {
   fine = min(_fv_to_keep(s, m, lower), _fv_to_keep(s, m, upper)) > 0
   (map(i -> if fine { lower[i] } else { own[i] }, s.all),
     map(i -> if fine { upper[i] } else { own[i] }, s.all))
 }
-# The least of what the user says must stay positive
+# Returns the minimum of the values that must stay positive.
 _fv_to_keep(s, m, U) = {
   v = m.positive(...map(k -> _fv_field(s, k, U), each(len(s.info.fields))))
   if kind(v) == "array" { v + 0.0 } else { w = v[0] + 0.0; for q in v { w = min(w, q) }; w }
@@ -297,23 +296,23 @@ _fv_between(s, m, k, X, L, R, c) = if m.flux == "rusanov" {
   }
 }
 
-# A. Harten, P. D. Lax and B. van Leer, SIAM Rev. 25 (1983) 35-61
+# HLL flux: A. Harten, P. D. Lax and B. van Leer, SIAM Rev. 25 (1983) 35-61.
 _fv_hll(s, k, X, L, R, low, high) = {
   f = _fv_flux(s, k, X, L)
   g = _fv_flux(s, k, X, R)
   a = min(low, 0.0)
   b = max(high, 0.0)
-  # where nothing moves, both sides count alike
+  # Where all speeds are zero, both sides have equal weights.
   moves = b - a > 1e-200
   w = if moves { 1 / (b - a) } else { 0.0 }
   (p, q) = if moves { (b * w, -a * w) } else { (0.5, 0.5) }
   map(i -> p * f[i] + q * g[i] + a * p * (R[i] - L[i]), s.all)
 }
 
-# |A|(R - L) with A the mean of the Jacobian along the segment from L to R (I.
-# Toumi, J. Comput. Phys. 102 (1992) 360-373), by Gauss's rule. |A| is the
-# polynomial in A that has |λ| at the eigenvalues, near 0 rounded off (A.
-# Harten's entropy fix).
+# Roe flux: |A|(R - L) with A the mean of the Jacobian along the segment from L
+# to R (I. Toumi, J. Comput. Phys. 102 (1992) 360-373), by Gauss quadrature. |A|
+# is the polynomial in A that equals |λ| at the eigenvalues, smoothed near 0
+# (Harten's entropy fix).
 _fv_roe(s, k, X, L, R) = if s.m == 1 { _fv_osher(s, k, X, L, R) } else {
   f = _fv_flux(s, k, X, L)
   g = _fv_flux(s, k, X, R)
@@ -334,7 +333,7 @@ _fv_times(A, D) = {
   map(i -> { t = 0.0; for j in all { t = t + A[j][i] * D[j] }; t }, all)
 }
 _fv_rounded(x, d) = if abs(x) < d { 0.5 * (x * x / d + d) } else { abs(x) }
-# All eigenvalues of a matrix with two or three rows, from the smallest on
+# Returns all eigenvalues of a matrix with two or three rows, ascending.
 _fv_eigenvalues(A) =
   if len(A) == 2 { (mean, half) = _fv_pair(A); list(mean - half, mean + half) } else {
     (mean, r, c) = _fv_cubic(A)
@@ -342,17 +341,17 @@ _fv_eigenvalues(A) =
     (x, z) = (mean + 2 * r * cos(φ / 3), mean + 2 * r * cos((φ + 2π) / 3))
     list(z, 3 * mean - x - z, x)
   }
-# How far from 0 the speed x of a wave is rounded off: at least by d, and where
-# the wave opens from the speed l on the left to r on the right, by as much as
-# its fan is wide on either side (A. Harten and J. M. Hyman, J. Comput. Phys. 50
-# (1983) 235-269)
+# Returns the width of the entropy fix for the speed x of a wave: at least d,
+# and for a rarefaction from the speed l on the left to r on the right, the
+# width of its fan on either side (A. Harten and J. M. Hyman, J. Comput. Phys.
+# 50 (1983) 235-269).
 _fv_opening(x, l, r, d) = max(d, max(x - l, r - x))
 _fv_absolute(A, D, left, right) = {
   m = len(A)
   all = each(m)
   if m == 2 {
     (mean, half) = _fv_pair(A)
-    # not narrower than rounding lets eigenvalues be told apart
+    # At least as far apart as rounding can distinguish eigenvalues.
     h = max(half, 1e-10 * (abs(mean) + 1e-300))
     δ = 0.1 * (abs(mean) + h)
     a = _fv_rounded(mean - h, _fv_opening(mean - h, left[0], right[0], δ))
@@ -371,16 +370,16 @@ _fv_absolute(A, D, left, right) = {
     be = (b - e) / max(y - z, w)
     abe = (ab - be) / max(x - z, w)
     V = _fv_times(A, D)
-    # Newton's form: e + be (A - z) + abe (A - z)(A - y)
+    # Newton's form: e + be (A - z) + abe (A - z)(A - y).
     P = map(i -> V[i] - z * D[i], all)
     Q = _fv_times(A, P)
     map(i -> e * D[i] + be * P[i] + abe * (Q[i] - y * P[i]), all)
   }
 }
 
-# Of one unknown: with |A|(R - L) the integral of |f'| from L to R, which is
-# Roe's where f' keeps its sign and opens a jump into a fan where it does not
-# (B. Engquist and S. Osher, Math. Comp. 34 (1980) 45-75)
+# Engquist-Osher flux of one unknown: |A|(R - L) is the integral of |f'| from L
+# to R. This equals Roe's flux where f' keeps its sign, and opens a rarefaction
+# where it does not (B. Engquist and S. Osher, Math. Comp. 34 (1980) 45-75).
 _fv_osher(s, k, X, L, R) = {
   F = _fv_path(s, k, X, L[0], R[0])[0]
   total = 0.0 * L[0]
@@ -388,9 +387,9 @@ _fv_osher(s, k, X, L, R) = {
   list(0.5 * (F[0] + F[len(F) - 1]) - (if R[0] >= L[0] { 0.5 } else { -0.5 }) * total)
 }
 
-# S. K. Godunov, Mat. Sb. 47 (1959) 271-306: the least of f between L and R, or
-# the greatest between R and L, for f of any form (S. Osher, SIAM J. Numer.
-# Anal. 21 (1984) 217-235)
+# Godunov flux (S. K. Godunov, Mat. Sb. 47 (1959) 271-306): the minimum of f
+# between L and R, or the maximum between R and L, for f of any form (S. Osher,
+# SIAM J. Numer. Anal. 21 (1984) 217-235).
 _fv_godunov(s, k, X, L, R) = {
   F = _fv_path(s, k, X, L[0], R[0])[0]
   (low, high) = (F[0], F[0])
@@ -398,9 +397,9 @@ _fv_godunov(s, k, X, L, R) = {
   list(if L[0] <= R[0] { low } else { high })
 }
 
-# E. F. Toro, M. Spruce and W. Speares, Shock Waves 4 (1994) 25-34, of density,
-# momenta and energy: the pressure is what the flux of momentum has besides
-# momentum times velocity
+# HLLC flux of density, momenta and energy: E. F. Toro, M. Spruce and W.
+# Speares, Shock Waves 4 (1994) 25-34. The pressure is the flux of momentum
+# minus momentum times velocity.
 _fv_hllc(s, k, X, L, R) = {
   m = s.m
   f = _fv_flux(s, k, X, L)
@@ -433,8 +432,8 @@ _fv_hllc(s, k, X, L, R) = {
   }, s.all)
 }
 
-# The largest imaginary part of the eigenvalues of the flux's Jacobian at these
-# places and states, 0 where all are real
+# Returns the largest imaginary part of the eigenvalues of the flux's Jacobian
+# at these places and states, 0 where all are real.
 _fv_imaginary(s, k, t, X, V) = {
   d = s.dims
   A =
@@ -451,8 +450,8 @@ _fv_imaginary(s, k, t, X, V) = {
   }
   most
 }
-# What a flux wants of the system, looked at in some states; eigenvalues that
-# are not real
+# Checks the requirements of a flux in some states, and that the eigenvalues are
+# real.
 _fv_check_flux(s, m, k, X, V) = {
   d = s.dims
   state = a -> map(i -> a[d + i], s.all)
@@ -484,7 +483,7 @@ _fv_check_flux(s, m, k, X, V) = {
         "order, with fluxes m, m*u + p, (E + p)*u; \"hll\" serves any system")
     if s.m != 2 + d { _refuse(say) }
     wrong = map((...a) -> {
-      # moved away from states at rest, where other systems look alike
+      # Shifted away from states at rest, where other systems look alike.
       W = state(a)
       U = map(i -> W[i] + 0.1 * (1 + i) * (1 + abs(W[i])), s.all)
       f = _fv_flux(s, k, point(a), U)

@@ -1,17 +1,16 @@
-# fv_time_loop.dsl - how fv.dsl marches: speeds, rates, what is held back, the
-# length of steps, explicit and implicit ones.
+# fv_time_loop.dsl - time stepping of fv.dsl: speeds, rates, positivity, step
+# lengths, explicit and implicit steps.
 #
-# It needs a system s, a method m and a grid as fv.dsl makes them, and fluxes of
+# Needs: a system s, a method m and a grid from fv.dsl, and the fluxes of
 # fv_flux.dsl. A state U is a list of arrays over cells, one for each number.
-# Every step is looked at before
-# the next one: what is no finite number, or falls below what has to stay
-# positive, ends the march, which says where and when.
+# Guarantees: every step is checked before the next one. A state that is not
+# finite or violates positivity ends the time stepping with an error that has
+# its place and time.
 
-# Along each coordinate: averages with cells outside, and speeds in each cell
-# and one more at each end: the largest one as it is without sign, or what hll
-# wants, the smallest and the largest. Of one unknown whose speed is not between
-# those of two states for all states between them, those to the neighbours count
-# as well.
+# Returns along each coordinate: averages padded with outside cells, and speeds
+# in each cell and one more at each end. Speeds are the largest absolute value,
+# or for hll the smallest and the largest. With one unknown whose speed may have
+# extremes between two states, the speeds between neighbours count as well.
 _fv_waves(s, m, grid, t, U) = map(k -> {
   n = grid.n[k]
   g = grid.g
@@ -40,8 +39,8 @@ _fv_waves(s, m, grid, t, U) = map(k -> {
   (P = P, speeds = c)
 }, each(s.dims))
 
-# -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides
-# fluxes; dt: how long a step by this rate alone will be
+# Returns the rate: -(F(i+1/2) - F(i-1/2))/h along each coordinate, minus the
+# terms besides fluxes. dt: the length of an Euler step by this rate.
 _fv_rate(s, m, grid, t, U, waves, dt) = {
   F = map(k -> _fv_face_fluxes(s, m, grid, k, t, waves[k]), each(s.dims))
   besides = _fv_besides(s, grid, t, U)
@@ -60,8 +59,8 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
   }
   first = rate(F)
   if kind(m.positive) == "none" { first } else {
-    # held back fluxes may be missed elsewhere, so that cells are added until
-    # none is left that loses too much
+    # A limited flux may be missing in a neighbour, so cells are added until
+    # none loses too much.
     total = first
     held = 0.0 * U[0]
     open = true
@@ -80,10 +79,10 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
     total
   }
 }
-# Fluxes through the faces of cells that would lose what has to stay positive,
-# and of their neighbours: as much of each as leaves both cells positive when
-# every face has a like share of the cell. This is always possible, conserves
-# what the fluxes do, and is left out elsewhere.
+# Limits the fluxes through the faces of cells that would lose positivity, and
+# of their neighbours. The factor of each face keeps both cells positive if
+# every face gets an equal share of the cell. This is always possible and
+# conservative; other faces are unchanged.
 _fv_held_back(s, m, grid, k, bad, U, F, share) = {
   n = grid.n[k]
   beside = (v, outside) -> if grid.periodic[k] {
@@ -96,7 +95,7 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
   b = beside(bad, 0.0)
   near = beside(_fv_each(s, (x, y, z) -> max(x, max(y, z)),
     list(_fv_cut(b, k, 0, n), _fv_cut(b, k, 1, n + 1), _fv_cut(b, k, 2, n + 2))), 0.0)
-  # cells that are none, outside of an end, have no say
+  # Cells outside of an end are ignored.
   real = beside(1.0 + 0.0 * bad, 0.0)
   states = map(u -> sides(beside(u, 0.0)), U)
   θ = _fv_each(s, (...a) -> {
@@ -104,7 +103,7 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
     left = map(i -> a[4 + i], at)
     right = map(i -> a[4 + s.m + i], at)
     f = map(i -> a[4 + 2 * s.m + i], at)
-    # what is above the least stays so by more than the rounding of sums
+    # Stays above the minimum by more than the rounding of sums.
     floor_ = U -> grid.least + 1e-12 * (_fv_to_keep(s, m, U) - grid.least)
     keeps = θ -> {
       x = _fv_to_keep(s, m, map(i -> left[i] - share * θ * f[i], at)) - floor_(left)
@@ -124,8 +123,8 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
     ...F))
   map(v -> θ * v, F)
 }
-# What stands besides fluxes, with the sign of the right side; nothing where
-# there is nothing
+# Returns the terms besides fluxes, with the sign of the right side; empty where
+# there are none.
 _fv_besides(s, grid, t, U) = {
   ks = each(s.dims)
   if s.diffuses { _fv_diffusion(s, grid, t, U) } else {
@@ -141,7 +140,8 @@ _fv_besides(s, grid, t, U) = {
   }
 }
 
-# Terms with second derivatives, by central differences of averages, and sources
+# Returns terms with second derivatives, by central differences of averages, and
+# sources.
 _fv_diffusion(s, grid, t, U) = {
   ks = each(s.dims)
   P = map(k -> _fv_padded(s, grid, k, 1, t, U), ks)
@@ -198,8 +198,8 @@ _fv_flat(rows) = {
   out
 }
 
-# Steps per unit of time that stability asks for, of waves and of what diffuses,
-# and of sources, whose changes a step follows to a part of their own time
+# Returns the required number of steps per unit of time: by stability for waves
+# and diffusion, by accuracy for sources (a part of their time scale).
 _fv_pace(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
@@ -220,7 +220,7 @@ _fv_pace(s, m, grid, t, U, waves) = {
       }
       if s.diffuses {
         for k in ks {
-          # at the limit itself what alternates from cell to cell would stay
+          # At the stability limit itself alternating errors would persist.
           q = q + 2.2 * _fv_spread(s, k, X, V) / grid.h[k]^2
           if s.drifts { q = q + _fv_drift(s, k, X, V) / grid.h[k] }
         }
@@ -232,11 +232,10 @@ _fv_pace(s, m, grid, t, U, waves) = {
   total
 }
 
-# The same in the later stages of a step with WENO: no wave has gone farther
-# than a cell, so extremes over neighbours of what speeds were will do, a
-# quarter of the work saved. Not for the other reconstructions, which keep what
-# is positive so, also where water meets a dry bed and is fast as soon as it is
-# there.
+# Returns speeds for the later stages of a step with WENO: extremes over
+# neighbours of the first stage's speeds, which is cheaper than new ones. This
+# is valid because no wave moves farther than a cell. Other reconstructions need
+# new speeds for positivity, for example where water enters a dry bed fast.
 _fv_later(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   map(k -> {
@@ -247,14 +246,14 @@ _fv_later(s, m, grid, t, U, waves) = {
     })
   }, ks)
 }
-# Extremes over neighbours along all coordinates; along the k-th there is a cell
-# more at each end
+# Returns extremes over neighbours along all coordinates; along the k-th there
+# is a cell more at each end.
 _fv_wider(s, grid, k, v, sign) = {
   w = v
   for j in each(s.dims) {
     n = shape(w)[j]
-    # the cell before the first, where the coordinate is periodic, is that
-    # before the last but one
+    # In a periodic coordinate with extra cells, the neighbour before the first
+    # cell is the third from the end.
     (before, after) =
       if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
     p = concat(_fv_cut(w, j, before, before + 1), w, _fv_cut(w, j, after, after + 1); axis = j)
@@ -284,11 +283,11 @@ _fv_step(s, m, grid, t, U, dt, waves) = {
   }
 }
 
-# From (t, U) to t1: by explicit steps, or where these would be far more than
-# waves ask for, by implicit ones. Gives the state, steps taken, where they
-# ended, and why: 0 at t1, 1 after as many steps as are allowed, 2 without
-# speeds, 3 with a state that is no finite number, which is the one given, 4
-# where no step keeps positive what has to be.
+# Advances from (t, U) to t1: by explicit steps, or by implicit ones where
+# explicit steps would be far more than waves require. Returns the state, the
+# number of steps, the time reached, and a code. 0: at t1. 1: too many steps. 2:
+# invalid speeds. 3: a state that is not finite, which is returned. 4: no step
+# preserves positivity.
 _fv_to(s, m, grid, t0, t1, U) =
   if grid.way == 0 { _fv_by_explicit_steps(s, m, grid, t0, t1, U) } else {
     if grid.way == 1 { _fv_by_implicit_steps(s, m, grid, t0, t1, U) } else {
@@ -297,8 +296,8 @@ _fv_to(s, m, grid, t0, t1, U) =
       } else { _fv_by_explicit_steps(s, m, grid, t0, t1, U) }
     }
   }
-# The way to march, from the state at the beginning: 0 explicit, 1 implicit, 2
-# as `stiff` says when the program runs
+# Returns the way of stepping, from the initial state: 0 explicit, 1 implicit, 2
+# decided at run time by `stiff`.
 _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
   stiff = _now(() -> {
     U = _fv_initial(s, grid)
@@ -310,7 +309,8 @@ _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
   })
   (way = if _is_fixed(stiff) { if stiff > 0 { 1 } else { 0 } } else { 2 }, stiff = stiff)
 } else { (way = 0, stiff = 0.0) }
-# States like U as vectors, these as states, and the rate (t, y) -> y'
+# Returns the flattening of states like U, its inverse, and the rate (t, y) ->
+# y'.
 _fv_as_ode(s, m, grid, U) = {
   n = size(U[0])
   flat = U -> concat(...map(u -> ravel(u), U))
@@ -318,9 +318,9 @@ _fv_as_ode(s, m, grid, U) = {
   (flat, back,
     (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) })
 }
-# All of the rate, waves included, by Radau's method of order 5 with the exact
-# sparse Jacobian, to the tolerances of solve.
-# Between t0 and t1 nothing switches by the time.
+# Integrates the whole rate, including waves, by Radau IIA of order 5 with the
+# exact sparse Jacobian, to the tolerances of solve. No time switch may be
+# between t0 and t1.
 _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   (flat, back, f) = _fv_as_ode(s, m, grid, U)
   nothing = t -> zeros(0)
@@ -332,8 +332,9 @@ _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   y = Y[-1]
   (back(y), t1, stats.steps, if abs(sum(y)) < inf { 0 } else { 3 })
 }
-# By explicit steps, in equal numbers as stability has it. A step that fails to
-# keep positive what has to be is taken back, and a shorter one tried.
+# Integrates by explicit steps of the length that stability allows; near the end
+# the remainder is divided evenly. A step that violates positivity is repeated
+# with a shorter length.
 _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
   t = t0
   steps = 0
@@ -345,11 +346,11 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
     pace = max(_fv_pace(s, m, grid, t, U, waves), grid.pace)
     left = t1 - t
     fine = where(pace < inf, where(pace >= 0, steps < m.max_steps, false), false)
-    # no branch around the step, so that it is one piece with what came before:
-    # a step of no length is what nobody looks at
+    # No branch around the step, so that it fuses with the code before it: a
+    # step of length zero is ignored.
     whole = where(pace * left <= 1, left, where(pace * left < 2, 0.5 * left, 1 / pace))
-    # what came in or was stirred up in the last step may be twice as fast as
-    # that step could follow
+    # Inflow or sources in the last step may have made speeds twice what that
+    # step could resolve.
     over = if s.driven { last * pace > 2 } else { false }
     all_ = if s.driven {
       where(share * whole < longest, share * whole, longest)
@@ -358,7 +359,7 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
     }
     dt = where(fine and not over, all_, 0.0)
     V = _fv_step(s, m, grid, t, U, dt, waves)
-    # a sum has a number that is none, or no finite one, wherever it stands
+    # A sum is not finite wherever one of its terms is not.
     total = 0.0
     for v in V { total = total + sum(v) }
     sound = abs(total) < inf
@@ -389,11 +390,12 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
   }
   (U, t, steps, why)
 }
-# The least of what is to stay positive in all cells
+# Returns the minimum over all cells of the values that must stay positive.
 _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
 
-# The same, anew behind each of the switches. t0 and t1 may be such times, too:
-# the last stage of a step is at its end, and must not see what comes after it.
+# Advances from t0 to t1 with a restart after each of the switches. t0 and t1
+# may be such times too: the last stage of a step is at its end, and must not
+# see the state after it.
 _fv_past(s, m, grid, t0, t1, switches, U) =
   if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
     here = switches[switches > t0 and switches < t1]
@@ -403,7 +405,8 @@ _fv_past(s, m, grid, t0, t1, switches, U) =
     ends = concat(here, expand(t1, 0)) - gap[1..]
     (flat, back, f) = _fv_as_ode(s, m, grid, U)
     (V, t, steps, why) = (U, t0, 0, 0)
-    # a row may have ended at a switch, which moves while the row does not
+    # A stored state may have ended at a switch, whose time may depend on
+    # parameters while the state's does not.
     for a in switches[abs(switches - t0) <= 4 * 2.3e-16 * abs(t0)] {
       y = flat(V)
       some = stop_gradient(gap[0])
@@ -444,7 +447,7 @@ _fv_march(s, m, grid, times, switches, U) = {
   (rows, V, reached, steps, why)
 }
 
-# Says why a march ended at the time `reached` with state U
+# Reports why time stepping ended at the time `reached` with state U.
 _fv_failed(s, m, grid, U, reached, steps, why) = {
   begin = "fv() cannot go on from t = {reached:.6g}"
   if why == 1 {
@@ -478,9 +481,9 @@ _fv_failed(s, m, grid, U, reached, steps, why) = {
     }
   }
 }
-# A cell, by its number in an array read row by row, as a place. By
-# interpolation: join of texts that a run makes has effects, which are not for
-# all who call.
+# Returns the place of a cell, given its row-major index. It uses interpolation,
+# since join of strings made at run time has effects, which not every caller may
+# have.
 _fv_place(s, grid, i) = {
   text = ""
   for (k, c) in enumerate(grid.centres) {
