@@ -1,22 +1,23 @@
 # corner_layers.dsl - singular parts of solutions in time and one space
-# coordinate, where a condition on a wall and the beginning contradict each
-# other at the corner.
+# coordinate, where initial and boundary values are inconsistent at a corner.
 #
-# At a wall x = a of u_t = D u_xx + ..., where what holds at t = 0 has another
-# value there than the condition on the wall, or another rate by the equation,
-# the solution is not smooth, however smooth all data are: its derivatives
-# depend on (x - a)/sqrt(D t). To first order its singular part is known: c0
-# erfc(η) + c1 4t i²erfc(η), η = |x - a|/sqrt(4 D t), where c0 is the gap of the
-# values and c1 that of the rates (Carslaw and Jaeger 1959, 2.4 and 2.5). It is
-# faded out by the time at which it would be some times as large as what is
-# given, for then it is no layer any more. All of it follows from the statement:
-# rates and D from the equations, which are linear in the rates. A method of
-# smooth functions looks for the rest.
+# At a boundary x = a of u_t = D u_xx + ..., the initial values may contradict
+# the boundary condition, in value or by the equation in rate. The solution is
+# then not smooth, however smooth the data are: its derivatives depend on (x -
+# a)/sqrt(D t).
+#
+# Method: to first order the singular part is c0 erfc(η) + c1 4t i²erfc(η) with
+# η = |x - a|/sqrt(4 D t) (Carslaw and Jaeger 1959, 2.4 and 2.5). c0 is the gap
+# of the values and c1 that of the rates. It is faded out by the time at which
+# it would exceed the data several times, when it is no longer a layer. Rates
+# and D follow from the equations, which are linear in the rates. A method for
+# smooth functions solves for the remainder.
 
-# The layers of a statement, one for each wall that has one: (begin, at, wall:
-# the time, the coordinate of space and its value; D, c0, c1: f64[components]).
-# Those whose gaps are rounding are left out. None where the equations are not
-# of that kind.
+# Returns the layers of a problem, one for each boundary that has one: begin,
+# the initial time; at, side and wall: the space coordinate, the side and its
+# value; D, c0, c1: f64[components]; until: the time of fading. Layers whose
+# gaps are rounding are omitted. The list is empty where the equations are of
+# another kind.
 _corner_layers(info) = if not _may_have_layers(info) { list() } else {
   x = info.space[0]
   out = list()
@@ -36,10 +37,10 @@ _corner_layers(info) = if not _may_have_layers(info) { list() } else {
   }
   out
 }
-# Where the equations have no value at the corner, as 1/r at r = 0, nothing is
-# known of a layer.
+# Replaces values that are not finite: where the equations have no value at the
+# corner, such as 1/r at r = 0, no layer is known.
 _numbers_or(parts, instead) = map((v, c) -> where(abs(v) < inf, v, c), parts, instead)
-# The largest value that is given at the beginning and on the walls
+# Returns the largest initial or boundary value.
 _data_size(info) = {
   size = 1e-300
   X = _box_points(info, 1000, 0.31)
@@ -53,9 +54,9 @@ _data_size(info) = {
 }
 _with_layers(info, layers) = if len(layers) == 0 { info } else { (...info, layers = layers) }
 
-# Time and one space coordinate, all fields given at the beginning, and
-# equations with first rates and at most second derivatives, one for each
-# component
+# Whether the problem has time and one space coordinate, initial values of all
+# fields, and equations with first rates and at most second derivatives, one for
+# each component.
 _may_have_layers(info) =
   if len(info.coords) != 2 or info.time < 0 or len(info.space) != 1 { false } else {
     (t, x) = (info.time, info.space[0])
@@ -79,8 +80,8 @@ _has_jet(info, k, axis, order) = {
   found
 }
 
-# (D, c0, c1) of the wall on one side: zeros for fields whose values the wall
-# does not fix
+# Returns (D, c0, c1) of the boundary on one side: zeros for fields whose values
+# it does not fix.
 _layer_of(info, x, side) = {
   t = info.time
   (a, t0) = (if side == 0 { info.lo[x] } else { info.hi[x] }, info.lo[t])
@@ -88,7 +89,7 @@ _layer_of(info, x, side) = {
   beginning = s -> concat(...map(k -> _value_wanted(info, _built_in(info, k, t, 0)[0], place(s)),
     each(len(info.fields))))
   (b0, (b1, b2)) = _jet(beginning, a + 0.0, (1.0, 0.0))
-  # slots at the corner by what holds at the beginning, with these rates
+  # Slots at the corner by the initial values, with these rates.
   slots = (rates, curvature) ->
     stack(...map(s -> if s[1 + t] == 1 { rates[s[0]] } else if s[1 + x] ==
       0 { b0[s[0]] } else if s[1 + x] ==
@@ -116,12 +117,12 @@ _layer_of(info, x, side) = {
   (diag(D), concat(...c0), concat(...c1))
 }
 
-# The singular part at a point: f64[components]
+# Returns the singular part at a point: f64[components].
 _layers_at(info, xs) = if not has(info, "layers") { zeros(_component_count(info)) } else {
   out = zeros(_component_count(info))
   for l in info.layers {
     T = info.hi[info.time] - l.begin
-    # the corner's own limit is taken along t = 0
+    # The corner's own limit is taken along t = 0.
     s = xs[info.time] - l.begin + 1e-30 * T
     d = if l.wall == info.lo[l.at] { xs[l.at] - l.wall } else { l.wall - xs[l.at] }
     D = abs(l.D) + 1e-30

@@ -1,12 +1,12 @@
 # inverse_features.dsl - parameters of a problem from data by random features:
 # fit(problem, data; by = rfm(...)).
 #
-# Amplitudes of the features and parameters are the unknowns of one nonlinear
-# least-squares problem: equations, conditions and measurements, linear in the
-# amplitudes where the equations are. Steps are those of Gauss and Newton, begun
-# with amplitudes that fit the measurements. Standard errors come from how the
-# amplitudes have to move with a parameter so that equations and conditions stay
-# as they are.
+# Method: the amplitudes of the features and the parameters are the unknowns of
+# one nonlinear least-squares problem: equations, conditions and measurements.
+# It is linear in the amplitudes where the equations are. Gauss-Newton steps
+# begin with amplitudes that fit the measurements. Standard errors follow from
+# the derivatives of the amplitudes with respect to the parameters under which
+# equations and conditions hold.
 
 _fit_rfm(bound, data, names, o) = {
   m = o.by
@@ -53,13 +53,13 @@ _fit_rfm(bound, data, names, o) = {
   measured = (P = P, Y = Y, pick = pick, weight = unit / (sizes * sqrt(f64(n))))
   best = _joint_steps(info, m, stated, blocks, measured, s, M, q)
   k = best.steps
-  # wider, while less is left of the equations
+  # Wider bandwidths, while the residual of the equations falls.
   if kind(m.bandwidth) == "none" {
     missed = 0
     while missed < 3 {
       next = _joint_steps(info, m, stated, blocks, measured, 1.5^(missed + 1) * best.s, M, best.q)
       k = k + next.steps
-      # a large residual says little of the next one
+      # After a large residual the next one is hard to predict.
       missed = if next.left < best.left {
         0
       } else if best.left < 1e-8 * norm(Y) {
@@ -94,16 +94,15 @@ _fit_rfm(bound, data, names, o) = {
   (...g.p, ...g, std = g.stderr,
     solution = _rfm_solution(now, m, (f = f, a = a, error = error, s = s, steps = k)))
 }
-# Steps of Gauss and Newton for amplitudes and parameters q, with M features of
-# bandwidth s. d: points P, values Y, which components they are, and the weight
-# of each
+# Gauss-Newton steps for amplitudes and parameters q, with M features of
+# bandwidth s. d: points P, values Y, their components, and the weight of each.
 _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   f = _draw_features(info, M, s, m.seed)
   Φ = sin(d.P @ f.W' + f.b)
   count = _component_count(info)
   waves = map(b -> _waves_at(info, f, b.equations, b.X), blocks)
   a = transpose(d.pick) @ _ridge(Φ, d.Y)'
-  # rows of the measurements by all amplitudes
+  # Rows of the measurements with respect to all amplitudes.
   D = concat(...map(c -> concat(...map(k -> d.pick[c, k] * d.weight[c] * Φ, each(count)); axis = 1),
     each(shape(d.pick)[0])); axis = 0)
   left =
@@ -117,8 +116,8 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   while not done {
     (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
     e = misfit(a)
-    # damped where a whole step goes too far: amplitudes that rows leave open
-    # are large then
+    # Damped where a full step is too long, as when rows leave large amplitudes
+    # undetermined.
     (J, rest_) =
       (concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0),
         -concat(r, e))
@@ -139,7 +138,7 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     if v < value { a = a + t * da; q = q + t * dq }
     steps = steps + 1
     turns = turns + 1
-    # at the end nothing is gained any more, whole step or damped
+    # Converged when no step, full or damped, reduces the value.
     idle = if v < 0.9 * value { 0 } else { idle + 1 }
     done = turns >= 3 * m.steps or idle >= 5 or (damping == 0 and t == 1 and v < value and idle > 0)
     damping = if v < value and t == 1 {
@@ -148,9 +147,9 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
       max(1e-3, 30 * damping)
     }
   }
-  # Where the measurements have noise, much less can be left of the equations:
-  # then the parameters are those of least squares among solutions of the
-  # equations, by steps along these
+  # With noisy measurements the residual of the equations can become much
+  # smaller. The parameters are then those of least squares among solutions of
+  # the equations, by steps along these.
   (b, p, rest) = (a, q, inf)
   noisy = norm(misfit(a)) > 1e-4 * norm(d.Y * d.weight)
   for turn in 0..(if noisy { 3 } else { 0 }) {
@@ -172,16 +171,16 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   if rest < 0.5 * gap { a = b; q = p; gap = rest }
   (a = a, q = q, f = f, s = s, left = gap, steps = steps, good = turns < 3 * m.steps)
 }
-# Amplitudes f64[M, c] for values Y [n, c] at rows Φ, small where the values
-# leave them open
+# Returns amplitudes f64[M, c] for values Y [n, c] at rows Φ, regularised where
+# the values do not determine them.
 _ridge(Φ, Y) = {
   M = shape(Φ)[1]
   A = concat(Φ, 1e-7 * eye(M); axis = 0)
   B = concat(Y, zeros(M, shape(Y)[1]); axis = 0)
   stack(...map(j -> _least_squares(A, B[.., j]), each(shape(Y)[1])); axis = 1)
 }
-# The bandwidth with which half of the measurements foretell the other half
-# best, in proportion to the lengths of the box
+# Returns the bandwidth with which half of the measurements predict the other
+# half best, in proportion to the lengths of the box.
 _bandwidth_of_data(info, P, Y, seed_) = {
   half = iota(len(P)) % 2 == 0
   (best, s) = (inf, 0.0 * _box_lengths(info))
@@ -195,12 +194,12 @@ _bandwidth_of_data(info, P, Y, seed_) = {
   }
   s
 }
-# Residuals of block b at slots V: f64[n, r]
+# Returns the residuals of block b at slots V: f64[n, r].
 _block_residual(info, b, V) = map((x, v) -> _rows_at(info, _block_equations(info, b), x, v), b.X, V)
 _block_equations(info, b) =
   if b.condition < 0 { list(...info.equations) } else { list(info.conditions[b.condition]) }
-# Weighted rows of equations and conditions: by amplitudes, by parameters, their
-# weights (a list), and what is left
+# Returns weighted rows of equations and conditions: with respect to amplitudes,
+# with respect to parameters, their weights (a list), and the residual.
 _joint_rows(info, stated, blocks, waves, f, a, q) = {
   (parts, sides, weights, rest) = (list(), list(), list(), list())
   now = stated(q)

@@ -7,7 +7,7 @@ xavier(m, n) = randn(m, n) * sqrt(2.0 / (m + n))
 
 # mlp(sizes; activation, scale, dtype = f64): a multilayer perceptron sizes[0]
 # -> ... -> sizes[-1].
-# Gives a record: weights, a list of (W[out, in], b[out]) in f64 or f32, and
+# Returns a record: weights, a list of (W[out, in], b[out]) in f64 or f32, and
 # activation, the function between layers.
 #     net = mlp([2, 8, 1]);
 #     len(net.weights)               #> 2
@@ -37,17 +37,17 @@ apply(net, weights, x) = {
 }
 
 # train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress =
-# true, partial = false): weights trained on random parts of n data
-#   loss(w, rows): a real number, the loss over the data with these numbers, an
-#   i64[batch]; it may not draw random numbers itself. In each epoch every
-#   number comes once, in a new random order (a rest smaller than batch is left
-#   to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad,
+# true, partial = false): weights trained on random batches of n data.
+#   loss(w, rows) returns a real number, the loss over the data with the indices
+#   rows, i64[batch]; it may not draw random numbers. In each epoch every index
+#   occurs at most once, in a new random order; a remainder smaller than batch
+#   is skipped. method: adam, adamw, adamax, nadam, rmsprop, adagrad,
 #   gradient_descent or soap, whose rate may be a function of the step.
-#   Gives a record: x, the weights in the form in which they were given; losses
-#   f64[epochs], the mean loss over the parts of each epoch; steps.
-#   progress = false: it does not tell how far it has come. A loss, or weights,
-#   that are not finite are an error that says when; partial = true gives the
-#   weights before that, and nan for the losses from there on.
+#   Returns a record: x, the weights in the form of the argument; losses
+#   f64[epochs], the mean loss over the batches of each epoch; steps.
+#   progress = false disables progress reports. A loss or weights that are not
+#   finite are an error that reports the step. With partial = true the result
+#   has the weights before that, and nan for the losses from then on.
 #     seed(1)
 #     X = linspace(-1, 1, 200)
 #     r = train((w, i) -> mean((w.a * X[i] + w.b - (3X[i] + 1))^2), (a = 0.0, b = 0.0), 200, adam(rate = 0.05); epochs = 60)
@@ -74,7 +74,7 @@ _train(loss, weights, n, method, o) = {
     for part in 0..parts {
       rows = order[part * batch + iota(batch)]
       (value, g) = value_and_grad(w -> loss(back(w), rows))(w)
-      # a gradient that is not finite makes the length of the step so
+      # A gradient that is not finite makes this sum not finite.
       slope = sum(abs(g))
       finite = abs(value) < inf and slope < inf
       if open and not finite and not o.partial {
@@ -111,7 +111,7 @@ logsumexp(x; axis = none, keepdims = false) = {
 }
 
 # softmax(x; axis = -1): exp(x) over its sum along an axis, without overflow:
-# positive, and 1 together
+# positive, with sum 1
 #     softmax([0.0, log(3)])                       #~ [0.25, 0.75]
 #     sum(softmax([1000.0, 2; 3, 4]); axis = 1)    #~ [1, 1]
 softmax(x; axis = -1) = {

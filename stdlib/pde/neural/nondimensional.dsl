@@ -1,22 +1,22 @@
-# nondimensional.dsl - a statement without dimensions, for methods whose
-# arithmetic wants numbers near 1 (pinn): coordinates from 0 to 1, fields in
-# units of their own size, equations and conditions in units of their largest
-# terms.
+# nondimensional.dsl - nondimensionalisation of a problem for methods that need
+# numbers near 1 (pinn): coordinates from 0 to 1, fields in units of their own
+# size, equations and conditions in units of their largest terms.
 #
-# It needs a statement on a box. It gives the same statement in other variables,
-# x = origin + length ξ and u = shift + unit û, whose residuals take these, and
-# the ways back. The size of a field is what its conditions say; or what a
-# source makes it, over the lengths of the domain or those on which the source
-# changes, whichever are shorter; or, where nothing is said of it directly (a
-# pressure), what it has to be beside the terms of the fields whose sizes are
-# known (dominant balance). Where all these numbers are near 1 the statement
+# Needs: a problem on a box.
+# Guarantees: the same problem in the variables x = origin + length ξ and u =
+# shift + unit û, and the maps back. Where all numbers are near 1, the problem
 # stays as it is, to the bit.
+#
+# Method: the scale of a field comes from its conditions. Otherwise it comes
+# from a source, over the lengths of the domain or those on which the source
+# changes, whichever are shorter. For a field without either (a pressure), its
+# scale follows from dominant balance with terms of known scale.
 
-# The units of a statement: origin, length: of each coordinate; shift, unit: of
-# each field; equations, conditions: the size of each; used: whether they are
-# (known only when the program runs, where parameters are).
-# said: for each field what measurements say of it, a list of their least and
-# their largest value, or an empty one.
+# Returns the units of a problem: origin, length: of each coordinate; shift,
+# unit: of each field; equations, conditions: the size of each; used: whether
+# they are applied (known only at run time if parameters decide). said: for each
+# field a list with the minimum and maximum of its measurements, or an empty
+# one.
 _units_of(info, said) = _now(() -> _units_found(info, said))
 _units_found(info, said) = {
   n = len(info.fields)
@@ -24,7 +24,7 @@ _units_found(info, said) = {
   waves = _wave_numbers(info)
   own = map(s -> _slot_size(info, waves, s), _slots(info))
   values = map(k -> _range_of(info, k, said[k]), fields)
-  # fields of (nearly) one value are measured from it
+  # Fields with a small relative variation are measured from their mean.
   shifts =
     map(v -> where(abs(v.least + v.most) > 3 * (v.most - v.least) and v.most > v.least,
       0.5 * (v.least + v.most), 0.0),
@@ -34,19 +34,18 @@ _units_found(info, said) = {
       where(v.most < v.least, 0.0, max(abs(v.least), abs(v.most)))), values,
       shifts)
   zero = map(k -> 0.0, fields)
-  # what conditions of other kinds say, then sources
+  # Other kinds of conditions, then sources.
   by_conditions = _size_asked(info, info.conditions, own, shifts, zero)
   known = map((a, b) -> where(a > 0, a, b), known, by_conditions)
   by_source = _size_asked(info, info.equations, own, shifts, zero)
   known = map(max, known, by_source)
-  # what is beside terms of known sizes
+  # Balance with terms of known sizes.
   for turn in each(n) {
     known = map((a, b) -> where(a > 0, a, b), known,
       _size_asked(info, info.equations, own, shifts, known))
   }
   unit = map(u -> where(u > 0 and u < inf, u, 1.0), known)
-  # derivatives over the whole domain, as numbers without dimensions are made by
-  # hand
+  # Derivatives over the whole domain, as in nondimensionalisation by hand.
   plain = map(s -> _slot_size(info, map((a, b) -> 1 / (b - a), list(...info.lo), list(...info.hi)),
     s), _slots(info))
   equations = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.equations))
@@ -63,11 +62,11 @@ _units_found(info, said) = {
     equations = map(r -> pick(r, 1.0), equations), conditions = map(r -> pick(r, 1.0), conditions))
 }
 _nothing_said(info) = map(k -> list(), list(...info.fields))
-# What is known to be stated in units of its own stays as it is
+# Whether the units are known to be unused.
 _stays(units) = if _is_fixed(units.used) { not units.used } else { false }
 
-# The statement in units, which has `units` and `stated` beside what every
-# statement has
+# Returns the problem in these units, with the fields `units` and `stated` (the
+# original problem) added.
 _in_units(info, units) = if _stays(units) { info } else {
   d = len(info.coords)
   (origin, length) = (units.origin, units.length)
@@ -93,7 +92,7 @@ _place_in_units(info, at, origin, length) = if kind(at) != "record" { at } else 
   } else {
     at.value
   }
-  # points of all coordinates, or of those of space
+  # Points of all coordinates, or of the space coordinates.
   point = if kind(at.point) == "tuple" {
     axes = _axes_of_point(info, at.point)
     (...map((v, i) -> (v - origin[i]) / length[i], list(...at.point), axes),)
@@ -105,8 +104,8 @@ _axes_of_point(info, point) =
   map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 },
     each(len(point)))
 
-# The statement as it was, and what a network in units says in its coordinates
-# and fields
+# Returns the original problem; _in_stated_units returns a network's function in
+# the problem's coordinates and fields.
 _as_stated(info) = if has(info, "units") { info.stated } else { info }
 _in_stated_units(info, u) = if has(info, "units") {
   (origin, length, shift, unit) =
@@ -114,8 +113,8 @@ _in_stated_units(info, u) = if has(info, "units") {
       _by_component(info, info.units.unit))
   (w, xs) -> shift + unit * u(w, map((x, a, l) -> (x - a) / l, xs, origin, length))
 } else { u }
-# A guess in the statement's coordinates and fields, in units: functions of
-# these, numbers or arrays
+# Returns a guess, given in the problem's coordinates and fields, in units:
+# functions, numbers or arrays.
 _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
   (origin, length, shift, unit) =
     (info.units.origin, info.units.length, info.units.shift, info.units.unit)
@@ -135,8 +134,8 @@ _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
   }
   record(names, values)
 }
-# Columns of measurements of the fields `seen` in units, with the coordinates
-# they stand at, and their standard deviations
+# Returns the measured columns of the fields `seen` in units, with their
+# coordinates, and their standard deviations.
 _data_in_units(info, seen, data, sigma) = if not has(info, "units") { (data, sigma) } else {
   k_of = f -> _place_of(info.fields, f)
   columns = record((...info.coords, ...seen),
@@ -150,7 +149,7 @@ _data_in_units(info, seen, data, sigma) = if not has(info, "units") { (data, sig
   }
   (columns, inside)
 }
-# What explain says of them
+# Returns the units for explain.
 _units_said(info) = if not has(info, "units") { record((), ()) } else {
   record(map(n -> "unit_of_{n}", list(...info.fields, ...info.coords)),
     map(u -> where(info.units.used, u, 0.0), list(...info.units.unit, ...info.units.length)))
@@ -158,19 +157,20 @@ _units_said(info) = if not has(info, "units") { record((), ()) } else {
 _by_component(info, values) =
   concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), values))
 
-# ---- estimates of sizes: at many places, by differences. What a statement says
-# in numbers is known before the program runs (_now).
+# ---- estimates of sizes
+# They use many places and finite differences. Where the problem has no
+# parameters, they are computed at specialisation time (_now).
 
-# Places of the box, or of where a condition holds, as rows: so many that what
-# is given in a part of the box is met, along lines in one free coordinate, and
-# evenly spread in more of them
+# Returns places of the box, or of a condition, as rows. They are dense enough
+# to detect data in a small part of the box: equidistant with one free
+# coordinate, quasi-random with more.
 _size_places(info, q) = {
   d = len(info.coords)
   held = if kind(q.at) != "record" { list() } else if kind(q.at.point) == "tuple" {
     _axes_of_point(info, q.at.point)
   } else if q.at.coord < 0 { list() } else { list(q.at.coord) }
-  # powers of the root of x^(n+1) = x + 1 fill a box of n coordinates evenly
-  # (Roberts 2018)
+  # Powers of the root of x^(n+1) = x + 1 fill a box of n coordinates evenly
+  # (Roberts 2018).
   n = max(1, d - len(held))
   base = 2.0
   for _ in each(30) { base = (1 + base)^(1 / (n + 1)) }
@@ -194,8 +194,8 @@ _size_places(info, q) = {
   }
   stack(...columns; axis = 1)
 }
-# By coordinate the inverse of the length over which what is given changes, at
-# most half of the domain's
+# Returns for each coordinate the inverse of the length over which the data
+# change, at most half of the domain's.
 _wave_numbers(info) = {
   zero = zeros(_slot_starts(info)[-1])
   waves = map((a, b) -> 2 / (b - a), list(...info.lo), list(...info.hi))
@@ -208,7 +208,7 @@ _wave_numbers(info) = {
     for i in each(len(info.coords)) {
       if i != face {
         h = 1e-4 * (info.hi[i] - info.lo[i])
-        # towards the middle, so that the place stays inside
+        # Towards the middle, so that the place stays inside.
         aside =
           map(
             x -> at(_stepped_aside(x, i, if 2 * x[i] > info.lo[i] +
@@ -222,7 +222,8 @@ _wave_numbers(info) = {
   waves
 }
 _stepped_aside(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, each(len(x))))
-# What has no value at a place, as 1/r at r = 0, says nothing of sizes.
+# Replaces undefined values, such as 1/r at r = 0, by 0, so that they do not
+# affect sizes.
 _where_finite(v) = where(abs(v) < inf, v, 0.0)
 _slot_size(info, waves, slot) =
   { s = 1.0; for i in each(len(waves)) { s = s * waves[i]^slot[1 + i] }; s }
@@ -231,8 +232,8 @@ _field_of_slot(info, slot) = {
   for k in each(len(info.fields)) { if slot[0] >= _first_component(info, k) { f = k } }
   f
 }
-# Least and largest value that conditions and measurements give a field; the
-# largest below the least where none does
+# Returns the minimum and maximum of the values that conditions and measurements
+# give a field; the maximum is below the minimum where there are none.
 _range_of(info, k, said) = {
   (least, most) = (inf, -inf)
   if len(said) > 0 { least = said[0]; most = said[1] }
@@ -245,10 +246,10 @@ _range_of(info, k, said) = {
   }
   (least = least, most = most)
 }
-# Of a statement with fields of these sizes, the largest over the places: for
-# each row its size where fields are at their shifts, and by field what the
-# terms of this field make of it, a list. Of a field of size 0, which is not
-# known, what this size would make.
+# Returns, as maxima over the places, for fields of these sizes: for each row
+# its size with the fields at their shifts, and a list of the contributions of
+# each field's terms. A field of unknown size (0) is tried with the size
+# `tried`.
 _sizes_of(info, q, own, shifts, unit, tried) = {
   slots = _slots(info)
   (v0, whole, trial) = (list(), list(), list())
@@ -279,10 +280,10 @@ _is_mentioned_in(info, q, i) = {
   for j in list(...q.jets) { if starts[j] <= i and i < starts[j + 1] { found = true } }
   found
 }
-# How large each field has to be that its terms are as large as the source of a
-# statement and the terms of fields with known sizes: 0 where nothing is said.
-# It is asked of the equations in which no other field has higher derivatives,
-# or when these say nothing, of all.
+# Returns the size that makes each field's terms as large as the source of an
+# equation and the terms of fields with known sizes; 0 where nothing determines
+# it. Equations in which no other field has higher derivatives have priority
+# over the others.
 _size_asked(info, statements, own, shifts, unit) = {
   fields = each(len(info.fields))
   first = map(k -> 0.0, fields)
@@ -294,7 +295,7 @@ _size_asked(info, statements, own, shifts, unit) = {
       others = S
       for j in fields { if j != k { others = max(others, where(unit[j] > 0, terms[j], 0.0)) } }
       mine = terms[k]
-      # by the power with which it grows, of a size that is not known
+      # The power with which a term of unknown size grows.
       ratio = where(mine > 0, doubled[k] / where(mine > 0, mine, 1.0), 2.0)
       grown = where(ratio < 16, log(max(min(ratio, 16.0), 1.2)) / log(2.0), 1.0)
       power = where(unit[k] > 0, 1.0, grown)

@@ -1,17 +1,18 @@
-# operator_learning.dsl - networks that learn maps between functions, from pairs
-# that a solver has made: deeponet, fno.
+# operator_learning.dsl - networks that learn operators between functions from
+# pairs that a solver has computed: deeponet, fno.
 #
 # A function is given by its values at fixed places, a row of a matrix; n pairs
 # are two matrices. Both networks are records of weights with value(w, u, y),
-# which train and minimize take like any other; learn_operator does the usual
-# thing.
+# which train and minimize accept like any other. learn_operator does the usual
+# training.
 
 # deeponet(sensors, d, width = 40; hidden = [40, 40], activation = tanh): a
-# network u -> (y -> sum_k b_k(u) t_k(y) + b0): b a network of the values of u
-# at the sensors, f64[sensors], t one of the place y, f64[d]
-#   (Lu, Jin, Pang, Zhang and Karniadakis, Nature Machine Intelligence 3, 2021).
-#   value(w, U, Y): U f64[n, sensors], Y f64[q, d] or f64[q] gives f64[n, q].
-#   Cost of n pairs at q places: n + q networks and a product.
+# network u -> (y -> sum_k b_k(u) t_k(y) + b0). The branch b is a network of the
+# values of u at the sensors, f64[sensors]; the trunk t is one of the place y,
+# f64[d].
+#   Method: Lu, Jin, Pang, Zhang and Karniadakis, Nature Machine Intelligence 3,
+#   2021. value(w, U, Y): U f64[n, sensors], Y f64[q, d] or f64[q] gives f64[n,
+#   q]. The cost of n pairs at q places is n + q networks and a product.
 #     net = deeponet(20, 1, 8)
 #     shape(net.value(net.weights, zeros(5, 20), zeros(7)))    #> (5, 7)
 deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
@@ -19,7 +20,8 @@ deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
   trunk = mlp(list(d, ...hidden, width); activation = activation)
   value(w, U, Y) = {
     places = if rank(Y) == 1 { expand(Y, 1) } else { Y }
-    # the trunk's last layer bends as well: its functions are a basis
+    # The activation of the trunk's last layer makes its functions a nonlinear
+    # basis.
     apply(branch, w.branch, U) @ activation(apply(trunk, w.trunk, places))' / sqrt(f64(width)) +
       w.offset
   }
@@ -29,12 +31,13 @@ deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
 
 # fno(width = 16, modes = 12; layers = 3, activation = tanh): a Fourier neural
 # operator between functions on one equidistant grid of an interval, the same
-# for u and its image (Li et al., Fourier neural operator for
-#   parametric partial differential equations, 2021): each layer mixes `width`
-#   channels at every place and, mode by mode, the lowest `modes` Fourier modes.
-#   value(w, U, x): U f64[n, m] and the grid x f64[m] give f64[n, m]; the
-#   weights do not know m, so that it may be used on a finer grid than it was
-#   trained on. modes <= m/2.
+# for u and its image.
+#   Method: Li et al., Fourier neural operator for parametric partial
+#   differential equations, 2021. Each layer mixes `width` channels at every
+#   place and, mode by mode, the lowest `modes` Fourier modes. value(w, U, x): U
+#   f64[n, m] and the grid x f64[m] give f64[n, m]. The weights do not depend on
+#   m, so the network also works on a finer grid than that of training. Requires
+#   modes <= m/2.
 #     net = fno(6, 4)
 #     shape(net.value(net.weights, zeros(5, 32), linspace(0, 1, 32)))    #> (5, 32)
 fno(width = 16, modes = 12; layers = 3, activation = tanh) = {
@@ -51,7 +54,7 @@ fno(width = 16, modes = 12; layers = 3, activation = tanh) = {
     (n, m) = shape(U)
     assert(2 * modes <= m,
       "fno: a grid of {m} points has fewer than {modes} modes; {2 * modes} points have")
-    # channels are the first axis, places the last
+    # Channels are the first axis, places the last.
     h = _lifted(w.lift, U, x)
     for (k, layer) in enumerate(w.layers) {
       z = _mixed_channels(layer, h) + _mixed_modes(layer, h, modes)
@@ -62,7 +65,8 @@ fno(width = 16, modes = 12; layers = 3, activation = tanh) = {
   }
   (weights = weights, value = value, kind = "fno")
 }
-# What the lowest modes of all channels h f64[c, n, m] give to all channels
+# Returns the contribution of the lowest modes of all channels h f64[c, n, m] to
+# all channels.
 _mixed_modes(layer, h, modes) = {
   m = shape(h)[2]
   spectrum = rfft(h)[..., ..modes]
@@ -79,13 +83,13 @@ _lifted(lift, U, x) = [lift.W[c, 0] * U[i, k] + lift.W[c, 1] * x[k] + lift.b[c] 
 
 # learn_operator(net, U, V, y; method = adam(), batch = 16, epochs = 200, held =
 # 0.2, progress = true): a deeponet or fno trained on pairs U f64[n, m] -> V
-# f64[n, q] at the places y (f64[q] or f64[q, d])
-#   u and v enter scaled by their mean and spread over the data; a part `held`
-#   of the pairs is not trained on. Gives a record: value(u, y) for u f64[m] or
-#   f64[n, m] (y: the places of the data unless given);
-#   error and error_held: mean of the relative L2 errors over the pairs trained
-#   on and over those held out; losses by epoch; weights. method: as train has
-#   them; a rate may be a function of the step.
+# f64[n, q] at the places y (f64[q] or f64[q, d]).
+#   u and v are scaled by their mean and standard deviation over the data. A
+#   fraction `held` of the pairs is held out. Returns a record: value(u, y) for
+#   u f64[m] or f64[n, m] (y: the places of the data unless given); error and
+#   error_held, the mean relative L2 errors over the training pairs and the
+#   held-out ones; losses by epoch; weights. method is as in train; its rate may
+#   be a function of the step.
 #     seed(1)
 #     x = linspace(0, 1, 20)
 #     A = rand(60, 2)

@@ -1,52 +1,59 @@
-# pinn.dsl - neural solvers: a network trained until it satisfies the equations
-# of a problem, in any number of coordinates, for systems and vector fields.
+# pinn.dsl - physics-informed neural networks: a network trained to satisfy the
+# equations of a problem, in any number of coordinates, for systems and vector
+# fields.
 #
-# The residual of each equation is fed with the Taylor jets of the network (u,
-# u_t, u_x, u_xx ... in one propagation per coordinate). The default trainer is
-# Levenberg-Marquardt on the residuals with geodesic acceleration (Transtrum and
-# Sethna 2012): of small networks with their exact Gram matrix J'J, which is
-# summed up point by point and never has J beside it, of larger ones by
-# conjugate gradients (least_squares.dsl has both). Boundary and initial values
-# are built into the ansatz where the statement allows it (Lagaris, Likas and
-# Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973),
-# else they are rows of their own, whose weights are balanced.
+# Method: the residual of each equation is evaluated on the Taylor jets of the
+# network (u, u_t, u_x, u_xx ..., one propagation for each coordinate). The
+# default trainer is Levenberg-Marquardt with geodesic acceleration (Transtrum
+# and Sethna 2012). Small networks use the exact Gram matrix J'J, accumulated
+# point by point without storing J. Larger ones use conjugate gradients (both in
+# least_squares.dsl).
+#
+# Conditions are built into the ansatz where the problem allows it (Lagaris,
+# Likas and Fotiadis 1998; on boxes by transfinite interpolation, Gordon and
+# Hall 1973). Otherwise they are residual rows of their own, with balanced
+# weights.
 
-# pinn(hidden, points; ...): a network with these hidden layers, tanh or sin
-# between them.
-#   points: collocation points; boundary: points on each condition when they are
-#   soft; steps: trainer's iterations; trainer: "lm", "gauss_newton_cg",
+# pinn(hidden, points; ...): a network with these hidden layers and tanh or sin
+# as activation.
+#   points: the number of collocation points; boundary: points on each condition
+#   that is not built in.
+#   steps: the trainer's iterations. trainer: "lm", "gauss_newton_cg",
 #   "ssbroyden", "lbfgs", "soap" or "adam", or such an optimiser with its
-#   settings, as adam(rate = 1e-3); "auto" takes the first one for up to 2500
-#   weights, else the second; hard: build conditions into the ansatz (true,
-#   false, or "auto": where values on the faces agree at edges and corners);
-#   weight: of soft conditions, a number or "auto"; refine: iterations between
-#   renewals of half the points, drawn where the residual (RAD; Wu et al. 2023)
-#   or the terms of the equations are large; seed: of the weights and points;
-#   tol: of the loss. activation: tanh or sin; frequency: factor of the first
-#   layer's weights;
-#   fourier: number of random Fourier features (Tancik et al. 2020), whose
-#   spread is frequency; residual: layers add to what they are given; symmetry:
-#   symmetries of the statement about the middles of its coordinates are built
-#   in, with t on periodic axes; even, odd: name of a coordinate about whose
-#   middle the solution is known to be so. solve's guess, numbers or functions
-#   of the coordinates for the fields, or a solution, by a coarse grid say: the
-#   network is first fitted to its values and slopes, with half as many steps,
-#   and then trained on the equations.
-#   corners: in t and one space coordinate, where the beginning and a condition
-#   on a wall contradict each other in value or, by the equation, in rate, the
-#   singular part that follows from it is added to the network (solve only, with
-#   slabs = 1).
-#   A statement in units (m, s, Pa) is solved as one with numbers near 1;
-#   explain(solution) says in which units of its coordinates and fields.
-#   slabs: parts of time that are solved one after the other. causal: later
-#   times wait until the equations hold at earlier ones.
-#   data: in fit(problem, data; by = pinn()), how much measurements count,
-#   beside what is found to be balanced. error of the solution: the size of what
-#   is left of the equations at points that were not trained on, by the size of
-#   their parts; in t alone, begun with values, at least how far an integrator's
-#   solution is off.
-#   Errors: residuals that are no finite number, with the place and the step;
-#   hard = true with conditions along more than four coordinates.
+#   settings, such as adam(rate = 1e-3). "auto" takes the first for up to 2500
+#   weights, else the second. tol: the loss at which training stops.
+#   hard: build conditions into the ansatz (true, false, or "auto": where values
+#   on the faces agree at edges and corners). weight: of conditions that are not
+#   built in, a number or "auto".
+#   refine: the number of iterations after which half of the points are
+#   resampled, preferably where the residual (RAD; Wu et al. 2023) or the terms
+#   of the equations are large. seed: of the weights and points.
+#   activation: tanh or sin; frequency: a factor of the first layer's weights;
+#   fourier: the number of random Fourier features (Tancik et al. 2020), with
+#   the standard deviation frequency; residual: layers add their output to their
+#   input.
+#   symmetry: build in symmetries of the problem about the midpoints of its
+#   coordinates (with t, of periodic axes only). even, odd: the name of a
+#   coordinate about whose midpoint the solution is known to be even or odd.
+#   solve's guess is a record of numbers or functions of the coordinates, or a
+#   solution, for example on a coarse grid. The network is first fitted to its
+#   values and derivatives, with half as many steps, and then trained on the
+#   equations.
+#   corners: in t and one space coordinate, initial and boundary values may be
+#   inconsistent, in value or by the equation in rate. The singular part that
+#   follows is added to the network (in solve only, with slabs = 1).
+#   A problem in units (m, s, Pa) is nondimensionalised; explain(solution)
+#   reports the units of its coordinates and fields.
+#   slabs: the number of time windows solved one after the other. causal: later
+#   times have a small weight until the equations hold at earlier ones. data: in
+#   fit(problem, data; by = pinn()), a factor of the measurements' balanced
+#   weight.
+#   error of the solution is the residual of the equations at other points than
+#   those of training, relative to the size of their terms. For initial value
+#   problems in t alone, it is at least the difference to an integrator's
+#   solution.
+#   Errors: residuals that are not finite, with the place and the step; hard =
+#   true with conditions along more than four coordinates.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -65,13 +72,13 @@ pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer =
     even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data,
     corners = corners, takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
 
-# ---- jets of a network: xs, here and below, are the coordinates of a point as
-# a list
+# ---- jets of a network
+# Here and below, xs is the list of the coordinates of a point.
 
 _replaced(xs, k, s) = map(i -> if i == k { s } else { xs[i] }, each(len(xs)))
 
-# How many coordinates a jet is derived by, and the highest pure order of the
-# problem by a coordinate
+# Returns the number of coordinates that a jet is differentiated by; _pure_order
+# returns the highest order of a pure derivative with respect to a coordinate.
 _axes_of(j) = { n = 0; for o in list(...j[1..]) { n = n + (if o > 0 { 1 } else { 0 }) }; n }
 _pure_order(info, k) = {
   o = 0
@@ -79,8 +86,9 @@ _pure_order(info, k) = {
   o
 }
 
-# u(xs) -> f64[components]. The jets of the problem at a point as a vector of
-# slots: one expansion for each coordinate, nested ones for mixed derivatives.
+# Returns the jets of the problem at a point as a vector of slots, for u(xs) ->
+# f64[components]: one Taylor expansion for each coordinate, nested ones for
+# mixed derivatives.
 _network_slots(info, u, xs) = {
   pure = map(k -> {
     n = _pure_order(info, k);
@@ -117,12 +125,12 @@ _nested(u, xs, j, k) =
       _directions(xs[k], n))[1][n - 1]
   }
 
-# ---- conditions built in
+# ---- conditions built into the ansatz
 
 _time_axis(info) = { a = -1; for (k, n) in enumerate(info.coords) { if n == "t" { a = k } }; a }
 
-# Of a condition: 0 when it fixes the value of a field on a face, 1 when it
-# fixes its rate at the beginning, -1 when it cannot be built in
+# Returns 0 if a condition fixes the value of a field on a face, 1 if it fixes
+# an initial rate, -1 if it cannot be built in.
 _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } else {
   j = info.jets[c.jets[0]]
   r =
@@ -141,11 +149,10 @@ _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } 
     }
   }
 }
-# Whether each row of a condition is proven to be affine in one component of its
-# jet, its own, so that it says what that is.
-# The components of a vector are one value to the proof: that rows are affine in
-# it, with slopes that no place changes, makes the matrix of slopes at one place
-# the matrix at all.
+# Whether each row of a condition is proven affine in its own component of the
+# jet, and thus determines it. The proof treats the components of a vector as
+# one value: it shows that rows are affine with slopes that do not depend on the
+# place. So the matrix of slopes at one place is the matrix at all.
 _says_each(info, c, rows) = {
   starts = _slot_starts(info)
   (first, n) = (starts[c.jets[0]], starts[c.jets[0] + 1] - starts[c.jets[0]])
@@ -160,8 +167,8 @@ _says_each(info, c, rows) = {
         sum(abs(slopes * (1 - eye(n))))
       })
       if _is_fixed(mixed) { mixed == 0 } else {
-        # parameters decide, and the shape of the network must be known before:
-        # one component each, or an error
+        # The matrix depends on parameters, but the shape of the network must be
+        # known at specialisation time: require one component each.
         if mixed > 0 {
           error(
             "pinn() would build `{c.text}` into its network, which takes conditions for one "
@@ -172,7 +179,7 @@ _says_each(info, c, rows) = {
     }
   }
 }
-# The conditions that can be built in, of a field on an axis
+# Returns the conditions of a field on an axis that can be built in.
 _built_in(info, k, axis, what) = {
   out = list()
   for c in info.conditions {
@@ -182,8 +189,8 @@ _built_in(info, k, axis, what) = {
   }
   out
 }
-# Time first: what is built in on later axes is corrected by what earlier ones
-# say
+# Returns the axes with time first: the blend on later axes is corrected by that
+# of earlier ones.
 _axis_order(info) = {
   t = _time_axis(info)
   out = if t >= 0 { list(t) } else { list() }
@@ -193,7 +200,8 @@ _axis_order(info) = {
 _face(info, c, xs) =
   _replaced(xs, c.at.coord, if c.at.side == 0 { info.lo[c.at.coord] } else { info.hi[c.at.coord] })
 
-# What a condition says of its jet at a point: f64[components of the field]
+# Returns the value that a condition prescribes for its jet at a point:
+# f64[components of the field].
 _value_wanted(info, c, xs) = {
   (starts, i) = (_slot_starts(info), c.jets[0])
   zero = zeros(starts[-1])
@@ -201,15 +209,15 @@ _value_wanted(info, c, xs) = {
   z = _rows_at(info, list(c), stack(...xs), zero)
   -z / (_rows_at(info, list(c), stack(...xs), one) - z)
 }
-# The same of the smooth part of a solution
+# Returns the same for the smooth part of a solution.
 _smooth_value_wanted(info, c, xs) = if not has(info, "layers") { _value_wanted(info, c, xs) } else {
   k = info.jets[c.jets[0]][0]
   first = _first_component(info, k)
   _value_wanted(info, c, xs) - _layers_at(info, xs)[first..first + max(1, info.sizes[k])]
 }
 
-# The blend of what the first n axes of the order say of field k: f64[components
-# of the field]
+# Returns the blend (transfinite interpolation) of the values prescribed for
+# field k on the first n axes in order: f64[components of the field].
 _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
   axis = _axis_order(info)[n - 1]
   below = _blend(info, k, xs, n - 1)
@@ -231,7 +239,7 @@ _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
   for c in rates { out = out + (xs[axis] - a) * _value_wanted(info, c, _face(info, c, xs)) }
   out
 }
-# A product that vanishes where values are built in
+# Returns a product that vanishes where values are built in.
 _vanishing(info, k, xs) = {
   f = 1.0
   for axis in each(len(xs)) {
@@ -250,8 +258,8 @@ _some_built_in(info, k) = {
   n > 0
 }
 
-# 1.0 where what is to be built in agrees at edges and corners and fits periodic
-# axes, else 0.0
+# Returns 1.0 where the prescribed values agree at edges and corners and fit
+# periodic axes, else 0.0.
 _can_build_in(info) = {
   worst = 0.0
   X = _box_points(info, 1000, 0.31)
@@ -286,8 +294,9 @@ _list_of(info, x) = map(k -> x[k], each(len(info.coords)))
 
 # ---- the network
 
-# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic, by the
-# even one alone where the solution is even about its middle
+# Returns the inputs scaled to [-1, 1]. A periodic axis enters by its first
+# harmonic, or by the cosine alone where the solution is even about the
+# midpoint.
 _network_inputs(info, m, xs) = {
   parts = list()
   for (k, x) in enumerate(xs) {
@@ -307,8 +316,8 @@ _network_width(info, m) = {
   n
 }
 
-# The network's value; of symmetries its odd, or even, part about the middles of
-# their axes
+# Returns the network's value; with symmetries, its odd or even part about the
+# midpoints of their axes.
 _network_at(info, m, w, B, xs) = _image(info, m, w, B, xs, 0)
 _image(info, m, w, B, xs, k) =
   if k == len(xs) { _network(m, w, B, _network_inputs(info, m, xs)) } else {
@@ -319,23 +328,22 @@ _image(info, m, w, B, xs, k) =
     }
   }
 _turned_about(info, k, s) = info.lo[k] + info.hi[k] - s
-# On an axis of a symmetry points of one half are enough
+# On an axis with a symmetry, points of one half suffice.
 _folded(info, m, X) =
   stack(...map(k -> if len(m.parity[k]) == 0 { X[.., k] } else {
     middle = 0.5 * (info.lo[k] + info.hi[k])
     middle + abs(X[.., k] - middle)
   }, each(len(info.coords))); axis = 1)
 
-# ---- symmetries of the statement
+# ---- symmetries of the problem
 
-# For each axis the signs that the components take when it is turned about its
-# middle, an empty list where they are not known: those that are told, else
-# those under which the equations and conditions are what they were. Of a
-# problem with one solution that is a property of the solution. With t only
-# periodic axes are looked at: Burgers' equation between walls was learned more
-# slowly as an odd part. A front that an odd part holds in its place may turn
-# into a jump between the points, so that only evenness, which a cosine has, is
-# taken where no points are drawn anew.
+# Returns, for each axis, the signs of the components under reflection about its
+# midpoint, an empty list where unknown. They are the declared ones, else those
+# under which the equations and conditions are invariant. If the problem has one
+# solution, that solution has the symmetry. With t only periodic axes are
+# tested, since odd parts between boundaries slowed training. Odd symmetry is
+# used only where points are resampled: a front fixed by it may become a jump
+# between points. Evenness, built in by a cosine, is always used.
 _parity(info, m) = {
   out = list()
   steady = _time_axis(info) < 0
@@ -368,8 +376,8 @@ _with_symmetries(info, m) = {
   parity = _parity(info, m)
   (...m, parity = parity, cosine = _cosines(info, parity))
 }
-# An axis that enters by its cosine alone. Said by a length, which stays known
-# in the functions that the network is a part of, where numbers are arguments.
+# Whether an axis enters by its cosine alone. This is stored as the length of a
+# list, because lengths stay static in functions where numbers are arguments.
 _by_cosine(m, k) = len(m.cosine[k]) > 0
 _cosines(info, parity) = map(k -> {
   even = info.periodic[k] and len(parity[k]) > 0
@@ -396,10 +404,10 @@ _is_symmetry(info, k, signs) = {
   same
 }
 # Whether residual q at a point with jets is, up to the sign of its rows, o at
-# the mirrored point with mirrored jets: at so many places that data of a small
-# part of the box are met (nondimensional.dsl), with jets that differ from place
-# to place. What an asymmetry between the places leaves of the equations shows
-# in the error of the solution.
+# the mirrored point with mirrored jets. It is tested at enough places to detect
+# data in a small part of the box (nondimensional.dsl), with different jets at
+# each place. An asymmetry missed between the places shows in the error of the
+# solution.
 _turns_into(info, q, o, k, signs) = {
   if len(_residual_rows(info, q)) != len(_residual_rows(info, o)) { false } else {
     slots = _slots(info)
@@ -414,11 +422,11 @@ _turns_into(info, q, o, k, signs) = {
       a = map((x, v) -> _rows_at(info, list(q), x, v), X, V)
       b = map((y, v) -> _rows_at(info, list(o), y, v * turned), Y, V)
       off = c -> max(abs(c) / (1e-300 + abs(a) + abs(b)); axis = 0)
-      # a row keeps its sign, or changes it, at all places
+      # A row keeps or changes its sign at all places.
       worst = max(where(off(a - b) < off(a + b), off(a - b), off(a + b)))
       if all(abs(a) + abs(b) < inf) { worst } else { inf }
     })
-    # what is only known when the program runs cannot shape a network
+    # A value known only at run time cannot determine the shape of a network.
     if not _is_fixed(gap) { false } else { gap < 1e-9 }
   }
 }
@@ -439,10 +447,10 @@ _network(m, w, B, z) = {
   h
 }
 
-# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does
-# not agree and stands in rows. A blend over n axes takes 3^n values of
-# conditions at a point, and as many of each derivative: of more than 4 axes
-# conditions stand in rows.
+# Returns (never, h): h = 1.0 when conditions are built into the ansatz, 0.0
+# when they do not agree and are residual rows. A blend over n axes evaluates
+# conditions 3^n times at a point, for each derivative too, so with more than 4
+# axes conditions are rows.
 _building_in(info, m) = {
   (n, most) = (0, 0)
   for k in each(len(info.fields)) {
@@ -462,7 +470,8 @@ _building_in(info, m) = {
   never = if kind(m.hard) == "string" { n == 0 or most > 4 } else { not m.hard or n == 0 }
   (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
 }
-# The solution as a function of weights and coordinates: f64[components]
+# Returns the solution as a function of weights and coordinates:
+# f64[components].
 _ansatz(info, m, B, never, h) = (w, xs) -> {
   y = _network_at(info, m, w, B, xs)
   smooth = if never { y } else {
@@ -481,19 +490,18 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
   if has(info, "layers") { smooth + _layers_at(info, xs) } else { smooth }
 }
 
-# rows_of(pick, read): what read(info, equations, point, slots) makes of the
-# equations or conditions that pick(info) gives, of a network u(w, xs) and a
-# point
+# Returns rows_of(pick, read): the rows read(info, equations, point, slots) of
+# the equations or conditions pick(info), for a network u(w, xs) and a point.
 _pinn_rows(info, u) =
   (pick, read) -> (w, x) -> read(info, pick(info), x,
     _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
-# What the parts of each row add up to without signs
+# Returns the sum of the absolute values of the terms of each row.
 _part_sizes(info, equations, x, slots) =
   abs(_jacobian(v -> _rows_at(info, equations, x, v), slots)) @ abs(slots) +
   abs(_rows_at(info, equations, x, 0 * slots))
-# Blocks of rows: the equations inside, and conditions, whose points are none
-# where they are built in. Points have a weight as their last column. anew(n): n
-# other points; parts: sizes of the equations' terms
+# Returns blocks of rows: the equations inside, and conditions (without points
+# where they are built in). Points have a weight as their last column. anew(n):
+# n other points; parts: the sizes of the equations' terms.
 _pinn_blocks(info, m, rows_of, never, h) = {
   n_soft = if h > 0 { 0 } else { m.boundary }
   d = len(info.coords)
@@ -520,8 +528,9 @@ _pinn_blocks(info, m, rows_of, never, h) = {
   }
   blocks
 }
-# Weights for tanh's range: variance 25/9 of the inputs' mean square, bends
-# spread over the domain. Gives (weights, frequencies of Fourier features).
+# Returns (weights, frequencies of Fourier features). Weights suit the range of
+# tanh: variance 25/9 of the inputs' mean square, with transitions spread over
+# the domain.
 _pinn_weights(info, m) = {
   ni = _network_width(info, m)
   net =
@@ -563,12 +572,12 @@ _solve_pinn(stated, method, o) = {
   }
 }
 
-# ---- a guess
+# ---- initial guess
 
-# Weights with which the ansatz u is what solve's guess says, before anything is
-# asked of the equations: least squares of its values at points of the box, and
-# of its slopes, by the same trainer. Without a guess v.
-# It need not be met better than a coarse solution is one: to a thousandth.
+# Returns weights with which the ansatz u fits solve's guess, by least squares
+# of values and derivatives at points of the box, with the same trainer. Without
+# a guess it returns v. An accuracy of a thousandth suffices, since the guess is
+# usually a coarse solution.
 _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else {
   d = len(info.coords)
   places = _box_points(info, m.points, 0.5)
@@ -584,10 +593,10 @@ _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else
     tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
   _train_pinn(info, own, o, list((rows = rows, X = X, weight = 1.0)), v, back)[0]
 }
-# What a guess says at points X: values of all components, and behind them
-# slopes along each coordinate, in units in which these are a third of those;
-# the units, 0 for what is not said; and where it is known, 1.0 or 0.0 (the
-# solution on a mesh ends before a round region does).
+# Returns the guess at points X: values of all components, then derivatives
+# along each coordinate, scaled so that these have a third of the weight. Also
+# the scales, 0 for what the guess lacks, and where it is known, 1.0 or 0.0 (a
+# mesh may end before a round region does).
 _guessed_rows(info, guess, X) = {
   d = len(info.coords)
   n = len(X)
@@ -616,7 +625,7 @@ _guessed_rows(info, guess, X) = {
   }
   size = sqrt(sum(where(expand(known, 1) > 0, T, 0.0)^2; axis = 0) / sum(known))
   c = _component_count(info)
-  # one unit for all components, and for all slopes; 0 itself is a guess
+  # One scale for all components, and one for all derivatives; a guess may be 0.
   unit = max(size[..c])
   units = concat(concat(...said) / (if unit > 0 { unit } else { 1.0 }), ...map(j -> {
     own = max(size[(1 + j) * c..(2 + j) * c])
@@ -625,8 +634,9 @@ _guessed_rows(info, guess, X) = {
   (T * expand(units, 0), units, known)
 }
 
-# ---- slabs of time, one after the other: the end of one is the beginning of
-# the next, given at points as rows
+# ---- time windows
+# Windows (slabs) are solved one after the other. The end of one is the initial
+# state of the next, given at points as rows.
 
 _slab(info, j, n) = {
   t = _time_axis(info)
@@ -654,7 +664,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
   }
   if len(initial) == 0 { _refuse("pinn(slabs = ...) needs initial conditions") }
   n = m.slabs
-  # which slots are given at the beginning
+  # The slots with initial values.
   given = v -> concat(...map(c -> v[starts[c.jets[0]]..starts[c.jets[0] + 1]], initial))
   place = _condition_points(info, initial[0], 2 * m.boundary, 0.5)
   target = map(x -> concat(...map(c -> _value_wanted(info, c, _list_of(info, x)), initial)), place)
@@ -696,18 +706,18 @@ _solve_slabs(info, m, o, v0, back, B) = {
 
 # ---- training
 
-# X, here and below: the points of each block
+# Here and below, X has the points of each block.
 _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 
-# How many rows a block has at a point; one that may have no points brings one
-# to ask at
+# Returns the number of rows of a block at a point. A block that may have no
+# points has a sample point (like).
 _row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
-# All rows, weighted, as one vector
+# Returns all rows, weighted, as one vector.
 _all_rows(blocks, soft, w, X) =
   concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])),
     each(len(blocks))))
 
-# J'J and J'r, equation by equation
+# Returns J'J and J'r, accumulated equation by equation.
 _gram(blocks, soft, v, back, X) = {
   w = back(v)
   (G, g) = (zeros(len(v), len(v)), zeros(len(v)))
@@ -725,7 +735,7 @@ _gram(blocks, soft, v, back, X) = {
   (G, g)
 }
 
-# The trace of J'J of one block, without the matrix
+# Returns the trace of J'J of one block, without the matrix.
 _gram_trace(block, v, back, X) = {
   w = back(v)
   total = 0.0
@@ -735,8 +745,9 @@ _gram_trace(block, v, back, X) = {
   }
   total
 }
-# Sums of the rows of groups of points, with random signs: `rows` rows A, whose
-# A'A is J'J in the mean. Each costs as much as a gradient over its group.
+# Returns a random sketch A with `rows` rows: sums of the rows of groups of
+# points with random signs, so that the expectation of A'A is J'J. Each row
+# costs one gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
   sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), each(len(blocks)))
@@ -757,7 +768,7 @@ _row_sketch(blocks, soft, v, back, X, rows) = {
   }, each(len(blocks))); axis = 0)
 }
 
-# Gives (weights as a vector, loss, steps).
+# Returns (weights as a vector, loss, steps).
 _train_pinn(info, m, o, blocks, v0, back) = {
   rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
   X = map(b -> b.X, blocks)
@@ -766,8 +777,8 @@ _train_pinn(info, m, o, blocks, v0, back) = {
   if m.causal { _check_causal(info, trainer) }
   if trainer.name == "lm" or trainer.name == "gauss_newton_cg" {
     v = v0
-    # points with the weights they came with, and how steeply later ones wait
-    # for earlier ones
+    # The points with their original weights, and the steepness of the causal
+    # weights.
     (P, steep, unit) = (X, 1.0, 0.0)
     lambda = 1.0
     k = 0
@@ -816,7 +827,7 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     (flatten(r.x)[0], 0.5 * r.value, r.iterations)
   }
 }
-# Says where the rows are no finite numbers, after k steps of training
+# Reports where the rows are not finite, after k steps of training.
 _pinn_failed(info, blocks, w, X, k) = {
   for (j, b) in enumerate(blocks) {
     if len(X[j]) > 0 {
@@ -832,7 +843,7 @@ _pinn_failed(info, blocks, w, X, k) = {
   }
   error("pinn(): the sum of squares is no finite number after {k} steps of training")
 }
-# A point of the box as a place in the statement's own coordinates
+# Returns a point of the box as a string, in the problem's own coordinates.
 _pinn_place(info, x) = {
   names = list(...info.coords)
   of = i -> if has(info, "units") {
@@ -848,12 +859,12 @@ _pinn_place(info, x) = {
   text
 }
 
-# ---- causal weights (Wang, Sankaran and Perdikaris 2022): a slice of time
-# counts the more the less is left of the equations in the slices before it,
-# exp(-steep Σ mean square). What is left is measured by what is left at the
-# beginning; once all slices count, the next level is ten times as steep. In the
-# last quarter of the steps all count alike, so that what is reached does not
-# depend on it.
+# ---- causal weights
+# Method: Wang, Sankaran and Perdikaris 2022. A time slice has the weight
+# exp(-steep Σ r²), with r² the mean square residuals of earlier slices relative
+# to those of the untrained network. When all slices count, steep is multiplied
+# by ten. In the last quarter of the steps all weights are equal, so that the
+# result does not depend on them.
 
 _check_causal(info, trainer) = {
   if _time_axis(info) < 0 { _refuse("pinn(causal = true) needs t among the coordinates") }
@@ -875,12 +886,12 @@ _slices_left(info, b, w, X) = {
 _in_turn(info, X, weights) = _with_weights(X, X[.., -1] * sqrt(weights[_slice_of(info, X)]))
 _with_first(P, first) = map(k -> if k == 0 { first } else { P[k] }, each(len(P)))
 
-# Steps by the matrix J'J, and not by products with it: where that was said, and
-# as long as they take less time
+# Whether steps use the matrix J'J and not products with it: where requested,
+# and for "auto" while that is faster.
 _by_matrix(by, n) =
   if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
-# The other optimisers: of minimize or least_squares, by their names or with
-# settings of their own
+# Returns the other optimisers, of minimize or least_squares, by name or with
+# their settings.
 _pinn_trainer(by) = if kind(by) == "record" {
   if by.name == "gauss_newton" or by.name == "dogleg" { _not_a_trainer() } else { by }
 } else if by == "auto" or by == "gauss_newton_cg" { gauss_newton_cg() } else if by == "ssbroyden" {
@@ -899,7 +910,7 @@ _not_a_trainer() =
     "pinn() trains by \"auto\", \"lm\", \"gauss_newton_cg\", \"ssbroyden\", \"lbfgs\", \"soap\" "
     "or \"adam\", or by such an optimiser with its settings, as in trainer = adam(rate = 1e-3)")
 
-# The weight of each block; one may bring its own
+# Returns the weight of each block; a block may have its own.
 _block_weights(m, blocks, v, back, X) = {
   soft = if kind(m.weight) == "string" {
     _balanced(blocks, v, back, X)
@@ -909,10 +920,11 @@ _block_weights(m, blocks, v, back, X) = {
   for (k, b) in enumerate(blocks) { if has(b, "weight") { soft[k] = b.weight } }
   soft
 }
-# Weights of conditions half way, in logarithms, to those with which their rows
-# have gradients as large as those of the equations: equal shares of the trace
-# of the tangent kernel (Wang, Yu and Perdikaris 2022). Second-order steps need
-# less balance than gradients do; whole shares were slower.
+# Returns weights of conditions: the geometric mean of 1 and the weight that
+# equalises their gradients with those of the equations. Gradients are measured
+# by the trace of the tangent kernel (Wang, Yu and Perdikaris 2022).
+# Second-order steps need less balancing than gradients, and train more slowly
+# with full weights.
 _balanced(blocks, v, back, X) = {
   size =
     stack(...map(k -> if len(X[k]) == 0 {
@@ -924,12 +936,11 @@ _balanced(blocks, v, back, X) = {
   clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
 }
 
-# Half of a block's points anew, the others being those it began with:
-# candidates kept with a probability that grows with what they leave over. Of
-# the equations it grows with the size of their terms, too, so that layers are
-# resolved before they go wrong between the points. That many points would give
-# a layer the say over all that is outside it; so each weighs the less the more
-# of them there are.
+# Resamples half of a block's points, and keeps the other half of the original
+# ones. Candidates are selected with a probability that grows with their
+# residual. For equations it also grows with the size of their terms, so that
+# layers are resolved before errors appear between the points. Such points are
+# many in a layer, so each is weighted inversely to their density.
 _renewed(b, w, X) = if not has(b, "anew") or len(X) < 2 { X } else {
   n = len(X)
   C = b.anew(12 * n)
@@ -951,8 +962,7 @@ _half_by(X, C, chance) = {
 }
 _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
-# o: the options of solve, or none for a solution that was fitted to
-# measurements
+# o: the options of solve, or none for a solution fitted to measurements.
 _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
   stated = _as_stated(info)
   told = _in_stated_units(info, u)
@@ -967,10 +977,9 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
     error = error_, method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
 }
-# Whether a trained network is given. In time what is left of rates adds up, so
-# that a third left of the equations is a third of what happens: an error,
-# unless partial = true asks for it. Without time values are better than second
-# derivatives are, and it is a warning.
+# Checks the error of a trained network. In time a residual accumulates, so a
+# relative residual of a third is an error unless partial = true. Without time,
+# values are more accurate than second derivatives, so it is a warning.
 _judge_network(info, o, error_) = {
   left = if len(info.coords) == 1 and info.time >= 0 {
     ("the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or "
@@ -982,15 +991,15 @@ _judge_network(info, o, error_) = {
   }
   if error_ > 0.3 and (info.time < 0 or o.partial) { _warning("{left}: {help}") }
 }
-# Whether a statement in t alone says all at the beginning
+# Whether this is an initial value problem in t alone.
 _begins_in_time(info) = {
   fine = len(info.coords) == 1 and info.time == 0
   for c in info.conditions { if c.at.side != 0 { fine = false } }
   fine
 }
-# In t alone an error lives on, and a small rest may have moved a front by far:
-# how far fields are off those of an integrator, in the mean square over the
-# interval, the worst field; 0 where the integrator cannot tell.
+# Returns the relative difference of the fields to those of an integrator: the
+# root mean square over the interval, of the worst field; 0 where the integrator
+# fails. In t alone errors persist, and a small residual may shift a front far.
 _pinn_off_steps(info, o, functions) = {
   t = linspace(info.lo[0], info.hi[0], 1025)
   sample = fs -> map(f -> reshape(f(t) + 0.0, len(t), -1), fs)
@@ -1012,8 +1021,8 @@ _pinn_off_steps(info, o, functions) = {
   }
   worst
 }
-# What is left of the equations at points that were not trained on, beside what
-# their parts add up to without signs
+# Returns the residual of the equations at points not used for training,
+# relative to the sum of the absolute values of their terms.
 _pinn_left_over(info, m, u, w) = {
   equations = list(...info.equations)
   X = _box_points(info, max(20, m.points // 4), 0.137)

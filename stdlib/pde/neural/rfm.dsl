@@ -1,29 +1,30 @@
-# rfm.dsl - random features: a problem's solution as a sum of sines with random
-# wave vectors, whose amplitudes are found by least squares.
+# rfm.dsl - random feature method: the solution as a sum of sines with random
+# wave vectors, with amplitudes by least squares.
 #
-# u(x) = sum_m c_m sin(w_m.x + b_m) with w_m drawn once and kept. Any derivative
-# of a feature is a power of w_m times a sine or cosine of the same argument,
-# and an equation is made linear by the derivative of its residual with respect
-# to its jets, so one assembly serves every operator, in any number of
-# coordinates, for systems and for vector fields. A linear problem is one QR; a
-# nonlinear one is Newton's method, each step of which is such a problem (Huang,
-# Zhu and Siew 2006; Chen, Chi, E and Yang, Bridging traditional and machine
+# Method: u(x) = sum_m c_m sin(w_m.x + b_m) with random, fixed w_m (Huang, Zhu
+# and Siew 2006; Chen, Chi, E and Yang, Bridging traditional and machine
 # learning-based algorithms for solving PDEs: the random feature method, 2022).
-# How the wave vectors shall be spread along each axis is found by solving with
-# few features and looking at the residual at other points.
+# A derivative of a feature is a power of w_m times a sine or cosine of the same
+# argument. Differentiating an equation's residual with respect to its jets
+# linearises it. So one assembly serves every operator, in any number of
+# coordinates, for systems and vector fields. A linear problem takes one QR
+# factorisation, a nonlinear one such a factorisation for each Newton step. The
+# spread of the wave vectors along each axis is found by trial solves with few
+# features, judged by the residual at other points.
 
 # rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine
-# features and least squares
-#   features: how many; 0: as many as the error asks for, at most `most`: it
-#   shall be below 1e-12 while 750 are enough, and below tol where more than a
-#   thousand are needed. bandwidth: standard deviation of the wave vectors on
-#   each axis, in the order of the domains, a number or a vector; none: found by
-#   trials. rows: equations at points inside for each unknown; weight: of
-#   conditions beside equations, both measured by their features; steps: of
-#   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic
-#   axes. The solution's `error` is the residual at points that were not used,
-#   times what such a residual meant for the difference of two solutions with
-#   other features.
+# features and least squares.
+#   features: their number; 0: as many as the error requires, at most `most`.
+#   The target error is 1e-12 for up to 750 features and rises to tol for more
+#   than a thousand.
+#   bandwidth: the standard deviation of the wave vectors on each axis, in the
+#   order of the domains, a number or a vector; none: found by trials.
+#   rows: equations at interior points for each unknown. weight: of conditions
+#   relative to equations, both scaled by their features. steps: of Newton's
+#   method, for nonlinear problems.
+#   It suits smooth solutions on boxes and on periodic axes. The solution's
+#   `error` is the residual at points not used, times a calibrated ratio: that
+#   of the difference of two solutions with other features to their residuals.
 #     problem poisson() {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -38,9 +39,9 @@ rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol 
     steps = steps, tol = tol, most = most, seed = seed, takes_guess = true, solve = _solve_rfm,
     fit = _fit_rfm)
 
-# ---- jets as one vector: a slot for each component of each jet
+# ---- jets as one vector, with a slot for each component of each jet
 
-# Where the slots of each jet begin, the number of slots last.
+# Returns the first slot of each jet, then the number of slots.
 _slot_starts(info) = {
   out = list()
   at = 0
@@ -53,8 +54,8 @@ _jets_in(info, v) = {
     0 { v[starts[k]] } else { v[starts[k]..starts[k + 1]] },
     each(len(info.jets)))
 }
-# The slots: (component of the solution, order by each coordinate ...),
-# components counted through all fields
+# Returns the slots as (component of the solution, order in each coordinate
+# ...), with components counted through all fields.
 _slots(info) = {
   out = list()
   for j in info.jets {
@@ -72,8 +73,8 @@ _first_component(info, k) = {
 }
 _box_lengths(info) = stack(...info.hi) - stack(...info.lo)
 _coordinates(info, x) = map(k -> x[k], (...(0..len(info.coords))))
-# A list of equations at a point x f64[d] as a function of the slots, as one
-# vector
+# Returns a list of equations at a point x f64[d], as a function of the slots,
+# as one vector.
 _rows_at(info, equations, x, v) = {
   jets = _jets_in(info, v)
   concat(...map(q -> {
@@ -84,8 +85,8 @@ _rows_at(info, equations, x, v) = {
 
 # ---- points
 
-# Generalised golden ratios: n quasi-random points of the unit cube, f64[n, d]
-# (M. Roberts 2018)
+# Returns n quasi-random points of the unit cube, f64[n, d], by generalised
+# golden ratios (M. Roberts 2018).
 _quasi(n, d, shift) = {
   phi = 2.0
   for k in 0..40 { phi = (1 + phi)^(1.0 / (d + 1)) }
@@ -95,13 +96,14 @@ _box_points(info, n, shift) = {
   (lo, hi) = (stack(...info.lo), stack(...info.hi))
   lo + (hi - lo) * _quasi(n, len(info.coords), shift)
 }
-# Points where a condition holds: of a face of the box, or a single point
+# Returns points where a condition holds: on a face of the box, or a single
+# point.
 _condition_points(info, c, n, shift) = if c.at.coord < 0 {
   if has(c.at, "point") and kind(c.at.point) == "tuple" {
     if len(c.at.point) == len(info.coords) {
       reshape(stack(...c.at.point) + 0.0, 1, len(info.coords))
     } else {
-      # a place in space at all times
+      # A place in space at all times.
       t = _time_axis(info)
       y = _box_points(info, n, shift)
       stack(...map(k -> if k == t {
@@ -148,8 +150,9 @@ _box_only(info, m) = {
 
 # ---- features
 
-# Wave vectors f64[M, d] and phases: integer harmonics on periodic axes. The
-# same numbers at every bandwidth, so that bandwidths can be compared.
+# Returns wave vectors f64[M, d] and phases, with integer harmonics on periodic
+# axes. The random numbers are the same for every bandwidth, so that bandwidths
+# can be compared.
 _draw_features(info, M, bandwidth, start) = {
   seed(start)
   raw = randn(M, len(info.coords)) * bandwidth
@@ -162,8 +165,8 @@ _draw_features(info, M, bandwidth, start) = {
 
 _whole_order(slot) = { n = 0; for k in list(...slot[1..]) { n = n + k }; n }
 
-# D^a sin θ = w^a sin(θ + |a| π/2): for each slot w^a with its sign, f64[M];
-# sines where |a| is even, cosines where it is odd
+# Returns for each slot w^a with its sign, f64[M]: D^a sin θ = w^a sin(θ + |a|
+# π/2), a sine where |a| is even, a cosine where it is odd.
 _wave_power(info, f, slot) = {
   order = _whole_order(slot)
   power = 1.0 + 0.0 * f.b
@@ -172,8 +175,8 @@ _wave_power(info, f, slot) = {
 }
 _is_sine(slot) = _whole_order(slot) % 2 == 0
 
-# Whether equations mention slot s. The first one counts always: it tells how
-# large the solution is.
+# Whether equations contain slot s. The first slot always counts, because it
+# provides the size of the solution.
 _is_mentioned(info, equations, s) = {
   starts = _slot_starts(info)
   found = s == 0
@@ -189,17 +192,17 @@ _mentions(info, equations, sine) = {
   }
   found
 }
-# sin θ and cos θ at a block's points, f64[n, M], where its equations have
-# derivatives of even order, and of odd order
+# Returns sin θ and cos θ at a block's points, f64[n, M], where its equations
+# have derivatives of even or odd order.
 _waves_at(info, f, equations, X) = {
   θ = X @ f.W' + f.b
   (S = if _mentions(info, equations, true) { sin(θ) } else { zeros(0, 0) },
     K = if _mentions(info, equations, false) { cos(θ) } else { zeros(0, 0) })
 }
 
-# Rows of a block as a matrix, from sines and cosines at its points and C f64[n,
-# r, slots], the derivatives of its equations: a component's columns are S
-# (C_even w^a) + K (C_odd w^a).
+# Returns the rows of a block as a matrix, from sines and cosines at its points
+# and C f64[n, r, slots], the derivatives of its equations. A component's
+# columns are S (C_even w^a) + K (C_odd w^a).
 _feature_rows(info, f, equations, waves, C) = {
   rows = shape(C)[0] * shape(C)[1]
   concat(
@@ -214,7 +217,7 @@ _feature_rows(info, f, equations, waves, C) = {
     },
       each(_component_count(info))); axis = 1)
 }
-# The slots of a component that equations mention, of even or odd order
+# Returns the slots of a component in the equations, of even or odd order.
 _part_slots(info, equations, c, sine) = {
   own = list()
   for (s, slot) in enumerate(_slots(info)) {
@@ -224,7 +227,7 @@ _part_slots(info, equations, c, sine) = {
   }
   own
 }
-# What stands before the sines, or the cosines: f64[n, r, M]
+# Returns the factors of the sines, or the cosines: f64[n, r, M].
 _feature_part(info, f, own, C) = {
   (n, r, ns) = shape(C)
   powers = map(s -> _wave_power(info, f, _slots(info)[s]), own)
@@ -232,8 +235,8 @@ _feature_part(info, f, own, C) = {
     stack(...powers), n, r, len(f.b))
 }
 
-# The slots' values f64[n, slots] from amplitudes f64[components, M]; 0 where
-# the equations do not mention them
+# Returns the slots' values f64[n, slots] from amplitudes f64[components, M]; 0
+# where the equations do not contain them.
 _slot_values(info, f, equations, waves, a) =
   stack(
     ...map(s -> {
@@ -248,8 +251,8 @@ _slot_values(info, f, equations, waves, a) =
 
 # ---- least squares
 
-# c with the least |A c - b|, by the triangular factor of [A b] alone. Columns
-# that add nothing get amplitude 0.
+# Returns the c that minimises |A c - b|, from the triangular factor of [A b]
+# alone. Dependent columns get amplitude 0.
 _least_squares(A, b) = {
   n = shape(A)[1]
   R = qr(concat(A, expand(b, 1); axis = 1))[1]
@@ -260,8 +263,9 @@ _without_lost(T) = {
   lost = abs(stop_gradient(diag(T))) <= 1e-17 * top
   T + diag(where(lost, 1e20 * top, 0.0))
 }
-# Where A c == b nearly holds, A dc is as near to db - dA c: the factors of [A
-# b] have no derivative where it holds.
+# Derivative: where A c == b nearly holds, dc is the least-squares solution of A
+# dc = db - dA c. The factors of [A b] are not differentiable where it holds
+# exactly.
 derivative _least_squares(A, b), dA, db = {
   (Q, T) = qr(A)
   moved = (if _absent(db) { 0 * b } else { db }) - (if _absent(dA) { 0 * b } else { dA @ y })
@@ -282,7 +286,7 @@ _is_linear(info, equations) = {
   linear
 }
 
-# Residuals f64[n, r] and their derivatives f64[n, r, slots]
+# Returns residuals f64[n, r] and their derivatives f64[n, r, slots].
 _linearised(info, equations, X, V) =
   {
     assert(rank(X) == 2, "X");
@@ -290,10 +294,10 @@ _linearised(info, equations, X, V) =
     map((x, v) -> { f = s -> _rows_at(info, equations, x, s); (f(v), jacobian(f)(v)) }, X, V)
   }
 
-# How many points a condition on a face has with M features of bandwidths s:
-# features tell some M^(1/d) places along an axis apart, or the waves in its
-# length if these are more; more points than a few times the places on the face
-# say nothing new.
+# Returns the number of points of a condition on a face for M features of
+# bandwidths s. Features resolve about M^(1/d) places along an axis, or the
+# number of waves in its length if that is larger. More points than a few times
+# the places on the face add no information.
 _face_points(info, c, M, s) = {
   d = len(info.coords)
   places = if c.at.coord < 0 { inf } else {
@@ -302,9 +306,9 @@ _face_points(info, c, M, s) = {
   max(4, i64(min(f64(M // (2 * d)), ceil(4 * places))))
 }
 
-# Blocks of rows: the equations inside, these next to the ends, and each
-# condition (condition: its number, -1 of equations), for M features of
-# bandwidths s (inf: any)
+# Returns blocks of rows: the equations inside, the equations near the ends, and
+# each condition (condition: its index, -1 for equations), for M features of
+# bandwidths s (inf: any).
 _rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
   out =
@@ -323,10 +327,10 @@ _rfm_blocks(info, rows, weight, M, s, shift) = {
   out
 }
 
-# Places next to each end of each axis that is not periodic, and next to the
-# corners, a fraction of the distance between other points from it: what
-# features do there, beyond the last of those, no equation would see. none where
-# all axes are periodic.
+# Returns points near each end of each non-periodic axis, and near the corners,
+# at a fraction of the distance between other points. Without them no equation
+# would control the features beyond the outermost points. none where all axes
+# are periodic.
 _rim_points(info, M, shift) = {
   d = len(info.coords)
   (lo, hi) = (stack(...info.lo), stack(...info.hi))
@@ -345,7 +349,7 @@ _rim_points(info, M, shift) = {
       }
     }
   }
-  # the corners, of up to four axes
+  # The corners, for up to four axes.
   free = true
   for k in each(d) { if info.periodic[k] { free = false } }
   if free and d > 1 and d < 5 {
@@ -356,17 +360,16 @@ _rim_points(info, M, shift) = {
   if len(parts) == 0 { none } else { lo + (hi - lo) * concat(...parts; axis = 0) }
 }
 
-# Sizes by which rows are weighed, and the search for features goes: no
-# derivative goes through them.
+# Returns scales for weighting rows and for the search of features, without
+# derivatives.
 _mean_square_rows(A, r) = {
   s = sqrt(mean(reshape(stop_gradient(A)^2, -1, r, shape(A)[1]); axis = (0, 2)))
   where(s > 0, s, 1.0)
 }
 
-# Amplitudes, and how many steps: one step where the equations are linear, else
-# Newton's, with halved steps where a whole one does not help. They begin with
-# the solution `from` = (f, a) of other features, if it has any amplitudes, else
-# with 0.
+# Returns amplitudes, and the number of steps: one step where the equations are
+# linear, else damped Newton steps. They begin with the solution `from` = (f, a)
+# of other features, if it has any amplitudes, else with 0.
 _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   waves = map(q -> _waves_at(info, f, q.equations, q.X), blocks)
   d = zeros(_component_count(info), len(f.b))
@@ -382,7 +385,7 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
         _slot_values(info, f, q.equations, z, best + t * d)
       }
       (R, C) = _linearised(info, q.equations, q.X, V)
-      # what is left when all amplitudes here are 0, as the linear equations say
+      # The residual of the linearised equations at zero amplitudes.
       (if borrowed { R - sum(C * expand(V, 1); axis = 2) } else { R }, C)
     }, blocks, waves)
     v = if borrowed {
@@ -395,9 +398,9 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
     if v < value or (v == value and steps == 1) {
       best = best + t * d
       poor = if v > 0.5 * value and t == 1 { poor + 1 } else { 0 }
-      # at the end nothing is gained any more, three times one after the other,
-      # or hardly anything is left the first step is taken in any case: its
-      # derivatives are those of the solution
+      # Stops after three full steps in a row with little reduction, on none at
+      # all, or at a negligible residual. The first step is always taken: the
+      # derivatives of the solution come from it.
       done = steps >= m.steps or (steps > 0 and (poor == 3 or v > 0.99 * value or v < 1e-10))
       value = v
       t = 1.0
@@ -423,7 +426,7 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   (a = best, steps = steps)
 }
 
-# A block's rows as a matrix, and what they have been multiplied by
+# Returns a block's rows as a matrix, and their factors.
 _weighed_rows(info, f, q, waves, C) = {
   A = _feature_rows(info, f, q.equations, waves, C)
   (n, r) = shape(C)[..2]
@@ -431,10 +434,10 @@ _weighed_rows(info, f, q, waves, C) = {
   (A * expand(w, 1), w)
 }
 
-# How well a function other than 0 satisfies the linear equations without their
-# sources, as _held_out measures it: that of which values at some places, with
-# signs that have no pattern, make 1. Where it does as well as the solution,
-# this is one of many.
+# Returns how well a nonzero function satisfies the homogeneous linear
+# equations, measured as in _held_out. The function is normalised by a sum of
+# its values at some places with irregular signs. If it does as well as the
+# solution, the solution is not unique.
 _kernel_left(info, blocks, held, f, a, scales) = {
   lines_of = q -> {
     waves = _waves_at(info, f, q.equations, q.X)
@@ -457,8 +460,8 @@ _kernel_left(info, blocks, held, f, a, scales) = {
   worst / size
 }
 
-# How large an equation's rows are for waves of length 2 L: by this residuals
-# become comparable with the solution
+# Returns the size of an equation's rows for waves of length 2 L, which makes
+# residuals comparable with the solution.
 _wave_scales(info, equations, lines, X) = {
   base = π / _box_lengths(info)
   f = (W = broadcast_to(expand(base, 0), 8, len(base)), b = 2π * iota(8) / 8.0)
@@ -466,8 +469,8 @@ _wave_scales(info, equations, lines, X) = {
     shape(lines[0])[1])
 }
 
-# The residual at points that were not used, in units of the solution, and
-# relative to it
+# Returns the residual at points not used, in units of the solution, and
+# relative to it.
 _held_out(info, blocks, f, a, scales) = {
   worst = 0.0
   size = 1e-300
@@ -480,11 +483,11 @@ _held_out(info, blocks, f, a, scales) = {
   if worst < inf { (worst, worst / size) } else { (inf, inf) }
 }
 
-# The bandwidths for which the terms of highest pure order along the axes are of
-# one size, when the first space axis has bandwidth 1/length: w_i = (c w^n /
-# c_i)^(1/n_i). Gives (factor, power) of each axis, so that bandwidth = factor *
-# w^power. Axes that no pure derivative reaches take part in proportion to their
-# length.
+# Returns the line of balanced bandwidths: w_i = (c w^n / c_i)^(1/n_i), with w
+# the bandwidth of the first space axis. For these the terms of highest pure
+# order along the axes have equal size. The result is (factor, power) of each
+# axis, with bandwidth = factor * w^power. Axes without pure derivatives scale
+# with their length.
 _balance(info, C) = {
   d = len(info.coords)
   main = 0
@@ -507,28 +510,28 @@ _balance(info, C) = {
     unit = 1 / _box_lengths(info)[main])
 }
 
-# The bandwidths at place p of the line of balance, each place twice as wide as
-# the one before; place 0: one wave in the length of the box, or so
+# Returns the bandwidths at place p of this line, twice as wide as those of the
+# place before; place 0 is about one wave in the length of the box.
 _bandwidth_at(balance, length, p) = {
   s = balance.factor * (2.0^p * balance.unit)^balance.power
   if p < 0 { s } else { clamp(s, 0.5 / length, 512 / length) }
 }
-# Whether a place is one to try
+# Whether a place is worth a trial.
 _is_place(balance, length, p) =
   p >= -4 and p <= 9 and all(balance.factor * (2.0^p * balance.unit)^balance.power <= 512 / length)
 
-# Of the residuals at places (-4 first, negative: not known) about place p the
-# bend of the parabola through three logarithms, and where it is lowest, from p;
-# 0 where not all are known
+# Fits a parabola to three logarithms of the residuals around place p (line has
+# places from -4; negative: unknown). Returns its curvature and its minimum
+# relative to p; 0 where not all are known.
 _valley(line, p) = {
   y = if p > -4 and min(line[p + 3..p + 6]) > 0 { log(line[p + 3..p + 6]) } else { zeros(3) }
   bend = y[0] - 2y[1] + y[2]
   (bend, if bend > 0 { 0.5 * (y[0] - y[2]) / bend } else { 0.0 })
 }
 
-# The values of all components at points X, f64[n, components], their sizes, and
-# how fast they vary along each axis: rms of derivative by rms of value. Those
-# that are free up to a constant (1.0) have the mean 0
+# Returns the values of all components at points X, f64[n, components], their
+# sizes, and their rates of variation along each axis: rms of derivative by rms
+# of value. Components that are free up to a constant (1.0) have mean 0.
 _values_and_rates(info, f, a, X, free) = {
   a = stop_gradient(a)
   θ = X @ f.W' + f.b
@@ -538,16 +541,17 @@ _values_and_rates(info, f, a, X, free) = {
   rates = map(k -> sqrt(mean(((K @ (f.W[.., k] * a)') / size)^2)), each(len(info.coords)))
   (U, size, stack(...rates))
 }
-# How far two solutions are apart at the same points, relative to the second
-# one's size
+# Returns the distance of two solutions at the same points, relative to the size
+# of the second.
 _apart(U, V, size) = max(sqrt(mean((U - V)^2; axis = 0)) / size)
 
-# What the error shall be with M features: the more they cost, the less is asked
+# Returns the target error with M features; it is weaker where more features
+# make the solve expensive.
 _goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 750.0)^16))
 
-# How many features will reach the goal, when up to M the logarithm of the error
-# fell by `fell` with each one more. It falls more slowly towards rounding, and
-# a few features too many cost less than another solve.
+# Returns how many features will reach the target, if up to M the logarithm of
+# the error fell by `fell` for each one. It falls more slowly near rounding. A
+# few features too many cost less than another solve.
 _features_ahead(M, error, fell, tol) = {
   next = M
   while next < 2 * M and log(error) - 0.7fell * (next - M) > log(_goal(next, tol)) - 2 {
@@ -556,8 +560,8 @@ _features_ahead(M, error, fell, tol) = {
   max(next, M + M // 10)
 }
 
-# Features for a guess: values, or functions of the coordinates, by field, 0 for
-# those not named. The bandwidth with which they are met best
+# Returns features fitted to a guess (by field, values or functions of the
+# coordinates, 0 without one), at the bandwidth that fits best.
 _features_of_guess(info, m, guess, M, held, balance, length) = {
   values = X -> concat(...map(k -> {
     given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
@@ -599,23 +603,22 @@ _solve_rfm(info, m, o) = {
   length = _box_lengths(info)
   given = kind(m.bandwidth) != "none"
   limit = min(900, if m.features > 0 { m.features } else { m.most })
-  # What to try next is decided in one loop. Stage 0: bandwidths along the line
-  # of balance, with more features when these are too few to tell; 1: between
-  # the places of the line; 2: axes in proportion to how fast the solution
-  # varies along them; 3: more features; 4: fewer, to learn what a residual
-  # means.
+  # One loop decides the next trial. Stage 0: bandwidths along the line of
+  # balance, with more features when these are too few to decide. 1: between the
+  # places of the line. 2: axes in proportion to the solution's variation. 3:
+  # more features. 4: fewer, to calibrate the residual.
   M = if given and m.features > 0 { m.features } else { few }
   stage = if given { 3 } else { 0 }
   s = if given { 0.0 * length + m.bandwidth } else { _bandwidth_at(balance, length, 0) }
   (place, turns, slow, level_e, level_M) = (0, 0, 0, inf, M)
-  # whether the bandwidth found is one of few features that saw the solution
-  # dimly, and how far the lowest point was from the best place then
+  # deep: the bandwidth comes from few features that resolved the solution only
+  # roughly. nudge: the offset of the minimum from the best place then.
   deep = false
   nudge = 1.0 + 0.0 * length
-  # the first time from narrow to wide
+  # The first pass goes from narrow to wide.
   sweep = true
-  # residuals at the places -4 .. 9, and one beyond, with M features; negative:
-  # not tried
+  # Residuals at the places -4 .. 9, and one beyond, with M features; negative:
+  # not tried.
   line = zeros(15) - 1.0
   best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)),
     e = inf, error = inf, steps = 0, place = 0, U = zeros(len(held[0].X), _component_count(info)),
@@ -625,9 +628,8 @@ _solve_rfm(info, m, o) = {
   } else {
     _features_of_guess(info, m, o.guess, few, held[0].X, balance, length)
   }
-  # the error for each unit of the residual, from two solutions that differ
-  # (negative: not known), the larger of their residuals, and how far they are
-  # apart
+  # The error for each unit of the residual, from two different solutions
+  # (negative: unknown), the larger of their residuals, and their distance.
   (ratio, ratio_e, apart) = (-1.0, inf, 0.0)
   done = false
   while not done {
@@ -652,12 +654,11 @@ _solve_rfm(info, m, o) = {
       sweep = sweep and place < 8 and _is_place(balance, length, place + 1) and
         not (best.error < 0.1 and e > 100 * best.e)
       if sweep { place = place + 1 } else {
-        # from the best place to those beside it
+        # Continue with the neighbours of the best place.
         p = best.place
         (bend, shift) = _valley(line, p)
-        # Where the places beside it are worse by far, these features see the
-        # solution, if dimly: more of them do more than a better bandwidth for
-        # so few
+        # If the neighbours are much worse, these features resolve the solution
+        # roughly. More features then help more than a better bandwidth.
         deep = m.features == 0 and bend > 3 and best.error < 1 and ratio >= 0 and
           ratio * best.error < 0.03
         if _is_place(balance, length, p + 1) and line[p + 5] < 0 {
@@ -679,8 +680,8 @@ _solve_rfm(info, m, o) = {
         shift = _valley(line, best.place)[1]
         turns = 0
         if deep and best.error > 0.01 {
-          # the noise of few features would decide whether it is better there:
-          # it is not tried, but gone on from
+          # The noise of few features would decide this trial, so the minimum is
+          # used without it.
           nudge = 2.0^(shift * balance.power)
           stage = 2
         } else if abs(shift) > 0.15 { s = best.s * 2.0^(shift * balance.power) } else { stage = 2 }
@@ -688,8 +689,8 @@ _solve_rfm(info, m, o) = {
     } else if stage == 1 { stage = 2 } else if stage == 2 and not better { turns = turns + 1 }
     if stage == 2 {
       if not deep and best.error > (if M <= 450 { 1e-3 } else { 0.01 }) {
-        # badly known: wider and narrower along each axis
-        # where the solution is not found at all, by large factors too
+        # Poorly resolved: wider and narrower along each axis, and by large
+        # factors where the solution is not found at all.
         if turns >= (if d > 3 { 0 } else if best.error > 0.1 { 4d } else { 2d }) {
           stage = 3
         } else {
@@ -698,7 +699,7 @@ _solve_rfm(info, m, o) = {
           s[axis] = s[axis] * (if turns % 2 == 0 { factor } else { 1 / factor })
         }
       } else {
-        # known: in proportion to how fast it varies
+        # Resolved: in proportion to the variation.
         k = best.rates / best.s
         k = max(k, 0.01 * max(k), 1e-300)
         factor = clamp(k / exp(mean(log(k))), 0.25, 4.0)
@@ -715,7 +716,7 @@ _solve_rfm(info, m, o) = {
       if m.features > 0 {
         done = M == m.features
         if not done { M = m.features } else if ratio < 0 and M >= 50 {
-          # one solution alone: a second one tells what a residual means
+          # A second solution calibrates the residual of the first.
           (stage, done, M) = (4, false, M // 2)
         }
       } else {
@@ -727,12 +728,12 @@ _solve_rfm(info, m, o) = {
           0.0
         }
         slow = if M > before.M and e > 0.3 * before.e and e < 1e-2 { slow + 1 } else { 0 }
-        # residuals do not fall below rounding
+        # Residuals do not fall below rounding.
         done = known < (if best.error < 3e-12 { m.tol } else { _goal(M, m.tol) }) or M >= m.most or
           slow == 2
         M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
-        # more features carry shorter waves, and where hardly anything was
-        # resolved the bandwidth was what they could carry
+        # More features can represent shorter waves; a poorly resolved solution
+        # had the bandwidth that its features could represent.
         if not given {
           s = s * (f64(M) / best.M)^(0.5 / d) *
             (if deep and
@@ -742,8 +743,8 @@ _solve_rfm(info, m, o) = {
     }
     if o.progress { progress(turns, 0; features = M, error = best.error) }
   }
-  # Solutions that are far off may be so together: then the residual itself is
-  # the estimate.
+  # Inaccurate solutions may agree by chance, so their estimate is at least the
+  # residual itself.
   error_ = if ratio < 0 {
     best.error
   } else if best.error > 1e-3 {
@@ -751,12 +752,11 @@ _solve_rfm(info, m, o) = {
   } else {
     ratio * best.e
   }
-  # Where the equations jump or bend, more features lessen the residual and
-  # hardly the error: each of two solutions may be farther off than they are
-  # apart.
+  # Where the equations have jumps or kinks, more features reduce the residual
+  # but hardly the error, so errors may exceed the difference of two solutions.
   error_ = if ratio >= 0 and _compares_values(info) { max(error_, 2 * apart) } else { error_ }
-  # of high derivatives much may be left where the solution is good: what is
-  # left by the size of the rows tells, too
+  # With high derivatives the residual may be large for a good solution, so the
+  # residual relative to the size of the rows counts too.
   if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is "
@@ -773,8 +773,8 @@ _solve_rfm(info, m, o) = {
       error(_undetermined(info.name; why = "another function satisfies them as well"))
     }
   }
-  # a wave of no frequency takes the mean over the box off what is free up to a
-  # constant
+  # A wave of zero frequency removes the mean over the box from components that
+  # are free up to a constant.
   shifted = if max(free) == 0 { (f = best.f, a = best.a) } else {
     half = 0.5 * best.f.W * length
     parts = prod(where(half == 0, 1.0, sin(half) / where(half == 0, 1.0, half)); axis = 1)
@@ -784,8 +784,8 @@ _solve_rfm(info, m, o) = {
   }
   _rfm_solution(info, m, (...best, ...shifted, error = error_))
 }
-# 1.0 for the components of fields that nothing determines but up to a constant,
-# else 0.0
+# Returns 1.0 for the components of fields that are determined only up to a
+# constant, else 0.0.
 _free_components(info) = {
   free = zeros(_component_count(info))
   for k in _free_constants(info, (count = len(info.fields),)) {
@@ -808,8 +808,8 @@ _rfm_solution(info, m, r) = {
     kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 
-# A field at coordinates that are numbers or arrays of any shapes that broadcast
-# against each other
+# Returns a field as a function of coordinates that are numbers or arrays that
+# broadcast.
 _rfm_field(info, f, a, k) = {
   first = _first_component(info, k)
   size = info.sizes[k]
@@ -819,8 +819,8 @@ _rfm_field(info, f, a, k) = {
   }, size)
 }
 
-# From a function of points f64[n, d] to one of the coordinates, one argument
-# each
+# Turns a function of points f64[n, d] into one of the coordinates, one argument
+# each.
 _of_coordinates(info, g, size) = (...xs) -> {
   assert(len(xs) == len(info.coords),
     "a field of this solution is a function of {len(info.coords)} coordinates")
