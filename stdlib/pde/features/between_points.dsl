@@ -1,37 +1,38 @@
-# between_points.dsl - what of a problem is between all points of a grid
+# between_points.dsl - detection of features between all points of a grid, in
+# two or three space coordinates (for one see switching.dsl).
 #
-# For problems in two or three coordinates of space; in one see switching.dsl.
+# A small heated disk may contain no grid point, on coarser grids neither.
 #
-# A disk that is heated may be where a grid has no point, on coarser grids
-# neither. What a statement compares by several coordinates is read off the
-# program (_own_switches). Where that has one sign at all points, the other one
-# is looked for downhill from 4^d points, by trying steps along the axes that
-# are halved (Hooke and Jeeves 1961). What is smooth and narrow is looked at on
-# an even lattice, so that what is narrower than its cells may be missed.
+# Method: dataflow analysis finds comparisons of several coordinates
+# (_own_switches). Where one has the same sign at all points, a pattern search
+# (Hooke and Jeeves 1961) downhill from 4^d points looks for the other sign.
+# Smooth narrow features are sampled on a regular lattice, so features narrower
+# than its cells may be missed.
 
-# What equations and initial values make of places p, f64[coordinates]: numbers,
-# and not functions, since a problem may hold a whole solution and each function
-# would.
+# Returns the equations and initial conditions, prepared for evaluation at
+# places p, f64[coordinates]. It holds data and no closures, since a problem may
+# hold a whole solution, which each closure would capture.
 _by_places(info) = _of_places(info, list(...info.equations, ..._beginnings(info)))
-# The initial values
+# Returns the initial conditions.
 _beginnings(info) = {
   all = list()
   for c in _stated(info) { if info.time >= 0 and c.at.coord == info.time { all = push(all, c) } }
   all
 }
-# The same of these statements
+# Returns the same for these equations and conditions.
 _of_places(info, all) =
   (all = all, jets = _three_jets(info), time = info.time, space = list(...info.space),
     every = each(len(info.coords)), normal = (...map(i -> 0.6, list(...info.space)),))
-# What they compare by coordinates alone, and not by the time alone: f64[k]
+# Returns the compared values that depend on the coordinates alone, but not on
+# the time alone: f64[k].
 _compared_at(of, p) = {
-  # a time that is captured counts for nothing
+  # The analysis ignores a captured time.
   τ = if of.time < 0 { 0.0 } else { p[of.time] }
   left = q -> (p, j) -> _left_at(q, map(i -> if i == of.time { τ } else { p[i] }, of.every), j,
     of.normal)
   concat(zeros(0), ...map(q -> _own_switches(left(q), p, of.jets[0]), of.all))
 }
-# How many of the comparisons need several coordinates
+# Returns how many comparisons depend on several coordinates.
 _apart_at(of, p) = {
   left = (q, axis) -> (x, p, j) -> _left_at(q, map(i -> if i == axis { x } else { p[i] }, of.every),
     j, of.normal)
@@ -41,31 +42,31 @@ _apart_at(of, p) = {
   }
   n
 }
-# What they make of the coordinates: f64[k]
+# Returns the values that depend on the coordinates alone: f64[k].
 _watched_at(of, p) =
   concat(zeros(0),
     ...map(q -> _watched((p, j) -> _left_at(q, map(i -> p[i], of.every), j, of.normal), p,
       of.jets[0]), of.all))
-# What is left of them by three values of all derivatives: f64[k]
+# Returns the residuals for three values of all derivatives: f64[k].
 _full_at(of, p) =
   concat(
     ...map(
       js -> concat(...map(q -> ravel(_left_at(q, map(i -> p[i], of.every), js, of.normal) + 0.0),
         of.all)), of.jets))
-# Of a problem what says where its places are
+# Returns the parts of a problem that describe its places.
 _frame(info) =
   (coords = info.coords, lo = info.lo, hi = info.hi, space = info.space, time = info.time,
     fields = info.fields)
-# Whether a problem compares by several coordinates: it jumps within cells of
-# every shape then.
+# Whether a problem compares several coordinates, so that it jumps within cells
+# of every shape.
 _jumps_across(info) =
   len(info.space) > 0 and len(info.coords) > 1 and _apart_at(_by_places(info), _middle_of(info)) > 0
 _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], each(len(info.coords))))
 
-# An error, or with partial = true a warning, where no point of a solution's
-# grid is in such a spot. axes: the places along each axis of space, from which
-# points are made unless the solution has a mesh. Time: a residual for each
-# point, some thousand in each search, and 256² or 48³ for what is watched.
+# Fails, or with partial = true warns, where a spot contains no point of a
+# solution's grid. axes: the places along each space axis, which form the points
+# unless the solution has a mesh. Cost: a residual for each point, about a
+# thousand in each search, and 256² or 48³ for watched values.
 _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
   of = _by_places(info)
   p = _middle_of(info)
@@ -87,12 +88,12 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
     }
   }
 }
-# Whether there are values to look at, and not those of very many unknowns
+# Whether there are watched values, and not of very many unknowns.
 _is_watched(of, p) =
   { n = len(_watched_at(of, p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
 
-# Whether there is a spot, and a place in it, at one of three times or in a
-# flash
+# Returns whether there is a spot at one of three times or in a flash, and a
+# place in it.
 _hidden_spot(info, of, s, axes, flashes) = {
   points = if has(s, "mesh") { s.mesh.points } else { none }
   span = if info.time < 0 {
@@ -109,7 +110,7 @@ _hidden_spot(info, of, s, axes, flashes) = {
   for τ in span {
     if not found {
       r = _hidden_at(info, of, axes, points, τ)
-      # what is outside of a region is not there
+      # Ignore spots outside of a region.
       inside = if not r.found {
         false
       } else if kind(points) == "none" {
@@ -124,7 +125,7 @@ _hidden_spot(info, of, s, axes, flashes) = {
 }
 _is_in_mesh(info, s, p) = {
   u = field(s, info.fields[0])
-  # of an eigenproblem the first of a list
+  # For an eigenproblem, the first of a list.
   v = ravel((if kind(u) == "list" { u[0] } else { u })(...map(i -> p[i], each(len(info.coords)))) +
     0.0)
   all(v == v)
@@ -140,7 +141,7 @@ _hidden_at(info, of, axes, points, τ) = {
   } else { r }
 }
 
-# Point i of a grid or a mesh at a time, among all coordinates
+# Returns point i of a grid or a mesh at a time, with all coordinates.
 _spot_point(info, axes, points, τ, i) = {
   p = _middle_of(info)
   if info.time >= 0 { p[info.time] = τ }
@@ -155,14 +156,13 @@ _spot_point(info, axes, points, τ, i) = {
   }
   p
 }
-# How many points these are
 _spot_points(axes, points) = if kind(points) == "none" {
   n = 1
   for x in axes { n = n * len(x) }
   n
 } else { len(points) }
 
-# A place where a comparison has the sign that it has at no point
+# Searches for a place where a comparison has a sign that it has at no point.
 _jump_hidden(info, of, axes, points, τ) = {
   n = _spot_points(axes, points)
   at = i -> _spot_point(info, axes, points, τ, i)
@@ -200,7 +200,7 @@ _jump_hidden(info, of, axes, points, τ) = {
   }
   (found = found, p = place)
 }
-# From a place along axes to where g has the other sign
+# Searches along axes from a place to where g has the other sign.
 _search_downhill(info, axes, g, start) = {
   (p, v) = (start, g(start))
   (step, found, turns) = (0.125, false, 0)
@@ -224,13 +224,14 @@ _search_downhill(info, axes, g, start) = {
   }
   (found = found, p = p)
 }
-# Whether more than a hundredth of the domain is there along an axis, or
-# something else than beside it. Where a formula would fail another one is often
-# taken: that is no spot.
+# Whether the spot is wider than a hundredth of the domain along an axis, or its
+# values do not continue those on both sides. A formula that would fail at a
+# place is often replaced by another there; that is no spot.
 _is_a_spot(info, of, k, place) = {
   inner = _compared_at(of, place)[k] <= 0
   (p, wide, other) = (place, false, false)
-  # to its middle first: at its edge it may be what is beside it
+  # First move to the middle, because at the edge the values may continue those
+  # outside.
   for turn in 0..3 {
     for axis in list(...info.space) {
       (a, b) =
@@ -253,8 +254,8 @@ _moved_along(p, axis, x) = {
   y[axis] = x
   y
 }
-# From where to where about x something is so, looked for as far as a fiftieth
-# of the way from lo to hi on each side
+# Returns the interval around x in which is_so holds, searched up to a fiftieth
+# of the distance from lo to hi on each side.
 _chord(is_so, x, lo, hi) = {
   end = (way, last) -> {
     most = min(0.02 * (hi - lo), abs(last - x))
@@ -270,7 +271,8 @@ _chord(is_so, x, lo, hi) = {
   (end(-1.0, lo), end(1.0, hi))
 }
 
-# A peak or a hollow of an even lattice of which points see less than a third
+# Searches a regular lattice for a maximum or minimum of whose height the points
+# see less than a third.
 _peak_hidden(info, of, axes, points, τ) = {
   d = len(info.space)
   across = if d == 2 { 256 } else { 48 }
@@ -290,8 +292,8 @@ _peak_hidden(info, of, axes, points, τ) = {
         i = if above > below { all.highest[k] } else { all.lowest[k] }
         p = at(i)
         top = _watched_at(of, p)[k]
-        # it ends on both sides along each axis: what grows towards a boundary
-        # or a corner is none
+        # It must decay on both sides along each axis; growth towards a boundary
+        # or corner does not count.
         ends = true
         for axis in list(...info.space) {
           for way in [-1.0, 1] {
@@ -307,7 +309,8 @@ _peak_hidden(info, of, axes, points, τ) = {
   }
   (found = found, p = place)
 }
-# The least and the largest of finite values at places, and which place has each
+# Returns the minimum and maximum of the finite values at places, and the
+# places.
 _spot_range(c, at, n) = {
   width = len(c(at(0)))
   (low, high) = (zeros(width) + inf, zeros(width) - inf)

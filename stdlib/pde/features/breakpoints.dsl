@@ -1,27 +1,30 @@
-# breakpoints.dsl - where what depends on one coordinate alone breaks
+# breakpoints.dsl - breakpoints of values that depend on one coordinate alone:
+# switches, jumps and kinks.
 #
-# It switches (switching.dsl), the library makes it jump, or a table bends it. A
-# pulse between two knots of a table may be shorter than all that is looked at
-# evenly. The tables that a program searches by one coordinate are read off it
-# (_clock_tables), and where their knots are passed its values are looked at.
+# Sources are comparisons (switching.dsl), library functions that jump, and
+# tables with kinks. A pulse between two knots of a table may be shorter than
+# any even sampling.
+#
+# Method: dataflow analysis finds the tables that a program searches by one
+# coordinate (_clock_tables), and values are evaluated where their knots are
+# passed.
 
-# What f makes of t alone, f64[k]: what cannot fail (_clock_values), and what is
-# looked up in tables (_clock_lookups); nan where looking it up fails.
+# Returns the values of f that depend on t alone, f64[k]: those that cannot fail
+# (_clock_values), and table lookups (_clock_lookups), nan where a lookup fails.
 _watched(f, t, ...more) = {
   own = _clock_values(f, t, ...more)
-  # of another place, so that nobody computes it for its length
+  # At another place, so that the length does not force the lookup at t.
   n = len(_clock_lookups(f, 0.0 * t, ...more))
   if _is_fixed(n) and n == 0 { own } else {
     concat(own, try { _clock_lookups(f, t, ...more) } catch m { nan + zeros(n) })
   }
 }
 
-# Where a problem is to begin anew between a and b, or to have its nodes:
-# f64[n], the way from a to b. along: compared, watched, tables and, if what the
-# library compares is to be looked at, others, functions of one coordinate
-# (_clock_of).
-# all: at all knots about which a table rises and falls, else at those that are
-# near each other.
+# Returns where a problem must restart between a and b, or have its nodes:
+# f64[n], in the order from a to b. along: the functions compared, watched,
+# tables and, to include comparisons of the library, others (_clock_of). all:
+# includes all knots at which a table has an extremum, else only those close to
+# each other.
 _breaks_along(along, a, b, all) = {
   s = _switch_times(along.compared, a, b)
   s = if not has(along, "others") { s } else if len(along.others(a + 0.0)) == 0 { s } else {
@@ -33,7 +36,8 @@ _breaks_along(along, a, b, all) = {
       _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all))), a, b)
   }
 }
-# s, places on the way from a to b, and those of `more` that are none of them
+# Merges into s, places in the order from a to b, those of `more` that are not
+# in it.
 _with_breaks(s, more, a, b) = {
   known = concat([-inf], sort(stop_gradient(s)), [inf])
   k = searchsorted(known, stop_gradient(more))
@@ -42,26 +46,26 @@ _with_breaks(s, more, a, b) = {
   whole[argsort((if b < a { -1.0 } else { 1.0 }) * whole)]
 }
 
-# s with the places where what the library compares makes values jump, as
-# densities do at their ends: what only chooses a formula there makes none.
+# Adds to s the places where comparisons in the library make values jump, as
+# densities do at their ends. A mere choice of a formula makes no jump.
 _with_jumps(along, s, a, b) = {
   t = _switch_times(along.others, a, b)
   watched = along.watched
   jumps = _primal(() -> map(t -> f64(_jumps_in(watched, t, t, abs(b - a))), stop_gradient(t)))
   _with_breaks(s, t[jumps > 0], a, b)
 }
-# Whether f, f64[k], jumps between lo and hi, in an interval of this length:
-# what stays between both sides where these come nearer by a hundred is a jump.
+# Whether f, f64[k], jumps between lo and hi, in an interval of this length: a
+# difference that remains when both sides come closer by a factor of a hundred
+# is a jump.
 _jumps_in(f, lo, hi, length) = {
   (V, W) = (f(lo - 1e-10 * length), f(hi + 1e-10 * length))
   (near, far) = (abs(W - V), abs(f(hi + 1e-8 * length) - f(lo - 1e-8 * length)))
   any(not (near <= 1e-6 * (abs(V) + abs(W)) or near <= 0.1 * far) and (V == V or W == W))
 }
 
-# s with the places where abs, max and min, or the knots of tables, make what is
-# watched bend or jump. Of each kind 256 at most count where they bend, 10,000
-# where they jump. A step ends there, so that derivatives by the place are
-# right.
+# Adds to s the places where abs, max, min or the knots of tables give watched
+# values a kink or a jump: of each kind at most 256 for kinks, 10,000 for jumps.
+# A step ends there, so that derivatives with respect to the place are correct.
 _with_bends(along, s, a, b) = {
   watched = along.watched
   s = if len(along.bends(a + 0.0)) == 0 {
@@ -71,7 +75,7 @@ _with_bends(along, s, a, b) = {
   }
   _with_bent_knots(along, s, a, b, 256)
 }
-# The same at knots of tables alone, each with so many at most
+# Returns the same for knots of tables alone, each with so many at most.
 _with_bent_knots(along, s, a, b, most) = {
   for k in each(len(along.tables(0.5 * a + 0.5 * b))) {
     none_ = _is_fixed(len(along.tables(0.5 * a + 0.5 * b)[k][1])) and
@@ -98,11 +102,10 @@ _with_bent(watched, s, t, a, b, most) = if _is_fixed(len(t)) and len(t) == 0 { s
   }))
   _with_breaks(s, t[counts > 0], a, b)
 }
-# 0. Its derivative is an error where f searches a table whose knots move with
-#    what is
-# differentiated by, and what is watched jumps at one of these between a and b.
-# Which knots move is read off f (_moving_knots). time: these are times, and not
-# places.
+# Returns 0. Its derivative is an error where f searches a table whose knots
+# move with the differentiated parameter, and watched values jump at one of
+# these between a and b. Dataflow analysis of f finds the moving knots
+# (_moving_knots). time: these are times and not places.
 _kept_knots(f, watched, a, b, time) = 0.0
 derivative _kept_knots(f, watched, a, b, time), df, dw, da, db,
   dtime = _kept_knots_of(_moved(df, _moves(df)[1]), watched, a, b, time)
@@ -129,18 +132,18 @@ _kept_knots_of(df, watched, a, b, time) = {
   0.0
 }
 
-# Whether f, f64[k], has another slope behind t than before it, in an interval
-# of
-# this length: the difference of slopes over ten times as far would be ten times
-# as large.
+# Whether f, f64[k], has different slopes before and after t, in an interval of
+# this length. For a smooth f, the difference of slopes would be ten times
+# larger over ten times the distance.
 _bends_at(f, t, length) = {
   h = 1e-7 * length
   turn = h -> abs((f(t + h) - f(t)) - (f(t) - f(t - h))) / h
   (near, far) = (turn(h), turn(10 * h))
   any(near > 0.3 * far and near * length > 1e-6 * abs(f(t)) and near * h > 1e-12 * abs(f(t)))
 }
-# When what is searched for in a table, table(t) = (f64[m], knots), passes its
-# knots between a and b, moving with both: upwards.
+# Returns the times at which the search argument of a table, table(t) = (f64[m],
+# knots), passes its knots between a and b, ascending. Their derivatives follow
+# both.
 _knot_times(table, a, b) = {
   (lo, hi) = (stop_gradient(a + 0.0), stop_gradient(b + 0.0))
   found = _now(() -> _primal(() -> {
@@ -157,21 +160,20 @@ _knot_times(table, a, b) = {
   }, at)
 }
 
-# The places of knots about which values rise and fall again, by more than a
-# hundredth of their range: all those in one of n even parts, within which
-# nothing else looks, that go beyond both of its ends; and those that go beyond
-# both of their neighbours, with these, if one is nearer than four parts or
-# `all` is set.
-# What only rises is seen by what comes later. f64[k], upwards. Time: n + 1
-# values, and those at all knots, whose places are found by halving unless what
-# is searched for grows evenly.
+# Returns the places of knots at which values have an extremum of more than a
+# hundredth of their range: f64[k], ascending. These are all knots in one of n
+# even parts that exceed both of its ends (later steps do not sample within a
+# part). They are also those that exceed both neighbours, with these, if one is
+# closer than four parts or `all` is set. Monotone changes are detected by later
+# steps. Cost: n + 1 values and those at all knots, which are found by bisection
+# unless the argument grows linearly.
 _sharp_knots(watched, tables, a, b, n, all) = {
   places = a + (b - a) * f64(iota(n + 1)) / n
   V = _seen_at(watched, places)
   out = zeros(0)
   for k in each(len(tables(a))) {
     (at, part) = _knots_passed(t -> tables(t)[k][0], tables(a)[k][1], places)
-    # the ends of the way are neighbours of the first and the last
+    # The ends of the interval are neighbours of the first and the last knot.
     order = argsort(at)
     first = _are_apart(at[order], _near_knots(at[order], a, b))
     (at, part) =
@@ -181,7 +183,7 @@ _sharp_knots(watched, tables, a, b, n, all) = {
     finite = concat(V, W; axis = 0)
     range = max(where(abs(finite) < inf, finite, -inf); axis = 0) -
       min(where(abs(finite) < inf, finite, inf); axis = 0)
-    # changes below this are rounding
+    # Changes below this are rounding.
     least = max(0.01 * range, 1e-9 * max(where(abs(finite) < inf, abs(finite), 0.0)))
     sharp = at < -inf
     hides = zeros(n)
@@ -201,14 +203,15 @@ _sharp_knots(watched, tables, a, b, n, all) = {
   out = sort(out)
   out[_are_apart(out, _near_knots(out, a, b))]
 }
-# How near to places between a and b others are that were found by halving and
-# are the same
+# Returns the distance within which places between a and b found by bisection
+# are equal.
 _near_knots(at, a, b) = stop_gradient(1e-13 * abs(at) + _least_place(a, b))
-# Which of ascending places are not so near to the one before
+# Returns which of ascending places are not too close to the previous one.
 _are_apart(at, near) = at - concat([-inf], at)[..len(at)] > near
-# How far w is outside of what is between a and b
+# Returns how far w is outside of the interval between a and b.
 _outside_of(w, a, b) = max(w - max(a, b), min(a, b) - w)
-# Where place(t), f64[m], passes knots between places, f64[k], and in which part
+# Returns where place(t), f64[m], passes knots between places, f64[k], and in
+# which part.
 _knots_passed(place, knots, places) = {
   P = map(place, places)
   K = if _is_fixed(len(knots)) and len(knots) == 0 {
@@ -232,12 +235,12 @@ _knots_passed(place, knots, places) = {
   }
   (at, part)
 }
-# The whole numbers from a to b, up to a million of them
+# Returns the integers from a to b, up to a million of them.
 _whole_between(a, b) = {
   n = floor(b) - ceil(a) + 1
   ceil(a) + f64(iota(if n > 0 and n <= 1e6 { i64(n) } else { 0 }))
 }
-# Where f is κ between a and b, where it is A and B
+# Returns where f is κ between a and b, where its values are A and B.
 _passing(f, κ, a, b, A, B) = {
   t = a + (b - a) * (κ - A) / (B - A)
   near = 1e-15 * abs(κ) + _least_place(A, B)

@@ -1,16 +1,18 @@
-# flashes.dsl - what is narrow in time and in space at once
+# flashes.dsl - detection of features that are narrow in time and in space at
+# the same time.
 #
-# What depends on one coordinate alone is looked at in fine parts of its span
-# (narrow_peaks.dsl). A flash, as exp(-(x - a)²/w² - (t - b)²/w²), is seen along
-# t only at places near a, and along x only at times near b. So values that
-# depend on all coordinates are looked at in 4096 points that lie evenly, and
-# where they are largest and least lines are laid along each coordinate. Of a
-# flash whose tails go on, such a point need not be in it.
+# Values that depend on one coordinate alone are sampled along its span
+# (narrow_peaks.dsl). A flash, such as exp(-(x - a)²/w² - (t - b)²/w²), is
+# visible along t only at places near a, and along x only at times near b.
+#
+# Method: values that depend on all coordinates are sampled at 4096 quasi-random
+# points. Lines along each coordinate go through the points of their maxima and
+# minima. For a flash with long tails such a point need not be in it.
 
-# Of problems in t and space: at: f64[n, coordinates], those places, for the
-# first four values; brief: f64[n], 1 where a value is so only for a while, and
-# not of what moves, if that is asked, else 1. n may be 0. Time: 4096 values of
-# the problem, and 2048 more for each place if asked.
+# Returns for problems in t and space: at: f64[n, coordinates], those places,
+# for the first four values; brief: f64[n], 1 where a value is extreme only for
+# a short time and not part of a moving feature (always 1 unless asked). n may
+# be 0. Cost: 4096 values of the problem, and 2048 more for each place if asked.
 _flashes_of(info, asked) = {
   none_ = (at = zeros(0, len(info.coords)), brief = zeros(0))
   if info.time < 0 or len(info.space) == 0 { none_ } else {
@@ -31,7 +33,7 @@ _flashes_among(info, of, many, asked) = {
     p = _even_point(info, if k % 2 == 0 { all.highest[k // 2] } else { all.lowest[k // 2] })
     at[k] = p
     if asked {
-      # at all times but those within an eighth of the span
+      # At all times except those within an eighth of the span.
       span = info.hi[info.time] - info.lo[info.time]
       own = (p[info.time] - info.lo[info.time]) / span
       late = i -> _moved_along(_even_point(info, i), info.time,
@@ -44,10 +46,10 @@ _flashes_among(info, of, many, asked) = {
   }
   (at = at, brief = brief)
 }
-# Number i of points that lie evenly among all coordinates, f64[coordinates]:
-# its coordinates are multiples of powers of the root of x^(d + 1) == x + 1.
-# [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences,
-# 2018]
+# Returns the coordinates of point i of a quasi-random sequence in all
+# coordinates, f64[coordinates]: multiples of powers of the root of x^(d + 1) ==
+# x + 1. [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom
+# Sequences, 2018]
 _even_point(info, i) =
   stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j),
     each(len(info.coords))))

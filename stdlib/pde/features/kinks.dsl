@@ -1,16 +1,18 @@
-# kinks.dsl - whether a problem jumps or only bends where it compares
+# kinks.dsl - distinction of jumps and kinks at the comparisons of a problem.
 #
-# A jump within a cell of a grid leaves to chance what the grid makes of it; a
-# bend, as that of max(x - t, 0), decides a part of higher order. Where the
-# comparisons are is read off the program (_own_switches), and at their zeros
-# the equations are compared on both sides. What is not seen counts as a jump.
+# The discretisation error of a jump within a grid cell is random; that of a
+# kink, such as of max(x - t, 0), is of higher order.
+#
+# Method: dataflow analysis finds the comparisons (_own_switches), and the
+# equations are compared on both sides of their zeros. An undetected case counts
+# as a jump.
 
-# Whether equations or conditions jump within the cells of a grid, or may do so.
-# 64 lines along the axes are cut in 128 parts. A comparison is taken for a bend
-# if it changes its sign on these and nothing jumps at its zeros; one that does
-# so along t alone is in no cell, nor is what is said of an end of a line. One
-# that keeps its sign, also downhill from the least values of 8 sets of lines,
-# decides nothing. Time: 8256 comparisons, and 100 for each zero.
+# Whether equations or conditions may jump within the cells of a grid. 64 lines
+# along the axes are divided into 128 parts. A comparison is a kink if it
+# changes sign on these and nothing jumps at its zeros. A comparison that
+# changes along t alone is in no cell; neither is a condition at an end of a
+# line. A comparison that keeps its sign, also downhill from the smallest values
+# of 8 sets of lines, is ignored. Cost: 8256 comparisons, and 100 for each zero.
 _jumps_at_switches(info) = if _hides_switches_in_space(info) { true } else {
   of = _of_what_counts(info)
   if len(_compared_at(of, _middle_of(info))) == 0 {
@@ -20,8 +22,8 @@ _jumps_at_switches(info) = if _hides_switches_in_space(info) { true } else {
     _primal(() -> _may_jump(frame, of))
   }
 }
-# Whether it compares anything, so that the solution may have derivatives that
-# jump
+# Whether the problem compares anything, so that the solution may have
+# derivatives that jump.
 _compares_values(info) = len(_compared_at(_of_what_counts(info), _middle_of(info))) > 0
 _of_what_counts(info) =
   _of_places(info, list(...info.equations,
@@ -57,7 +59,8 @@ _may_jump(info, of) = {
       }
     }
   }
-  # signs that differ between lines and on none of them are not understood
+  # Signs that differ between lines without a change on any line are
+  # unexplained, so they count as jumps.
   found = found or any(differs and not seen)
   for k in 0..len(first) {
     for b in 0..sets {
@@ -69,7 +72,8 @@ _may_jump(info, of) = {
   }
   found
 }
-# The same at the zero of comparison k between two places of a line
+# Whether the equations jump at the zero of comparison k between two places of a
+# line.
 _jumps_between(of, at, k, a, b) = {
   first = _compared_at(of, at(a))[k] <= 0
   (lo, hi) = (a, b)
@@ -79,9 +83,9 @@ _jumps_between(of, at, k, a, b) = {
   }
   _jumps_in(s -> _full_at(of, at(s)), lo, hi, 1.0)
 }
-# The same of the knots of tables along each coordinate of space: 2 where values
-# jump at one, 1 where they bend, else 0. Of a table 64 knots are looked at,
-# evenly, and where there are several coordinates on 8 lines.
+# Returns the roughness at the knots of tables along each space coordinate: 2
+# where values jump at one, 1 where they have a kink, else 0. Of each table 64
+# knots are tested, evenly spaced, and with several coordinates on 8 lines.
 _roughness_of_tables(info) = {
   rough = 0
   for axis in list(...info.space) {

@@ -1,19 +1,21 @@
-# narrow_peaks.dsl - what is narrow among values that depend on one coordinate
-# alone
+# narrow_peaks.dsl - detection of narrow features of values that depend on one
+# coordinate alone.
 #
-# A step in time goes over a pulse, and a grid over a narrow load, also where
-# these are smooth and nothing is compared. So the values that depend on
-# this coordinate alone (_clock_values) are looked at in 1000 parts of its span.
-# What is narrower than such a part may be missed.
+# A time step may pass over a pulse, and a grid over a narrow load, even where
+# these are smooth and nothing is compared.
+#
+# Method: the values that depend on this coordinate alone (_clock_values) are
+# sampled in 1000 parts of its span. Features narrower than such a part may be
+# missed.
 
-# Into how many parts a span is cut for that
+# The number of parts of a span.
 _parts_seen = 1000
 
-# m with no step longer than half of a spike in what it integrates from t0 to
-# t1: before a wide one, too, rates may be as small as if there were none.
-# watched: t -> f64[k], what depends on the time alone, maybe nothing; s:
-# f64[n], where it switches and begins anew. Of a method whose steps are given
-# it is a warning that they are longer. Time: 2002 values of watched.
+# Returns m with steps limited to half the width of the shortest spike in its
+# integrands from t0 to t1. This holds for wide spikes too, since before one the
+# rates may be almost zero. watched: t -> f64[k], the values that depend on the
+# time alone; s: f64[n], the restarts. A method with fixed steps warns if they
+# are longer. Cost: 2002 values of watched.
 _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
   h = _longest_seeing(watched, s, t0, t1)
   if has(m, "finer") {
@@ -24,23 +26,23 @@ _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
     (...m, max_step = if has(m, "max_step") { min(f64(m.max_step), h) } else { h })
   }
 }
-# By what the longest steps are shortened: tolerances do not do it, so that
-# estimates ask for it
+# Returns the factor by which the longest step is shortened for error estimates,
+# since tolerances do not shorten it.
 _shorter(m) = if has(m, "shorter") { m.shorter } else { 1.0 }
 _warn_of_narrow(name, step, h) =
   _warning(
     "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: "
     "steps of less than {h:.2g} see it")
-# The longest step, or inf
+# Returns the longest step, or inf.
 _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
   0.5 / _parts_seen * stop_gradient(abs(t1 - t0)) *
     _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
 }
 
-# Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
-# is its ends and its peak, and with tails where these are gone as well; of a
-# steep step its middle; of a jump its place, to rounding. s: as above, and none
-# of these are at s.
+# Returns where values of c are narrow between a and b: f64[n], ascending. A
+# spike yields its ends and its peak, and with tails also where these vanish; a
+# steep step its middle; a jump its place, to rounding. s as above; none of the
+# results are at s.
 _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   _now(() -> {
     r = _primal(() -> _narrow(c, s, a + 0.0, b + 0.0))
@@ -56,14 +58,14 @@ _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   })
 }
 
-# Where what is narrow jumps within a part: f64[n]
+# Returns where a narrow feature jumps within a part: f64[n].
 _hidden_jumps(c, s, a, b) = {
   r = _narrow(c, s, a, b)
   _jumps_within(c, r.steep[..r.edges])
 }
-# Where numbers of c jump in parts at hand, each the number, where it begins and
-# where it ends: f64[n, 3]. To rounding, and of several jumps in a part the
-# largest eight.
+# Returns where elements of c jump within parts, each given as (element, start,
+# end): f64[n, 3]. Places are exact to rounding; of several jumps in a part, the
+# largest eight are found.
 _jumps_within(c, parts: f64[n, 3]) = {
   out = zeros(0)
   for i in 0..n {
@@ -94,12 +96,11 @@ _jumps_within(c, parts: f64[n, 3]) = {
   out
 }
 
-# Where an integration from a to b begins anew, f64[n], the way from a to b:
-# where what depends on the time alone breaks (_breaks_along) or, if it is asked
-# for, bends, across pulses that are over so soon that even parts of the way do
-# not see them, and where steps are chosen at those of which two parts see no
-# more than a value.
-# per_octave: see _early_pulses.
+# Returns the restarts of an integration from a to b: f64[n], in the order from
+# a to b. These are switches and, if requested, kinks of values that depend on
+# the time alone (_breaks_along). Added are points across early pulses that even
+# sampling would miss, and for adaptive steps across features of at most two
+# samples. per_octave: see _early_pulses.
 _restarts_along(clock, a, b, per_octave) = {
   s = _breaks_along(clock, a, b, false)
   s = if has(clock, "bends") { _with_bends(clock, s, a, b) } else { s }
@@ -117,10 +118,10 @@ _restarts_along(clock, a, b, per_octave) = {
     }
   }
 }
-# Ends of the parts between a and b where a number of c is above or below what
-# it is two parts before and behind, by 0.3 of all it changes by; of a number 48
-# at most, and of one with more none. In loops, since for few values each array
-# costs more.
+# Returns ends of the parts between a and b where a value of c exceeds its
+# neighbours two parts away by 0.3 of its range: at most 48 for each value, none
+# if there are more. It uses loops, since for few values array operations cost
+# more.
 _lone_values(c, a, b) = {
   n = _parts_seen
   places = a + (b - a) * f64(iota(n + 1)) / n
@@ -144,8 +145,8 @@ _lone_values(c, a, b) = {
   found = sort(found[..count])
   found[found > concat([-inf], found)[..len(found)]]
 }
-# Half of the time that the shortest of these lasts, or inf: where a number is
-# halfway back to what it is a part before and behind, to a factor of two
+# Returns half the width at half maximum, to a factor of two, of the shortest of
+# these features, or inf.
 _shortest_lone(c, a, b) = {
   part = (b - a) / _parts_seen
   shortest = inf
@@ -160,31 +161,34 @@ _shortest_lone(c, a, b) = {
   }
   shortest
 }
-# Whether what depends on the time alone may jump or bend, and an end of the way
-# be such a place, of which an integration must not see the other side
+# Whether values that depend on the time alone may jump or have kinks. An end of
+# the interval may then be such a place, and the integration must not evaluate
+# the other side.
 _is_sharp(clock, t) = len(clock.compared(t)) > 0 or len(clock.tables(t)) > 0 or
   (if has(clock, "bends") { len(clock.bends(t)) > 0 } else { false })
-# Of a method whose steps are given, and of one that chooses them: see below
+# Returns per_octave for methods with fixed steps, and for adaptive ones: see
+# below.
 _parts_of_pulses(m) = if has(m, "finer") { 8 } else { 1 }
-# Places across each pulse of c, f64[k], in the first 256th of the way from a to
-# b: where it begins, where it is over, to 1e-12 of its height, and between
-# these and its peak `per_octave` in each of seven octaves: 1 for steps that are
-# chosen, else 8 or more. So a step behind it that is a million times as long
-# takes nothing of it. c is looked at in eight places of each octave, down to
-# 1e-12 of the way. Of each of its numbers the largest rise and the largest fall
-# count, if they come back, are a millionth of the integral and not one of many.
-# Time: 256 values of c.
+# Returns points across each pulse of c, f64[k], in the first 256th of the
+# interval from a to b: its start, its end (at 1e-12 of its height), and between
+# these and its peak `per_octave` points in each of seven octaves. per_octave is
+# 1 for adaptive steps, else 8 or more. So a step after the pulse that is a
+# million times as long includes nothing of it. c is sampled at eight places of
+# each octave, down to 1e-12 of the interval. For each value the largest rise
+# and the largest fall count if they return, have a millionth of the integral
+# and are not one of many. Cost: 256 values of c.
 _early_pulses(c, a, b, per_octave) = {
   way = 2^((iota(256) - 255) / 8.0) / 256
   w = _pulses_in(_seen_at(c, a + (b - a) * way), way, per_octave)
-  # far from 0 times are rounded, and steps between these would be
+  # Far from 0 times are rounded, and steps between these points would be too.
   (at, near) = (abs(b - a) * w, 1e-10 * (abs(a) + abs(b - a) * w))
   a + (b - a) * w[_are_apart(at, near) and at > near]
 }
-# The same of values V at shares of the way: shares, upwards.
+# Returns the same for values V at fractions of the interval: fractions,
+# ascending.
 _pulses_in(V, way, per_octave) = {
   (starts, stops, out) = (zeros(0), zeros(0), zeros(0))
-  # of most nothing is beyond what is at both ends
+  # Most values do not exceed those at both ends.
   (most, least) = (max(V[0], V[-1]), min(V[0], V[-1]))
   rises = max(V; axis = 0) > most
   falls = min(V; axis = 0) < least
@@ -214,8 +218,8 @@ _pulses_in(V, way, per_octave) = {
   sort(out)
 }
 
-# c at all places, f64[n, k]: of more numbers than 64 some that lie evenly
-# among them, so that the memory is bounded.
+# Returns c at all places, f64[n, k]. Of more than 64 values it takes 64, evenly
+# spaced, to bound memory.
 _seen_at(c, places) = {
   k = len(c(places[0]))
   few = if _is_fixed(k) { k <= 64 } else { false }
@@ -227,25 +231,25 @@ _seen_at(c, places) = {
     V
   }
 }
-# Narrow are changes that happen in an eighth of the parts; such with fewer than
-# four parts between them are one. What switches at s is known, and taken away:
-# there are places on each side of it, so that a spike upon it is none the less
-# one.
-# shortest: how many parts the shortest spike has, however wide, or two narrow
-# steps that follow each other, or inf. places: of what is narrow, the first 64
-# of three numbers each, and how many numbers count.
-# steep: a number and the ends of a part in which it makes a third of such a
-# change, and edges how many.
-# tails: the same of two numbers each, where changes are a millionth of the
-# largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss
-# curve.
+# Finds narrow changes: those that happen in less than an eighth of the parts.
+# Changes with fewer than four parts between them are one. Known switches at s
+# are removed; extra places on each side of s keep a spike at s visible. Result:
+# - shortest: the width in parts of the shortest spike (of any width) or of two
+#   successive narrow steps, or inf
+# - places, count: three numbers for each of the first 64 narrow changes, and
+#   how many numbers are valid
+# - steep, edges: (element, start, end) of parts with a third of such a change,
+#   and how many
+# - tails, far: two numbers for each spike, where changes fall to a millionth of
+#   the largest, and how many; the ends of a spike, at a hundredth, would omit a
+#   thousandth of a Gaussian
 _narrow(c, s, a, b) = {
   parts = _parts_seen
   (places, known) = _places_beside(s, a, b, parts)
   n = len(places) - 1
   part = abs(b - a) / parts
   V = _seen_at(c, places)
-  # changes below this are rounding
+  # Changes below this are rounding.
   least = 1e-9 * max(where(abs(V) < inf, abs(V), 0.0))
   (shortest, count, found) = (inf, 0, zeros(192))
   (far, tails) = (0, zeros(128))
@@ -258,8 +262,8 @@ _narrow(c, s, a, b) = {
     changes = d > where(top < inf and top > least, 0.01 * top, inf)
     narrow = 8 * sum(i64(changes)) < n
     if any(changes) {
-      # of the changes at hand, from part `first` to `last`; before: where those
-      # before began
+      # The present change, from part `first` to `last`; before: the start of
+      # the previous one.
       (first, last, before) = (-1, -10, -n)
       (low, high, lowest, highest, steepest) = (0.0, 0.0, 0, 0, 0)
       for i in 0..n + 1 {
@@ -319,11 +323,11 @@ _narrow(c, s, a, b) = {
   (shortest = shortest, places = found, count = count, tails = tails, far = far, steep = steep,
     edges = edges)
 }
-# How far beside a place between a and b it is looked at, which is known to
-# rounding
+# Returns the distance at which a place between a and b, known to rounding, is
+# evaluated on its sides.
 _beside(a, b) = 1e-9 * abs(b - a) + 1e-14 * (abs(a) + abs(b))
-# Ends of so many parts between a and b and places on both sides of s; and which
-# of the parts between them all are those of s
+# Returns the ends of the parts between a and b together with places on both
+# sides of s, and which of the resulting parts are at s.
 _places_beside(s, a, b, parts) = {
   even = a + (b - a) * f64(iota(parts + 1)) / parts
   if len(s) == 0 { (even, zeros(len(even) - 1) > 1) } else {

@@ -1,33 +1,40 @@
-# switching.dsl - where a problem switches by one coordinate alone
+# switching.dsl - detection of switches, comparisons of a problem that depend on
+# one coordinate alone.
 #
-# A step in time would go over what is there for a short while, and unknowns
-# without a rate may jump, so every integration begins anew. A grid sees
-# nothing of what is between two of its points, which is said. Which
-# comparisons these are is read off the program (_clock_switches). In space
-# those of library functions do not count (_own_switches): sech(x) chooses a
-# formula at 0, and jumps nowhere.
+# A time step could pass over a short switch, and unknowns without a time
+# derivative may jump, so every integration restarts at switches. A grid
+# resolves nothing between two of its points, which is reported.
+#
+# Method: dataflow analysis of the program finds these comparisons
+# (_clock_switches). In space, comparisons inside library functions do not count
+# (_own_switches): sech(x) chooses a formula at 0, but does not jump there.
 
-# Functions of t for a problem. compared: f64[k], what its equations and
-# conditions compare by the time alone; k may be 0. watched: f64[k], what they
-# make of the time alone, and at one place. whole: what is left of all of them
-# at one place. lines: what they make of it at a place x, f64[coordinates];
-# searched: the tables that they search on this line.
-# full: what is left at such a place by three values of all derivatives, of
-# which one is 0.
-# bends: what of the time alone abs, max and min bend. hides: whether they
-# compare it in a way that is not known (_hides_switches). firm: 0, see _firm.
+# Returns functions of t for a problem:
+# - compared: f64[k], the values that equations and conditions compare by the
+#   time alone; k may be 0
+# - others: the same inside library functions (in space)
+# - bends: the arguments of abs, max and min that depend on the time alone
+# - watched: f64[k], values that depend on the time alone, and values at one
+#   place
+# - tables: tables that are searched by the time alone
+# - hides: whether comparisons may be unknown (_hides_switches)
+# - firm: 0, see _firm
+# - whole, all: the residuals at one place, and at a place x
+# - lines: values along t at a place x, f64[coordinates]; searched: the tables
+#   searched on this line
+# - full: the residuals at such a place for three values of all derivatives, one
+#   of which is 0
 _clock_of(info) =
   _with_flashes(info, false,
     _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
-# The conditions that are stated, and not those that take over from a solution,
-# which was looked at when it was solved: a list
+# Returns the list of declared conditions. It excludes those that continue a
+# solution, which was checked when it was computed.
 _stated(info) = {
   all = list()
   for c in info.conditions { if not has(c, "solved") { all = push(all, c) } }
   all
 }
-# The same with lines through flashes among what is watched; brief: of those
-# only that are there for a while.
+# Adds lines through flashes to the watched values; brief: only short flashes.
 _with_flashes(info, brief, along) = {
   found = _flashes_of(info, brief)
   if _is_fixed(len(found.at)) and len(found.at) == 0 { along } else {
@@ -36,12 +43,12 @@ _with_flashes(info, brief, along) = {
       watched = t -> concat(own(t), ravel(map((x, b) -> b * lines(t, x), found.at, found.brief))))
   }
 }
-# The same of these statements and another coordinate.
+# Returns the same for these equations and conditions, and another coordinate.
 _compared_along(info, axis, all) = {
-  # functions hold what they name, and a problem may hold a whole solution
+  # Closures capture what they name, and a problem may hold a whole solution.
   (every, three) = (each(len(info.coords)), _three_jets(info))
   still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], every)
-  # what moves is not in the same place at two times
+  # A moving feature is at different places at two times.
   late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] },
     every)
   jets = three[0]
@@ -58,7 +65,7 @@ _compared_along(info, axis, all) = {
   compared = if axis == info.time { q -> t -> _clock_switches(left(q), t, still, jets) } else {
     q -> x -> _own_switches(left(q), x, still, jets)
   }
-  # in time those of the library are among what is compared
+  # In time, comparisons inside the library are included in `compared`.
   others = if axis == info.time { t -> zeros(0) } else {
     x -> concat(zeros(0), ...map(q -> _library_switches(left(q), x, still, jets), all))
   }
@@ -83,24 +90,24 @@ _compared_along(info, axis, all) = {
     full = (t, x) ->
     concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
 }
-# The elements of several tuples as one
 _joined(all) = {
   out = list()
   for part in all { for e in list(...part) { out = push(out, e) } }
   (...out,)
 }
-# What is left of a statement at a place by derivatives j
+# Returns the residual of an equation or condition at a place for derivatives j.
 _left_at(q, place, j, normal) =
   if _is_on_boundary(q) { q.residual((...place,), j, normal) } else { q.residual((...place,), j) }
-# Whether it is a condition on a boundary that has a name, with a normal
+# Whether it is a condition on a named boundary, with a normal.
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 _three_jets(info) = (_zero_jets(info), _some_jets(info, 0.4), _some_jets(info, -0.7))
-# Of what has been cut at its switches already
+# For problems already split at their switches.
 _no_switches =
   (compared = t -> zeros(0), others = t -> zeros(0), watched = t -> zeros(0), tables = t -> (),
     firm = t -> 0.0, whole = t -> zeros(0), lines = (t, x) -> zeros(0), full = (t, x) -> zeros(0))
-# What a problem compares along a coordinate of space, and what it makes of it
-# alone, functions as above. beginning: only initial values.
+# Returns the comparisons of a problem along a space coordinate, and the values
+# that depend on it alone, as functions as above. beginning: initial values
+# only.
 _switching_along(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
   for c in _stated(info) {
@@ -114,15 +121,15 @@ _switching_along(info, axis, beginning) = {
     _with_flashes(info, true, _compared_along(info, axis, all))
   }
 }
-# Where it switches there, or has something narrow: f64[n], upwards. tails: see
-# _narrow_places.
+# Returns where a problem switches along a coordinate or has narrow features:
+# f64[n], ascending. tails: see _narrow_places.
 _places_of_switches(info, axis, beginning, tails) =
   _changes_along(_switching_along(info, axis, beginning), info.lo[axis] + 0.0, info.hi[axis] + 0.0,
     tails)
-# The same of functions of one place: compared and watched
+# Returns the same for functions of one place: compared and watched.
 _changes_along(along, a, b, tails) = {
   s = _breaks_along(along, a, b, tails)
-  # a grid of this length has no nodes nearer than these
+  # Nodes of a grid of this length are never closer than this.
   s = if _is_fixed(len(s)) { s } else {
     apart = 64 * 2.3e-16 * (abs(a) + abs(b))
     s[_are_apart(s, apart) and s - a > apart and b - s > apart]
@@ -130,15 +137,15 @@ _changes_along(along, a, b, tails) = {
   narrow = _narrow_places(along.watched, s, a, b, tails)
   if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
 }
-# 0, whose derivative is refused where a switch along a coordinate of space
-# moves with what is differentiated by: what a grid makes of a problem changes
-# with its coefficients, and not with where they jump.
+# Returns 0, whose derivative is an error where a switch along a space
+# coordinate moves with the differentiated parameter. The discretisation
+# responds to coefficients, but not to the positions of their jumps.
 _unmoved_in_space(info) = {
   z = 0.0
   for axis in list(...info.space) {
     along = _compared_along(info, axis, _stated_off(info, axis))
     z = z + _unmoved_place(along.whole, 0.63 * info.lo[axis] + 0.37 * info.hi[axis])
-    # functions hold what they name
+    # Closures capture what they name.
     (one, all, lines) = (len(info.coords) == 1, along.all, along.lines)
     for i in 0..(if one { 1 } else { 8 }) {
       place = if one { _middle_of(info) } else { _even_point(info, i) }
@@ -148,7 +155,8 @@ _unmoved_in_space(info) = {
   }
   z
 }
-# The equations and what is stated, but not at the ends of this coordinate
+# Returns the equations and declared conditions, except those at the ends of
+# this coordinate.
 _stated_off(info, axis) = {
   all = list(...info.equations)
   for c in _stated(info) { if c.at.coord != axis { all = push(all, c) } }
@@ -164,11 +172,10 @@ _unmoved_place_change(df, x) = {
   }
   0.0
 }
-# An error, or with partial = true a warning, where a problem changes twice
-# between two points of the grid of a solution: what is between was not seen,
-# by no other grid of this kind either. Elements that end where a problem
-# switches see what is in them, but for initial values, which have one at each
-# node. In several coordinates of space see between_points.dsl.
+# Fails, or with partial = true warns, where a problem changes twice between two
+# grid points: no grid of this kind has resolved the part between. Elements that
+# end at switches resolve it, except for initial values, which have one value at
+# each node. For several space coordinates see also between_points.dsl.
 _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   axes = map(k -> _nodes_along(info, m, s, k), each(len(info.space)))
   cut = _is_cut(s)
@@ -211,18 +218,18 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   }
   if known { _check_spots(info, m, o, s, axes) }
 }
-# Whether what is between two places along an axis from lo to hi is what is
-# beside them. Where a formula would fail, as sin(x)/x at 0, another one is
-# often taken.
-# watched: t -> f64[k]; full: see _compared_along; beside: f64[parts,
-# coordinates], where the equations are looked at, 64 places at most.
+# Whether the values between two places along an axis from lo to hi continue
+# those on both sides. A formula that would fail, such as sin(x)/x at 0, is
+# often replaced by another there. watched: t -> f64[k]; full: see
+# _compared_along; beside: f64[parts, coordinates], at most 64 places at which
+# the equations are evaluated.
 _is_mended(watched, full, beside, a, b, lo, hi) = {
   mended = len(beside) > 0 and len(beside) <= 64 and _is_continued(watched, a, b, lo, hi)
   for x in beside { mended = mended and _is_continued(t -> full(t, x), a, b, lo, hi) }
   mended
 }
-# Whether f, f64[k] of one coordinate between lo and hi, is between a and b what
-# the cubic is through four places beside these.
+# Whether f, f64[k] of one coordinate between lo and hi, equals between a and b
+# the cubic through four places outside.
 _is_continued(f, a, b, lo, hi) = {
   h = max(b - a, 1e-9 * (hi - lo))
   outer = if a - 2 * h < lo {
@@ -242,8 +249,8 @@ _is_continued(f, a, b, lo, hi) = {
   }
   same
 }
-# A place in each part into which comparisons by one of the other coordinates,
-# by each alone, cut the domain: f64[parts, coordinates].
+# Returns a place in each of the parts into which comparisons by one other
+# coordinate alone divide the domain: f64[parts, coordinates].
 _parts_beside(info, axis) = {
   X = expand(_middle_of(info), 0)
   for i in each(len(info.coords)) {
@@ -262,8 +269,8 @@ _parts_beside(info, axis) = {
   }
   X
 }
-# The points of a solution's grid along a coordinate of space, of those that are
-# scattered as many as there are on average; none where they are not known.
+# Returns the points of a solution's grid along a space coordinate. For
+# scattered points it is the average number, evenly spaced; empty where unknown.
 _nodes_along(info, m, s, k) = {
   axis = info.space[k]
   if has(s, "mesh") {
@@ -280,12 +287,12 @@ _nodes_along(info, m, s, k) = {
     zeros(0)
   }
 }
-# Whether its elements end where the problem switches
+# Whether the solution's elements end where the problem switches.
 _is_cut(s) =
   if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
 _evenly(info, axis, count) =
   linspace(info.lo[axis] + 0.0, info.hi[axis] + 0.0, i64(max(2.0, count^(1.0 / len(info.coords)))))
-# Whether a problem switches along a coordinate of space.
+# Whether a problem switches along a space coordinate.
 _switches_in_space(info) = {
   found = _hides_switches_in_space(info)
   for axis in list(...info.space) {
@@ -294,8 +301,8 @@ _switches_in_space(info) = {
   }
   found
 }
-# Whether it may switch there at places that cannot be read off the program, as
-# where a loop without a counter compares.
+# Whether it may switch there at places that the analysis cannot find, such as
+# comparisons in a loop without a counter.
 _hides_switches_in_space(info) = {
   found = false
   for axis in list(...info.space) {
@@ -306,8 +313,8 @@ _hides_switches_in_space(info) = {
 }
 _switches_by_clock(info) = len(_clock_of(info).compared(info.lo[info.time])) > 0
 
-# 0, whose derivative is refused where a switch moves with what is
-# differentiated by.
+# Returns 0, whose derivative is an error where a switch moves with the
+# differentiated parameter.
 _unmoved(f, t) = 0.0
 derivative _unmoved(f, t), df, dt = _unmoved_change(_moved(df, _moves(df)[1]), t)
 _unmoved_change(df, t) = {
@@ -320,16 +327,15 @@ _unmoved_change(df, t) = {
   0.0
 }
 
-# 0. Its derivative is an error where f(t) may jump at a time that moves with
-#    what is
-# differentiated by and cannot be read off f, as where a loop without a counter
-# compares.
+# Returns 0. Its derivative is an error where f(t) may jump at a time that the
+# analysis cannot find (in a loop without a counter), if that time moves with
+# the differentiated parameter.
 _firm(f, t) = 0.0
 derivative _firm(f, t), df, dt = 0.0 * _refuse_hidden(_moved(df, _moves(df)[1]), t)
 
-# 0, whose second derivative is refused where a bend of what depends on the time
-# alone moves with what is differentiated by: steps go over it, or end at a time
-# that stands.
+# Returns 0, whose second derivative is an error where a kink that depends on
+# the time alone moves with the differentiated parameter: steps pass over it, or
+# end at a fixed time.
 _unbent(clock, t) = {
   c = clock.bends(t)
   if _is_fixed(len(c)) and len(c) == 0 { 0.0 } else { _kept_straight(c) }
@@ -342,22 +348,22 @@ derivative _kept_slope(c), dc = _refuse(
   "elements and equations without a rate have no second derivative by it; fd(), chebyshev() and "
   "fourier() of fields with rates have")
 
-# The first times behind the zeros of c between t0 and t1, from t0 on: f64[n].
-# They move as the zeros do. A comparison that changes its sign once is always
-# found, and one that does so twice within one of 2048 parts of the span if it
-# has one extremum there, as that of abs(t - a) < w. Others that change twice in
-# a part may be missed; what jumps is looked at anew behind its jumps. Time:
-# 2048 values of c, some 50 for each zero and 40 for each extremum near 0.
+# Returns the first times after the zeros of c between t0 and t1, in the order
+# from t0: f64[n]. Their derivatives are those of the zeros. A single sign
+# change is always found. Two within one of 2048 parts of the span are found if
+# there is one extremum between them, as for abs(t - a) < w; others may be
+# missed. After a jump, the rest of the part is searched again. Cost: 2048
+# values of c, about 50 for each zero and 40 for each extremum near 0.
 _switch_times(c, t0, t1) = {
   (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
   _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, _least_place(a, b))
 }
-# What no place between a and b but 0 is as near to 0 as. A place itself says
-# how near others are to it: what happens in the first second of 1e10 of them
-# counts.
+# Returns the resolution of places near 0 between a and b. Elsewhere the
+# resolution is relative to the place, so that the first second of 1e10 is
+# resolved.
 _least_place(a, b) = 1e-30 * (abs(a) + abs(b))
-# The same between the places of a row that goes one way. Of what is not
-# farther apart than some roundings of its place and `least` the first counts.
+# Returns the same between the places of a monotone row. Of places closer than a
+# few roundings and `least`, only the first counts.
 _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   places = row()
   (a, b) = (places[0], places[-1])
@@ -371,13 +377,13 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
     (concat(C[..-1], C[dips.first], within; axis = 0),
       concat(C[1..], within, C[dips.last]; axis = 0))
   first = _sign_changes(c, starts, ends, A, B)
-  # behind a jump the part is looked at anew
+  # After a jump the remainder of the part is searched again.
   (from, to) = (first.at + way * near(first.at), ends[first.part])
   open = way * (to - from) > 0
   again = _sign_changes(c, from[open], to[open], map(t -> stop_gradient(c(t)), from[open]),
     B[first.part][open])
   all = map((a, b) -> concat(a, b), first, again)
-  # a jump of what is compared is the zero of something else that is
+  # Drops a jump of a compared value that coincides with a zero of another.
   own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near(t)),
     all.at, all.jumps)
   order = argsort(way * all.at[own])
@@ -387,15 +393,15 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
     way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
-# Where one of the comparisons c(t), which are C at places, has another sign
-# than at the places around. Where it is nearer to 0 at a place than it changes
-# by on both sides its extremum is looked for. at: f64[n]; from, to: the places
-# around, of which first and last are the numbers.
+# Returns the places where one of the comparisons c(t), with values C at places,
+# has another sign than at the places around. It searches for an extremum where
+# a value is smaller than its change on both sides. at: f64[n]; from, to: the
+# places around, with the indices first and last.
 _dips(c, places, C) = {
   (n, width) = (shape(C)[0], shape(C)[1])
   (first, last) = (max(iota(n) - 1, 0), min(iota(n) + 1, n - 1))
   found = iota(0)
-  # some columns at a time, since there may be very many
+  # A block of columns at a time, since there may be very many.
   for start in 0..(width + 255) // 256 {
     B = C[.., 256 * start..min(256 * start + 256, width)]
     (before, behind, D) = (B[first], B[last], abs(B))
@@ -414,10 +420,10 @@ _dips(c, places, C) = {
   i = i[known]
   (at = at[known], from = places[first[i]], to = places[last[i]], first = first[i], last = last[i])
 }
-# Where a vector c(t) of comparisons, which is A at places `from` and B at
-# places `to`, changes between these. at: f64[n], the first times at which one
-# has changed; part: i64[n], between which places; which: i64[n]; jumps:
-# bool[n], whether it is no zero of something continuous.
+# Returns where a vector c(t) of comparisons, A at places `from` and B at places
+# `to`, changes sign between these. at: f64[n], the first times after the
+# changes; part: i64[n], between which places; which: i64[n], the elements;
+# jumps: bool[n], whether it is a jump and not a zero.
 _sign_changes(c, from, to, A, B) = {
   width = shape(A)[1]
   found = findall(ravel((A <= 0) != (B <= 0)))
@@ -439,16 +445,15 @@ _sign_changes(c, from, to, A, B) = {
     part, which)
   (at = at, part = part, which = which, jumps = jumps)
 }
-# t, moving as the zero of c that it is
+# Returns t with the derivative of the zero of c that it is.
 _moving_zero(c, t) = if jvp(c, t, 1.0)[1] == 0 { stop_gradient(t) } else { _zero_at(c, t) }
 
-# run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give
-# times, rows and counts. sharp: these, t0 and t1 may be where something jumps
-# or bends (_is_sharp). Then a piece ends a few roundings before s, and the next
-# one begins as much behind it, so that neither sees anything of the other side.
-# One straight step, of `degree` rows, leads from one to the next. across(y, s,
-# a, b): what a state becomes at the switch s between the times a and b
-# (_across).
+# Runs run(y, a, b, saveat) from t0 to t1 with a restart at each of the times s.
+# Both return times, rows and counts. sharp: a problem may jump or have a kink
+# at these times, t0 and t1 (_is_sharp). Then a piece ends a few roundings
+# before s and the next begins as much after it, so that neither evaluates the
+# other side. One straight step of `degree` rows connects them. across(y, s, a,
+# b): the state after the switch s between the times a and b (_across).
 _in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
   gap = way * _gaps(t0, s, t1, sharp)
@@ -479,14 +484,14 @@ _in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
       y = V[-1]
       stats = _joined_counts(stats, counts)
     }
-    # times at the very end
+    # Times at the very end.
     Y = concat(Y, expand(y, 0) + zeros(sum(i64(way * (saveat - ends[-1]) >= 0)), len(y0)))
     (saveat, reshape(Y, len(saveat), len(y0)), stats)
   }
 }
 
-# y, the state of y' = f(t, y) at the switch s between the times a and b
-# (_one_by_one)
+# Returns y, the state of y' = f(t, y) after the switch s between the times a
+# and b (_one_by_one).
 _across(f, y, s, a, b) = {
   c = t -> _clock_turns(f, t, stop_gradient(y))
   if _is_fixed(len(c(s))) and len(c(s)) < 2 { y } else {
@@ -500,13 +505,11 @@ _across(f, y, s, a, b) = {
     }
   }
 }
-# y, the state at s, where several things change, those that are met: f64[k] of
-# 0 and 1.
-# It moves as if they did so one after the other, each at its own time. Where it
-# matters which is first its derivative is half of both, as max has it.
-# rate(place, i): y' = rate where those have changed whose place is below i;
-# time(k, f,
-# t, y): when k does, where y' = f(t, y) leads on from (t, y).
+# Returns y, the state at s, where several switches coincide: met, f64[k] of 0
+# and 1. Its derivative is as if they happened one after the other, each at its
+# own time. Where the order matters, it is the mean of both orders, as for max.
+# rate(place, i): y' = rate after the switches whose place is below i; time(k,
+# f, t, y): the time of switch k, where y' = f(t, y) continues from (t, y).
 _one_by_one(rate, time, y, s, met) = {
   n = i64(sum(met))
   in_order = place -> {
@@ -522,34 +525,34 @@ _one_by_one(rate, time, y, s, met) = {
   place = i64(cumsum(met)) - 1
   _value_of(() -> 0.5 * (in_order(place) + in_order(n - 1 - place)), y)
 }
-# On which sides what is compared is when i of n have changed, for _clock_sides:
-# what hangs on others of these follows them in between.
+# Returns the sides of the comparisons after i of n switches, for _clock_sides.
+# Comparisons that depend on others follow them.
 _sides_after(changes, met, place, i, n) = if i == 0 { -changes } else if i >= n { changes } else {
   met * where(place < i, 1.0, -1.0)
 }
-# Which elements of c change their signs between a and b, and which of these are
-# zero
-# there: what jumps does so where something else is zero. f64[k] both.
+# Returns two f64[k]: which elements of c change sign between a and b, and which
+# of these are zero there. A jump coincides with the zero of another.
 _turns_between(c, a, b) = {
   far = 1000 * (b - a)
   (A, B) = (c(a), c(b))
   changes = (A <= 0) != (B <= 0)
   (f64(changes), f64(changes and abs(A) + abs(B) <= 0.1 * (abs(c(a - far)) + abs(c(b + far)))))
 }
-# f as it is before or behind all that changes at the switch at[0] between the
-# times at[1] and at[2], or as it is: side -1, 1 or 0
+# Returns f on one side of all switches at the time at[0], between the times
+# at[1] and at[2]: side -1 before, 1 after, 0 unchanged.
 _on_side(f, side, y, at) = {
   (s, a, b) = (at[0], at[1], at[2])
   changes = _primal(() -> _turns_between(t -> _clock_turns(f, t, y), a, b))[0]
-  # farther than events are looked at aside of
+  # Farther than the offset at which events are evaluated.
   beside = stop_gradient(stack(a, b) - s) +
     4e-14 * abs(stop_gradient(s)) * sign(b - a) * [-1.0, 1.0]
   (t, u) -> _clock_sides(f, side * changes, t + beside[0], t + beside[1], t, u)
 }
-# How far from t0, from the switches s on the way and from t1 pieces end and
-# begin: f64[len(s) + 2]. Some roundings of what is compared, which may be as
-# large as t0 or t1; but no more than 1e-10 of the way to the next of them, if
-# that is more than some roundings of the place. 0 where nothing is sharp.
+# Returns the distances from t0, from the switches s and from t1 at which pieces
+# end and begin: f64[len(s) + 2]. They are a few roundings of the compared
+# values, which may be as large as t0 or t1. They are at most 1e-10 of the
+# distance to the next switch, unless this is below a few roundings of the
+# place. 0 where nothing is sharp.
 _gaps(t0, s, t1, sharp) = if not sharp { zeros(len(s) + 2) } else {
   all = stop_gradient(concat(expand(t0, 0), s, expand(t1, 0)))
   apart = abs(all[1..] - all[..-1])
@@ -557,8 +560,8 @@ _gaps(t0, s, t1, sharp) = if not sharp { zeros(len(s) + 2) } else {
   some = 8 * 2.3e-16
   min(max(some * abs(all), min(some * (abs(all[0]) + abs(all[-1])), 1e-10 * near)), 0.25 * near)
 }
-# Rows at the times asked for that come behind `behind` and before b, and one
-# at b.
+# Runs a piece and returns rows at the times of saveat from `behind` to before
+# b, and one at b.
 _piece_asked(run, y, a, b, behind, way, saveat) = {
   here = saveat[way * saveat >= behind and way * (saveat - b) < 0]
   run(y, a, b, concat(way * max(way * here, way * a), expand(b, 0)))
