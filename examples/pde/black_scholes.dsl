@@ -1,8 +1,8 @@
 # Black and Scholes' equation: the price of the right to buy a share for 1 at a
-# fixed time, for volatility 0.3 and interest 0.05; t is the time that is left.
-# The payoff has a kink, which functions that are smooth everywhere, sums of
-# sines and Chebyshev's polynomials, meet slowly; fd() draws points together
-# there. Exact: the closed form of Black and Scholes (1973).
+# fixed time, for volatility 0.3 and interest 0.05; t is the time left. The
+# payoff has a kink. Smooth bases (sums of sines, Chebyshev polynomials)
+# converge slowly for it; fd() concentrates points there. The exact solution is
+# the closed form of Black and Scholes (1973).
 
 problem call(σ = 0.3, r = 0.05) {
   domain t in [0, 1], x in [0, 4]

@@ -1,10 +1,10 @@
 # Burgers' equation with little viscosity: a sine steepens into a layer of width
-# ν/u in the middle, which is what methods are tried on: points must be where it
-# is, or many.
-# The exact solution (Cole 1951, Hopf 1950) is a quotient of integrals, taken
-# here by the trapezoidal rule, and held against the value at ν = 0.01/π that
-# Basdevant and others (Comput. Fluids 14, 1986) made the usual test. rfm()
-# serves solutions without layers; fourier() wants a period.
+# ν/u in the middle. It is a common test, because methods need points in the
+# layer, or many. The exact solution (Cole 1951, Hopf 1950) is a quotient of
+# integrals, computed here by the trapezoidal rule. It is checked against the
+# value at ν = 0.01/π of the standard test by Basdevant and others (Comput.
+# Fluids 14, 1986). rfm() suits solutions without layers; fourier() needs a
+# period.
 
 problem burgers(ν = 0.02) {
   domain t in [0, 1], x in [-1, 1]

@@ -1,8 +1,8 @@
-# Burgers' equations in the plane: two velocities carry each other along, and an
+# Burgers' equations in the plane: two velocities advect each other, and an
 # oblique front passes through the square. The exact solution is Fletcher's, by
-# the transformation of Cole and Hopf in two dimensions (Int. J. Numer. Meth.
-# Fluids 3, 1983), which gives the values at the boundary, too. As a system
-# these are no conservation laws, so that fv() does not apply.
+# the Cole-Hopf transformation in two dimensions (Int. J. Numer. Meth. Fluids 3,
+# 1983); it also provides the boundary values. The system is not a conservation
+# law, so fv() does not apply.
 
 front(t, x, y, ν) = 1/(4 + 4exp((4y - 4x - t)/(32ν)))
 problem burgers(ν = 0.02) {

@@ -1,8 +1,8 @@
-# Cahn and Hilliard: two liquids that do not mix, from a mixture. How much there
-# is of each stays, and the energy of the walls between them falls (J. W. Cahn
-# and J. E. Hilliard, J. Chem. Phys. 28, 1958). No solution is known; methods
-# are held against a finer one. fem() and fv() have no fourth derivatives, and
-# networks and random features do not serve walls that come out of ripples.
+# Cahn and Hilliard: a mixture of two immiscible liquids separates. The amount
+# of each is conserved, and the energy of the interfaces falls (J. W. Cahn and
+# J. E. Hilliard, J. Chem. Phys. 28, 1958). There is no exact solution; the
+# reference is a finer solution. fem() and fv() have no fourth derivatives, and
+# networks and random features do not resolve interfaces that form from ripples.
 
 ripples(x, y) = 0.1cos(2π*x)*cos(4π*y) + 0.05sin(6π*x + 2π*y) + 0.05cos(4π*(x - y))
 problem demixing(ε = 0.03) {

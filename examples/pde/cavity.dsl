@@ -1,11 +1,11 @@
-# The driven cavity: a lid drags the fluid in a square box, Re = 100, here with
-# a lid whose speed 16x²(1 - x)² goes to rest at its ends, so that the solution
-# is smooth (the regularised cavity). Velocity is (ψ_y, -ψ_x) of one stream
-# function, and the pressure is gone. Every method is held against chebyshev()
-# of 28 by 28; fem() has no elements for equations of order 4.
-# What rfm() and pinn() call their error is what is left of the equation, which
-# is of order 4 and more than the error of ψ by far: partial = true takes their
-# solutions all the same.
+# The driven cavity: a lid drags the fluid in a square box, Re = 100. The lid's
+# speed 16x²(1 - x)² vanishes at its ends, so the solution is smooth (the
+# regularised cavity). The velocity is (ψ_y, -ψ_x) with a stream function ψ,
+# which eliminates the pressure. The reference is chebyshev() with 28 by 28.
+# fem() has no elements for equations of order 4.
+# The errors of rfm() and pinn() are residuals of the equation, which is of
+# order 4, and far exceed the error of ψ. partial = true accepts their
+# solutions.
 
 problem cavity(Re = 100) {
   domain (x, y) in box([0, 1], [0, 1])

@@ -1,10 +1,11 @@
 # Flow around a cylinder in a channel, Re = 20: the steady benchmark 2D-1 of M.
 # Schäfer and S. Turek (Benchmark computations of laminar flow around a
-# cylinder, 1996), whose coefficients of drag and lift are known to many digits:
-# 5.57953523384 and 0.010618948146 (G. Nabh 1998). The force is the flux of the
-# equation through the cylinder, as the residual has it, and the pressure on it.
-# one method: only fem() serves a region of this shape; its elements of order 3
-# have curved sides there, on meshes that are refined towards the cylinder.
+# cylinder, 1996). Its drag and lift coefficients are known to many digits:
+# 5.57953523384 and 0.010618948146 (G. Nabh 1998). The force is the equation's
+# flux through the cylinder, from the residual, plus the pressure on it. There
+# is one method: only fem() solves problems on a region of this shape. Its
+# elements of order 3 have curved sides there, on meshes refined towards the
+# cylinder.
 
 problem cylinder(ν = 0.001) {
   domain (x, y) in difference(box([0, 2.2], [0, 0.41]), disk([0.2, 0.2], 0.05; name = "cylinder"))
@@ -16,7 +17,7 @@ problem cylinder(ν = 0.001) {
   ν*∂n(v) - p*normal == [0, 0]     at right
 }
 
-# fine next to the cylinder
+# A mesh refined near the cylinder.
 R = difference(box([0, 2.2], [0, 0.41]), disk([0.2, 0.2], 0.05; name = "cylinder"))
 refined(h, turns) = {
   m = mesh(R, h)

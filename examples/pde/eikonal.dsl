@@ -1,10 +1,10 @@
 # The eikonal equation with a little viscosity: u is nearly the distance from
-# the boundary of a square, and its ridges are rounded over a width ε. With w =
-# exp(-u/ε) it becomes linear, ε²Δw = w with w = 1 on the boundary, whose sum of
-# sines and hyperbolic cosines is the exact solution (the transformation of E.
-# Hopf 1950 and J. D. Cole 1951). Errors are relative, in L2.
-# pinn() is left out: from its random start it settles at -u, which satisfies
-# the equation but for layers on the ridges.
+# the boundary of a square, with ridges rounded over a width ε. The substitution
+# w = exp(-u/ε) makes it linear, ε²Δw = w with w = 1 on the boundary (the
+# transformation of E. Hopf 1950 and J. D. Cole 1951). The exact solution is a
+# sum of sines and hyperbolic cosines. Errors are relative, in L2. pinn() is
+# omitted: from its random start it converges to -u, which satisfies the
+# equation except in layers on the ridges.
 
 problem eikonal(ε = 0.1) {
   domain (x, y) in box([0, 1], [0, 1])
@@ -13,7 +13,8 @@ problem eikonal(ε = 0.1) {
   u == 0 at boundary
 }
 
-# w: what depends on x alone, and waves that mend it at y = 0 and y = 1
+# w: a part that depends on x alone, and modes that correct it at y = 0 and y =
+# 1.
 c = 10.0
 n = 1 + 2*iota(60)
 w(x, y) = {

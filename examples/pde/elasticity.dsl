@@ -1,10 +1,9 @@
-# A cantilever: a beam of length 4 and height 1 in plane stress, held at the
-# left by the displacements of the exact solution, loaded at its free end by a
-# shear force 1 that is spread as a parabola.
-# The exact solution is of degree 3 (S. P. Timoshenko and J. N. Goodier, Theory
-# of Elasticity, 3rd ed. 1970, article 21): elements of order 3, and polynomials
-# through a few points, meet it to rounding. Errors are relative, in L2, of the
-# displacement.
+# A cantilever: a beam of length 4 and height 1 in plane stress. The
+# displacements at the left are those of the exact solution; a shear force 1
+# with a parabolic profile acts on the free end. The exact solution has degree 3
+# (S. P. Timoshenko and J. N. Goodier, Theory of Elasticity, 3rd ed. 1970,
+# article 21). So elements of order 3, and polynomials through a few points,
+# reproduce it to rounding. Errors are relative, in L2, of the displacement.
 
 problem beam(E = 1000, ν = 0.3, L = 4) {
   domain (x, y) in box([0, 4], [-0.5, 0.5])
@@ -38,8 +37,8 @@ for (name, size, how, bound) in methods {
   assert(e < bound, "{name}: {e}")
 }
 
-# the stress along the beam: pressure above and tension below, most where it is
-# held
+# The stress along the beam: compression above and tension below, largest where
+# the beam is held.
 s = solve(beam(), fd([33, 17]))
 stress(x, y) = {
   (_, by_x) = jvp(x -> s.u(x, y), x, 1.0)

@@ -1,7 +1,7 @@
 # Fisher's equation: growth and diffusion, of a gene or a flame, make a wave
-# that keeps its form and runs at a speed of its own. At the speed 5/√6 its form
-# is known in closed form (M. Ablowitz and A. Zeppetella, Bull. Math. Biol. 41,
-# 1979), which gives the values at the ends, too. fourier() wants a period.
+# that keeps its shape and speed. For the speed 5/√6 the wave has a closed form
+# (M. Ablowitz and A. Zeppetella, Bull. Math. Biol. 41, 1979), which also
+# provides the boundary values. fourier() needs a period.
 
 wave(t, x) = 1/(1 + exp((x - 5t/sqrt(6))/sqrt(6)))^2
 problem fisher {

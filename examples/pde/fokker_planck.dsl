@@ -1,7 +1,7 @@
-# Fokker and Planck's equation: where a particle may be that a spring pulls back
-# to 0 and noise drives about (Ornstein and Uhlenbeck 1930). The density stays a
-# normal one, its mean exp(-t), its variance 1/2 - 0.4 exp(-2t), and its
-# integral 1: nothing passes the ends.
+# Fokker and Planck's equation: the probability density of a particle that a
+# spring pulls back to 0 and noise pushes about (Ornstein and Uhlenbeck 1930).
+# The density stays normal, with mean exp(-t) and variance 1/2 - 0.4 exp(-2t).
+# Its integral stays 1, since there is no flux through the ends.
 
 problem spring {
   domain t in [0, 1], x in [-3.5, 3.5]

@@ -1,9 +1,9 @@
-# Gray and Scott: one substance feeds on the other and decays, and spots of it
-# grow into rings that open, and fill the plane (P. Gray and S. K. Scott, Chem.
-# Eng. Sci. 38, 1983; J. E. Pearson, Science 261, 1993, whose diffusion
-# constants these are). No solution is known; methods are held against a finer
-# one at t = 100, when they have become rings. fem() wants walls; networks and
-# random features do not serve so many layers.
+# Gray and Scott: one substance feeds on the other and decays. Its spots grow
+# into rings that open and fill the plane (P. Gray and S. K. Scott, Chem. Eng.
+# Sci. 38, 1983; J. E. Pearson, Science 261, 1993, with these diffusion
+# constants). There is no exact solution; the reference is a finer solution at t
+# = 100, when the spots have become rings. fem() needs boundaries instead of a
+# period; networks and random features do not resolve so many layers.
 
 spot(x, y) = exp(-600*((x - 0.21)^2 + (y - 0.22)^2)) + exp(-600*((x - 0.33)^2 + (y - 0.27)^2))
 problem spots(F = 0.037, k = 0.06) {

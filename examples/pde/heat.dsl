@@ -1,7 +1,7 @@
-# Heat in a rod: two waves of temperature decay, the shorter one sixteen times
-# as fast, so that after a moment only the longer is left. Exact, by separation
-# of variables: u = exp(-π² t/4) sin(πx/2) + exp(-4π² t)/2 sin(2πx) in a rod of
-# length 2 that is kept at 0 at both ends.
+# Heat in a rod: two modes of temperature decay, the shorter one sixteen times
+# as fast, so that soon only the longer one is left. The rod of length 2 is kept
+# at 0 at both ends. The exact solution, by separation of variables, is u =
+# exp(-π² t/4) sin(πx/2) + exp(-4π² t)/2 sin(2πx).
 
 problem heat {
   domain t in [0, 0.2], x in [0, 2]

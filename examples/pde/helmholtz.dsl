@@ -1,7 +1,7 @@
 # Helmholtz's equation: a field that oscillates four times as fast along y as
 # along x, Δu + u = (1 - 17π²) sin(πx) sin(4πy) with u = sin(πx) sin(4πy).
-# Networks learn the slow parts of a solution first; with this case Wang, Teng
-# and Perdikaris (2021) showed what that does to training by gradients.
+# Networks learn the slow parts of a solution first; Wang, Teng and Perdikaris
+# (2021) used this case to show the effect on gradient training.
 
 problem helmholtz {
   domain x in [-1, 1], y in [-1, 1]

@@ -1,9 +1,9 @@
 # Two unknown parameters from measurements: a bar of temperature 1 is held at
-# its left and loses heat at its right, and its diffusivity D and the
-# coefficient h of that loss are found from 80 noisy readings of four
-# thermometers. fit() differentiates whichever method solves the problem. The
-# readings are the solution for D = 0.4, h = 1.2 with noise of 0.005; "off"
-# counts standard deviations.
+# its left end and loses heat at its right. Its diffusivity D and heat-loss
+# coefficient h are estimated from 80 noisy readings of four thermometers. fit()
+# differentiates whichever method solves the problem. The readings are the
+# solution for D = 0.4, h = 1.2 with noise of 0.005; "off" counts standard
+# deviations.
 
 problem cooling(D = 0.2, h = 0.6) {
   domain t in [0, 1], x in [0, 1]

@@ -1,7 +1,7 @@
 # Where is the source? A plate whose edges are kept at 0 is heated at an unknown
 # place (a, b) with an unknown strength q, and twelve thermometers inside of it
-# are read. The place is found by least squares whose constraint is the equation
-# itself: fit() differentiates through the solution. The readings are the
+# are read. The parameters follow by least squares with the equation as a
+# constraint: fit() differentiates through the solution. The readings are the
 # solution for (0.3, 0.6) and q = 50 with noise of one part in a hundred; "off"
 # counts standard deviations.
 

@@ -1,11 +1,10 @@
-# Korteweg and de Vries: a tall soliton overtakes a low one and both go on as
-# they were, each a little aside of where it would have been. The exact solution
-# is 6 sech² at t = 0 (Gardner, Greene, Kruskal and Miura, Phys. Rev. Lett. 19,
-# 1967); the statement begins before they meet. A period of 30 is as good as the
-# line. pinn() gets three digits of such waves in a minute
-# (docs/methods/neural.md), rfm()'s Newton steps from 0 do not find them,
-# chebyshev() is fourier() where all is periodic, and fem() and fv() have no
-# third derivatives.
+# Korteweg and de Vries: a tall soliton overtakes a low one. Both continue
+# unchanged, each slightly displaced. The exact solution is 6 sech² at t = 0
+# (Gardner, Greene, Kruskal and Miura, Phys. Rev. Lett. 19, 1967); the problem
+# begins before they meet. The period is long enough to approximate the infinite
+# line. pinn() needs long training for such waves (docs/methods/neural.md), and
+# the Newton steps of rfm() from 0 do not find them. chebyshev() is the same as
+# fourier() in periodic coordinates; fem() and fv() have no third derivatives.
 
 pair(t, x) = 12(3 + 4cosh(2x - 8t) + cosh(4x - 64t))/(3cosh(x - 28t) + cosh(3x - 36t))^2
 problem kdv {
@@ -18,8 +17,8 @@ problem kdv {
 x = linspace(-12, 12, 301)
 times = [-0.1, 0.0, 0.1, 0.25]
 exact = map(t -> pair(t, x), times)
-# on a period the trapezoidal rule is exact to many digits: ∫ u = 12 and ∫ u² =
-# 48
+# On a period the trapezoidal rule is accurate to many digits: ∫ u = 12 and ∫ u²
+# = 48.
 y = -12 + 0.08*iota(300)
 print("method                 error  mass, momentum change by")
 methods = ((fourier(n = 192), 1e-5), (fourier(n = 192, time = cnab2(1e-4)), 1e-3),

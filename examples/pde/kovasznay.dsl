@@ -1,10 +1,10 @@
 # Kovasznay's flow: the wake behind a grid, one of the few exact solutions of
 # the steady Navier-Stokes equations in which all terms act (L. I. G. Kovasznay,
 # Laminar flow behind a two-dimensional grid, Proc. Camb. Phil. Soc. 44, 1948).
-# At Re = 20 the wake has a pair of eddies in each period.
-# Errors are relative, in L2, of the velocity and of the pressure about its
-# mean. fd and chebyshev serve no pressure in a box: on one grid for all
-# unknowns it has modes that no equation sees.
+# At Re = 20 the wake has a pair of eddies in each period. Errors are relative,
+# in L2, of the velocity and of the pressure about its mean. fd and chebyshev do
+# not solve for a pressure in a box: with one grid for all unknowns it has
+# spurious modes.
 
 problem kovasznay(Re = 20) {
   domain (x, y) in box([-0.5, 1], [-0.5, 1.5])

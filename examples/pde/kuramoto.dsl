@@ -1,10 +1,11 @@
-# Kuramoto and Sivashinsky: of a flame front long waves grow, short ones are
-# damped, and the nonlinear term carries from one to the other; for ever, and so
-# that two solutions come apart by a factor e in some ten units of time.
-# Beginning and domain are those of Kassam and Trefethen (SIAM J. Sci. Comput.
-# 26, 2005). No solution is known: methods are held against a finer one of
-# another kind up to t = 30, before chaos has grown. fem() and fv() have no
-# fourth derivatives, and what a network or a sum of sines has wrong grows, too.
+# Kuramoto and Sivashinsky: in a flame front long waves grow, short ones are
+# damped, and the nonlinear term transfers energy between them. The motion never
+# ends, and two solutions diverge by a factor e in some ten units of time.
+# Initial values and domain are those of Kassam and Trefethen (SIAM J. Sci.
+# Comput. 26, 2005). There is no exact solution; the reference is a finer
+# solution by another method up to t = 30, before chaos has grown. fem() and
+# fv() have no fourth derivatives, and the errors of a network or a sum of sines
+# would grow too.
 
 problem kuramoto {
   domain t in [0, 150], x in [0, 32π] periodic
@@ -25,8 +26,8 @@ for (k, (how, bound)) in enumerate(methods) {
   print("{s.method:-10s} {("etdrk4", "cnab2", "bdf", "bdf")[k]:-8s} {off:8.1e}")
   assert(off < bound)
 }
-# What is seen is right in kind only, as its estimate says: near t = 150 nothing
-# of the beginning is left.
+# The plot is correct only qualitatively, as its error estimate shows: near t =
+# 150 the initial values no longer determine the solution.
 s = solve(kuramoto, fourier(n = 128), rtol = 1e-5, partial = true, saveat = linspace(0, 150, 201))
 heatmap(s.times, s.x, s.values, title = "chaos of a flame front", xlabel = "t", ylabel = "x",
   zlabel = "u", dpi = 96, file = "kuramoto.png")

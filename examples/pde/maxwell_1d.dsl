@@ -1,7 +1,7 @@
 # Maxwell's equations on a line: a standing wave between mirrors, in a medium
-# whose refractive index falls as 1/(1 + x). There the speed of light is 1 + x,
-# and the field is exactly E = √(1 + x) sin(k log(1 + x)) cos(ωt) with ω² = k² +
-# 1/4 (the equation is Euler's in x). Unknowns are the displacement D = εE and
+# with the refractive index 1/(1 + x). There the speed of light is 1 + x, and
+# the equation is Euler's in x. The exact field is E = √(1 + x) sin(k log(1 +
+# x)) cos(ωt) with ω² = k² + 1/4. The unknowns are the displacement D = εE and
 # H. Errors are relative, in L2, of D at t = 1.
 
 problem resonator(k = 2π/log(2)) {

@@ -1,7 +1,7 @@
 # Maxwell's equations in the plane: a standing wave in a square resonator with
-# mirrors as walls, the field across the plane E = sin(2πx) sin(πy) cos(ωt) with
-# ω = √5 π, exact by separation of variables. Errors are relative, in L2, of E
-# at t = 0.7.
+# mirrors as boundaries. The field across the plane is E = sin(2πx) sin(πy)
+# cos(ωt) with ω = √5 π, by separation of variables. Errors are relative, in L2,
+# of E at t = 0.7.
 
 problem resonator {
   domain t in [0, 0.7], (x, y) in box([0, 1], [0, 1])

@@ -1,9 +1,9 @@
-# Eigenvalues of the L: the drum that the logo of a well-known program shows. λ1
-# = 9.6397238440219 (Fox, Henrici and Moler 1967; Betcke and Trefethen 2005)
-# belongs to a mode that is singular at the corner that points inwards; the
-# third is sin(πx) sin(πy), smooth, with λ3 = 2π². For regions that are not
-# boxes there is one method, fem(): the orders differ in the third and hardly in
-# the first.
+# Eigenvalues of the L: the drum in the logo of a well-known program. λ1 =
+# 9.6397238440219 (Fox, Henrici and Moler 1967; Betcke and Trefethen 2005)
+# belongs to a mode that is singular at the re-entrant corner. The third mode is
+# sin(πx) sin(πy), smooth, with λ3 = 2π². For regions that are not boxes there
+# is one method, fem(). Its orders differ in accuracy for the third eigenvalue
+# and hardly for the first.
 
 problem membrane {
   domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])

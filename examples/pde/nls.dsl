@@ -1,10 +1,10 @@
 # Schrödinger's nonlinear equation: i ψ_t + ψ_xx/2 + |ψ|²ψ = 0, for the real and
-# the imaginary part of ψ. Two solitons in one place, which beat. From 2 sech x
-# the height goes to 4 and comes back in the time π/2 (J. Satsuma and N. Yajima,
-# Prog. Theor. Phys. Suppl. 55, 1974); ∫|ψ|² = 8 stays. The period of 24 is as
-# good as the line. cnab2() does not serve linear parts that couple fields,
-# fem() wants walls, rfm()'s Newton steps from 0 do not find this solution, and
-# pinn() not in the time of an example.
+# the imaginary part of ψ. Two solitons at the same place beat. From 2 sech x
+# the height rises to 4 and returns in the time π/2 (J. Satsuma and N. Yajima,
+# Prog. Theor. Phys. Suppl. 55, 1974); ∫|ψ|² = 8 is conserved. The period of 24
+# is long enough to approximate the infinite line. cnab2() needs a linear part
+# that does not couple fields, and fem() needs boundaries. The Newton steps of
+# rfm() from 0 do not find this solution; pinn() takes too long for an example.
 
 problem beating {
   domain t in [0, π/2], x in [-12, 12] periodic

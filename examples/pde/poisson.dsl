@@ -1,7 +1,7 @@
 # Poisson's equation on a square: a membrane under a uniform load, -Δu = 1, held
 # at its edges. The second derivatives are discontinuous at the corners, where u
-# = 0 asks for 0 and the load for 1, so that no method is exponentially fast.
-# The deflection in the middle is 0.07367135328151382 (the double sine series,
+# = 0 requires 0 and the load 1, so no method converges exponentially. The
+# deflection in the middle is 0.07367135328151382 (the double sine series,
 # summed to 18 digits).
 
 problem membrane {

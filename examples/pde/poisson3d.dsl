@@ -1,7 +1,7 @@
 # Poisson's equation in a cube: the charge 3π² sin(πx) sin(πy) sin(πz) between
 # earthed walls has the potential u = sin(πx) sin(πy) sin(πz). In three
-# dimensions points are dear: a grid of eleven along each edge has a thousand,
-# and what a method makes of so few decides.
+# dimensions points are expensive: a grid of eleven along each edge has more
+# than a thousand. So the accuracy with few points decides between methods.
 
 problem charge {
   domain x in [0, 1], y in [0, 1], z in [0, 1]

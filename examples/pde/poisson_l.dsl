@@ -1,9 +1,9 @@
-# Poisson's equation on an L: at the corner that points inwards the slopes are
-# infinite. u = r^(2/3) sin(2θ/3), θ from one of the edges that meet there,
-# solves Δu = 0 exactly. On cells of one size an element of order 3 is hardly
-# better than one of order 1; on cells that are halved where the solution's own
-# indicator asks for it, few are enough. For regions that are not boxes there is
-# one method, fem().
+# Poisson's equation on an L: at the re-entrant corner the derivatives are
+# infinite. u = r^(2/3) sin(2θ/3), with θ from one of the edges that meet there,
+# solves Δu = 0 exactly. On cells of one size, elements of order 3 are hardly
+# more accurate than those of order 1. Refinement where the solution's indicator
+# is large needs few cells. For regions that are not boxes there is one method,
+# fem().
 
 region = polygon([0, 0; 1, 0; 1, 1; -1, 1; -1, -1; 0, -1])
 f(x, y) = { θ = mod(atan2(y, x), 2π); (x^2 + y^2)^(1/3)*sin(2θ/3) }

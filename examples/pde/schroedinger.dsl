@@ -1,8 +1,9 @@
-# Schrödinger's equation: of the harmonic oscillator, i ψ_t = -ψ_xx/2 + x²ψ/2,
-# for the real and the imaginary part of ψ. A packet put aside swings like a
-# particle and keeps its form (E. Schrödinger, Naturwissenschaften 14, 1926).
-# ∫|ψ|² = 1 stays, and nothing is damped. The packet comes nowhere near the
-# ends, where it is put to 0. fourier() wants a period.
+# Schrödinger's equation: that of the harmonic oscillator, i ψ_t = -ψ_xx/2 +
+# x²ψ/2, for the real and the imaginary part of ψ. A displaced wave packet
+# oscillates like a particle and keeps its shape (E. Schrödinger,
+# Naturwissenschaften 14, 1926). ∫|ψ|² = 1 is conserved, and nothing is damped.
+# The packet stays far from the ends, where ψ is set to 0. fourier() needs a
+# period.
 
 start(x) = exp(-(x - 1)^2/2)/π^0.25
 problem oscillator {
@@ -16,7 +17,7 @@ problem oscillator {
   v == 0        at boundary
 }
 
-# the phase is p x - pq/2 - t/2 with q = cos t, p = -sin t
+# The phase is p x - pq/2 - t/2 with q = cos t, p = -sin t.
 size(t, x) = exp(-(x - cos(t))^2/2)/π^0.25
 phase(t, x) = -sin(t)*x + 0.5sin(t)*cos(t) - t/2
 x = linspace(-7, 7, 201)

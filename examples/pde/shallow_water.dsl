@@ -1,8 +1,8 @@
-# Shallow water: a dam breaks, a wave runs back into the lake, and a bore out
-# over the low water. Level and speed between them follow from three equations
-# (J. J. Stoker, Water Waves, 1957), solved here. There is one method for bores,
-# finite volumes, with its fluxes and reconstructions; errors are told in the
-# mean, since at a bore every one is of first order.
+# Shallow water: a dam breaks. A rarefaction runs back into the lake, and a bore
+# over the low water. The level and speed between them follow from three
+# equations (J. J. Stoker, Water Waves, 1957), solved here. There is one method
+# for bores, finite volumes, with several fluxes and reconstructions. Errors are
+# in the mean (L1), since at a bore every method is of first order.
 
 problem dam(g = 9.81) {
   domain t in [0, 0.15], x in [-1, 1]
@@ -13,8 +13,8 @@ problem dam(g = 9.81) {
   q == 0                           at t = 0
 }
 
-# speeds behind a wave from the left and a bore to the right that lead to a
-# level h; they agree in the middle
+# The speeds after a rarefaction from the left and a bore to the right that lead
+# to a level h; they are equal in the middle state.
 g = 9.81
 back(h) = 2*(sqrt(g) - sqrt(g*h))
 bore(h) = (h - 0.1)*sqrt(g/2*(h + 0.1)/(0.1h))

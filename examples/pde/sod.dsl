@@ -1,12 +1,12 @@
 # Sod's shock tube: gas at rest, eight times as dense on the left, and the wall
-# between is taken away. A fan runs left, a contact and a shock right (G. A.
-# Sod, J. Comput. Phys. 27, 1978); what is between them is known by one number,
-# the root of an equation (E. F. Toro, Riemann Solvers and Numerical Methods for
-# Fluid Dynamics, test 1: p* = 0.30313, u* = 0.92745). There is one method for
-# shocks, finite volumes, with its fluxes
-# and reconstructions: differences and spectral methods oscillate, networks do
-# not see a residual where there is no derivative. At a shock every error is of
-# first order, so it is told in the mean.
+# between is removed. A rarefaction runs left, a contact and a shock right (G.
+# A. Sod, J. Comput. Phys. 27, 1978). A single number, the root of an equation,
+# determines the state between them (E. F. Toro, Riemann Solvers and Numerical
+# Methods for Fluid Dynamics, test 1: p* = 0.30313, u* = 0.92745). Finite
+# volumes are the one method for shocks, with several fluxes and
+# reconstructions: differences and spectral methods oscillate, and networks see
+# no residual where there is no derivative. At a shock every method is of first
+# order, so errors are in the mean (L1).
 
 problem sod(γ = 1.4) {
   domain t in [0, 0.2], x in [0, 1]
@@ -21,8 +21,8 @@ problem sod(γ = 1.4) {
   E == if x < 0.5 { 2.5 } else { 0.25 } at t = 0
 }
 
-# speeds across a fan on the left and a shock on the right that lead to a
-# pressure p; they agree at p*
+# The speeds across a rarefaction on the left and a shock on the right that lead
+# to a pressure p; they are equal at p*.
 fan(p) = 2sqrt(1.4)/0.4*(1 - p^(0.4/2.8))
 shock(p) = (p - 0.1)*sqrt(2/2.4/0.125/(p + 0.1*0.4/2.4))
 p = root(p -> fan(p) - shock(p), 0.3)

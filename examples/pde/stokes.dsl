@@ -1,10 +1,10 @@
-# Slow flow, where viscous forces and pressure balance: two streams collide, an
-# exact solution of Stokes' equations with a velocity of degree 4 and a pressure
-# of degree 3 (H. C. Elman, D. J. Silvester and A. J. Wathen, Finite Elements
-# and Fast Iterative Solvers, 2nd ed. 2014, example 3.1.4). Errors are relative,
-# in L2, of the velocity and of the pressure about its mean. fd and chebyshev
-# serve no pressure in a box: on one grid for all unknowns it has modes that no
-# equation sees.
+# Slow flow, where viscous forces and pressure balance: two streams collide.
+# This is an exact solution of Stokes' equations with a velocity of degree 4 and
+# a pressure of degree 3 (H. C. Elman, D. J. Silvester and A. J. Wathen, Finite
+# Elements and Fast Iterative Solvers, 2nd ed. 2014, example 3.1.4). Errors are
+# relative, in L2, of the velocity and of the pressure about its mean. fd and
+# chebyshev do not solve for a pressure in a box: with one grid for all unknowns
+# it has spurious modes.
 
 problem stokes {
   domain (x, y) in box([-1, 1], [-1, 1])

@@ -1,11 +1,11 @@
-# Vortices of Taylor and Green: they decay without changing their shape, an
-# exact solution of the Navier-Stokes equations (G. I. Taylor and A. E. Green,
-# Mechanism of the production of small eddies from large ones, Proc. R. Soc. A
-# 158, 1937) in which the pressure balances what is carried along. One vortex
-# stands in the box; its edges move as the exact solution says. Errors at t = 1,
-# relative, in L2. fd and chebyshev serve no pressure in a box: on one grid for
-# all unknowns it has modes that no equation sees; fourier does where all is
-# periodic.
+# Vortices of Taylor and Green: they decay without changing their shape. This is
+# an exact solution of the Navier-Stokes equations (G. I. Taylor and A. E.
+# Green, Mechanism of the production of small eddies from large ones, Proc. R.
+# Soc. A 158, 1937), in which the pressure balances the advection. The box has
+# one vortex; the exact solution provides the velocity at its boundary. Errors
+# at t = 1, relative, in L2. fd and chebyshev do not solve for a pressure in a
+# box: with one grid for all unknowns it has spurious modes. fourier does in
+# periodic problems.
 
 problem vortex(ν = 0.1) {
   domain t in [0, 1], (x, y) in box([0, π], [0, π])

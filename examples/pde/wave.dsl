@@ -1,8 +1,8 @@
 # Waves on a string: two notes that are struck together, u_tt = 4 u_xx from
 # rest, so that u = sin(πx) cos(2πt) + sin(4πx) cos(8πt)/2. It is problem 1d-C
 # of the benchmark PINNacle (Hao et al. 2023), where the best of a dozen ways to
-# train a network reaches 6.5e-2; pinn() is still at 0.3 after five seconds
-# here. fem() and fv() take problems of first order in t.
+# train a network reaches 6.5e-2. pinn() is omitted, because it trains too
+# slowly here. fem() and fv() solve problems of first order in t.
 
 problem wave {
   domain t in [0, 1], x in [0, 1]
