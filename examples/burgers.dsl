@@ -1,7 +1,6 @@
 # Burgers' equation, stated once and solved three ways: finite differences,
-# Chebyshev collocation, and a neural network.
-# Each is measured against the exact solution (Cole 1951, Hopf 1950), which is
-# computed here by quadrature.
+# Chebyshev collocation, and a neural network. The reference is the exact
+# solution (Cole 1951, Hopf 1950), computed by quadrature.
 
 problem burgers(ν = 0.01/π) {
   domain t in [0, 1], x in [-1, 1]
@@ -12,7 +11,7 @@ problem burgers(ν = 0.01/π) {
 }
 
 # u = -∫ sin(π(x-η)) E dη / ∫ E dη with E = exp(-cos(π(x-η))/(2πν) - η²/(4νt)),
-# by the trapezoidal rule
+# by the trapezoidal rule.
 cole_hopf(t, x; ν = 0.01/π) = if t == 0 { -sin(π*x) } else {
   η = linspace(-1, 1, 4001) * (2.2 + 7*sqrt(4ν*t))
   y = expand(x, 1) - η

@@ -1,5 +1,5 @@
-# Principal components: a cloud of points in twenty dimensions that is really
-# two-dimensional, by the singular value decomposition.
+# Principal components: the singular value decomposition finds the plane that
+# nearly contains a cloud of points in twenty dimensions.
 
 seed(6)
 (points, dimensions) = (300, 20)
@@ -12,8 +12,8 @@ explained = s^2 / sum(s^2)
 print("share of the variance: {explained[..4]}")
 assert(explained[0] + explained[1] > 0.95)
 
-# the two directions span the plane that the cloud was made in: all cosines of
-# the angles between the planes are near 1
+# The two directions span the plane of the cloud: all cosines of the angles
+# between the planes are near 1.
 cosines = svd(directions' @ V[.., ..2])[1]
 print("cosines {cosines}")
 assert(min(cosines) > 0.999)

@@ -1,6 +1,6 @@
-# Shallow water in a square basin with walls: a column of water falls, waves go
-# out, meet the walls and come back. The water that was there stays there. The
-# dam break along a channel is examples/pde/shallow_water.dsl.
+# Shallow water in a square basin with walls: a column of water falls, and waves
+# run out and are reflected. The volume of water is conserved. The dam break
+# along a channel is examples/pde/shallow_water.dsl.
 
 problem basin() {
   domain t in [0, 0.6], x in [0, 1], y in [0, 1]

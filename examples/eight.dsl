@@ -1,4 +1,4 @@
-# Three bodies chase each other along a figure of eight (Moore 1993, Chenciner
+# Three bodies follow each other along a figure of eight (Moore 1993, Chenciner
 # and Montgomery 2000), by a symplectic method of order four.
 
 acceleration(q) =
@@ -9,7 +9,7 @@ acceleration(q) =
   } for k in 0..3) for i in 0..3, d in 0..2]
 energy(q, v) = 0.5sum(v^2) - 1/norm(q[0] - q[1]) - 1/norm(q[1] - q[2]) - 1/norm(q[2] - q[0])
 
-# Yoshida's composition of three leapfrogs
+# Yoshida's composition of three leapfrog steps.
 step(q, v, h) = {
   w = 1 / (2 - 2^(1/3))
   for s in [w, 1 - 2w, w] {

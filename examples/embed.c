@@ -1,10 +1,10 @@
-/* embed.c - Atled inside a C program: an energy that is partly a C function,
- * differentiated through it, and minimised in a C loop.
+/* embed.c - Atled inside a C program: an energy that calls a C function, its
+ * gradient through that function, and its minimisation in a C loop.
  *
  *     cc embed.c $(pkg-config --cflags --libs atled) -lm -o embed && ./embed
  *
- * A chain of particles, each in a double well (written in C, with its
- * derivative rules), coupled by springs (written in Atled).
+ * The energy is that of a chain of particles. Each is in a double well (in C,
+ * with derivative rules), and springs couple them (in Atled).
  */
 #include <atled.h>
 
@@ -28,7 +28,7 @@ static int well(void *ud, atled_context *ctx, const atled_array *in, atled_array
 	return 0;
 }
 
-/* its derivative along dx */
+/* Writes the directional derivative of well along dx to out. */
 static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
                     const atled_array *dx, atled_array *out) {
 	const double *x = in[0].data, *d = dx[0].data;
@@ -38,7 +38,7 @@ static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const a
 	return 0;
 }
 
-/* its gradient times the cotangent w of the result */
+/* Writes the gradient of well times the cotangent w of the result to out. */
 static int well_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
                     const atled_array *w, atled_array *out) {
 	const double *x = in[0].data;

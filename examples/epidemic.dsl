@@ -1,5 +1,5 @@
-# An epidemic: the rates of a model are inferred from noisy counts, by gradients
-# that go through the solver.
+# An epidemic: the rates of a model are estimated from noisy counts, with
+# gradients through the solver.
 
 seed(4)
 problem sir(β, γ) {

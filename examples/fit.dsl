@@ -1,5 +1,5 @@
-# Non-linear least squares: a damped oscillation seen through noise, and how
-# well its parameters are known.
+# Nonlinear least squares: a damped oscillation with noise, and the standard
+# errors of its parameters.
 
 seed(3)
 model(p, t) = p.a * exp(-p.k * t) * cos(p.ω * t)
@@ -12,7 +12,7 @@ y = model(truth, t) + noise * randn(120)
 f = fit(model, t, y, (a = 1.0, k = 0.1, ω = 3.8); sigma = noise)
 print(report(f))
 
-# the gradient vanishes, and the truth is within four standard errors
+# The gradient vanishes, and the true values are within four standard errors.
 assert(f.converged, f.message)
 for (p, q, σ) in zip(values(f.p), values(truth), values(f.stderr)) {
   assert(abs(p - q) < 4σ, "the fit is far from the truth")

@@ -17,12 +17,12 @@ loglog(h, h^2, 0.3h^4, 2e-13/h + 0*h, marker = "auto",
 semilogy(linspace(0, 3, 100), map(t -> exp(-5t) + 1e-6, linspace(0.0, 3, 100)), xlabel = "t / s",
   ylabel = "residual", title = "Convergence, ε = 10^−6", file = to("semilogy"))
 
-# a parametric curve, with equal units
+# A parametric curve, with equal units.
 t = linspace(0.0, 2π, 800)
 plot(sin(3t), sin(4t + 0.5), aspect = 1, title = "Lissajous 3 : 4", colour = "purple",
   file = to("parametric"))
 
-# lines, areas and words
+# Lines, areas and labels.
 overlay(
   plot(x -> sin(x)/x, (0.01, 20), label = "sin(x)/x"),
   hline(0.0), hspan(-0.1, 0.1, label = "±10 %", colour = "green"),

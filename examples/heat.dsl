@@ -1,13 +1,13 @@
-# Heat with a conductivity that depends on temperature, checked against a
-# solution that was manufactured: choose u, put it into the equation, and what
-# is left over is the source that makes u exact. Then the error must fall at
-# least as fast as the order of the method says.
+# Heat with a conductivity that depends on temperature, checked by the method of
+# manufactured solutions: choose u and substitute it into the equation; the
+# residual is the source that makes u exact. The error must then fall at least
+# as fast as the order of the method.
 
 exact(t, x) = sin(π*x) * exp(-t) + 0.2x
 k(u) = 1 + 0.5u^2
 
-# the source is U_t - (k(U) U_x)_x of the exact solution U, differentiated in
-# the statement itself
+# The source is U_t - (k(U) U_x)_x of the exact solution U, differentiated in
+# the problem itself.
 problem heat() {
   domain t in [0, 0.5], x in [0, 1]
   field u

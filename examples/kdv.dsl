@@ -1,5 +1,5 @@
-# A soliton of the Korteweg-de Vries equation keeps its shape. Periodic in x, so
-# the derivatives come from a Fourier series.
+# A soliton of the Korteweg-de Vries equation keeps its shape. The problem is
+# periodic in x, so the derivatives come from a Fourier series.
 
 c = 4.0
 soliton(t, x) = 0.5c / cosh(0.5 * sqrt(c) * (x - c*t))^2
@@ -18,8 +18,8 @@ print(
   "after t = 1 the soliton has moved by {c} and changed by {error:.1e}, in {s.stats.steps} steps")
 assert(error < 1e-3)
 
-# mass and momentum are conserved; on a period the trapezoidal rule is exact to
-# many digits
+# Mass and momentum are conserved; on a period the trapezoidal rule is accurate
+# to many digits.
 y = linspace(-15, 15, 193)
 mass(t) = trapz(s.u(t, y), y)
 momentum(t) = trapz(s.u(t, y)^2, y)

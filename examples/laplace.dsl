@@ -1,5 +1,5 @@
-# The potential in a square box with one lid at 1 and the other walls at 0,
-# relaxed by index notation, against Fourier's series.
+# The potential in a square box with one side at 1 and the others at 0, by
+# relaxation in index notation, compared with the Fourier series.
 
 relax(u, ω, sweeps) = {
   n = len(u)

@@ -1,5 +1,5 @@
-# The Mandelbrot set: how soon z -> z^2 + c leaves the disc of radius 2, for
-# every c of a grid at once.
+# The Mandelbrot set: the number of iterations after which z -> z^2 + c leaves
+# the disc of radius 2, for every c of a grid.
 
 escape(c; most = 200) = {
   z = 0 * c
@@ -17,7 +17,7 @@ turns = [escape(x[i] + y[j] * im) for i, j]
 
 assert(escape(0im) == 200 and escape(1 + 0im) == 3)
 area = mean(turns == 200) * 3.0 * 2.4
-print("area of the set about {area:.2f}")               # 1.5066 by much finer grids
+print("area of the set about {area:.2f}")               # 1.5066 on much finer grids
 assert(abs(area - 1.5066) < 0.05)
 heatmap(x, y, turns, logz = true, aspect = 1, xlabel = "Re c", ylabel = "Im c",
   zlabel = "turns until |z| > 2", file = "mandelbrot.png")

@@ -1,5 +1,5 @@
 # A small neural network learns a function: the parameters are a list of
-# records, and the gradient has their form.
+# records, and the gradient has the same structure.
 
 seed(1)
 net = mlp([1, 16, 16, 1])
@@ -13,13 +13,13 @@ print("loss at the start {loss(net.weights):.3f}")
 g = grad(loss)(net.weights)
 print("the first layer's gradient has shape {shape(g[0].W)}")
 
-# all parameters at once
+# Optimises all parameters together.
 r = minimize(loss, net.weights, lbfgs(), steps = 300)
 print("after {r.iterations} steps of L-BFGS {r.value:.2e}")
 assert(r.value < 1e-4)
 
-# the network is a function: it can be evaluated between the samples, and
-# differentiated
+# The network is a function: it can be evaluated between the samples, and
+# differentiated.
 f(s) = apply(net, r.x, [s])[0]
 print(
   "at 0.123: {f(0.123):.4f}, wanted {target(0.123):.4f}; slope {f'(0.123):.3f}, wanted "

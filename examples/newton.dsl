@@ -1,5 +1,5 @@
-# Newton's method with exact derivatives: for a number, for a system, and
-# differentiated itself.
+# Newton's method with exact derivatives: for a scalar equation, for a system,
+# and differentiated itself.
 
 newton(f, x; tol = 1e-14, steps = 50) = {
   for k in 0..steps {
@@ -20,7 +20,8 @@ newton_system(F, x; steps = 20) = {
   x
 }
 
-# where the circle of radius 2 meets the hyperbola xy = 1, in the upper right
+# The point where the circle of radius 2 meets the hyperbola xy = 1, in the
+# upper right.
 F(p) = [p[0]^2 + p[1]^2 - 4, p[0]*p[1] - 1]
 p = newton_system(F, [2.0, 0.5])
 print("circle and hyperbola meet at ({p[0]:.6f}, {p[1]:.6f})")
@@ -32,7 +33,7 @@ root(a) = newton(x -> x^2 - a, 1.0)
 print("d sqrt(a)/da at 2 = {root'(2.0):.12g}")
 assert(abs(root'(2.0) - 0.5/sqrt(2)) < 1e-12)
 
-# the two curves, and where they meet
+# The two curves, and where they meet.
 θ = linspace(0.0, 2π, 200)
 u = linspace(0.3, 3, 100)
 overlay(

@@ -1,5 +1,5 @@
-# Energies of a quantum particle in the potential x^2/2 + g x^4, and how they
-# change with g: perturbation theory by differentiation.
+# Energies of a quantum particle in the potential x^2/2 + g x^4, and their
+# derivatives with respect to g: perturbation theory by differentiation.
 
 x = linspace(-6.0, 6.0, 241)
 h = x[1] - x[0]
@@ -10,8 +10,8 @@ levels(g) = eigh(kinetic + diag(0.5x^2 + g*x^4))[0][..4]
 print("without g: {levels(0.0)}")                        # 0.5, 1.5, 2.5, 3.5 up to h^2
 assert(max(abs(levels(0.0) - [0.5, 1.5, 2.5, 3.5])) < 5e-3)
 
-# the first order of perturbation theory says 3/4 (2n^2 + 2n + 1), the second
-# order of the ground state -21/8
+# First-order perturbation theory gives 3/4 (2n^2 + 2n + 1), the second order of
+# the ground state -21/8.
 (E, E1) = jvp(levels, 0.0, 1.0)
 print("dE/dg: {E1}")
 assert(max(abs(E1 / [0.75, 3.75, 9.75, 18.75] - 1)) < 0.02)

@@ -1,5 +1,5 @@
-# A pendulum that swings far: its period against the complete elliptic integral,
-# and how it depends on the amplitude.
+# A pendulum with a large amplitude: its period compared with the complete
+# elliptic integral, and the derivative with respect to the amplitude.
 
 problem pendulum(θ0) {
   domain t in [0, 10]
@@ -11,12 +11,12 @@ problem pendulum(θ0) {
 }
 swing(θ0) = solve(pendulum(θ0), adams(), rtol = 1e-11, atol = 1e-13)
 
-# a quarter of the period ends where θ crosses zero
+# A quarter of the period ends where θ crosses zero.
 period(θ0) = {
   s = swing(θ0)
   4root(t -> s.θ(t), 1.7)
 }
-# by the arithmetic-geometric mean (Gauss): 2π / agm(1, cos(θ0/2))
+# By the arithmetic-geometric mean (Gauss): 2π / agm(1, cos(θ0/2)).
 exact(θ0) = {
   (a, b) = (1.0, cos(θ0/2))
   for k in 0..6 { (a, b) = ((a + b)/2, sqrt(a*b)) }

@@ -1,8 +1,8 @@
 # A square plate, clamped at its edges, under a uniform load: ΔΔu = 1 with u and
-# its normal derivative zero on the boundary. Stated once, solved by Chebyshev
-# collocation and by finite differences, held against the deflection in the
-# middle that textbooks print (0.00126 of Timoshenko and Woinowsky-Krieger), and
-# against each other; then its lowest frequencies.
+# its normal derivative zero on the boundary. It is stated once and solved by
+# Chebyshev collocation and by finite differences. The results are compared with
+# the deflection in the middle from textbooks (0.00126 of Timoshenko and
+# Woinowsky-Krieger) and with each other; then follow its lowest frequencies.
 
 problem plate {
   domain x in [0, 1], y in [0, 1]
@@ -28,7 +28,7 @@ problem ringing {
   ∂n(u) == 0 at boundary
 }
 m = solve(ringing, chebyshev(n = 18, count = 3))
-# 35.985: Leissa, Vibration of Plates, NASA SP-160 (1969)
+# Reference for 35.985: Leissa, Vibration of Plates, NASA SP-160 (1969).
 print("frequencies {sqrt(m.λ)}")
 assert(abs(sqrt(m.λ[0]) - 35.985) < 1e-2)
 

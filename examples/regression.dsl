@@ -1,5 +1,5 @@
 # Logistic regression by Newton's method: the Hessian is exact, and its inverse
-# says how sure the answer is.
+# provides the standard errors.
 
 seed(5)
 truth = [0.5, 2.0, -1.0]

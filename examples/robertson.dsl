@@ -1,5 +1,5 @@
-# Robertson's reaction: rates from 0.04 to 3e7, and a time that runs over eleven
-# decades. Stiff, so bdf().
+# Robertson's reaction: rates from 0.04 to 3e7, over eleven decades of time. The
+# problem is stiff, so the method is bdf().
 
 problem robertson(k1 = 0.04, k2 = 3e7, k3 = 1e4) {
   domain t in [0, 1e11]
@@ -18,11 +18,11 @@ for t in [0.4, 40.0, 4e3, 4e5, 1e11] {
 }
 print("{s.stats.steps} steps, {s.stats.jacobians} Jacobians")
 
-# the reference solution of this classical test at t = 1e11
+# The reference solution of this classical test at t = 1e11.
 assert(abs(s.a(1e11) / 0.2083340149701255e-7 - 1) < 1e-5)
 assert(abs(s.b(1e11) / 0.8333360770334713e-13 - 1) < 1e-5)
 
-# what is created is what was there: a + b + c stays 1
+# Mass conservation: a + b + c stays 1.
 assert(abs(s.a(1e3) + s.b(1e3) + s.c(1e3) - 1) < 1e-9)
 
 τ = logspace(-5, 11, 300)

@@ -1,21 +1,21 @@
-/* rules.c - C functions of a host, differentiated to second order: each is the
- * derivative of the one before, and the program says so.
+/* rules.c - C functions of a host with derivatives to second order: the program
+ * declares each as the derivative of the one before.
  *
  *     cc rules.c $(pkg-config --cflags --libs atled) -lm -o rules && ./rules
  *
- * The Lennard-Jones energy of two atoms at distance r, its slope and its
- * curvature are three C functions. A rule of the program makes each the
- * derivative of the one before, the check of rules compares all of it with
- * differences, and Newton's method on the total energy of a chain, written in
- * Atled, finds where the atoms rest.
+ * The Lennard-Jones energy of two atoms at distance r and its first and second
+ * derivatives are three C functions. Rules of the program relate them, and
+ * atled_check_rules compares the rules with finite differences. Newton's method
+ * in Atled minimises the total energy of a chain, and finds the atoms'
+ * equilibrium.
  */
 #include <atled.h>
 
 #include <math.h>
 #include <stdio.h>
 
-/* 4 (r^-12 - r^-6), or its first or second derivative, for each element; ud
- * says which. */
+/* Writes 4 (r^-12 - r^-6) for each element to out, or its first or second
+ * derivative. ud points to the order of the derivative. */
 static int lennard_jones(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
 	const double *r = in[0].data;
 	double *y = out[0].data;
@@ -37,7 +37,7 @@ static const char program[] =
 	"derivative pair(r) = pair_slope(r)\n"
 	"derivative pair_slope(r) = pair_curve(r)\n"
 	"energy(x) = sum(pair(x[1..] - x[..-1])) + sum(pair(x[2..] - x[..-2]))\n"
-	/* the first atom stays where it is */
+	/* The first atom is fixed. */
 	"chain(gaps) = energy(concat([0.0], cumsum(gaps)))\n"
 	"newton(gaps) = {\n"
 	"  for k in 0..20 { gaps = gaps - linsolve(hessian(chain)(gaps), grad(chain)(gaps)) }\n"

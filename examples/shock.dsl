@@ -1,7 +1,7 @@
 # Burgers' equation without viscosity: a smooth wave steepens until it breaks at
-# t = 1/(2π), and goes on as a shock. Before that the exact solution is u =
-# sin(2π(x - ut)), found here point by point; after it the shock stands at x =
-# 1/2 by symmetry, and what goes round keeps its sum.
+# t = 1/(2π), and continues as a shock. Before that the exact solution is u =
+# sin(2π(x - ut)), solved here point by point. After it the shock is at x = 1/2
+# by symmetry, and the sum over the period is conserved.
 
 problem burgers() {
   domain t in [0, 0.6], x in [0, 1] periodic
@@ -20,7 +20,7 @@ print("before it breaks: error {worst:.1e}")
 assert(worst < 1e-4)
 print("the sum over cells changes by {max(abs(sum(s.values[.., 0]; axis = 1))):.1e}")
 assert(max(abs(sum(s.values[.., 0]; axis = 1))) < 1e-11)
-# both sides of the shock: u = sin(2π(1/2 - ut)) has the solution u = sin(2πut)
+# Both sides of the shock: u = sin(2π(1/2 - ut)) is equivalent to u = sin(2πut).
 side = root(u -> u - sin(2π*u*0.6), 0.8)
 assert(abs(s.u(0.6, 0.495) - side) < 0.02)
 

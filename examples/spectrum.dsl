@@ -1,5 +1,5 @@
-# Two tones under noise: found by the Fourier transform, and the noise filtered
-# away.
+# Two tones in noise: the Fourier transform finds them, and a filter removes the
+# noise.
 
 seed(2)
 rate = 500.0
@@ -15,7 +15,7 @@ tones = argsort(power, descending = true)[..2]
 print("tones at {f[tones[0]]:.0f} Hz and {f[tones[1]]:.0f} Hz")
 assert(same(sort(f[tones]), [50.0, 120.0]))
 
-# what is weaker than a twentieth of the strongest is taken for noise
+# Components below a twentieth of the strongest power count as noise.
 filtered = real(ifft(where(abs(F)^2 > max(power) * n^2 / 20, F, 0)))
 error(x) = sqrt(mean((x - clean)^2))
 print("error {error(heard):.2f} before, {error(filtered):.2f} after")

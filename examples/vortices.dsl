@@ -1,8 +1,8 @@
-# Two shear layers roll up into vortices: Navier and Stokes in the plane, as a
-# vorticity that is carried along and a stream function that follows from it.
-# The stream function has no rate; fourier() finds it wave by wave, and steps
-# with exponential time differencing. The same statement with another beginning
-# has an exact solution (Taylor and Green 1937), which checks it first.
+# Two shear layers roll up into vortices: the Navier-Stokes equations in the
+# plane, in vorticity and stream function. The stream function has no time
+# derivative; fourier() solves for it mode by mode, and steps by exponential
+# time differencing. The same problem with other initial values has an exact
+# solution (Taylor and Green 1937), which is checked first.
 
 problem flow(ν, start) {
   domain t in [0, 8], x in [0, 2π] periodic, y in [0, 2π] periodic
@@ -12,15 +12,15 @@ problem flow(ν, start) {
   ω == start(x, y) at t = 0
 }
 
-# Taylor and Green
+# The vortices of Taylor and Green.
 taylor_green(x, y) = 2cos(x)*cos(y)
 g = solve(flow(0.05, taylor_green), fourier(n = 16), t = (0, 1), rtol = 1e-9)
 off = abs(g.ω(1, 0.3, 0.4) - exp(-0.1)*taylor_green(0.3, 0.4))
 print("Taylor and Green: off by {off:.1e}")
 assert(off < 1e-8)
 
-# the layers, of width 1/ρ (Bell, Colella and Glaz 1989): u = tanh(ρ(y - π/2))
-# below, tanh(ρ(3π/2 - y)) above, v = 0.05 sin x
+# The layers, of width 1/ρ (Bell, Colella and Glaz 1989): u = tanh(ρ(y - π/2))
+# below, tanh(ρ(3π/2 - y)) above, v = 0.05 sin x.
 ρ = 15/π
 layers(x, y) = 0.05cos(x) - (if y <= π { ρ*sech(ρ*(y - π/2))^2 } else { -ρ*sech(ρ*(3π/2 - y))^2 })
 times = [0.0, 2.0, 4.0, 6.0]

@@ -13,8 +13,8 @@ slope = sum(n * r2) / sum(n * n)
 print("mean square distance {slope:.3f} per step, theory 1")
 assert(abs(slope - 1) < 0.05)
 
-# far from the start the distance is distributed like Rayleigh's: the median
-# square is log(2) n
+# After many steps the distance has a Rayleigh distribution: the median square
+# is log(2) n.
 middle = sort(x[.., -1]^2 + y[.., -1]^2)[walkers // 2]
 print("median of the square {middle:.1f}, theory {steps * log(2):.1f}")
 assert(abs(middle / (steps * log(2)) - 1) < 0.05)

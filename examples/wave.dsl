@@ -1,5 +1,5 @@
-# A free quantum wave packet: i ψ_t = -ψ_xx/2 as two real equations, against the
-# exact solution.
+# A free quantum wave packet: i ψ_t = -ψ_xx/2 as two real equations, compared
+# with the exact solution.
 
 problem packet(k = 1.0) {
   domain t in [0, 1], x in [-10, 10] periodic
@@ -10,7 +10,7 @@ problem packet(k = 1.0) {
   b == exp(-x^2/2) * sin(k*x) at t = 0
 }
 
-# |ψ|² of a Gaussian that moves with velocity k and spreads
+# |ψ|² of a Gaussian that moves with velocity k and spreads.
 density(t, x; k = 1.0) = exp(-(x - k*t)^2 / (1 + t^2)) / sqrt(1 + t^2)
 
 s = solve(packet(), fourier(n = 64), rtol = 1e-7, atol = 1e-9)
