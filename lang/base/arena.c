@@ -1,19 +1,22 @@
 /* arena.c - bump allocation in growing chunks.
  *
- * Needs: arena.h and the counted heap of context.h. Guarantees: 16-byte aligned
- * pointers that stay put until arena_free; every chunk is counted by the heap;
- * a failed chunk throws ST_NOMEM and leaves the arena as it was. The context's
- * own arena is the root of a list of all its arenas: freeing the root frees the
- * rest, so that an owner lost to a throw costs nothing beyond the context's
- * life.
+ * Needs: arena.h and the counted heap of context.h.
+ *
+ * Contract:
+ * - Pointers are 16-byte aligned and stay valid until arena_free.
+ * - The heap counts every chunk. A failed chunk throws ST_NOMEM and leaves the
+ *   arena unchanged.
+ * - The context's own arena is the root of the list of all its arenas. Freeing
+ *   the root frees the others, so an arena whose owner was lost in a throw
+ *   leaks only until the context is freed.
  */
 #include "lang/base/arena.h"
 #include <stdio.h>
 
 #define ALIGNMENT ((size_t)16)
 #ifdef ATLED_STRESS
-/* every allocation gets a chunk of its own, so that a stale pointer is seen
- * at once */
+/* Every allocation gets its own chunk, so that sanitizers detect stale
+ * pointers. */
 #define CHUNK_FIRST ((size_t)0)
 #define CHUNK_MOST ((size_t)1)
 #else
@@ -23,16 +26,16 @@
 
 typedef struct Chunk {
 	struct Chunk *before;
-	size_t bytes; /* of the whole block, this header included */
+	size_t bytes; /* of the whole block, including this header */
 } Chunk;
 
 struct Arena {
 	Ctx *ctx;
-	/* all arenas of a context, in a list whose head is the context's own
-	 * arena */
+	/* The list of all arenas of a context; its head is the context's own arena.
+	 */
 	Arena *prev, *next;
-	Chunk *chunks;    /* the newest first */
-	char *free, *end; /* what is left of the current chunk; `free` is aligned */
+	Chunk *chunks;    /* newest first */
+	char *free, *end; /* the free space of the current chunk; `free` is aligned */
 	size_t next_chunk;
 	size_t bytes;
 };
@@ -76,9 +79,9 @@ void arena_free(Arena *a) {
 
 size_t arena_bytes(const Arena *a) { return a->bytes; }
 
-/* A block with room for `bytes` after its header and alignment; becomes the
- * current chunk only when more would remain in it than in the present one, so
- * that a large array does not waste the rest of a fresh chunk. */
+/* Allocates a chunk for `bytes` plus header and alignment. It becomes the
+ * current chunk only when it leaves more free space than the present one, so
+ * that a large array does not waste the remainder of a fresh chunk. */
 static void *alloc_in_new_chunk(Arena *a, size_t bytes) {
 	size_t need = sizeof(Chunk) + ALIGNMENT + bytes;
 	if (need < bytes) ctx_throw(a->ctx, ST_NOMEM);

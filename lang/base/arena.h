@@ -1,9 +1,10 @@
-/* arena.h - bump allocation with one death, and growable arrays that live in an
- * arena.
+/* arena.h - arenas with bump allocation, and growable arrays stored in them.
  *
- * Needs: context.h. Guarantees: every pointer is 16-byte aligned and stays put
- * until the arena dies or is reset to a mark; failure throws ST_NOMEM (compile
- * side only).
+ * Needs: context.h.
+ *
+ * Contract:
+ * - Every pointer is 16-byte aligned and stays valid until the arena is freed.
+ * - Failure throws ST_NOMEM (compile side only).
  */
 #ifndef ATLED_LANG_BASE_ARENA_H
 #define ATLED_LANG_BASE_ARENA_H
@@ -13,17 +14,18 @@
 
 Arena *arena_new(Ctx *c);
 void arena_free(Arena *a);
-void *arena_alloc(Arena *a, size_t bytes);              /* not cleared */
-void *arena_zalloc(Arena *a, size_t bytes);             /* cleared */
-char *arena_copy(Arena *a, const char *text, size_t n); /* adds the final NUL */
+void *arena_alloc(Arena *a, size_t bytes);              /* not zeroed */
+void *arena_zalloc(Arena *a, size_t bytes);             /* zeroed */
+char *arena_copy(Arena *a, const char *text, size_t n); /* adds the terminating NUL */
 char *arena_printf(Arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 size_t arena_bytes(const Arena *a);
 
 #define ARENA_NEW(a, T) ((T *)arena_zalloc((a), sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_zalloc((a), sizeof(T) * (size_t)(n)))
 
-/* Growable array: struct { T *at; uint32_t n, cap; }. Growth copies inside the
- * arena, so never keep a pointer into it across a push; keep the index. */
+/* A growable array: struct { T *at; uint32_t n, cap; }. Growth copies it inside
+ * the arena, so do not store a pointer into it across a push; store the index.
+ */
 #define VEC(T)                                                                                     \
 	struct {                                                                                       \
 		T *at;                                                                                     \

@@ -1,8 +1,8 @@
-/* clock.h - the time of a clock that only goes forward, for measuring and for
- * limits.
+/* clock.h - the monotonic clock, for measurements and time limits.
  *
- * Needs: POSIX. Contract: the moment it counts from is arbitrary; a difference
- * is right to about 50 ns.
+ * Needs: POSIX.
+ *
+ * Contract: the origin is arbitrary; differences are accurate to about 50 ns.
  */
 #ifndef ATLED_LANG_BASE_CLOCK_H
 #define ATLED_LANG_BASE_CLOCK_H

@@ -1,11 +1,15 @@
-/* context.c - the context: counted heap, protected regions, atoms, budgets,
+/* context.c - the context: counted heap, protected calls, atoms, budgets,
  * grants, slots.
  *
  * Needs: context.h, arena.h, and the setup functions of diag.h and type.h (so
- * that those two never meet a half-made state). Guarantees: no globals. Heap
- * counts are atomic and live in a HeapAccount that is freed with its last
- * block, so tensors may be released on any thread and after ctx_free. Only
- * ctx_interrupt and the heap may be used from other threads.
+ * that neither sees a partly initialised state).
+ *
+ * Contract:
+ * - There are no globals.
+ * - Heap counts are atomic. They are part of a HeapAccount that is freed with
+ *   its last block, so tensors may be released on any thread and after
+ *   ctx_free.
+ * - Other threads may use only ctx_interrupt and the heap.
  */
 #include "lang/base/context.h"
 #include "lang/base/page_pool.h"
@@ -21,18 +25,18 @@
 
 #define DEPTH_DEFAULT 2000u
 #ifdef ATLED_STRESS
-#define ATOM_SLOTS_FIRST 2u /* one must stay free to end a search */
+#define ATOM_SLOTS_FIRST 2u /* one slot must stay free to end a search */
 #else
 #define ATOM_SLOTS_FIRST 256u
 #endif
 
-/* Blocks of a few hundred bytes that were given back and wait for the next one
- * of their size: a loop over short vectors makes and drops some with every
- * operation. Sanitizers see every block come and go. */
+/* Freed small blocks are stored for the next allocation of the same size,
+ * because a loop over short vectors allocates and frees some in every
+ * operation. With sanitizers, every block is really freed. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATLED_STRESS)
 enum { SPARE_LARGEST = 0, SPARE_ALL = 0 };
 #else
-enum { SPARE_LARGEST = 1024, SPARE_ALL = 32 * 1024 }; /* bytes: of a block, of all of them */
+enum { SPARE_LARGEST = 1024, SPARE_ALL = 32 * 1024 }; /* bytes: of one block, of all of them */
 #endif
 typedef struct Spare {
 	struct Spare *next;
@@ -40,17 +44,19 @@ typedef struct Spare {
 
 struct HeapAccount {
 	HostAllocator alloc;
-	/* used counts the context's own record: at 0 nobody is left, and the
-	 * account goes too; and the spare blocks */
+	/* `used` includes the context's own record and the spare blocks. When it
+	 * reaches 0, no user is left and the account is freed. */
 	atomic_size_t used, peak, limit;
 	atomic_uint_fast64_t allocations;
-	atomic_flag spares_busy;              /* whoever finds them taken goes without. Protects: */
-	bool spares_closed;                   /* the context is gone */
-	uint64_t spares_given;                /* allocations that took one */
+	/* A try-lock: whoever fails to take it does without a spare block.
+	 * Protects: */
+	atomic_flag spares_busy;
+	bool spares_closed;                   /* the context was freed */
+	uint64_t spares_given;                /* number of allocations served from spares */
 	Spare *spares[SPARE_LARGEST / 8 + 1]; /* by bytes / 8 */
-	atomic_size_t spare_bytes;            /* (read by anybody) */
-	atomic_uint_fast64_t fail_number;     /* this allocation fails, 0: none */
-	atomic_bool fail_forever;             /* ... and all after it */
+	atomic_size_t spare_bytes;            /* (anyone may read it) */
+	atomic_uint_fast64_t fail_number;     /* this allocation fails; 0: none */
+	atomic_bool fail_forever;             /* ... and all later ones */
 };
 
 typedef struct Protect {
@@ -71,22 +77,25 @@ struct Ctx {
 	Protect *protect;
 
 	VEC(AtomText) atoms;
-	/* open addressing; Atom, 0 is free (the empty string is never looked up) */
+	/* Open addressing. Holds Atoms; 0 is free (the empty string is never looked
+	 * up). */
 	uint32_t *atom_slots;
 	uint32_t atom_slot_count;
 
 	atomic_int interrupt;
-	uint64_t interrupt_at;      /* polls left until the test seam raises the flag; 0: off */
-	uint64_t steps, step_limit; /* step_limit: value of `steps` that must not be passed; 0: none */
+	/* Polls left until the test hook raises the flag; 0: off. */
+	uint64_t interrupt_at;
+	/* step_limit: the largest permitted value of `steps`; 0: none. */
+	uint64_t steps, step_limit;
 	double deadline, last_look; /* in clock_seconds */
 	bool timed;
 	double time_limit;
-	uint32_t skip, skipped; /* polls between two looks at the clock */
+	uint32_t skip, skipped; /* number of polls between two clock reads */
 	Progress levels[PROGRESS_LEVELS];
 	uint32_t progress_depth;
 	ProgressTell tell_progress;
 	void *tell_progress_ud;
-	uint32_t untold; /* polls since the last look whether it is time to tell */
+	uint32_t untold; /* polls since the last check whether a report is due */
 	double told;
 	uint32_t depth_limit;
 	bool verifies;
@@ -149,7 +158,8 @@ static void account_credit(HeapAccount *a, size_t bytes) {
 		alloc.resize(alloc.ud, a, sizeof *a, 0);
 }
 
-/* Numbers this allocation and says whether the test seam wants it to fail. */
+/* Numbers this allocation and returns false when the test hook requests a
+ * failure. */
 static bool account_may_allocate(HeapAccount *a) {
 	uint64_t number = atomic_fetch_add_explicit(&a->allocations, 1, memory_order_relaxed) + 1;
 	uint64_t fail = atomic_load_explicit(&a->fail_number, memory_order_relaxed);
@@ -168,8 +178,8 @@ static void spares_unlock(HeapAccount *a) {
 
 static bool may_be_spare(size_t bytes) { return bytes <= SPARE_LARGEST && !(bytes % 8); }
 
-/* A spare block of that size, or NULL. The test seam counts and fails what is
- * made. */
+/* Takes a spare block of that size, or returns NULL. It is off under the test
+ * hook, which must count and fail real allocations. */
 static void *spare_take(HeapAccount *a, size_t bytes) {
 	if (!may_be_spare(bytes) || atomic_load_explicit(&a->fail_number, memory_order_relaxed) ||
 	    !spares_lock(a))
@@ -186,7 +196,7 @@ static void *spare_take(HeapAccount *a, size_t bytes) {
 	return s;
 }
 
-/* Keeps a block; false: it is to be given back. */
+/* Stores a block as a spare; false: the caller must free it. */
 static bool spare_keep(HeapAccount *a, void *p, size_t bytes) {
 	if (!may_be_spare(bytes) || bytes < sizeof(Spare) || !spares_lock(a)) return false;
 	const size_t all = atomic_load_explicit(&a->spare_bytes, memory_order_relaxed) + bytes;
@@ -201,7 +211,7 @@ static bool spare_keep(HeapAccount *a, void *p, size_t bytes) {
 	return keeps;
 }
 
-/* Gives all of them back; `close`: and keeps none from now on. The caller's own
+/* Frees all spares; with `close`, none are stored from now on. The caller's own
  * bytes keep the account alive. */
 static void spares_drop(HeapAccount *a, bool close) {
 	while (!spares_lock(a))
@@ -257,9 +267,8 @@ void account_free(HeapAccount *a, void *p, size_t bytes) {
 
 void *heap_alloc(Ctx *c, size_t bytes) { return account_make(c->account, bytes); }
 
-/* A block asked for with 0 bytes holds one, so that NULL always means failure;
- * the same rule is applied to `old_bytes`.
- * */
+/* A block of 0 bytes has one byte, so that NULL always means failure; the same
+ * rule applies to `old_bytes`. */
 void *heap_resize(Ctx *c, void *p, size_t old_bytes, size_t new_bytes) {
 	if (!p) return heap_alloc(c, new_bytes);
 	return account_resize(c->account, p, old_bytes ? old_bytes : 1, new_bytes ? new_bytes : 1);
@@ -298,7 +307,7 @@ uint64_t heap_allocation_count(const Ctx *c) {
 	       c->account->spares_given;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- creation and destruction -------------------------------------------- */
 
 static void set_up(Ctx *c, void *unused) {
 	(void)unused;
@@ -350,7 +359,7 @@ Arena *ctx_arena(Ctx *c) { return c->arena; }
 
 void *ctx_slot(const Ctx *c, Slot s) { return c->slots[s].state; }
 
-/* Replacing a state frees the one before it. */
+/* Frees the previous state. */
 void ctx_set_slot(Ctx *c, Slot s, void *state, void (*free_state)(Ctx *c, void *state)) {
 	void *old = c->slots[s].state;
 	if (old && old != state && c->slots[s].free_state) c->slots[s].free_state(c, old);
@@ -370,9 +379,9 @@ Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg) {
 	return here.status;
 }
 
-/* Without a ctx_protect there is nowhere to go: that is a fault of ours, not of
- * the user (the public API protects every entry), so it is recorded and ends
- * like a failed assertion. It is the only abort in the library. */
+/* A throw outside every ctx_protect is an internal fault, not the user's: the
+ * public API protects every entry. It is recorded and aborts. This is the only
+ * abort in the library. */
 _Noreturn void ctx_throw(Ctx *c, Status s) {
 	Protect *p = c->protect;
 	if (!p) {
@@ -407,8 +416,8 @@ Atom atom_n(Ctx *c, const char *text, size_t n) {
 		const AtomText *t = &c->atoms.at[c->atom_slots[i]];
 		if (t->hash == hash && t->n == n && !memcmp(t->text, text, n)) return c->atom_slots[i];
 	}
-	/* All that can throw comes before the first change, so that a failed atom
-	 * leaves no trace. */
+	/* Everything that can throw comes before the first change, so that a failed
+	 * atom leaves no trace. */
 	VEC_RESERVE(c->arena, &c->atoms, c->atoms.n + 1);
 	if (c->atoms.n * 2 >= c->atom_slot_count) {
 		uint32_t count = c->atom_slot_count * 4;
@@ -435,7 +444,8 @@ Atom atom_f(Ctx *c, const char *format, ...) {
 	int n = vsnprintf(small, sizeof small, format, args);
 	va_end(args);
 	const char *text = small;
-	if (n >= (int)sizeof small) { /* a scratch block on the heap would leak when atom_n throws */
+	/* A scratch block on the heap would leak when atom_n throws. */
+	if (n >= (int)sizeof small) {
 		char *large = arena_alloc(c->arena, (size_t)n + 1);
 		vsnprintf(large, (size_t)n + 1, format, again);
 		text = large;
@@ -464,7 +474,7 @@ void ctx_set_step_limit(Ctx *c, uint64_t steps) {
 	c->step_limit = !steps ? 0 : c->steps > UINT64_MAX - steps ? UINT64_MAX : c->steps + steps;
 }
 
-/* Limits beyond a century are no limits. */
+/* Limits beyond a century count as none. */
 void ctx_set_time_limit(Ctx *c, double wall_seconds) {
 	c->timed = wall_seconds > 0 && wall_seconds < 3e9;
 	if (!c->timed) return;
@@ -481,8 +491,7 @@ uint32_t ctx_depth_limit(const Ctx *c) { return c->depth_limit; }
 uint64_t ctx_steps(const Ctx *c) { return c->steps; }
 
 /* The clock is read about once a millisecond: the number of polls skipped
- * between two looks follows how fast they come.
- * */
+ * between two reads adapts to their rate. */
 static bool out_of_time(Ctx *c) {
 	if (c->skipped < c->skip) {
 		c->skipped++;
@@ -554,8 +563,8 @@ size_t progress_name(const char **rest, const char **name) {
 
 enum { PROGRESS_TEXT = 256 };
 
-/* Values that have a field of their own go there; of the others the names
- * follow each other as the values do. */
+/* Moves values with a field of their own to that field. The remaining names
+ * keep the order of the remaining values. */
 static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEXT], Progress *out) {
 	*out = *p;
 	static const char *const fields[] = {"time", "from", "to", "dt"};
@@ -580,8 +589,7 @@ static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEX
 	out->text = names;
 }
 
-/* The clock is read at every sixteenth poll: polls are about a thousand
- * operations apart. */
+/* The clock is read only at every sixteenth poll, since polls are frequent. */
 static void tell_progress(Ctx *c) {
 	if (++c->untold < 16 && c->progress_depth) return;
 	c->untold = 0;
@@ -593,8 +601,8 @@ static void tell_progress(Ctx *c) {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < c->progress_depth; i++) {
 		const Progress *p = &c->levels[i];
-		/* turns of nobody knows how many say nothing beside a loop that says
-		 * more */
+		/* Iterations without a known total are omitted when an inner loop
+		 * reports more. */
 		if (!p->told || (!p->says && !p->steps && i + 1 < c->progress_depth)) continue;
 		take_fields(c, p, names[n], &levels[n]);
 		n++;
@@ -602,7 +610,7 @@ static void tell_progress(Ctx *c) {
 	c->tell_progress(c->tell_progress_ud, levels, n);
 }
 
-/* While frames unwind, each may poll again: the reason is recorded once. */
+/* Each frame may poll again while it unwinds; the reason is recorded once. */
 static bool is_last_diag(const Ctx *c, DiagCode code) {
 	uint32_t n = diag_total(c);
 	return n && diag_at(c, n - 1)->code == code;
@@ -622,7 +630,7 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 		return ST_LIMIT;
 	}
 	if (c->timed && out_of_time(c)) {
-		c->skip = 0; /* the next poll must see it too */
+		c->skip = 0; /* the next poll must detect it too */
 		if (!is_last_diag(c, E_BUDGET))
 			diag_error(c, E_BUDGET, NO_SPAN, "the time limit of %g s is used up", c->time_limit);
 		return ST_LIMIT;

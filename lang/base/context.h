@@ -1,12 +1,17 @@
-/* context.h - the one object every room is handed: memory, atoms, sources,
- * diagnostics, limits, services.
+/* context.h - the context passed to every module: memory, atoms, diagnostics,
+ * limits, grants, module state.
  *
- * Needs: nothing but libc. Guarantees: no global state. All memory goes through
- * the host's allocator and is counted against a limit. Two ways to fail, never
- * mixed: code that *builds* (parser, specialiser, transforms) throws to the
- * innermost ctx_protect with ctx_throw; code that *runs* (evaluator, solvers,
- * file layers) returns a Status. A throw never crosses a foreign library's
- * frame, and the public API protects every entry.
+ * Needs: nothing but libc.
+ *
+ * Contract:
+ * - There is no global state.
+ * - All memory comes from the host's allocator and counts against a limit.
+ * - There are two ways to fail, never mixed. Code that builds (parser,
+ *   specialiser, transforms) throws to the innermost ctx_protect with
+ *   ctx_throw. Code that runs (evaluator, solvers, file layers) returns a
+ *   Status.
+ * - A throw never crosses a foreign library's frame. The public API protects
+ *   every entry.
  */
 #ifndef ATLED_LANG_BASE_CONTEXT_H
 #define ATLED_LANG_BASE_CONTEXT_H
@@ -25,26 +30,26 @@ typedef struct Arena Arena;
 
 typedef enum Status {
 	ST_OK = 0,
-	ST_ERROR,       /* the user's program is wrong or failed; a diagnostic is recorded */
+	ST_ERROR,       /* the program is wrong or failed; a diagnostic is recorded */
 	ST_NOMEM,       /* allocation failed or the memory limit was reached */
-	ST_INTERRUPTED, /* the host or ^C asked to stop */
-	ST_LIMIT,       /* a step, time or depth budget is used up */
-	ST_DENIED,      /* the program asked for something the host did not grant */
-	ST_EXIT,        /* the program ended itself: ctx_exit_code */
-	ST_INTERNAL     /* an invariant of ours is broken; a diagnostic is recorded */
+	ST_INTERRUPTED, /* the host or ^C requested a stop */
+	ST_LIMIT,       /* a step, time or depth budget is exhausted */
+	ST_DENIED,      /* the program used something the host did not grant */
+	ST_EXIT,        /* the program called exit: see ctx_exit_code */
+	ST_INTERNAL     /* an internal invariant is violated; a diagnostic is recorded */
 } Status;
 
 /* ---- the host's allocator and the heap over it --------------------------- */
 
-/* resize(ud, p, old, new): new == 0 frees; p == NULL allocates; returns NULL on
- * failure and then leaves p alone. Blocks are aligned for any scalar type. */
+/* resize(ud, p, old, new): new == 0 frees; p == NULL allocates. On failure it
+ * returns NULL and leaves p valid. Blocks are aligned for any scalar type. */
 typedef struct HostAllocator {
 	void *(*resize)(void *ud, void *p, size_t old_bytes, size_t new_bytes);
 	void *ud;
 } HostAllocator;
 
-/* malloc, and kept pages for large blocks (lang/base/page_pool.h): what is used
- * when the host has none of its own. */
+/* The allocator for hosts without their own: malloc, and a page pool for large
+ * blocks (lang/base/page_pool.h). */
 HostAllocator heap_default(void);
 
 /* Run-time memory (tensors, values, frames). NULL on failure; thread-safe when
@@ -53,34 +58,34 @@ void *heap_alloc(Ctx *c, size_t bytes);
 void *heap_resize(Ctx *c, void *p, size_t old_bytes, size_t new_bytes);
 void heap_free(Ctx *c, void *p, size_t bytes);
 size_t heap_used(const Ctx *c);
-size_t heap_peak(const Ctx *c);            /* spare blocks count here */
+size_t heap_peak(const Ctx *c);            /* includes spare blocks */
 void heap_set_limit(Ctx *c, size_t bytes); /* 0: none */
 size_t heap_limit(const Ctx *c);
-/* Test seam: the n-th allocation from now fails (n = 1: the next); `forever`:
- * and all after it. 0 switches it off. */
+/* For tests: the n-th allocation from now fails (n = 1: the next); with
+ * `forever`, all later ones too. 0 switches it off. */
 void heap_fail_at(Ctx *c, uint64_t n, bool forever);
 uint64_t heap_allocation_count(const Ctx *c);
 
-/* What tensors use: blocks that may outlive the context and be freed on any
- * thread. Each holds the account alive. */
+/* The heap of tensors: blocks that may outlive the context and be freed on any
+ * thread. Each block keeps the account alive. */
 typedef struct HeapAccount HeapAccount;
 HeapAccount *heap_account(const Ctx *c);
 HostAllocator account_allocator(const HeapAccount *a);
 void *account_alloc(HeapAccount *a, size_t bytes);
 void account_free(HeapAccount *a, void *p, size_t bytes);
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- creation and destruction -------------------------------------------- */
 
-Ctx *ctx_new(const HostAllocator *alloc); /* alloc NULL: malloc; NULL when memory fails */
+Ctx *ctx_new(const HostAllocator *alloc); /* alloc NULL: malloc; returns NULL when memory fails */
 void ctx_free(Ctx *c);
-/* $ATLED_VERIFY was set when it was made: functions of the IR and kernel code
- * are verified as they are built, and unsound kernel code ends the program. */
+/* Whether $ATLED_VERIFY was set when the context was created. Then IR functions
+ * and kernel code are verified as they are built, and invalid kernel code
+ * aborts the program. */
 bool ctx_verifies(const Ctx *c);
 
 /* ---- non-local exit, compile side only ----------------------------------- */
 
-/* Runs body(c, arg); a ctx_throw inside comes back here as the returned status.
- * Nests. */
+/* Runs body(c, arg). A ctx_throw inside returns here with its status. Nests. */
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg);
 _Noreturn void ctx_throw(Ctx *c, Status s);
 
@@ -95,57 +100,64 @@ size_t atom_length(const Ctx *c, Atom a);
 
 /* ---- interruption, budgets ----------------------------------------------- */
 
-void ctx_interrupt(Ctx *c); /* any thread, signal-safe */
+void ctx_interrupt(Ctx *c); /* callable from any thread and from signal handlers */
 void ctx_clear_interrupt(Ctx *c);
-bool ctx_interrupted(const Ctx *c); /* any thread: for work in pieces between polls. NULL: never */
-/* counted instructions of the running program; 0: none */
+/* Callable from any thread, for long work between polls. NULL: returns false.
+ */
+bool ctx_interrupted(const Ctx *c);
+/* The limit on counted instructions of the running program; 0: none. */
 void ctx_set_step_limit(Ctx *c, uint64_t steps);
 void ctx_set_time_limit(Ctx *c, double wall_seconds); /* from now; 0: none */
 void ctx_set_depth_limit(Ctx *c, uint32_t calls);     /* default 2000 */
 uint32_t ctx_depth_limit(const Ctx *c);
-/* How far a loop or an integration has come. */
+/* The progress of a loop or an integration. */
 enum { PROGRESS_VALUES = 8, PROGRESS_LEVELS = 8 };
 typedef struct Progress {
-	int64_t step, steps;   /* done, and in all; steps 0: not known */
-	double time, from, to; /* of an integration; from == to: there is none */
+	int64_t step, steps;   /* completed, and in total; steps 0: unknown */
+	double time, from, to; /* of an integration; from == to: none */
 	double dt;
-	Atom names;       /* of the values, in one text with commas between them: as a loss */
-	const char *text; /* that text, when it is told */
+	/* The names of the values in one string, separated by commas. */
+	Atom names;
+	const char *text; /* that string, when the sink is called */
 	uint32_t nvalues;
 	double values[PROGRESS_VALUES];
-	bool says; /* it reports by itself; else its turns are counted */
-	bool told; /* there is something to tell */
-	/* its turns go on from `step` as machine code, which counts them from 0 */
+	/* The loop reports its progress itself; else its iterations are counted. */
+	bool says;
+	bool told; /* there is something to report */
+	/* Its iterations continue from `step` in machine code, which counts them
+	 * from 0. */
 	bool goes_on;
-	int64_t base; /* with goes_on: where that was */
+	int64_t base; /* with goes_on: the `step` at which that began */
 } Progress;
-/* A loop begins: its record, which it keeps up to date, or NULL: nobody wants
- * to know, or it is not asked. Those are asked that `says`, and the outermost
- * one of the others. Records are a stack; they end with the call that runs at
- * the latest. */
+/* Starts a loop: returns the record that the loop must update, or NULL when it
+ * need not. A record exists when progress is requested, for every loop with
+ * `says` and for the outermost of the others. Records form a stack; they end at
+ * the latest with the call that runs the program. */
 Progress *ctx_progress_enter(Ctx *c, bool says);
-void ctx_progress_leave(Ctx *c, const Progress *p); /* and all inside it. NULL: nothing */
+/* also leaves all loops inside it; NULL: no effect */
+void ctx_progress_leave(Ctx *c, const Progress *p);
 uint32_t ctx_progress_depth(const Ctx *c);
-void ctx_progress_reset(Ctx *c, uint32_t depth); /* leaves all inside it */
-/* What the innermost loop says; at most PROGRESS_VALUES values. Those of the
- * names time, from, to and dt are what the record has under these names. */
+void ctx_progress_reset(Ctx *c, uint32_t depth); /* leaves all loops deeper than `depth` */
+/* The report of the innermost loop, with at most PROGRESS_VALUES values. Values
+ * named time, from, to and dt go to those fields of the record. */
 void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values);
-/* Turns of a loop of machine code that says nothing. */
+/* Counts the iterations of a machine-code loop without reports of its own. */
 void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns);
-bool ctx_is_told(const Ctx *c); /* somebody wants to know */
+bool ctx_is_told(const Ctx *c); /* whether progress is requested */
 /* tell(ud, p, n) is called about ten times a second from polls, with the n
- * loops that have something to tell, the outermost first. NULL: not. */
+ * loops that have something to report, outermost first. NULL: off. */
 typedef void (*ProgressTell)(void *ud, const Progress *p, uint32_t n);
-/* The next of names with commas between them; its length, 0 at the end. */
+/* Extracts the next of comma-separated names; returns its length, 0 at the end.
+ */
 size_t progress_name(const char **rest, const char **name);
 void ctx_tell_progress(Ctx *c, ProgressTell tell, void *ud);
 /* Called at every poll point. `steps` is the work done since the last poll. */
 Status ctx_poll(Ctx *c, uint64_t steps);
 uint64_t ctx_steps(const Ctx *c);
-/* Test seam: the interrupt flag goes up at the n-th poll from now. */
+/* For tests: the n-th poll from now raises the interrupt flag. */
 void ctx_interrupt_at_poll(Ctx *c, uint64_t n);
 
-/* ---- what the host grants (embedded contexts are denied by default) ------ */
+/* ---- grants of the host (embedded contexts start without) ---------------- */
 
 typedef enum Grant {
 	GRANT_FILES = 1,
@@ -154,23 +166,23 @@ typedef enum Grant {
 	GRANT_ENVIRONMENT = 8,
 	GRANT_ALL = 15
 } Grant;
-void ctx_grant(Ctx *c, unsigned grants); /* can only narrow after the first call */
+void ctx_grant(Ctx *c, unsigned grants); /* can only narrow the grants after the first call */
 bool ctx_granted(const Ctx *c, Grant g);
-/* What exit(code) of the last call that gave ST_EXIT said. */
+/* The code of exit(code) in the last call that returned ST_EXIT. */
 void ctx_set_exit_code(Ctx *c, int code);
 int ctx_exit_code(const Ctx *c);
 
-/* Where print goes. NULL sink: dropped. */
+/* The sink of print. NULL: output is discarded. */
 typedef void (*OutputSink)(void *ud, const char *text, size_t n);
 void ctx_set_output(Ctx *c, OutputSink sink, void *ud);
 void ctx_write(Ctx *c, const char *text, size_t n);
 
-/* ---- session-long arena and slots the other rooms hang their state on ---- */
+/* ---- session arena; slots for the state of other modules ----------------- */
 
 Arena *ctx_arena(Ctx *c);
 
-/* A higher room keeps its per-context state in a slot; `free_state` runs in
- * reverse slot order at ctx_free. */
+/* A module stores its per-context state in a slot; `free_state` runs in reverse
+ * slot order at ctx_free. */
 typedef enum Slot {
 	SLOT_DIAG,
 	SLOT_TYPE,

@@ -1,11 +1,14 @@
-/* diag.c - sources, interned spans, recorded diagnostics and the way they are
- * shown.
+/* diag.c - sources, interned spans, and the recording and rendering of
+ * diagnostics.
  *
  * Needs: diag.h; the context's arena for sources and spans, the counted heap
- * for messages. Guarantees: recording never throws and never fails: when memory
- * is gone the message becomes a fixed text that lives in the state made by
- * ctx_new. Rendering allocates nothing, and passes no control characters of a
- * program on to the terminal.
+ * for messages.
+ *
+ * Contract:
+ * - Recording never throws and never fails. When memory runs out, the message
+ *   becomes a fixed text in the state that ctx_new created.
+ * - Rendering allocates nothing, and passes no control characters of a program
+ *   to the terminal.
  */
 #include "lang/base/diag.h"
 #include <stdio.h>
@@ -27,21 +30,22 @@ struct Source {
 };
 
 typedef struct DiagState {
-	VEC(Source) sources;  /* at[0] stands for "no place" */
+	VEC(Source) sources;  /* at[0] stands for "no location" */
 	VEC(Span) spans;      /* at[0] is NO_SPAN */
 	uint32_t *span_slots; /* open addressing; SpanId, 0 is free */
 	uint32_t span_slot_count;
 	Diag kept[KEPT];
-	uint32_t n;        /* kept ones */
-	uint32_t count[2]; /* all, by severity */
-	Diag spill;        /* stands for those beyond what is kept; never refined, never shown */
+	uint32_t n;        /* number stored */
+	uint32_t count[2]; /* number recorded, by severity */
+	/* Stands for diagnostics beyond the limit; never refined, never shown. */
+	Diag spill;
 	char no_memory[16];
 } DiagState;
 
 static DiagState *state_of(const Ctx *c) { return ctx_slot(c, SLOT_DIAG); }
 
 static void free_state(Ctx *c, void *state) {
-	(void)state; /* lies in the context's arena */
+	(void)state; /* allocated in the context's arena */
 	diag_clear(c);
 }
 
@@ -113,7 +117,7 @@ const char *source_text(const Ctx *c, SourceId s, size_t *n) {
 }
 
 static uint32_t line_index(const Source *s, uint32_t offset) {
-	uint32_t low = 0, high = s->lines; /* the answer lies in [low, high) */
+	uint32_t low = 0, high = s->lines; /* the answer is in [low, high) */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 		if (s->line_start[middle] <= offset) low = middle;
@@ -122,8 +126,8 @@ static uint32_t line_index(const Source *s, uint32_t offset) {
 	return low;
 }
 
-/* One character: its length in bytes. What is not UTF-8 counts as one U+FFFD
- * per byte. */
+/* Decodes one character; returns its length in bytes. Each byte of invalid
+ * UTF-8 counts as one U+FFFD. */
 static size_t decode(const char *text, const char *end, uint32_t *out) {
 	const unsigned char *p = (const unsigned char *)text;
 	size_t left = (size_t)(end - text);
@@ -227,9 +231,9 @@ const char *diag_code_title(DiagCode code) {
 	return (unsigned)code < DIAG_COUNT ? codes[code].title : "";
 }
 
-/* Formats into the heap, after `before` and a newline when that is given; NULL
- * when memory fails. The block is one byte longer than its text, which
- * release_text relies on: a zero byte from %c must not shorten it. */
+/* Formats into the heap, after `before` and a newline when `before` is given;
+ * NULL when memory fails. Zero bytes from %c are replaced: release_text frees
+ * strlen + 1 bytes, so a zero byte must not shorten the text. */
 static char *format_text(Ctx *c, const char *before, const char *format, va_list args) {
 	va_list again;
 	va_copy(again, args);
@@ -294,8 +298,8 @@ Diag *diag_warning(Ctx *c, DiagCode code, Span at, const char *format, ...) {
 	return d;
 }
 
-/* Replaces one text of a diagnostic; a text that cannot be made leaves the
- * present one. */
+/* Replaces one text of a diagnostic; when memory fails, the present text stays.
+ */
 static void refine(Ctx *c, Diag *d, char **field, const char *before, const char *format,
                    va_list args) {
 	if (d == &state_of(c)->spill) return;
@@ -347,8 +351,8 @@ const Diag *diag_at(const Ctx *c, uint32_t i) {
 	return i < st->n ? &st->kept[i] : NULL;
 }
 
-/* Those that were counted but not kept came after the kept ones, so they are
- * forgotten too. */
+/* Diagnostics that were counted but not stored came after the stored ones, so
+ * they are discarded too. */
 void diag_truncate(Ctx *c, uint32_t total) {
 	DiagState *st = state_of(c);
 	while (st->n > total) release_diag(c, &st->kept[--st->n]);
@@ -516,7 +520,7 @@ size_t text_columns(const char *text, size_t n) {
 
 /* ---- rendering ----------------------------------------------------------- */
 
-typedef struct Out { /* gathers small pieces for the sink */
+typedef struct Out { /* buffers small pieces for the sink */
 	OutputSink sink;
 	void *ud;
 	bool colour;
@@ -564,8 +568,8 @@ static void style(Out *o, const char *escape) {
 
 static void plain(Out *o) { style(o, "\033[0m"); }
 
-/* One character as a terminal may see it: nothing that moves the cursor or
- * reverses the line. */
+/* Writes one character in a form safe for a terminal: nothing moves the cursor
+ * or reverses the line. */
 static void put_char(Out *o, const char *p, size_t n, uint32_t u) {
 	if (u < 0x20 || (u >= 0x7f && u < 0xa0) || u == 0x2028 || u == 0x2029 ||
 	    (u >= 0x202a && u <= 0x202e) || (u >= 0x2066 && u <= 0x2069))
@@ -597,11 +601,11 @@ static void put_place(Out *o, const Ctx *c, Span at) {
 	put(o, " ");
 }
 
-#define LINE_MOST 160u /* longer source lines are shown as a window round the caret */
+/* Longer source lines are shown as a window around the caret. */
+#define LINE_MOST 160u
 #define LINE_BEFORE 60u
 
-/* The source line, and below it carets under the part of the span that lies on
- * it. */
+/* Shows the source line, with carets below the part of the span on it. */
 static void put_excerpt(Out *o, const Ctx *c, Span at, const char *label, const char *caret_style) {
 	const Source *s = source_of(c, at.source);
 	if (!s->lines) return;
@@ -666,7 +670,7 @@ static void put_excerpt(Out *o, const Ctx *c, Span at, const char *label, const 
 	put(o, "\n");
 }
 
-/* Each line of a text of several, indented. */
+/* Shows each line of a multi-line text, indented. */
 static void put_lines(Out *o, const char *text) {
 	for (;;) {
 		const char *end = strchr(text, '\n');
@@ -807,8 +811,8 @@ static uint32_t characters(const char *s, uint32_t *out) {
 	return n;
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours that lead from a
- * to b. */
+/* The Damerau-Levenshtein distance: insertions, deletions, substitutions and
+ * swaps of neighbours that lead from a to b. */
 static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb) {
 	uint32_t rows[3][NAME_MOST + 1];
 	uint32_t *two = rows[0], *one = rows[1], *row = rows[2];
@@ -835,8 +839,8 @@ static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b,
 	return one[nb];
 }
 
-/* Near means one slip in a short name, two from five characters on, three from
- * nine on; a name of one character is near to none. */
+/* Near means one edit in a short name, two from five characters on, a third of
+ * the length from nine on. No name is near to one of a single character. */
 const char *diag_nearest_of(const char *name, const char *const *candidates, size_t n,
                             bool (*fits)(void *ud, const char *candidate), void *ud) {
 	uint32_t a[NAME_MOST], b[NAME_MOST];
@@ -850,8 +854,8 @@ const char *diag_nearest_of(const char *name, const char *const *candidates, siz
 		uint32_t nb = characters(candidates[i], b);
 		if (nb > NAME_MOST || nb >= na + most || na >= nb + most || na < 2) continue;
 		uint32_t distance = edit_distance(a, na, b, nb);
-		/* of names equally far the one that begins alike: few slips are made
-		 * there */
+		/* Ties prefer a candidate with the same first character, where typing
+		 * errors are rare. */
 		uint32_t rank = 2 * distance + (a[0] != b[0]);
 		if (distance < most && rank < least && distance < (na > nb ? na : nb) &&
 		    (!fits || fits(ud, candidates[i]))) {

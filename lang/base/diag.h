@@ -1,9 +1,13 @@
-/* diag.h - source texts, spans, and the messages a user reads.
+/* diag.h - source texts, spans, and diagnostics for the user.
  *
- * Needs: context.h, arena.h. Guarantees: a diagnostic owns its text; rendering
- * shows file:line:col, the source line, a caret range (by display width, so
- * that Greek and CJK line up) and, where there is one, a second label and a
- * hint. At most 20 errors are kept, then a count.
+ * Needs: context.h, arena.h.
+ *
+ * Contract:
+ * - A diagnostic owns its text.
+ * - Rendering shows file:line:col, the source line, a caret range (by display
+ *   width, so that Greek and CJK line up) and, where present, a second label
+ *   and a hint.
+ * - At most 20 of each severity are stored; later ones are only counted.
  */
 #ifndef ATLED_LANG_BASE_DIAG_H
 #define ATLED_LANG_BASE_DIAG_H
@@ -12,14 +16,16 @@
 
 void diag_setup(Ctx *c); /* called by ctx_new; throws when memory fails */
 
-typedef struct Source Source; /* name + text + line map; lives as long as the context */
+typedef struct Source Source; /* name, text and line table; lives as long as the context */
 typedef uint32_t SourceId;
 
-/* Byte range [start, end) in a source. SourceId 0 means "no place". */
+/* A byte range [start, end) in a source. SourceId 0 means "no location". */
 typedef struct Span {
 	SourceId source;
 	uint32_t start, end;
-	bool inside; /* of a call of the library: what it does there, and not the text itself */
+	/* The span of a call of the library: the message is about code inside that
+	 * call. */
+	bool inside;
 } Span;
 #define NO_SPAN ((Span){0})
 static inline Span span_made(SourceId source, uint32_t start, uint32_t end) {
@@ -32,18 +38,18 @@ static inline Span span_join(Span a, Span b) {
 	              a.inside && b.inside};
 }
 
-typedef uint32_t SpanId; /* interned span: what an IR instruction carries */
+typedef uint32_t SpanId; /* an interned span, as stored in an IR instruction */
 SpanId span_intern(Ctx *c, Span s);
 Span span_of(const Ctx *c, SpanId id);
 
 SourceId source_add(Ctx *c, const char *name, const char *text, size_t n); /* copies both */
-/* one that has both; 0: none */
+/* the source with this name and text; 0: none */
 SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n);
 bool source_known(const Ctx *c, SourceId s);
 const char *source_name(const Ctx *c, SourceId s);
 const char *source_text(const Ctx *c, SourceId s, size_t *n);
-/* Of the standard library: messages are about the user's text and only mention
- * such places. */
+/* Marks a source as part of the standard library. Messages point to the user's
+ * text and only mention library locations. */
 void source_set_library(Ctx *c, SourceId s);
 bool source_is_library(const Ctx *c, SourceId s);
 /* 1-based; column in characters */
@@ -61,21 +67,23 @@ typedef enum Severity { SEV_ERROR, SEV_WARNING } Severity;
 typedef struct Diag {
 	DiagCode code;
 	Severity severity;
-	char *message; /* one line, the program's words */
+	char *message; /* one line, in terms of the program */
 	Span span;
-	char *label; /* beside the caret; may be NULL */
-	Span second; /* where the conflicting shape or type came from; source 0 when none */
+	char *label; /* next to the caret; may be NULL */
+	/* The origin of the conflicting shape or type; source 0: none. */
+	Span second;
 	char *second_label;
-	char *hint;  /* what to write instead; may be NULL */
-	char *trace; /* call path or transform chain, newline-separated; may be NULL */
+	char *hint; /* the suggested correction; may be NULL */
+	/* Call path or transform chain, separated by newlines; may be NULL. */
+	char *trace;
 } Diag;
 
 const char *diag_code_id(DiagCode code); /* "E0302" */
 const char *diag_code_title(DiagCode code);
 
-/* Starts a diagnostic and records it; the returned pointer may be refined with
- * the calls below until the next diag_*. Never throws: when memory fails the
- * diagnostic degrades to a static one. */
+/* Starts a diagnostic and records it. The calls below may refine the returned
+ * pointer until the next diag_*. Never throws: when memory fails, the
+ * diagnostic becomes a static one. */
 Diag *diag_error(Ctx *c, DiagCode code, Span at, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 Diag *diag_warning(Ctx *c, DiagCode code, Span at, const char *format, ...)
@@ -88,29 +96,30 @@ void diag_hint(Ctx *c, Diag *d, const char *format, ...) __attribute__((format(p
 void diag_trace(Ctx *c, Diag *d, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 uint32_t diag_count(const Ctx *c, Severity s);
-uint32_t diag_total(const Ctx *c); /* kept ones, all severities */
+uint32_t diag_total(const Ctx *c); /* number stored, of all severities */
 const Diag *diag_at(const Ctx *c, uint32_t i);
 void diag_clear(Ctx *c);
-/* forget the ones after the first `total`: a caught error, a retried attempt */
+/* Discards the diagnostics after the first `total`: a caught error, or an
+ * attempt to be repeated. */
 void diag_truncate(Ctx *c, uint32_t total);
 
-/* by the place in the text, those without a place last; otherwise as they
- * came */
+/* Sorts by location, diagnostics without one last; stable. */
 void diag_sort(Ctx *c);
 
-/* Renders one diagnostic, with colour when asked, into the sink. */
+/* Renders one diagnostic into the sink, coloured on request. */
 void diag_render(const Ctx *c, const Diag *d, bool colour, OutputSink sink, void *ud);
-/* one object, one line */
+/* Renders it as one JSON object on one line. */
 void diag_render_json(const Ctx *c, const Diag *d, OutputSink sink, void *ud);
 
-/* Columns a terminal uses for UTF-8 text: East Asian wide 2, combining 0,
- * anything else 1. */
+/* The columns of UTF-8 text on a terminal: East Asian wide 2, combining 0, all
+ * others 1. */
 size_t text_columns(const char *text, size_t n);
 
-/* Smallest edit distance match of `name` among candidates, or NULL when none is
- * near: for "did you mean". */
+/* The candidate with the smallest edit distance to `name`, or NULL when none is
+ * near, for "did you mean". */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t n);
-/* The same among those that fit, which is asked of near ones only. */
+/* The same among the candidates that fit; `fits` is called for near ones only.
+ */
 const char *diag_nearest_of(const char *name, const char *const *candidates, size_t n,
                             bool (*fits)(void *ud, const char *candidate), void *ud);
 

@@ -1,4 +1,4 @@
-/* dynlib.c - dlopen and dlsym behind dynlib.h. */
+/* dynlib.c - dynlib.h on top of dlopen and dlsym. */
 #include "lang/base/dynlib.h"
 #include <dlfcn.h>
 #include <string.h>
@@ -13,7 +13,7 @@ bool dynlib_find(void *const *libraries, size_t nlibraries, const DynName *names
 		void *at = NULL;
 		for (size_t k = 0; k < nlibraries && !at; k++)
 			at = libraries[k] ? dlsym(libraries[k], names[i].name) : NULL;
-		/* a pointer to a function, whose type only the caller knows */
+		/* a function pointer, whose type only the caller knows */
 		memcpy(names[i].to, &at, sizeof at);
 		all = all && at;
 	}

@@ -1,9 +1,10 @@
-/* dynlib.h - libraries that are opened when first needed, and their functions
- * by name.
+/* dynlib.h - shared libraries opened on first use, and their functions by name.
  *
- * Needs: libc. Contract:
- *   - a library stays open to the end of the process;
- *   - callers see to it that one thread at a time fills a table (pthread_once).
+ * Needs: libc.
+ *
+ * Contract:
+ * - A library stays open until the process ends.
+ * - Callers ensure that only one thread fills a table at a time (pthread_once).
  */
 #ifndef ATLED_LANG_BASE_DYNLIB_H
 #define ATLED_LANG_BASE_DYNLIB_H
@@ -11,23 +12,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A function or variable and the pointer in the caller's table that it goes to.
- */
+/* A function or variable, and the pointer in the caller's table that receives
+ * its address. */
 typedef struct DynName {
 	const char *name;
 	void *to;
 } DynName;
-/* The row of a function whose pointer in the table has its name. */
+/* The row of a function whose pointer in the table has the function's name. */
 #define DYN_NAME(table, function)                                                                  \
 	{ #function, &(table).function }
 
-/* The library with this file name; NULL when it is not installed. Its symbols
- * stay out of other libraries' sight. */
+/* Opens the library with this file name; NULL when it is not installed. Its
+ * symbols are not visible to other libraries. */
 void *dynlib_open(const char *file);
-/* The library when somebody has opened it before, else NULL. */
+/* The library when it is open already, else NULL. */
 void *dynlib_opened(const char *file);
-/* Sets n pointers, each from the first of the libraries that has the name; a
- * library may be NULL. False when a name is nowhere. */
+/* Sets n pointers, each from the first library that defines the name; a library
+ * may be NULL. Returns false when a name is not found. */
 bool dynlib_find(void *const *libraries, size_t nlibraries, const DynName *names, size_t n);
 
 #endif

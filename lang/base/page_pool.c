@@ -1,16 +1,18 @@
-/* page_pool.c - see page_pool.h. One list of kept blocks for the process, under
- * a lock: a large block is rarely asked for.
+/* page_pool.c - see page_pool.h.
  *
- * A block of exactly the size is taken first, the youngest: loops ask for the
- * same sizes again, and its pages are the likeliest to be in a cache. Else a
- * larger one is cut, else neighbours are joined and that is tried again, else
- * the pages of others, the oldest first, are moved behind each other (mremap):
- * what grows from one time to the next takes over what the smaller ones before
- * it had, where the system would clear new pages. Blocks of huge pages and of
- * small ones are kept apart, so that no huge page is cut.
+ * Method: one list of free blocks for the process, under a lock, since large
+ * blocks are rarely requested. Allocation tries, in order:
+ * - the most recent free block of the exact size, whose pages are likely
+ *   cached: loops request the same sizes again;
+ * - splitting a larger block;
+ * - coalescing neighbours, then splitting again;
+ * - moving the pages of other free blocks, oldest first, into one new block
+ *   (mremap), so that growing arrays reuse the pages of their smaller
+ *   predecessors instead of zeroed new ones.
  *
- * A sanitized build gives each block to malloc, so that its use after the end
- * is seen.
+ * Blocks of huge pages and of small pages are never mixed, so that no huge page
+ * is split. A sanitized build uses malloc for each block, so that use after
+ * free is detected.
  */
 #define _GNU_SOURCE /* mremap */
 #include "lang/base/page_pool.h"
@@ -43,18 +45,19 @@ enum { BLOCKS = 256 };
 
 typedef struct Kept {
 	void *at;
-	size_t bytes; /* mapped */
-	bool huge;    /* of huge pages, where the system has them */
+	size_t bytes; /* mapped size */
+	bool huge;    /* consists of huge pages, where the system has them */
 } Kept;
 
 static struct {
 	pthread_mutex_t lock;
-	Kept blocks[BLOCKS]; /* the oldest first */
+	Kept blocks[BLOCKS]; /* oldest first */
 	unsigned n;
 	size_t bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What is mapped for a block: whole pages, and whole huge ones from one on. */
+/* The mapped size of a block: whole pages, or whole huge pages from one huge
+ * page on. */
 static size_t mapped(size_t bytes) {
 	size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
 	return (bytes + unit - 1) / unit * unit;
@@ -68,8 +71,8 @@ static void take_out(unsigned i) {
 	for (; i < kept.n; i++) kept.blocks[i] = kept.blocks[i + 1];
 }
 
-/* The beginning of the smallest kept block that is large enough; the rest of it
- * stays. */
+/* Splits the smallest free block that is large enough: returns its beginning,
+ * and keeps its remainder. */
 static void *cut(size_t want) {
 	unsigned best = kept.n;
 	for (unsigned i = kept.n; i-- > 0;)
@@ -89,7 +92,7 @@ static void *cut(size_t want) {
 	return p;
 }
 
-/* Makes one of those that lie behind each other. Whether there were any. */
+/* Coalesces adjacent free blocks. Returns whether there were any. */
 static bool join(void) {
 	bool any = false;
 	for (unsigned i = 0; i < kept.n; i++)
@@ -103,16 +106,17 @@ static bool join(void) {
 			kept.blocks[i].bytes += more;
 			kept.bytes += more;
 			any = true;
-			k = (unsigned)-1; /* from the beginning: what is behind it now? */
+			k = (unsigned)-1; /* from the beginning: the larger block has another neighbour */
 		}
 	return any;
 }
 
 #ifdef MREMAP_FIXED
-/* Moves pages of kept blocks to the beginning of fresh huge pages at p; from a
- * block's end, so that what is left of it begins on one, too. One at a time,
- * since only pages that were mapped together can be moved together. False where
- * p is not whole any more. */
+/* Moves pages of free blocks to the beginning of the fresh huge pages at p. It
+ * takes them from a block's end, so that the block's remainder stays a sequence
+ * of whole huge pages. It moves one at a time, since only pages that were
+ * mapped together can be moved together. Returns false when p is no longer
+ * completely mapped. */
 static bool gather(char *p, size_t want) {
 	unsigned i = 0;
 	while (want && i < kept.n) {
@@ -130,7 +134,7 @@ static bool gather(char *p, size_t want) {
 			if (mremap(from + at, HUGE_PAGE, HUGE_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p + at) !=
 			    MAP_FAILED)
 				continue;
-			/* the system may have unmapped what was to be replaced */
+			/* a failed mremap may have unmapped the target */
 			munmap(from + at, take - at);
 			return mmap(p + at, HUGE_PAGE, PROT_READ | PROT_WRITE,
 			            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
@@ -142,7 +146,7 @@ static bool gather(char *p, size_t want) {
 }
 #endif
 
-/* Gives what is kept back to the system. */
+/* Returns all free blocks to the system. */
 static void large_trim(void) {
 	Kept out[BLOCKS];
 	pthread_mutex_lock(&kept.lock);
@@ -169,7 +173,7 @@ void *large_alloc(size_t bytes) {
 	if (!found && kept.bytes >= want && join()) found = cut(want);
 	pthread_mutex_unlock(&kept.lock);
 	if (found) return found;
-	/* one huge page more than needed, so that the block can begin on one */
+	/* One extra huge page, so that the block can be aligned to one. */
 	size_t spare = is_huge(want) ? HUGE_PAGE : 0;
 	if (want + spare < want) return NULL;
 	char *p = mmap(NULL, want + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

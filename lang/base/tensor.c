@@ -1,12 +1,16 @@
 /* tensor.c - buffers, tensors, views, strided walks, copies and dtype
  * conversion.
  *
- * Needs: tensor.h and the heap account of context.h. Guarantees: an owned
- * buffer is one block: its record, the record of the tensor it is made for,
- * then data from a 64-byte boundary to a multiple of 64 bytes, the padding zero
- * when the buffer is made. Reference counts are atomic; the last unref may come
- * on any thread and after ctx_free. A failed allocation returns NULL and leaves
- * every argument as it was, except that tensor_push_row has consumed its own.
+ * Needs: tensor.h and the heap account of context.h.
+ *
+ * Contract:
+ * - An owned buffer is one block: its record, the record of its first tensor,
+ *   then data from a 64-byte boundary to a multiple of 64 bytes. The padding is
+ *   zero when the buffer is created.
+ * - Reference counts are atomic. The last unref may come on any thread and
+ *   after ctx_free.
+ * - A failed allocation returns NULL and leaves every argument unchanged; only
+ *   tensor_push_row consumes its argument.
  */
 #include "lang/base/tensor.h"
 #include <complex.h>
@@ -21,9 +25,10 @@
 
 /* ---- sizes --------------------------------------------------------------- */
 
-/* Number of elements, false when it or its bytes with padding leave int64, or a
- * length is negative. Axes of length 0 do not excuse an overflow of the others:
- * strides are made from the same products. */
+/* The number of elements. Returns false when it or the padded size in bytes
+ * exceeds int64, or an extent is negative. An axis of extent 0 does not excuse
+ * an overflow of the others, because strides are computed from the same
+ * products. */
 static bool count_elements(Dtype dtype, uint32_t rank, const int64_t *shape, int64_t *count,
                            size_t *bytes) {
 	int64_t product = 1, n = 1, total;
@@ -63,10 +68,10 @@ static bool is_row_major(uint32_t rank, const int64_t *shape, const int64_t *str
 	return true;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- creation and destruction -------------------------------------------- */
 
-/* A buffer and the tensor it is made for come from one allocation: most tensors
- * have a buffer to themselves. */
+/* A buffer and its first tensor share one allocation, since most tensors have a
+ * buffer to themselves. */
 typedef struct Block {
 	Buffer buffer;
 	Tensor tensor;
@@ -93,8 +98,8 @@ static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
 	return b;
 }
 
-/* Gives up one reference: was it the last? A count of 1 is the caller's alone,
- * and needs no exchange between processors. */
+/* Releases one reference; returns true when it was the last. A count of 1
+ * belongs to the caller alone, so it needs no atomic exchange. */
 static inline bool was_last(atomic_int *refs) {
 	return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
 	       atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
@@ -107,8 +112,8 @@ static void buffer_unref(Buffer *b) {
 }
 
 /* Fills the record of a tensor that takes the reference to `b`. `data` points
- * to the first element. Lengths beyond the rank stay unset: this runs for every
- * value of a loop. */
+ * to the first element. Extents beyond the rank stay undefined, because this
+ * runs for every value of a loop. */
 static Tensor *describe(Tensor *t, Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape,
                         const int64_t *stride, char *data) {
 	atomic_init(&t->refs, 1);
@@ -129,13 +134,12 @@ static Tensor *describe(Tensor *t, Buffer *b, Dtype dtype, uint32_t rank, const 
 	return t;
 }
 
-/* The tensor that a fresh buffer was made for. */
+/* The tensor in the block of a fresh buffer. */
 static Tensor *tensor_of_buffer(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape) {
 	return b ? describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, NULL, b->data) : NULL;
 }
 
-/* One more tensor over a buffer. Takes the reference to `b`, also when it
- * fails. */
+/* Another tensor over a buffer. Takes the reference to `b`, also on failure. */
 static Tensor *tensor_over(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape,
                            const int64_t *stride, char *data) {
 	Tensor *t = account_alloc(b->account, sizeof *t);
@@ -174,7 +178,7 @@ Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape
 	return describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, stays, b->data);
 }
 
-/* When this fails, `release` is not called: the memory is still the host's. */
+/* When this fails, `release` is not called: the host still owns the memory. */
 Tensor *tensor_wrap(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape,
                     const int64_t *strides, void *data, bool read_only,
                     void (*release)(void *ud, void *data), void *ud) {
@@ -201,7 +205,8 @@ Tensor *tensor_wrap(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape,
 		.data = data, .bytes = bytes, .alloc = account_allocator(account), .account = account};
 	atomic_init(&b->refs, 1);
 	Tensor *t = tensor_over(b, dtype, rank, shape, strides, data);
-	if (!t) return NULL; /* `release` is not set yet, so that the failed wrap did not call it */
+	/* `release` is not set yet, so the failed wrap did not call it. */
+	if (!t) return NULL;
 	b->release = release;
 	b->release_ud = ud;
 	t->read_only = read_only;
@@ -222,7 +227,7 @@ void tensor_unref(Tensor *t) {
 
 Tensor *tensor_view(Ctx *c, Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides,
                     int64_t offset) {
-	(void)c; /* a view is counted where its buffer is, and dies with it */
+	(void)c; /* a view is counted in its buffer's account, and freed with it */
 	int64_t count;
 	size_t bytes;
 	if (!count_elements((Dtype)t->dtype, rank, shape, &count, &bytes)) return NULL;
@@ -237,9 +242,9 @@ bool tensor_same_shape(const Tensor *a, const Tensor *b) {
 	return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
 }
 
-/* True when no two indices share an element, as far as strides sorted by size
- * can show: each must step over all that the smaller ones reach. Broadcast axes
- * and overlapping windows fail. */
+/* Whether no two indices share an element, as far as the strides sorted by size
+ * show: each must step over everything that the smaller ones reach. Broadcast
+ * axes and overlapping windows fail. */
 static bool has_distinct_elements(const Tensor *t) {
 	if (t->contiguous) return true;
 	int64_t stride[MAX_RANK], length[MAX_RANK], reach = 0;
@@ -271,8 +276,8 @@ bool tensor_is_unshared(const Tensor *t) {
 
 /* ---- walking ------------------------------------------------------------- */
 
-/* May axis `inner` stand outside its neighbour `outer`? Only when every tensor
- * steps at least as far along it. */
+/* Whether axis `inner` may move outside its neighbour `outer`: only when every
+ * tensor steps at least as far along it. */
 static bool steps_further(uint32_t n, const int64_t *outer, const int64_t *inner) {
 	bool further = false;
 	for (uint32_t k = 0; k < n; k++) {
@@ -283,8 +288,8 @@ static bool steps_further(uint32_t n, const int64_t *outer, const int64_t *inner
 	return further;
 }
 
-/* The order of visits is row-major as soon as one of the tensors is; otherwise
- * it is whatever order all of them like better. */
+/* The order of visits is row-major when one of the tensors is; otherwise it is
+ * any order that suits all of them. */
 void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud) {
 	if (!ntensors || !t[0]->count) return;
 	int64_t length[MAX_RANK + 1], stride[MAX_RANK + 1][ntensors], index[MAX_RANK + 1] = {0};
@@ -301,9 +306,8 @@ void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud
 			stride[rank][k] = t[k]->stride[i] * (int64_t)dtype_size((Dtype)t[k]->dtype);
 		rank++;
 	}
-	/* Insertion sort by a partial order: neighbours change places only where
-	 * all tensors agree, so each pair does once.
-	 * */
+	/* Insertion sort by a partial order: neighbours are swapped only where all
+	 * tensors agree, so each pair is swapped at most once. */
 	for (uint32_t i = 1; i < rank; i++) {
 		for (uint32_t j = i; j && steps_further(ntensors, stride[j - 1], stride[j]); j--) {
 			int64_t swap = length[j];
@@ -316,8 +320,8 @@ void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud
 			}
 		}
 	}
-	/* An axis merges into the one inside it when every tensor steps along it as
-	 * far as the inner one reaches. */
+	/* An axis merges into the next inner one when every tensor steps along it
+	 * as far as the inner one reaches. */
 	uint32_t merged = 0;
 	for (uint32_t i = 0; i < rank; i++) {
 		bool merges = merged > 0;
@@ -374,7 +378,7 @@ void tensor_assign(Tensor *dst, const Tensor *src) {
 		memmove(dst->data, src->data, (size_t)src->count * size);
 		return;
 	}
-	/* the walk does not write to tensors, only the body to their data */
+	/* the walk does not write to tensors, only the body writes to their data */
 	Tensor *both[2] = {dst, (Tensor *)src};
 	tensor_walk(2, both,
 	            size == 1   ? copy_1
@@ -394,8 +398,8 @@ Tensor *tensor_contiguous(Ctx *c, Tensor *t) {
 	return t->contiguous ? tensor_ref(t) : tensor_copy(c, t);
 }
 
-/* Zeroes what lies between the last element and the end of its 64-byte line, as
- * far as the buffer goes. */
+/* Zeroes the bytes from the last element to the end of its 64-byte line, within
+ * the buffer. */
 static void clear_padding(Tensor *t) {
 	size_t used = (size_t)t->count * dtype_size((Dtype)t->dtype),
 		   offset = (size_t)(t->data - (char *)t->buffer->data);
@@ -432,10 +436,10 @@ Tensor *tensor_push_row(Ctx *c, Tensor *t) {
 	if (wanted < bytes) wanted = bytes;
 	Buffer *grown = buffer_new(heap_account(c), wanted, bytes);
 	if (!grown && wanted > bytes)
-		grown = buffer_new(heap_account(c), bytes, bytes); /* tight memory: no room to spare */
+		grown = buffer_new(heap_account(c), bytes, bytes); /* little memory: no spare capacity */
 	Tensor *result = tensor_of_buffer(grown, (Dtype)t->dtype, t->rank, shape);
 	if (result) {
-		/* a view without a count of its own, for the length of the copy */
+		/* a temporary view without a reference, for the copy */
 		Tensor old_rows = *result;
 		old_rows.shape[0]--;
 		old_rows.count = t->count;
@@ -447,8 +451,8 @@ Tensor *tensor_push_row(Ctx *c, Tensor *t) {
 
 /* ---- conversion ---------------------------------------------------------- */
 
-/* One loader per source and one storer per target; the pairs are made by macro.
- * Integers narrow by saturation, like floats, so that no conversion changes a
+/* One loader per source and one storer per target; macros generate the pairs.
+ * Integers saturate when narrowed, like floats, so that no conversion changes a
  * sign. */
 static inline int64_t int_of_real(double x, int64_t low, int64_t high) {
 	/* (double)INT64_MAX rounds up to 2^63, which is out of range too; the
@@ -468,7 +472,7 @@ static inline int64_t int_of_int(int64_t x, int64_t low, int64_t high) {
 #define TYPE_C64 float _Complex
 #define TYPE_C128 double _Complex
 
-/* The source's value with its imaginary part, and the real part alone; integers
+/* The source's value with its imaginary part, and its real part alone; integers
  * and bools as int64_t. */
 #define FROM_BOOL(x) ((int64_t)((x) != 0))
 #define FROM_I32(x) ((int64_t)(x))

@@ -1,11 +1,14 @@
-/* text.c - growable text, and how values are written: print, headers, types.
+/* text.c - growable strings, and the printing of values, headers and types.
  *
- * Needs: ir.h (functions that are IR are written as its text); the context's
- * heap. Guarantees: a failed allocation sets `failed` and leaves the text as it
- * was, always with a final NUL once it has any. Numbers read back: scalars are
- * printed with the fewest of 15-17 digits that give the same bits, with a point
- * whatever the host's locale says. Nesting and shared parts are cut off with
- * "..." rather than followed without end.
+ * Needs: ir.h (IR functions are printed in their text form); the context's
+ * heap.
+ *
+ * Contract:
+ * - A failed allocation sets `failed` and leaves the text unchanged, always
+ *   with a terminating NUL once it has one.
+ * - Numbers can be read back: scalars are printed with the fewest of 15-17
+ *   digits that give the same bits, with a decimal point in every locale.
+ * - Deep nesting and large shared structures are truncated with "...".
  */
 #include "lang/ir/ir.h"
 #include <inttypes.h>
@@ -28,7 +31,7 @@ void text_free(Text *t) {
 	*t = (Text){.ctx = t->ctx};
 }
 
-/* Room for n more bytes and the final NUL. */
+/* Reserves capacity for n more bytes and the terminating NUL. */
 static bool reserve(Text *t, size_t n) {
 	if (t->failed) return false;
 	size_t want = t->n + n + 1;
@@ -58,7 +61,7 @@ void text_format(Text *t, const char *format, ...) {
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	/* mostly there is room, and once is enough */
+	/* usually there is capacity, and one call suffices */
 	size_t room = t->failed || !t->at ? 0 : t->cap - t->n;
 	int n = vsnprintf(room ? t->at + t->n : NULL, room, format, args);
 	va_end(args);
@@ -85,9 +88,9 @@ void text_number(Text *t, uint64_t v) {
 
 /* ---- numbers ------------------------------------------------------------- */
 
-#define NUMBER_MOST 1400 /* "%999.999f" of the largest double */
+#define NUMBER_MOST 1400 /* the length of "%999.999f" of the largest double */
 
-/* "{x:-8.3e}" taken apart. conv 0: none, the default form. */
+/* A parsed "{x:-8.3e}". conv 0: none, the default form. */
 typedef struct Spec {
 	char flags[6];
 	int width, precision; /* -1: not given */
@@ -116,14 +119,14 @@ static Spec read_spec(const char *s) {
 	}
 	if (spec.width > 999 || spec.precision > 999) return none;
 	if (*s && (!strchr("efgdxs", *s) || s[1])) return none;
-	/* without a letter: so many digits, or so wide */
+	/* without a letter: a precision means %g, a width means %s */
 	spec.conv = *s ? *s : spec.precision >= 0 ? 'g' : spec.width >= 0 ? 's' : 0;
 	return spec;
 }
 
 bool value_spec_valid(const char *spec) { return !*spec || read_spec(spec).conv; }
 
-/* A printf format of the spec's flags (those in `allowed`), width and
+/* A printf format with the spec's flags (those in `allowed`), its width and
  * precision, and the given conversion. */
 static void make_format(char out[40], const Spec *spec, const char *allowed, bool precision,
                         const char *conversion) {
@@ -138,9 +141,9 @@ static void make_format(char out[40], const Spec *spec, const char *allowed, boo
 	strcpy(out + n, conversion);
 }
 
-/* printf writes the locale's decimal separator; a program's output must not
- * depend on its host. Whatever stands between the digits and is not part of a
- * number is that separator. */
+/* printf uses the locale's decimal separator, but a program's output must not
+ * depend on its host. Any characters between the digits that are not part of a
+ * number are that separator. */
 static void point_only(char *s) {
 	s += strspn(s, "0123456789+-. einfaINFAxXpPE");
 	if (!*s) return;
@@ -149,7 +152,7 @@ static void point_only(char *s) {
 	memmove(s + 1, s + n, strlen(s + n) + 1);
 }
 
-/* Both take formats made by make_format from a checked spec. */
+/* Both require formats made by make_format from a checked spec. */
 static void print_real_as(char *out, const char *format, double x) {
 	snprintf(out, NUMBER_MOST, format, x != x ? NAN : x);
 	point_only(out);
@@ -171,7 +174,7 @@ static void shortest(char *out, double x, bool single) {
 
 typedef enum Form {
 	FORM_SCALAR, /* 2.0, all digits */
-	FORM_PART,   /* 2, all digits: the parts of a complex scalar */
+	FORM_PART,   /* 2, all digits: components of a complex scalar */
 	FORM_ELEMENT /* 2, six digits */
 } Form;
 
@@ -184,7 +187,7 @@ static void print_real(char *out, double x, bool single, const Spec *spec, Form 
 		make_format(format, spec, "-+ #0", true, (const char[]){spec->conv, 0});
 		print_real_as(out, format, x);
 		return;
-	case 'd': /* a float asked for as an integer is rounded */
+	case 'd': /* a float printed as an integer is rounded */
 		make_format(format, spec, "-+ 0", false, ".0f");
 		print_real_as(out, format, x);
 		return;
@@ -219,8 +222,8 @@ static void print_int(char *out, int64_t x, const Spec *spec) {
 	}
 }
 
-/* The s conversion: cut to the precision and padded to the width, both in
- * columns of the screen. */
+/* The s conversion: truncated to the precision and padded to the width, both in
+ * display columns. */
 static void add_padded(Text *t, const char *s, size_t n, const Spec *spec) {
 	if (spec->conv != 's') {
 		text_add(t, s, n);
@@ -273,14 +276,15 @@ static void add_number(Text *t, Dtype dtype, const void *p, const Spec *spec, Fo
 /* ---- values -------------------------------------------------------------- */
 
 #define PRINT_DEPTH_MOST 64
-/* of nested containers: shared parts can be longer than any memory */
+/* Limits nested containers: with shared parts, the output can exceed any
+ * memory. */
 #define PRINT_BYTES_MOST ((size_t)16 << 20)
 
 typedef struct Printer {
 	Text *out;
 	Spec spec;
 	int edge;
-	size_t most; /* out->n beyond which containers are cut off */
+	size_t most; /* the length of out at which containers are truncated */
 } Printer;
 
 static void add_axis(Printer *p, const Tensor *t, uint32_t axis, const char *data) {
@@ -321,7 +325,8 @@ static void add_quoted(Text *t, const char *s, size_t n) {
 
 static void add_value(Printer *p, Value v, int depth);
 
-/* Between items; false when the rest is to be left out. */
+/* Called between items; returns false when the remaining ones are to be
+ * omitted. */
 static bool next_item(Printer *p, uint32_t i, int depth) {
 	if (p->out->failed) return false;
 	if (i) text_str(p->out, ", ");
@@ -360,7 +365,7 @@ static void add_value(Printer *p, Value v, int depth) {
 		text_str(t, v.kind == V_LIST ? "list(" : "(");
 		for (uint32_t i = 0; i < s->head.n && next_item(p, i, depth); i++)
 			add_value(p, s->items[i], depth + 1);
-		/* (x) would be x in brackets */
+		/* (x) would be x in parentheses */
 		text_str(t, v.kind == V_TUPLE && s->head.n == 1 ? ",)" : ")");
 		break;
 	}
@@ -386,7 +391,7 @@ static void add_value(Printer *p, Value v, int depth) {
 			break;
 		}
 		text_str(t, v.kind == V_FUNCTION ? "<function" : "<problem");
-		if (*name && *name != '_') { /* those of the library's own are nobody's concern */
+		if (*name && *name != '_') { /* the library's internal names are not shown */
 			text_str(t, " ");
 			text_str(t, name);
 		}
@@ -409,12 +414,15 @@ typedef struct Summary {
 	Dtype dtype;
 	double min, max;
 	int64_t imin, imax;
-	int64_t seen, nans; /* seen: numbers that are in min and max; bools: those that are true */
+	/* seen: numbers included in min and max; for bools, the number of true
+	 * ones. */
+	int64_t seen, nans;
 	const Ctx *ctx;
-	bool cut; /* the context was interrupted, and not all were looked at */
+	/* The context was interrupted before all elements were examined. */
+	bool cut;
 } Summary;
 
-/* Of neighbours, which is what large arrays are. */
+/* For contiguous elements, the usual case of large arrays. */
 static void summarise_doubles(Summary *s, int64_t n, const double *x) {
 	double least = INFINITY, most = -INFINITY;
 	int64_t nans = 0;
@@ -490,8 +498,8 @@ void value_header(Text *out, Value v) {
 	Summary s = {.dtype = (Dtype)v.tensor->dtype, .ctx = out->ctx};
 	text_str(out, "  ");
 	add_bytes(out, (double)v.tensor->count * (double)dtype_size(s.dtype));
-	/* a broadcast axis repeats the same elements: one of them is looked at and
-	 * counted as many times */
+	/* A broadcast axis repeats the same elements: only one is examined, and
+	 * counted as many times. */
 	Tensor once = *v.tensor, *walked = &once;
 	int64_t repeats = 1;
 	for (uint32_t i = 0; i < once.rank && once.count; i++) {

@@ -1,41 +1,50 @@
-/* thread_pool.c - the process's worker threads: shares of a job's parts,
- * spinning before sleeping, processors apart from the caller's.
+/* thread_pool.c - the process's worker threads.
  *
- * Needs: thread_pool.h, pthreads; futexes where there are some (Linux), else a
- * condition variable. Guarantees: what thread_pool.h says.
+ * Method: a fixed range of parts for each thread, with work stealing; workers
+ * spin before they sleep.
  *
- * One job runs at a time. Its parts lie in shares, one for each thread, or in
- * one for all where they are to begin in order. A share is a line of the cache:
- * a word that says which parts are left, and what they are parts of.
+ * Needs: thread_pool.h, pthreads; futexes where available (Linux), else a
+ * condition variable.
  *
- *     caller                                    worker
- *     pending = parts                           spin until the own share, or that for all, has parts left
- *     fill in the shares, word last (release)   take one: compare-and-swap the word (acquire, so what it reads beside it is the job the part belongs to)
- *     take parts like a worker                  run it; and so on
- *     wait for pending == 0                     pending -= parts done; who makes it 0 wakes the caller if it sleeps
- *                                               take the last parts of others'
- *                                               shares, as long as there are
- *                                               any
+ * Contract: that of thread_pool.h.
  *
- * The threads' own shares are the same at each job of as many parts: a loop
- * that passes the same arrays again and again, as a stencil does, finds a
- * thread's rows in the caches of its own processor. For their sake the last
- * part of a share is left to its owner, unless that does not come to it. And a
- * thread that takes its parts, or counts them, writes to lines that no other
- * thread touches meanwhile: with one word for all and parts counted one by one
- * each of 16 parts was three trips of a line from one processor to the other,
- * which is 0.2 us where they have a cache in common and 0.9 where not.
+ * One job runs at a time. Its parts are divided into shares, one for each
+ * thread. A job whose parts must start in order has one common share. A share
+ * occupies its own cache lines: a word with the range of remaining parts, and
+ * the job's data.
  *
- * A worker reads a share's job only while it holds a part of it, and the caller
- * changes the job only when no part is out, so nobody need be waited for who
- * merely looks. Why the rest is as it is, with measurements: a sleeping worker
- * costs 16-50 us to wake, more than most jobs take, so workers spin for SPIN_NS
- * of their own time after their last part, and the caller never waits for
- * sleepers: it takes the parts itself until they arrive. The kernel likes to
- * wake a worker on the caller's own processor, where the two then take turns
- * (60 us a job); so workers are kept off it, and moved when the caller is found
- * elsewhere, at most every REPIN_NS, or REPIN_SHARED_NS where one was seen on
- * the caller's; a caller that waits for such a one sleeps at once.
+ *   caller                         worker
+ *   pending = parts                spin until its own share or the common one
+ *                                  has parts
+ *   fill in the shares, word last  take a part: compare-and-swap on the word
+ *   (release)                      (acquire, so the job's data beside the word
+ *                                  belong to the part)
+ *   take parts like a worker       run it; repeat
+ *   wait for pending == 0          pending -= parts done; the thread that makes
+ *                                  it 0 wakes the caller if that sleeps
+ *                                  steal the last parts of others' shares while
+ *                                  there are any
+ *
+ * A worker reads a share's job data only while it holds a part of that share.
+ * The caller changes them only when no part is held. So nobody waits for a
+ * thread that only looks at a share.
+ *
+ * Reasons for the design:
+ * - The shares are the same in each job with as many parts. A loop that passes
+ *   over the same arrays again, such as a stencil, finds a thread's rows in its
+ *   own processor's cache. For the same reason, the last part of a share is
+ *   left to its owner, unless the owner does not come to it.
+ * - A thread that takes or counts its own parts writes only to cache lines that
+ *   no other thread touches meanwhile. A single word for all parts would move
+ *   between processors with every part.
+ * - Waking a sleeping worker takes longer than most jobs. So workers spin for
+ *   SPIN_NS of their own time after their last part. The caller never waits for
+ *   sleepers: it takes the parts itself until they arrive.
+ * - The kernel tends to wake a worker on the caller's own processor, where the
+ *   two then alternate. So workers are kept off that processor, and moved when
+ *   the caller has migrated: at most every REPIN_NS, or every REPIN_SHARED_NS
+ *   when one was seen on the caller's processor. A caller that waits for such a
+ *   worker sleeps at once.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -64,16 +73,16 @@
 #endif
 
 enum { MOST_WORKERS = 255, MOST_PARTS = (1 << 28) - 1, LOOK_AT_CLOCK = 32, WORTH_TAKING = 2 };
-/* the caller takes another thread's last part when it has waited this part
- * of what its own took */
+/* The caller takes another thread's last part after it has waited for this
+ * fraction of the time of its own parts. */
 #define LAST_PART 8
-#define SPIN_NS 80000      /* a worker's, since its last part */
-#define LOOK_NS 5000       /* more than LOOK_AT_CLOCK turns of spinning take */
-#define GONE_NS 1000000    /* a time slice of another's is longer */
-#define PATIENCE_NS 200000 /* the caller's spinning for the parts of others */
+#define SPIN_NS 80000      /* a worker's spinning after its last part */
+#define LOOK_NS 5000       /* more than LOOK_AT_CLOCK iterations of spinning take */
+#define GONE_NS 1000000    /* shorter than another process's time slice */
+#define PATIENCE_NS 200000 /* the caller's spinning while others run their parts */
 #define REPIN_NS 2000000
-/* where a worker was seen on the caller's own processor: the two would take
- * turns */
+/* when a worker was seen on the caller's own processor, where the two would
+ * alternate */
 #define REPIN_SHARED_NS 200000
 #define WATCH_NS 1000000
 #define STALL_NS 1000000
@@ -84,13 +93,13 @@ enum { MOST_WORKERS = 255, MOST_PARTS = (1 << 28) - 1, LOOK_AT_CLOCK = 32, WORTH
 #define STACK_BYTES ((size_t)8 * 1024 * 1024)
 
 struct Pool {
-	int workers; /* that may take its parts */
+	int workers; /* number of workers that may take its parts */
 	unsigned generation;
 };
 
-/* Parts from .. to - 1 that nobody has taken, for workers up to `allowed` and
- * the caller; and what they are parts of. On a pair of lines, which are fetched
- * together. */
+/* The parts from .. to - 1 that no thread has taken, for workers up to
+ * `allowed` and the caller; and the job's data. Aligned to a pair of cache
+ * lines, which are fetched together. */
 typedef struct Share {
 	_Alignas(128) _Atomic uint64_t left; /* see share_word */
 	void (*body)(void *ud, int64_t part);
@@ -98,43 +107,44 @@ typedef struct Share {
 	unsigned modes;
 } Share;
 
-/* The process's threads. Each line of the cache has one kind of traffic. */
+/* The process's threads. Each cache line has one kind of traffic. */
 static struct Crew {
 	Share shares[MOST_WORKERS + 1]; /* by pool_worker() */
-	Share ordered;                  /* of all threads, its parts begin in order */
+	Share ordered;                  /* the common share, whose parts start in order */
 	_Alignas(64) _Atomic uint32_t pending;
 	atomic_bool waiting; /* the caller sleeps until pending is 0 */
 	_Alignas(64) union {
-		_Atomic uint64_t both;    /* how many sleep, and below it the epoch */
-		_Atomic uint32_t half[2]; /* of which idle workers sleep on one */
+		_Atomic uint64_t both;    /* the number of sleepers above, the epoch below */
+		_Atomic uint32_t half[2]; /* of these, idle workers sleep on the epoch */
 	} rest;
-	_Alignas(64) atomic_bool quit; /* workers that spin look at it */
-	/* whose job it is */
+	_Alignas(64) atomic_bool quit; /* read by spinning workers */
+	/* Owned by the thread whose job runs: */
 	_Alignas(64) atomic_bool taken;
-	atomic_int avoid; /* processor that workers keep off; -1: to be found out */
+	atomic_int avoid; /* the processor that workers avoid; -1: not yet determined */
 	int64_t pinned_at;
 	int64_t alone_until, pause_ns; /* see stalled() */
-	/* how long the jobs took in which no worker that was awake took a part,
-	 * since one last did */
+	/* The total time of the jobs, since the last one with a worker, in which no
+	 * awake worker took a part. */
 	int64_t missed_ns;
-	PoolCounters count; /* of the owner of the job */
-	/* under the lock */
+	PoolCounters count; /* written by the owner of the job */
+	/* Protected by the lock: */
 	pthread_mutex_t lock;
 	int users, pretended;
-	atomic_uint generation; /* changes in a forked child: pools from before have no workers there */
+	/* Changes in a forked child: earlier pools have no workers there. */
+	atomic_uint generation;
 	atomic_int started;
 	pthread_t threads[MOST_WORKERS];
-	_Atomic int ids[MOST_WORKERS]; /* the kernel's numbers; 0 until the thread runs */
+	_Atomic int ids[MOST_WORKERS]; /* kernel thread ids; 0 until the thread runs */
 	struct {
-		/* where it began its last part, plus 1; 0: none so far */
+		/* the processor at the start of its last part, plus 1; 0: none yet */
 		_Alignas(64) _Atomic int processor;
 	} seen[MOST_WORKERS];
 } crew = {.lock = PTHREAD_MUTEX_INITIALIZER, .avoid = -1};
 
 static _Thread_local int self;    /* pool_worker() */
-static _Thread_local bool inside; /* running a part */
+static _Thread_local bool inside; /* whether this thread is running a part */
 
-/* ---- small things of the machine ----------------------------------------- */
+/* ---- machine-specific helpers -------------------------------------------- */
 
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -144,8 +154,8 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-/* How this thread rounds and whether it flushes denormals: x86-64's mxcsr,
- * AArch64's fpcr. */
+/* This thread's rounding and flush-to-zero modes: mxcsr on x86-64, fpcr on
+ * AArch64. */
 static unsigned float_modes(void) {
 #if defined(__x86_64__)
 	return __builtin_ia32_stmxcsr();
@@ -160,7 +170,7 @@ static unsigned float_modes(void) {
 
 static void set_float_modes(unsigned modes) {
 #if defined(__x86_64__)
-	/* the low bits say what happened so far */
+	/* the low bits are status flags */
 	if ((__builtin_ia32_stmxcsr() ^ modes) & ~0x3fu) __builtin_ia32_ldmxcsr(modes & ~0x3fu);
 #elif defined(__aarch64__)
 	if (float_modes() != modes) __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)modes));
@@ -170,8 +180,8 @@ static void set_float_modes(unsigned modes) {
 }
 
 #if HAVE_FUTEX
-/* Returns when the word is not `seen`, when woken, after the time, or for no
- * reason. */
+/* Returns when the word differs from `seen`, on wake-up, after the time limit,
+ * or spuriously. */
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
 	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, ns ? &t : NULL, NULL, 0);
@@ -203,8 +213,9 @@ static void wake(_Atomic uint32_t *word, int n) {
 }
 #endif
 
-/* "max 100000" or "150000 100000": microseconds of processor time in so many.
- * Threads that spin beyond that would only be throttled. */
+/* Reads a CPU quota such as "max 100000" or "150000 100000": microseconds of
+ * processor time per period. Threads that spin beyond it would only be
+ * throttled. */
 static int granted_processors(int most) {
 	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
 	if (!f) return most;
@@ -245,8 +256,8 @@ static void note_processor(int id) {
 #endif
 }
 
-/* Was one of the first `workers` last seen on the calling thread's processor?
- */
+/* Whether one of the first `workers` was last seen on the calling thread's
+ * processor. */
 static bool shares_processor(int workers) {
 #ifdef __linux__
 	const int here = sched_getcpu() + 1,
@@ -260,8 +271,8 @@ static bool shares_processor(int workers) {
 	return false;
 }
 
-/* Keeps workers off the processor that the calling thread is on. The owner of
- * the job calls it. */
+/* Keeps workers off the calling thread's processor. Called by the owner of the
+ * job. */
 static void keep_apart(int workers) {
 #ifdef __linux__
 	const int here = sched_getcpu();
@@ -278,7 +289,7 @@ static void keep_apart(int workers) {
 	for (int i = 0; i < atomic_load(&crew.started); i++) {
 		const int id = atomic_load(&crew.ids[i]);
 		if (id) sched_setaffinity(id, sizeof set, &set);
-		else all = false; /* not running yet: once more next time */
+		else all = false; /* not running yet: try again next time */
 	}
 	atomic_store(&crew.avoid, all ? here : -1);
 	crew.pinned_at = t;
@@ -302,7 +313,7 @@ static uint64_t share_word(int64_t from, int64_t to, int workers) {
 	           : 0;
 }
 
-/* Before thread `id` can take parts of it. */
+/* Called before thread `id` can take parts of the share. */
 static void fill_share(Share *s, uint64_t word, void (*body)(void *ud, int64_t part), void *ud,
                        unsigned modes) {
 	s->body = body;
@@ -316,7 +327,8 @@ static bool has_parts(const Share *s, int id) {
 	return parts_left(word) && id <= allowed(word);
 }
 
-/* Takes the share's first or last part for thread `id`: its number, or -1. */
+/* Takes the share's first or last part for thread `id`; returns its index, or
+ * -1. */
 static int64_t take_part(Share *s, int id, bool first) {
 	uint64_t word = atomic_load_explicit(&s->left, memory_order_relaxed);
 	while (parts_left(word) && id <= allowed(word)) {
@@ -328,26 +340,26 @@ static int64_t take_part(Share *s, int id, bool first) {
 	return -1;
 }
 
-/* Has the line for writing, as who takes a part needs it: what the caller
- * writes there comes with one trip of the line then, not with a second one to
- * take it away from the caller. */
+/* Acquires the cache line for writing, as a thread that takes a part needs it.
+ * The caller's next write then moves the line once, without a second transfer
+ * to take it from the caller. */
 static void own_line(Share *s) {
 	uint64_t none = 0;
 	atomic_compare_exchange_strong_explicit(&s->left, &none, 0, memory_order_relaxed,
 	                                        memory_order_relaxed);
 }
 
-/* A part that is thread `id`'s own or anybody's, and whose share it comes from;
- * NULL: there is none. */
+/* Takes a part of thread `id`'s own share or of the common one; returns that
+ * share, or NULL when there is none. */
 static Share *next_part(int id, int64_t *part) {
 	Share *own = &crew.shares[id], *all = &crew.ordered;
 	if ((*part = take_part(own, id, true)) >= 0) return own;
 	return (*part = take_part(all, id, true)) >= 0 ? all : NULL;
 }
 
-/* One of another thread's that has as many left. No thread comes here but
- * behind its own parts: looking at a share that its owner is taking parts of
- * makes that dearer. */
+/* Steals a part of another thread's share that has at least `least` parts left.
+ * A thread calls this only after its own parts, because reading a share slows
+ * its owner. */
 static Share *others_part(int id, uint32_t least, int64_t *part) {
 	const int threads = atomic_load_explicit(&crew.started, memory_order_relaxed) + 1;
 	for (int k = 1; k < threads; k++) {
@@ -374,14 +386,14 @@ static _Atomic uint32_t *epoch_word(void) {
 	return &crew.rest.half[first ? 0 : 1];
 }
 
-/* A sleeper is counted until it is woken, not until it runs: that may be long
- * after, where others have its processor, and each job in between would wake it
- * once more. So whoever wakes takes it off the count, and changes the epoch
- * with it. */
+/* A sleeper counts until it is woken, not until it runs. It may run much later
+ * when others use its processor, and each job in between would wake it again.
+ * So the waking thread removes it from the count and changes the epoch. */
 static void go_to_sleep(int id) {
 	const uint32_t epoch = (uint32_t)atomic_fetch_add(&crew.rest.both, SLEEPER);
-	/* whoever fills shares or sets `quit` changes this word, or reads it as the
-	 * last to have changed it, afterwards: one of the two sees the other */
+	/* A thread that fills shares or sets `quit` changes this word afterwards,
+	 * or reads it as its last modification. So one of the two sees the other.
+	 */
 	if (!has_parts(&crew.shares[id], id) && !has_parts(&crew.ordered, id) &&
 	    !atomic_load(&crew.quit))
 		sleep_on(epoch_word(), epoch, 0);
@@ -390,7 +402,7 @@ static void go_to_sleep(int id) {
 	       !atomic_compare_exchange_weak(&crew.rest.both, &rest, rest - SLEEPER)) {}
 }
 
-/* Where more sleep than are woken, the count may stay above their number, never
+/* When more sleep than are woken, the count may stay above their number, never
  * below it. */
 static void wake_sleepers(uint32_t n) {
 	uint64_t rest = atomic_fetch_add(&crew.rest.both, 0), next; /* see go_to_sleep */
@@ -409,7 +421,7 @@ static void *worker(void *arg) {
 #ifdef __linux__
 	atomic_store(&crew.ids[id - 1], (int)syscall(SYS_gettid));
 #endif
-	int64_t spun = 0, looked = 0; /* time idle, and when that was looked at */
+	int64_t spun = 0, looked = 0; /* idle time, and when it was last updated */
 	uint32_t done = 0;
 	bool helps = false; /* its own parts are done, others' may not be */
 	for (unsigned turn = 0;; turn++) {
@@ -436,10 +448,10 @@ static void *worker(void *arg) {
 		own_line(&crew.shares[id]);
 		if (turn % LOOK_AT_CLOCK) continue;
 		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
-		/* A short time without a processor, as hypervisors and interrupts take
-		 * it, does not count: among jobs that follow each other closely it
-		 * would sleep as soon as it is back, and have to be woken. Where it was
-		 * long, others want the processor. */
+		/* A short time without a processor (taken by a hypervisor or an
+		 * interrupt) does not count. Otherwise, in a sequence of jobs, the
+		 * worker would sleep as soon as it is back, and need to be woken. After
+		 * a long one, others need the processor. */
 		const int64_t t = clock_nanoseconds(), gone = looked ? t - looked : 0;
 		spun += gone > LOOK_NS && gone < GONE_NS ? LOOK_NS : gone;
 		looked = t;
@@ -449,7 +461,8 @@ static void *worker(void *arg) {
 	}
 }
 
-/* Under the lock. Signals are the host's business: workers take none. */
+/* Called under the lock. Signals belong to the host: workers block all of them.
+ */
 static void start_workers(int wanted) {
 	if (wanted > MOST_WORKERS) wanted = MOST_WORKERS;
 	int n = atomic_load(&crew.started);
@@ -469,10 +482,10 @@ static void start_workers(int wanted) {
 	if (sized) pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	atomic_store(&crew.started, n);
-	atomic_store(&crew.avoid, -1); /* the new ones may run anywhere so far */
+	atomic_store(&crew.avoid, -1); /* new threads may run anywhere so far */
 }
 
-/* Under the lock, with no user left, so no job. */
+/* Called under the lock, without users and therefore without a job. */
 static void end_workers(void) {
 	const int n = atomic_load(&crew.started);
 	if (!n) return;
@@ -490,7 +503,7 @@ static void before_fork(void) { pthread_mutex_lock(&crew.lock); }
 
 static void after_fork_parent(void) { pthread_mutex_unlock(&crew.lock); }
 
-/* The child has the forking thread alone. */
+/* The child process has only the forking thread. */
 static void after_fork_child(void) {
 	for (int i = 0; i <= MOST_WORKERS; i++) atomic_store(&crew.shares[i].left, 0);
 	atomic_store(&crew.ordered.left, 0);
@@ -525,7 +538,7 @@ Pool *pool_new(Ctx *c, int threads) {
 	return p;
 }
 
-/* With ATLED_POOL set: how the hand-over went, where threads end. */
+/* With ATLED_POOL set: prints the statistics when the threads end. */
 static void tell_counters(void) {
 	const PoolCounters k = crew.count;
 	if (!getenv("ATLED_POOL")) return;
@@ -553,7 +566,8 @@ int pool_width(const Pool *p) { return p->workers + 1; }
 void pool_wait_briefly(unsigned turn) {
 	enum { TURNS = 1000 };
 	pause_briefly();
-	if (turn >= TURNS) sched_yield(); /* the other part's thread may have no processor */
+	/* The other part's thread may not be scheduled. */
+	if (turn >= TURNS) sched_yield();
 }
 
 PoolCounters pool_counters(void) { return crew.count; }
@@ -572,21 +586,19 @@ static Status run_alone(int64_t parts, void (*body)(void *ud, int64_t part), voi
 	return st;
 }
 
-/* Takes away the parts that nobody has begun. */
+/* Removes the parts that no thread has started. */
 static void leave_out_rest(int workers) {
 	uint32_t left = parts_left(atomic_exchange(&crew.ordered.left, 0));
 	for (int i = 0; i <= workers; i++) left += parts_left(atomic_exchange(&crew.shares[i].left, 0));
 	parts_done(left);
 }
 
-/* A worker that has a part and no processor holds up the job for a time slice
- * of somebody else's: milliseconds, where jobs take microseconds. One that has
- * no part and no processor takes none for as long. Where that happens it
- * happens again, since the processors are wanted by others, and two threads are
- * slower than one: each takes from the other's share where the system shares
- * processors out by sessions. So the caller does its jobs alone for a while,
- * the longer the sooner it happens again. The parts are the same, so are the
- * results. */
+/* A worker that holds a part but is not scheduled delays the job for a time
+ * slice of another process, far longer than a job. A worker without a part and
+ * a processor takes none for as long. Such delays repeat, since other processes
+ * need the processors, and then two threads are slower than one. So the caller
+ * runs its jobs alone for a pause, which doubles when the delay soon recurs.
+ * The parts are the same, so the results are too. */
 static void stalled(int64_t now) {
 	const bool again = crew.alone_until && now - crew.alone_until < crew.pause_ns;
 	crew.pause_ns = !again                          ? PAUSE_NS
@@ -597,7 +609,7 @@ static void stalled(int64_t now) {
 	crew.count.stalled++;
 }
 
-/* taken: how many parts the caller took meanwhile is added. */
+/* Adds to *taken the number of parts that the caller takes meanwhile. */
 static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers,
                               int64_t job_begun, int64_t *taken) {
 	int64_t begun = 0, watched = 0, patience = PATIENCE_NS;
@@ -607,8 +619,8 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 			if (!begun) return st;
 			const int64_t t = clock_nanoseconds(), waited = t - begun;
 			crew.count.waited_ns += waited;
-			/* parts may be long, and then the last one of another thread is
-			 * waited for as long: no longer than this thread's own took */
+			/* Parts may be long. Waiting for another thread's last part is
+			 * normal for up to the time of this thread's own parts. */
 			if (waited > STALL_NS && waited > 2 * (begun - job_begun)) stalled(t);
 			return st;
 		}
@@ -617,8 +629,8 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		const int64_t t = clock_nanoseconds();
 		if (!begun) {
 			begun = watched = t;
-			/* who waits for the processor that this thread spins on would do so
-			 * for all of its time slice */
+			/* A worker waiting for the processor on which this thread spins
+			 * would wait for its whole time slice. */
 			if (shares_processor(workers)) patience = 0;
 		}
 		int64_t part;
@@ -641,11 +653,11 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		pending = atomic_load(&crew.pending);
 		if (pending) sleep_on(&crew.pending, pending, WATCH_NS);
 		atomic_store(&crew.waiting, false);
-		turn = LOOK_AT_CLOCK - 1; /* look again at once */
+		turn = LOOK_AT_CLOCK - 1; /* check again at once */
 	}
 }
 
-/* own: each thread has a share. Otherwise parts are begun in their order. */
+/* own: each thread has a share. Otherwise parts start in order. */
 static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64_t part), void *ud,
                   Status (*poll)(void *ud), Status (*watch)(void *ud)) {
 	Status (*between)(void *ud) = poll ? poll : watch;
@@ -659,7 +671,7 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	Status st = ST_OK;
 	int64_t done = 0;
 	inside = true;
-	/* a job that turns out to be long is worth a try */
+	/* during a pause, a job that turns out to be long is tried with workers */
 	while (done < parts && st == ST_OK && job_begun < crew.alone_until &&
 	       (!done || clock_nanoseconds() - job_begun < TRY_NS)) {
 		body(ud, done++);
@@ -678,7 +690,8 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	crew.count.shared += shares_processor(p->workers);
 	const unsigned modes = float_modes();
 	const int threads = p->workers + 1;
-	own = own && parts >= threads; /* of fewer whoever is awake should have one */
+	/* with fewer parts than threads, any awake thread should get one */
+	own = own && parts >= threads;
 	atomic_store_explicit(&crew.pending, (uint32_t)(parts - done), memory_order_relaxed);
 	for (int i = threads - 1; own && i >= 0; i--) {
 		const int64_t from = parts * i / threads, to = parts * (i + 1) / threads;
@@ -704,8 +717,8 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	if (did == parts) {
 		const int64_t now = clock_nanoseconds(), took = now - job_begun;
 		crew.count.alone++;
-		/* a worker that spins comes within a fraction of that, one that is
-		 * woken may be too late */
+		/* A spinning worker would arrive within a fraction of that time; a
+		 * woken one may be too late. */
 		if (!slept && took > MISSED_NS) crew.missed_ns += took;
 		if (crew.missed_ns > STALL_NS) stalled(now);
 	} else {
@@ -713,8 +726,8 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	}
 	inside = false;
 	atomic_store_explicit(&crew.taken, false, memory_order_release);
-	/* The parts of the others are accounted for too, so that budgets do not
-	 * depend on the number of threads. */
+	/* The parts of other threads are polled too, so that budgets do not depend
+	 * on the number of threads. */
 	while (poll && st == ST_OK && polled++ < parts) st = poll(ud);
 	return st;
 }

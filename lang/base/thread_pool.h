@@ -1,80 +1,84 @@
-/* thread_pool.h - a few threads that share out the parts of one job.
+/* thread_pool.h - worker threads that share the parts of one job.
  *
- * Needs: context.h. Guarantees: the parts are fixed by the caller, so results
- * do not depend on how many threads there are, nor on which runs what. The
- * threads belong to the process and are shared by its contexts: a job that
- * finds them taken, one inside another job, and every job of a process that was
- * forked, runs on the calling thread alone. Idle threads sleep after some 80
- * us. The interrupt is served between parts on the calling thread. Every part
- * runs with the calling thread's rounding and denormal modes.
+ * Needs: context.h.
+ *
+ * Contract:
+ * - The caller fixes the parts, so results do not depend on the number of
+ *   threads, nor on their scheduling.
+ * - The threads belong to the process; its contexts share them. A job runs on
+ *   the calling thread alone when the threads are busy, inside another job, and
+ *   in a forked process.
+ * - Idle threads spin briefly, then sleep.
+ * - The calling thread checks for interrupts between parts.
+ * - Every part runs with the rounding and denormal modes of the calling thread.
  */
 #ifndef ATLED_LANG_BASE_THREAD_POOL_H
 #define ATLED_LANG_BASE_THREAD_POOL_H
 
 #include "lang/base/context.h"
 
-typedef struct Pool Pool; /* a context's claim on the threads */
+typedef struct Pool Pool; /* a context's handle on the threads */
 
-/* threads: with the caller; 0: one for each processor. NULL when memory
- * fails */
+/* threads: the number including the caller; 0: one for each processor. NULL
+ * when memory fails. */
 Pool *pool_new(Ctx *c, int threads);
-void pool_free(Ctx *c, Pool *p); /* the last one ends the threads */
+void pool_free(Ctx *c, Pool *p); /* freeing the last pool ends the threads */
 
-/* Threads a job of this pool may run on, with the caller's: more than any
- * pool_worker() inside its parts. */
+/* The number of threads that a job of this pool may use, including the caller.
+ * Larger than any pool_worker() inside its parts. */
 int pool_width(const Pool *p);
-/* Number of the thread that runs the part: 0 the calling thread, else 1 ..
+/* The index of the thread that runs the part: 0 the calling thread, else 1 ..
  * width-1. 0 outside of parts. */
 int pool_worker(void);
 
-/* body(ud, part) for part = 0 .. parts-1, on any thread; parts begin in order,
- * and end in any. poll (may be NULL) is called on the calling thread, once for
- * each part; when it fails, parts that have not begun are left out and its
- * status comes back. */
+/* Runs body(ud, part) for part = 0 .. parts-1, on any thread. Parts start in
+ * order and finish in any order. The calling thread calls poll (may be NULL)
+ * once for each part. When poll fails, parts that have not started are skipped,
+ * and its status is returned. */
 Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud,
                 Status (*poll)(void *ud));
-/* The same, but where there are as many parts as threads they are the threads'
- * own shares, the same at each call with as many parts; a thread takes others'
- * when its own are done. So what lies in a processor's cache is found there
- * again. Parts must not wait for each other. `watch` is called after each part
- * that the calling thread has run and, while it waits for other threads, about
- * once a millisecond. (It cannot count work; bodies that count their own use
- * this.) */
+/* The same with a fixed range of parts for each thread, when there are at least
+ * as many parts as threads. The ranges are the same in each job with as many
+ * parts, so a thread finds its data in its own processor's cache. A thread that
+ * has finished its range takes parts of others. Parts must not wait for each
+ * other. `watch` is called after each part of the calling thread and, while
+ * that waits for other threads, about once a millisecond. It cannot count work;
+ * bodies that count their own use this function. */
 Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud,
                         Status (*watch)(void *ud));
 
-/* How jobs met their threads, over the life of the process; jobs of the calling
- * thread alone are not among them. ATLED_POOL in the environment has them
- * written to stderr where the threads end. */
+/* Statistics of the jobs over the life of the process, without those of the
+ * calling thread alone. With ATLED_POOL in the environment, they are written to
+ * stderr when the threads end. */
 typedef struct PoolCounters {
 	uint64_t jobs;
-	/* at whose beginning a worker slept; had last been seen on the caller's
-	 * processor */
+	/* jobs at whose start a worker slept; jobs at whose start a worker was last
+	 * seen on the caller's processor */
 	uint64_t asleep, shared;
-	uint64_t alone; /* of which the caller did all parts */
-	/* the caller's time, its own parts done (what is below a microsecond is
-	 * not counted) */
+	uint64_t alone; /* jobs whose parts the caller did all itself */
+	/* The caller's waiting time after its own parts; intervals below a
+	 * microsecond are not counted. */
 	int64_t waited_ns;
-	uint64_t slept; /* times that it slept meanwhile */
+	uint64_t slept; /* times that the caller slept while waiting */
 	uint64_t moved; /* times that workers were moved off its processor */
-	/* times that a worker held up a job for long, or came to none for long,
-	 * as one does that has no processor */
+	/* Times that a worker delayed a job for long, or joined none for long, as
+	 * happens to a thread that is not scheduled. */
 	uint64_t stalled;
-	/* jobs that the caller did alone for some time after that; not among
-	 * `jobs` */
+	/* Jobs that the caller did alone in the pause after that; not counted in
+	 * `jobs`. */
 	uint64_t paused;
 } PoolCounters;
 PoolCounters pool_counters(void);
 
-/* In a part that waits for what an earlier part will say: the turn-th time it
- * found nothing. */
+/* For a part that waits for the result of an earlier part: pauses after the
+ * turn-th unsuccessful check. */
 void pool_wait_briefly(unsigned turn);
 
-/* Processors this process may use: its affinity mask, cut by the share of time
- * its control group grants. */
+/* The processors that this process may use: its affinity mask, limited by the
+ * CPU quota of its control group. */
 int pool_processors(void);
-/* Test seam: as if there were n processors (0: the truth again). Only while no
- * pool is alive. */
+/* For tests: pretends that there are n processors (0: off). Only while no pool
+ * exists. */
 void pool_pretend_processors(int n);
 
 #endif

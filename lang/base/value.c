@@ -1,9 +1,12 @@
-/* value.c - what a variable holds: scalars, tensors and counted objects.
+/* value.c - values: scalars, tensors and reference-counted objects.
  *
- * Needs: value.h, tensor.h; the context's heap. Guarantees: constructors return
- * V_UNSET when memory fails, having taken no reference. Releasing and comparing
- * use bounded C stack however deep a program nests its lists: release is a loop
- * over a list threaded through the dead objects.
+ * Needs: value.h, tensor.h; the context's heap.
+ *
+ * Contract:
+ * - Constructors return V_UNSET when memory fails, and then have taken no
+ *   reference.
+ * - Releasing and comparing use bounded C stack, however deeply a program nests
+ *   its lists. Release is a loop over a list threaded through the dead objects.
  */
 #include "lang/base/value.h"
 
@@ -13,7 +16,7 @@ _Static_assert(sizeof(Value) == 24, "a Value is passed by value everywhere");
 
 static bool is_object(uint8_t kind) { return kind >= V_STRING && kind <= V_PROBLEM; }
 
-/* The size of an object's block; kind and n say it all, which frees the `bytes`
+/* The size of an object's block follows from kind and n. This frees the `bytes`
  * field for the list of dead objects. */
 static size_t object_bytes(uint8_t kind, uint32_t n) {
 	switch ((ValueKind)kind) {
@@ -29,7 +32,7 @@ static size_t object_bytes(uint8_t kind, uint32_t n) {
 	}
 }
 
-/* The i-th value an object holds; NULL for those that hold none. */
+/* The i-th value in an object; NULL for objects without values. */
 static Value *object_item(Object *o, uint32_t i) {
 	switch ((ValueKind)o->kind) {
 	case V_TUPLE:
@@ -59,7 +62,7 @@ Value value_ref(Value v) {
 	return v;
 }
 
-/* Drops one reference; the object when that was the last. */
+/* Drops one reference; returns the object when that was the last. */
 static Object *drop(Object *o) {
 	if (atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) != 1) return NULL;
 	return o;
@@ -71,7 +74,7 @@ void value_unref(Value v) {
 		return;
 	}
 	if (!is_object(v.kind)) return;
-	Object *dead = drop(v.object); /* the head of a list, linked through `bytes` */
+	Object *dead = drop(v.object); /* head of a list, linked through `bytes` */
 	if (dead) dead->bytes = 0;
 	while (dead) {
 		Object *o = dead;
@@ -195,7 +198,9 @@ uint32_t value_rank(Value v) { return v.kind == V_TENSOR ? v.tensor->rank : 0; }
 
 Value value_scalar_from_bytes(Dtype d, const void *bytes) {
 	Value v = {.kind = V_SCALAR, .dtype = (uint8_t)d};
-	switch (d) { /* whole members, not bytes: a copy of unknown length is written and read again */
+	/* Copies whole members: a byte copy of variable size would go through
+	 * memory. */
+	switch (d) {
 	case DT_BOOL: v.b = *(const unsigned char *)bytes != 0; break;
 	case DT_I32:
 	case DT_F32: memcpy(&v.i32, bytes, sizeof v.i32); break;
@@ -221,7 +226,7 @@ Value value_from_tensor(Tensor *t) {
 	return v;
 }
 
-/* A rank-0 tensor that was never unboxed reads like the scalar it is. */
+/* Reads a rank-0 tensor that was never unboxed as a scalar. */
 static bool as_scalar(Value *v) {
 	if (v->kind == V_TENSOR && !v->tensor->rank)
 		*v = value_scalar_from_bytes((Dtype)v->tensor->dtype, v->tensor->data);
@@ -240,7 +245,7 @@ bool value_as_f64(Value v, double *out) {
 	}
 }
 
-/* Floats count when they are whole. */
+/* Floats are accepted when they are integers. */
 bool value_as_i64(Value v, int64_t *out) {
 	if (!as_scalar(&v)) return false;
 	double x;
@@ -257,7 +262,7 @@ bool value_as_i64(Value v, int64_t *out) {
 	return true;
 }
 
-/* Only a bool is one: `if 2` is a mistake in a program, not a truth. */
+/* Accepts only a bool: `if 2` is an error in a program. */
 bool value_as_bool(Value v, bool *out) {
 	if (!as_scalar(&v) || v.dtype != DT_BOOL) return false;
 	*out = v.b;
@@ -310,7 +315,7 @@ static bool scalar_identical(Value a, Value b) {
 	return same;
 }
 
-/* The parts of two objects that are not values. */
+/* Compares the parts of two objects that are not values. */
 static bool heads_identical(const Object *a, const Object *b) {
 	if (a->n != b->n) return false;
 	switch ((ValueKind)a->kind) {
@@ -336,9 +341,9 @@ static bool heads_identical(const Object *a, const Object *b) {
 	}
 }
 
-/* Values nested deeper or of more parts than this are identical only when they
- * are the same object: a list that holds a list twice, sixty levels deep, has
- * more parts than can be visited. */
+/* Values nested deeper, or with more parts, are identical only when they are
+ * the same object. A list that contains a list twice, sixty levels deep, has
+ * too many parts to visit. */
 #define COMPARE_DEPTH_MOST 2000
 #define COMPARE_PARTS_MOST (1 << 24)
 
@@ -357,7 +362,7 @@ static bool identical(Value a, Value b, int depth, int *parts) {
 			if (!identical(*object_item(a.object, i), *object_item(b.object, i), depth - 1, parts))
 				return false;
 		}
-		/* the last item without a call: linked lists may be long */
+		/* the last item without recursion: linked lists may be long */
 		a = *object_item(a.object, n - 1);
 		b = *object_item(b.object, n - 1);
 	}

@@ -1,9 +1,12 @@
-/* value.h - what a variable holds at run time.
+/* value.h - the run-time value of a variable.
  *
- * Needs: tensor.h. Guarantees: a Value is 24 bytes, passed by value; rank-0
- * tensors are unboxed (V_SCALAR); everything else is reference-counted and
- * immutable. value_ref before keeping a second copy, value_unref when done with
- * one.
+ * Needs: tensor.h.
+ *
+ * Contract:
+ * - A Value is 24 bytes and passed by value.
+ * - Rank-0 tensors are unboxed (V_SCALAR). Everything else is reference-counted
+ *   and immutable.
+ * - Call value_ref before storing a second copy, value_unref to release one.
  */
 #ifndef ATLED_LANG_BASE_VALUE_H
 #define ATLED_LANG_BASE_VALUE_H
@@ -12,7 +15,7 @@
 #include <complex.h>
 
 typedef enum ValueKind {
-	V_UNSET = 0, /* no value: an empty slot, never seen by programs */
+	V_UNSET = 0, /* no value: an empty slot, never visible to programs */
 	V_NONE,
 	V_SCALAR,
 	V_TENSOR,
@@ -21,8 +24,10 @@ typedef enum ValueKind {
 	V_TUPLE,
 	V_LIST,
 	V_RECORD,
-	V_FUNCTION, /* code + captured values; what the code is only the room that made it knows */
-	V_PROBLEM,  /* a problem block with its parameters, same representation */
+	/* Code and captured values; only the module that created it interprets the
+	 * code. */
+	V_FUNCTION,
+	V_PROBLEM, /* a problem block with its parameters; same representation */
 	V_TOKEN
 } ValueKind;
 
@@ -31,8 +36,8 @@ typedef struct Object Object;
 typedef struct Value {
 	uint8_t kind;  /* ValueKind */
 	uint8_t dtype; /* V_SCALAR */
-	/* V_SCALAR, V_TENSOR: made of numbers of the text alone; of no meaning
-	 * but to the parser, whose names keep it */
+	/* V_SCALAR, V_TENSOR: computed from literals alone. Only the parser uses
+	 * it; its names keep it. */
 	bool weak;
 	union {
 		bool b;
@@ -50,13 +55,13 @@ typedef struct Value {
 struct Object {
 	atomic_int refs;
 	uint8_t kind; /* ValueKind */
-	uint32_t n;   /* items */
-	Ctx *ctx;     /* whose heap it came from */
+	uint32_t n;   /* number of items */
+	Ctx *ctx;     /* the context whose heap owns it */
 	size_t bytes;
 };
 
 typedef struct StringObject {
-	Object head; /* n: bytes, without the final NUL */
+	Object head; /* n: bytes, without the terminating NUL */
 	char text[];
 } StringObject;
 
@@ -78,16 +83,16 @@ typedef struct RecordObject {
 	} fields[];
 } RecordObject;
 
-/* The code_kind of functions that are a finished piece of IR: their code points
- * to a structure that begins with the Fn, and they are written as its text.
- * Other kinds mean what the room says that made them. */
+/* The code_kind of functions in finished IR: their code points to a structure
+ * that begins with the Fn, and they are written as its text form. Each module
+ * defines the other kinds. */
 #define CODE_KIND_IR 4
 
-/* V_FUNCTION and V_PROBLEM. `code` belongs to the maker (an AST node, a
- * builtin's descriptor, a host function) and lives as long as the context;
- * `code_id` tells equal code from unequal across the session. */
+/* V_FUNCTION and V_PROBLEM. The creator owns `code` (an AST node, a builtin's
+ * descriptor, a host function), which lives as long as the context. `code_id`
+ * is equal for equal code, throughout the session. */
 typedef struct FunctionObject {
-	Object head; /* n: captured values */
+	Object head; /* n: number of captured values */
 	uint32_t code_kind;
 	uint32_t code_id;
 	const void *code;
@@ -126,41 +131,44 @@ Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items);
 Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code,
                      Atom name, uint32_t n, const Atom *names, const Value *items);
 
-/* Values that are gathered before it is known how many there are; begin with
- * {.c = ctx}. */
+/* A list of values whose number is not yet known; initialise with {.c = ctx}.
+ */
 typedef struct ValueList {
 	Ctx *c;
 	Value *at;
 	uint32_t n, cap;
 	bool failed; /* memory failed, or V_UNSET was added */
 } ValueList;
-void value_list_add(ValueList *l, Value v); /* takes the reference, also when it fails */
-/* the V_LIST of them, V_UNSET when it failed; the values are given back */
+void value_list_add(ValueList *l, Value v); /* takes the reference, also on failure */
+/* Returns the values as a V_LIST, or V_UNSET when the list failed; releases the
+ * values. */
 Value value_list_end(ValueList *l);
 void value_list_drop(ValueList *l);
 
-/* Scalars and tensors alike: */
+/* These accept scalars and tensors alike. */
 static inline bool value_is_array(Value v) { return v.kind == V_SCALAR || v.kind == V_TENSOR; }
 Dtype value_dtype(Value v);
 uint32_t value_rank(Value v);
-/* A tensor for either (rank 0 for a scalar); NULL when memory fails. Owned. */
-Tensor *value_to_tensor(Ctx *c, Value v);
-/* The unboxed scalar when rank is 0, the tensor otherwise. Takes the reference.
+/* A tensor of either kind (rank 0 for a scalar); NULL when memory fails. Owned.
  */
+Tensor *value_to_tensor(Ctx *c, Value v);
+/* The unboxed scalar when the rank is 0, the tensor otherwise. Takes the
+ * reference. */
 Value value_from_tensor(Tensor *t);
-/* Scalar conversions; false when the value is not a scalar that converts
+/* Scalar conversions; return false when the value is not a scalar that converts
  * exactly (as_f64 accepts any real number). */
 bool value_as_f64(Value v, double *out);
 bool value_as_i64(Value v, int64_t *out);
 bool value_as_bool(Value v, bool *out);
-/* Pointer to the scalar's bytes, for kernels. */
+/* A pointer to the scalar's bytes, for kernels. */
 static inline const void *value_scalar_bytes(const Value *v) { return &v->b; }
 Value value_scalar_from_bytes(Dtype d, const void *bytes);
 
-/* Record field or V_UNSET; borrowed. */
+/* The record's field, or V_UNSET; borrowed. */
 Value value_field(Value record, Atom name);
 
-/* Growable text on the heap. Once it has failed, what is added is dropped. */
+/* A growable string on the heap. After a failure, further additions are
+ * ignored. */
 typedef struct Text {
 	Ctx *ctx;
 	char *at;
@@ -172,20 +180,19 @@ void text_free(Text *t);
 void text_add(Text *t, const char *s, size_t n);
 void text_str(Text *t, const char *s);
 void text_format(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* in decimal digits; for keys, of which millions are made, "%u" takes too
- * long */
+/* Decimal digits; faster than "%u", for keys, which are numerous. */
 void text_number(Text *t, uint64_t v);
-/* Writes a value the way print does: {spec} as in "{x:.3e}" ("" for default).
- * `edge` caps how many elements of each axis are shown before "..." (0: all).
- */
+/* Prints a value as print does: {spec} as in "{x:.3e}" ("" for the default).
+ * `edge` limits the elements shown at each end of an axis around "..." (0:
+ * all). */
 void value_print(Text *out, Value v, const char *spec, int edge);
-/* Whether it is such a spec; one that is not prints the default form. */
+/* Whether spec is valid; an invalid one prints the default form. */
 bool value_spec_valid(const char *spec);
-/* One line: "f64[64, 64]  32 KB  min -1.2  max 3.4" for large tensors. */
+/* One line for large tensors: "f64[64, 64]  32 KB  min -1.2  max 3.4". */
 void value_header(Text *out, Value v);
 /* "f64[3]", "record (W: f64[20, 2], b: f64[20])", "string" ... */
 void value_type_print(Text *out, Value v);
-/* Same type, shape and bits (NaN equals itself); records compare field by
+/* Same type, shape and bits (NaN equals itself); records are compared field by
  * field. */
 bool value_identical(Value a, Value b);
 
