@@ -1,12 +1,16 @@
-/* ir.c - what outlives one function: attributes, transform chains, the registry
- * of functions, host calls, services.
+/* ir.c - IR data that outlives one function: attributes, transform chains, the
+ * registry of functions, host calls, services.
  *
- * Needs: builder/internal.h; the context's arena for everything interned.
- * Guarantees: attribute and host ids are valid for the life of the context;
- * function ids are never reused; a throw leaves the tables as they were. When
- * the context dies, every function dies with it, whoever still counts a
- * reference (recursive functions hold each other), and open builders are given
- * up.
+ * Needs: builder/internal.h. Everything interned is stored in the context's
+ * arena.
+ *
+ * Contract:
+ * - Attribute and host ids are valid for the life of the context; function ids
+ *   are never reused.
+ * - A throw leaves the tables unchanged.
+ * - When the context is freed, every function is freed, whatever its reference
+ *   count (recursive functions reference each other), and open builders are
+ *   abandoned.
  */
 #include "lang/builder/internal.h"
 #include <stdio.h>
@@ -19,7 +23,7 @@
 
 /* ---- state --------------------------------------------------------------- */
 
-/* "start:D* length:D*" */
+/* Parses a schema such as "start:D* length:D*". */
 static AttrSchema parse_schema(const char *text) {
 	AttrSchema s = {0};
 	for (const char *p = text; (p = strchr(p, ':'));) {
@@ -39,7 +43,8 @@ static void free_arenas(IrState *st) {
 	}
 }
 
-/* Gives back what a function holds; the function itself stays, empty. */
+/* Releases everything that a function owns; the function itself stays, empty.
+ */
 static void release_contents(Fn *f) {
 	Ctx *c = f->ctx;
 	FnHooks *hooks = fn_hooks(c);
@@ -62,8 +67,8 @@ static void release_contents(Fn *f) {
 static void free_state(Ctx *c, void *state) {
 	IrState *st = state;
 	build_unwind(c, 0);
-	/* Functions may hold each other in circles and through host calls: all are
-	 * pinned first, so that none dies while another lets go of it. */
+	/* Functions may reference each other in cycles and through host calls. All
+	 * are pinned first, so that none is freed while another releases it. */
 	for (uint32_t i = 0; i < st->fns.n; i++)
 		if (st->fns.at[i]) st->fns.at[i]->refs++;
 	for (uint32_t i = 0; i < st->fns.n; i++)
@@ -191,7 +196,7 @@ AttrId attr_subst(Ctx *c, Op op, AttrId a, const Dim *map, uint32_t nmap) {
 	return changed ? attr_intern(c, out, n) : a;
 }
 
-/* A chain is its text: atoms are interned already. */
+/* A chain is stored as its text, because atoms are interned already. */
 ChainId chain_push(Ctx *c, ChainId outer, const char *transform) {
 	if (!outer) return atom(c, transform);
 	const size_t first = atom_length(c, outer), more = strlen(transform), n = first + 1 + more;
@@ -241,7 +246,8 @@ void fn_ref(Fn *f) { f->refs++; }
 
 void fn_unref(Fn *f) {
 	if (!f || --f->refs) return;
-	f->refs = UINT32_MAX / 2; /* what it lets go of may mention it without freeing it again */
+	/* Released objects may mention f; the count prevents a second free. */
+	f->refs = UINT32_MAX / 2;
 	release_contents(f);
 	IrState *st = ir_state(f->ctx);
 	st->fns.at[f->id] = NULL;
@@ -351,7 +357,7 @@ const HostCall *host_call(const Ctx *c, HostId id) {
 	return st && id < st->hosts.n ? st->hosts.at[id] : NULL;
 }
 
-/* ---- lengths in messages ------------------------------------------------- */
+/* ---- extents in messages ------------------------------------------------- */
 
 bool sym_text(const Ctx *c, SpanId span, const char *before, char *out, size_t cap) {
 	const Span at = span_of(c, span);

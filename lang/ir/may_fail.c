@@ -1,10 +1,13 @@
-/* may_fail.c - which operations may fail, or not end: the one answer for all
- * who drop, move or try operations.
+/* may_fail.c - the analysis of which operations may fail, or not terminate.
  *
- * Needs: ir.h, host.h. Guarantees: no for an answer is a proof, from the
- * primitive's row in prims.def (CHECK, EFFECT, FAILS), constant operands and
- * constant lengths. Limits of time and memory are no failures in this sense,
- * since no `try` catches them.
+ * Needs: ir.h, host.h.
+ *
+ * Contract:
+ * - Every pass that removes, moves or tries operations uses this analysis.
+ * - The answer "no" is a proof, from the primitive's row in prims.def (CHECK,
+ *   EFFECT, FAILS), constant operands and constant extents.
+ * - Limits of time and memory do not count as failures, since no `try` catches
+ *   them.
  */
 #include "lang/ir/host.h"
 #include <string.h>
@@ -14,7 +17,7 @@ static bool whole_splat(const Fn *f, Ref r, int64_t *out) {
 	return ref_splat(f, r, &v) && value_as_i64(v, out);
 }
 
-/* Of whole numbers: a division by zero, a negative exponent. */
+/* Integer failures: division by zero, a negative exponent. */
 static bool arithmetic_fails(const Fn *f, Op op, Ref y) {
 	int64_t k;
 	if (!(prims[op].traits & TRAIT_FAILS) || !dtype_is_int((Dtype)ref_ty(f, y)->dtype))
@@ -22,7 +25,7 @@ static bool arithmetic_fails(const Fn *f, Op op, Ref y) {
 	return !whole_splat(f, y, &k) || (op == OP_POW ? k < 0 : k == 0);
 }
 
-/* Of no elements there is no largest. */
+/* A maximum over no elements fails. */
 static bool may_be_empty(const Fn *f, Op op, Ref x, AttrId attr) {
 	uint32_t n;
 	const int64_t *axes = attr_field(f->ctx, op, attr, 0, &n);
@@ -40,7 +43,7 @@ static bool may_be_outside(const Fn *f, Op op, Ref x, Ref index, AttrId attr) {
 	return !whole_splat(f, index, &k) || !dim_is_const(f->ctx, d, &length) || k < 0 || k >= length;
 }
 
-/* Not negative whatever lengths its symbols are. */
+/* Not negative, whatever the extents of its symbols. */
 static bool surely_length(const Ctx *c, Dim d) {
 	for (uint32_t i = 0; i < dim_term_count(c, d); i++) {
 		DimPart part[DIM_DEGREE];
@@ -52,7 +55,7 @@ static bool surely_length(const Ctx *c, Dim d) {
 	return true;
 }
 
-/* A box of these lengths lies in an array of the type. */
+/* A box of these extents fits into an array of the type. */
 static bool surely_fits(Ctx *c, const Type *t, const int64_t *start, const Dim *length,
                         const int64_t *stride) {
 	for (uint32_t k = 0; k < t->rank; k++) {
@@ -73,8 +76,8 @@ static bool surely_fits(Ctx *c, const Type *t, const int64_t *start, const Dim *
 	return true;
 }
 
-/* Of what only moves and makes numbers: a length may come out negative, a part
- * may not lie within the whole. */
+/* Failures of operations that only move or create elements: an extent may be
+ * negative, or a box may exceed the array. */
 static bool lengths_fail(const Fn *f, Op op, const Ref *args, AttrId attr) {
 	Ctx *c = f->ctx;
 	uint32_t n;

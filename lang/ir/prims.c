@@ -1,12 +1,15 @@
 /* prims.c - the descriptors of the primitives, expanded from prims.def.
  *
- * Needs: ir.h. Guarantees: prims[op] is complete for every op; rows stand in
- * the order of the enum because both come from one table.
+ * Needs: ir.h.
+ *
+ * Contract: prims[op] is complete for every op. Rows and enum have one order
+ * because both come from one table.
  */
 #include "lang/ir/ir.h"
 #include <string.h>
 
-#undef I /* <complex.h> has one; here it is the kind of dtype that the table means */
+/* <complex.h> defines I; here it is the table's integer kind. */
+#undef I
 enum { B = KIND_B, I = KIND_I, R = KIND_R, C = KIND_C };
 enum {
 	COMMUTES = TRAIT_COMMUTES,

@@ -1,13 +1,17 @@
-/* scalar.c - element-wise primitives and conversions on single numbers, from
- * the expression column of prims.def.
+/* scalar.c - element-wise primitives and conversions on scalars, from the
+ * expression column of prims.def.
  *
- * Needs: scalar_expr.h. Guarantees: scalar_apply and scalar_convert are total:
- * they never trap and have no undefined case. A number is computed in its own
- * dtype (f32 in float), so that folding gives what running gives.
+ * Needs: scalar_expr.h.
+ *
+ * Contract:
+ * - scalar_apply and scalar_convert are total: they never trap and have no
+ *   undefined behaviour.
+ * - A scalar is computed in its own dtype (f32 in float), so that folding and
+ *   running give the same result.
  */
 #include "lang/ir/scalar_expr.h"
 
-/* The kinds of a row, as its KINDS column writes them. */
+/* The kinds of a row, as in its KINDS column. */
 #define B KIND_B
 #define I KIND_I
 #define R KIND_R
@@ -136,7 +140,7 @@ static void from_int(int64_t x, Dtype to, void *out) {
 	case DT_BOOL: *(bool *)out = x != 0; break;
 	case DT_I32: *(int32_t *)out = (int32_t)x; break;
 	case DT_I64: *(int64_t *)out = x; break;
-	case DT_F32: *(float *)out = (float)x; break; /* rounded once, not by way of double */
+	case DT_F32: *(float *)out = (float)x; break; /* rounded once, not through double */
 	case DT_F64: *(double *)out = (double)x; break;
 	case DT_C64: *(float _Complex *)out = (float)x; break;
 	case DT_C128: *(double _Complex *)out = (double)x; break;
@@ -144,8 +148,8 @@ static void from_int(int64_t x, Dtype to, void *out) {
 	}
 }
 
-/* f32 widens to double exactly, so one function serves both; narrowing back is
- * exact for it too. */
+/* f32 widens to double exactly, so one function serves both. Narrowing a
+ * widened f32 back is exact too. */
 static void from_complex(double _Complex x, Dtype to, void *out) {
 	switch (to) {
 	case DT_BOOL: *(bool *)out = x != 0; break;

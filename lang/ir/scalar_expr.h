@@ -1,18 +1,22 @@
-/* scalar_expr.h - what an element-wise primitive computes, as C expressions.
+/* scalar_expr.h - the C expressions of the element-wise primitives.
  *
- * Needs: ir.h. Guarantees: together with the expr column of prims.def these are
- * the whole scalar semantics; scalar.c and the evaluator's vector kernels
- * instantiate the same text, so that folding and running agree bit for bit. No
- * expression traps or is undefined for any operand: what has no result
- * (int_fails) gives 0 here and is refused by the caller.
+ * Needs: ir.h.
  *
- * Floats and complex: the expr column, with x and y of the element type. A row
- * that does not take the type still has to compile, so declare x and y with
- * EXPR_TYPE. Integers and bools: INT_ROWS1/INT_ROWS2/BOOL_ROWS2, with T the
- * element type and U its unsigned twin (integers compute in U, so they wrap).
+ * Contract:
+ * - Together with the expr column of prims.def, these are the whole scalar
+ *   semantics. scalar.c and the evaluator's vector kernels expand the same
+ *   expressions, so folding and running agree bit for bit.
+ * - No expression traps or is undefined for any operand. Operands without a
+ *   result (int_fails) give 0 here; the caller rejects them.
  *
- * <complex.h> makes I a macro and prims.def uses I as a kind: it is undefined
- * here, so include this header last.
+ * Floats and complex numbers use the expr column, with x and y of the element
+ * type. A row that does not accept the type must still compile, so declare x
+ * and y with EXPR_TYPE. Integers and bools use INT_ROWS1, INT_ROWS2 and
+ * BOOL_ROWS2. T is the element type and U its unsigned counterpart; integers
+ * compute in U, so they wrap.
+ *
+ * Include this header last: <complex.h> defines I as a macro, and prims.def
+ * uses I as a kind, so it is undefined here.
  */
 #ifndef ATLED_LANG_IR_SCALAR_EXPR_H
 #define ATLED_LANG_IR_SCALAR_EXPR_H
@@ -21,26 +25,26 @@
 #include <tgmath.h>
 #undef I
 
-/* The type that x has in a row's expression for element type T of kind K: T
- * where the row takes K, else double: such code is never reached, and complex
- * numbers have no `<`. */
+/* The type of x in a row's expression for element type T of kind K: T where the
+ * row accepts K, else double. In the second case the code is never reached;
+ * double is used because complex numbers have no `<`. */
 #define EXPR_TYPE(KINDS, K, T)                                                                     \
 	__typeof__(__builtin_choose_expr(((KINDS) & (K)) != 0, (T)0, (double)0))
 
-/* The C type of a row's result for element type T with real type RT:
- * OUT_##RESULT(T, RT). */
+/* OUT_##RESULT(T, RT): the C type of a row's result, for element type T with
+ * real type RT. */
 #define OUT_SAME(T, RT) T
 #define OUT_BOOL(T, RT) bool
 #define OUT_REAL(T, RT) RT
 
 /* ---- floats and complex -------------------------------------------------- */
 
-/* NaN wins and +0 is above -0: the same whichever way round, since the builder
- * orders operands as it likes. */
+/* NaN wins and +0 is above -0. The result does not depend on the order of the
+ * operands, because the builder may swap them. */
 #define F_MAX(x, y) ((x) > (y) || (x) != (x) || ((x) == (y) && !signbit(x)) ? (x) : (y))
 #define F_MIN(x, y) ((x) < (y) || (x) != (x) || ((x) == (y) && signbit(x)) ? (x) : (y))
 #define F_SIGN(x) ((x) != (x) ? (x) : ((x) > 0) - ((x) < 0))
-#define F_WHOLE(x, y) ((void)(y), (x)) /* of rows for whole numbers: never run */
+#define F_WHOLE(x, y) ((void)(y), (x)) /* for integer rows; never evaluated */
 #define F_MOD(x, y) _Generic((x), float : f32_mod, default : f64_mod)(x, y)
 #define F_POW(x, y)                                                                                \
 	_Generic((x), float                                                                            \
@@ -49,7 +53,7 @@
 	         : c64_pow, double _Complex                                                            \
 	         : c128_pow)(x, y)
 
-/* The remainder is exact; the sign, also of a zero, is the divisor's. */
+/* The remainder is exact; its sign, also that of a zero, is the divisor's. */
 static inline double f64_mod(double x, double y) {
 	double r = fmod(x, y);
 	if (r != 0) return (r < 0) != (y < 0) ? r + y : r;
@@ -61,9 +65,9 @@ static inline float f32_mod(float x, float y) {
 	return copysignf(r, y);
 }
 
-/* Small whole exponents by squaring, so that i^2 is exactly -1; 0^0 is 1 and
- * 0^y is 0 for a positive real part, where the logarithm of the general formula
- * would give NaN. */
+/* Small integer exponents use repeated squaring, so that i^2 is exactly -1. 0^0
+ * is 1, and 0^y is 0 for a positive real part, where the logarithm of the
+ * general formula would give NaN. */
 static inline double _Complex c128_pow(double _Complex x, double _Complex y) {
 	double p = creal(y);
 	if (cimag(y) == 0 && fabs(p) <= 64 && p == floor(p)) {
@@ -83,14 +87,14 @@ static inline float _Complex c64_pow(float _Complex x, float _Complex y) {
 
 /* ---- integers and bools -------------------------------------------------- */
 
-/* True when op has no result for the integer divisor or exponent y. */
+/* Whether op has no result for the integer divisor or exponent y. */
 static inline bool int_fails(Op op, int64_t y) {
 	return ((op == OP_MOD || op == OP_FLOORDIV) && y == 0) || (op == OP_POW && y < 0);
 }
 
 #define I_SIGN(x) (((x) > 0) - ((x) < 0))
-/* Division that rounds down; -1 is apart because the lowest number divided by
- * it overflows: it wraps. */
+/* Division that rounds down. A divisor of -1 is a special case: the lowest
+ * integer divided by it overflows, so it wraps. */
 #define I_FLOORDIV(T, U, x, y)                                                                     \
 	((y) == 0    ? (T)0                                                                            \
 	 : (y) == -1 ? (T)(0 - (U)(x))                                                                 \
@@ -113,7 +117,7 @@ static inline uint64_t u64_pow(uint64_t x, int64_t y) {
 }
 
 /* X(ID, RESULT, expression). Wrapping is modulo a power of two, so a 64-bit
- * power cut to 32 bits is the 32-bit one. */
+ * power truncated to 32 bits is the 32-bit power. */
 #define INT_ROWS1(X, T, U)                                                                         \
 	X(NEG, SAME, (T)(0 - (U)x))                                                                    \
 	X(ABS, SAME, (T)(x < 0 ? 0 - (U)x : (U)x))                                                     \
@@ -142,7 +146,7 @@ static inline uint64_t u64_pow(uint64_t x, int64_t y) {
 
 /* ---- conversion ---------------------------------------------------------- */
 
-/* Truncation; what does not fit goes to the nearest end, NaN to 0. */
+/* Truncates; a value out of range saturates, NaN gives 0. */
 static inline int64_t f64_to_i64(double x) {
 	if (x != x) return 0;
 	if (x >= 9223372036854775808.0) return INT64_MAX;

@@ -1,10 +1,13 @@
-/* type.c - dtypes, dims as interned integer polynomials, interned types.
+/* type.c - dtypes, interned types, and dims as interned integer polynomials.
  *
- * Needs: type.h; the context's arena for everything. Guarantees: a dim has one
- * canonical form, so equal polynomials have equal ids: terms sorted,
- * coefficients not zero, floor(p/k) only where neither whole multiples of k nor
- * a common factor can be taken out. Coefficient overflow records E_SHAPE and
- * throws ST_ERROR; a throw leaves the tables as they were.
+ * Needs: type.h. Everything is stored in the context's arena.
+ *
+ * Contract:
+ * - A dim has one canonical form, so equal polynomials have equal ids: terms
+ *   sorted, coefficients nonzero, and floor(p/k) only where no multiple of k
+ *   and no common factor can be extracted.
+ * - Coefficient overflow records E_SHAPE and throws ST_ERROR.
+ * - A throw leaves the tables unchanged.
  */
 #include "lang/ir/type.h"
 #include <stdio.h>
@@ -14,24 +17,24 @@
 #else
 #define SLOTS_FIRST 256u
 #endif
-/* Limits that no sane length meets; they bound the work that a hostile program
- * can ask for in every function below. */
+/* Limits that no realistic extent reaches. They bound the work that a hostile
+ * program can request from every function below. */
 #define TERMS_MOST 256u
 #define DEGREE_MOST ((uint32_t)DIM_DEGREE)
 #define FLOOR_SIZE_MOST 1024u
 
-/* What a polynomial is made of: a symbol, or the floor of a quotient that does
- * not divide out. */
+/* An indivisible factor of a polynomial: a symbol, or the floor of an inexact
+ * quotient. */
 typedef struct AtomDim {
 	bool is_floor;
 	SymId sym;
 	Dim inner; /* floor(inner / by) */
 	int64_t by;
-	uint32_t size; /* atoms in it when written out in full */
+	uint32_t size; /* number of atoms in it when fully expanded */
 } AtomDim;
 
-/* A product of atoms, sorted, repeated for powers. The empty product (id 0) is
- * the constant term's. */
+/* A product of atoms, sorted, repeated for powers. The empty product (id 0)
+ * belongs to the constant term. */
 typedef struct Mono {
 	uint32_t degree;
 	const uint32_t *atoms;
@@ -42,13 +45,14 @@ typedef struct Term {
 	uint32_t mono;
 } Term;
 
-/* Terms in the order of mono_compare. No terms: 0. */
+/* Terms in the order of mono_compare. The empty polynomial is 0. */
 typedef struct Poly {
 	uint32_t n;
 	const Term *terms;
 } Poly;
 
-typedef struct Table { /* open addressing over ids + 1; the entries are elsewhere */
+/* Open addressing over ids + 1; the entries are stored elsewhere. */
+typedef struct Table {
 	uint32_t *slots;
 	uint32_t count;
 } Table;
@@ -81,8 +85,8 @@ bool dtype_from_name(const char *name, Dtype *out) {
 
 Dtype dtype_promote(Dtype a, Dtype b) {
 	if (!dtype_is_complex(a) && !dtype_is_complex(b)) return a > b ? a : b;
-	/* The real parts meet first; an integer or bool beside a complex takes the
-	 * complex's precision. */
+	/* The real parts are promoted first; an integer or bool with a complex
+	 * operand takes the complex operand's precision. */
 	Dtype real = dtype_real_of(a) > dtype_real_of(b) ? dtype_real_of(a) : dtype_real_of(b);
 	return dtype_complex_of(real);
 }
@@ -148,8 +152,8 @@ static void table_put(Table *t, uint32_t hash, uint32_t id) {
 }
 
 /* Defines find_NAME, the id of an equal entry or UINT32_MAX, and add_NAME,
- * which appends one whose own storage is already permanent. Everything that can
- * throw comes before the first change. */
+ * which appends an entry whose own storage is already permanent. Everything
+ * that can throw comes before the first change. */
 #define INTERNED(name, T, list)                                                                    \
 	static uint32_t find_##name(const TypeState *st, const T *x) {                                 \
 		const Table *t = &st->name##_table;                                                        \
@@ -224,8 +228,8 @@ void type_setup(Ctx *c) {
 
 /* ---- polynomials under construction -------------------------------------- */
 
-/* Terms being gathered, on the C stack so that a throw leaks nothing; `finish`
- * makes them a dim. */
+/* A sum under construction, on the C stack so that a throw leaks nothing;
+ * `finish` turns it into a dim. */
 typedef struct Sum {
 	Term *terms;
 	uint32_t n, cap;
@@ -263,8 +267,8 @@ static Poly poly_of(const Ctx *c, Dim d) {
 	return st->polys.at[d < st->polys.n ? d : 0];
 }
 
-/* Symbols by number, then floors by age: an order that does not depend on which
- * symbol was met first. */
+/* Symbols by id, then floors by age. The order does not depend on which symbol
+ * was interned first. */
 static int atom_compare(const TypeState *st, uint32_t a, uint32_t b) {
 	const AtomDim *x = atom_at(st, a), *y = atom_at(st, b);
 	if (x->is_floor != y->is_floor) return x->is_floor ? 1 : -1;
@@ -272,7 +276,7 @@ static int atom_compare(const TypeState *st, uint32_t a, uint32_t b) {
 	return (i > j) - (i < j);
 }
 
-/* Higher degree first, so that the constant comes last as it is written. */
+/* Higher degree first, so that the constant comes last, as in print. */
 static int mono_compare(const TypeState *st, uint32_t a, uint32_t b) {
 	const Mono *x = &st->monos.at[a], *y = &st->monos.at[b];
 	if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
@@ -283,7 +287,7 @@ static int mono_compare(const TypeState *st, uint32_t a, uint32_t b) {
 	return 0;
 }
 
-/* sum += factor * mono, keeping the order. */
+/* sum += factor * mono, in sorted order. */
 static void sum_add(Ctx *c, Sum *sum, int64_t factor, uint32_t mono) {
 	if (!factor) return;
 	const TypeState *st = state_of(c);
@@ -397,10 +401,9 @@ static uint32_t intern_floor(Ctx *c, Dim inner, int64_t by) {
 		c, (AtomDim){.is_floor = true, .inner = inner, .by = by, .size = (uint32_t)size});
 }
 
-/* floor(p/by) for integers: whole multiples of `by` leave the floor, a factor
- * common to `by` and all but the constant cancels (floor((g*q + r)/(g*k)) =
- * floor((q + floor(r/g))/k) with integer q), and a floor of a floor is one
- * floor. */
+/* floor(p/by) for integers. Multiples of `by` leave the floor. A factor common
+ * to `by` and all non-constant terms cancels: floor((g*q + r)/(g*k)) = floor((q
+ * + floor(r/g))/k) with integer q. A floor of a floor is one floor. */
 Dim dim_floordiv(Ctx *c, Dim a, int64_t by) {
 	if (by <= 0) {
 		diag_error(c, E_INTERNAL, NO_SPAN, "a length divided by %lld", (long long)by);
@@ -415,8 +418,8 @@ Dim dim_floordiv(Ctx *c, Dim a, int64_t by) {
 		sum_add(c, &whole, q, p.terms[i].mono);
 		sum_add(c, &rest, r < 0 ? r + by : r, p.terms[i].mono);
 	}
-	/* Now every coefficient of `rest` is in (0, by), so that no common factor
-	 * is `by` itself; a constant is the last term. */
+	/* Now every coefficient of `rest` is in (0, by), so no common factor is
+	 * `by` itself; a constant is the last term. */
 	int64_t constant = rest.n && !rest.terms[rest.n - 1].mono ? rest.terms[rest.n - 1].factor : 0;
 	uint32_t open = rest.n - (constant != 0);
 	if (!open) return finish(c, &whole);
@@ -436,7 +439,7 @@ Dim dim_floordiv(Ctx *c, Dim a, int64_t by) {
 		open == 1 && m->degree == 1 && rest.terms[0].factor == 1 ? atom_at(st, m->atoms[0]) : NULL;
 	int64_t by_both;
 	if (only && only->is_floor && !__builtin_mul_overflow(by, only->by, &by_both)) {
-		AtomDim floor = *only; /* interning below may move the table */
+		AtomDim floor = *only; /* a copy: interning below may move the table */
 		Dim shift = dim_const(c, mul_checked(c, constant, floor.by));
 		quotient = dim_floordiv(c, dim_add(c, floor.inner, shift), by_both);
 	} else {
@@ -484,7 +487,6 @@ bool dim_mentions(const Ctx *c, Dim d, SymId s) {
 	return false;
 }
 
-/* A symbol that the dim mentions twice is visited twice. */
 void dim_each_sym(const Ctx *c, Dim d, void (*visit)(void *ud, SymId s), void *ud) {
 	const TypeState *st = state_of(c);
 	Poly p = poly_of(c, d);
@@ -528,7 +530,7 @@ bool dim_eval(const Ctx *c, Dim d, const int64_t *values, uint32_t nvalues, int6
 	return true;
 }
 
-/* Whether the map has something for a symbol of d. */
+/* Whether the map replaces a symbol of d. */
 static bool is_mapped(const TypeState *st, Dim d, const Dim *map, uint32_t nmap) {
 	const Poly *p = &st->polys.at[d < st->polys.n ? d : 0];
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -579,14 +581,13 @@ Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	return sum;
 }
 
-/* Of several candidates the newest symbol is solved for, so that what was met
- * later is expressed by what was met first.
- * */
+/* Of several candidates, the newest symbol is solved for, so that later symbols
+ * are expressed in earlier ones. */
 bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	Dim difference = dim_sub(c, a, b);
 	const TypeState *st = state_of(c);
 	Poly p = poly_of(c, difference);
-	int64_t common = 0; /* 80 n - 6400 is 0 where n - 80 is */
+	int64_t common = 0; /* 80 n - 6400 == 0 exactly when n - 80 == 0 */
 	for (uint32_t i = 0; i < p.n; i++) common = gcd(common, p.terms[i].factor);
 	uint32_t best = UINT32_MAX;
 	SymId found = 0;
@@ -615,11 +616,11 @@ bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	return true;
 }
 
-/* Symbols are lengths, which are not negative; a floor may be. */
+/* Symbols are extents, hence not negative; a floor may be negative. */
 bool dim_never_zero(const Ctx *c, Dim d) {
 	const TypeState *st = state_of(c);
 	Poly p = poly_of(c, d);
-	if (!p.n || p.terms[p.n - 1].mono) return false; /* the number comes last */
+	if (!p.n || p.terms[p.n - 1].mono) return false; /* the constant comes last */
 	bool positive = p.terms[p.n - 1].factor > 0;
 	for (uint32_t i = 0; i + 1 < p.n; i++) {
 		const Mono *m = &st->monos.at[p.terms[i].mono];

@@ -1,9 +1,13 @@
 /* type.h - dtypes, symbolic dimensions and the types of IR values.
  *
- * Needs: context.h, diag.h. Guarantees: dims and types are interned for the
- * life of the context, so equality is equality of ids. A dim is an integer
- * polynomial over symbols (`n`, `n - 2`, `n*m`, floor(n/2)); symbols are
- * numbered inside one function, and mean nothing outside it.
+ * Needs: context.h, diag.h.
+ *
+ * Contract:
+ * - Dims and types are interned for the life of the context, so equality is
+ *   equality of ids.
+ * - A dim is an integer polynomial over symbols (`n`, `n - 2`, `n*m`,
+ *   floor(n/2)).
+ * - Symbols are numbered within one function and have no meaning outside it.
  */
 #ifndef ATLED_LANG_IR_TYPE_H
 #define ATLED_LANG_IR_TYPE_H
@@ -29,21 +33,21 @@ static inline Dtype dtype_real_of(Dtype d) {
 static inline Dtype dtype_complex_of(Dtype d) {
 	return d == DT_F32 || d == DT_C64 ? DT_C64 : DT_C128;
 }
-/* The dtype two operands meet in: bool < i32 < i64 < f32 < f64, an int beside a
- * float takes the float's dtype (so that f32 stays f32), and complex follows
- * its real part. */
+/* The common dtype of two operands: bool < i32 < i64 < f32 < f64. An integer
+ * with a float gives the float's dtype (so that f32 stays f32). Complex dtypes
+ * follow their real part. */
 Dtype dtype_promote(Dtype a, Dtype b);
 
-void type_setup(Ctx *c); /* called by ctx_new; throws when memory fails */
+void type_setup(Ctx *c); /* called by ctx_new; throws when memory runs out */
 
 /* ---- dims ---------------------------------------------------------------- */
 
 typedef uint32_t Dim;
 typedef uint32_t SymId; /* index into one function's symbols */
 
-/* Lengths up to this are part of a function's type; longer ones are symbols
- * (architecture: "a second call with other lengths must not specialise again").
- * A symbol met by specialisation is therefore never 0 or 1. */
+/* Extents up to this are constants in a function's type; larger ones are
+ * symbols, so that a second call with other extents needs no new
+ * specialisation. A symbol from specialisation is therefore never 0 or 1. */
 #define DIM_SMALL 16
 
 Dim dim_const(Ctx *c, int64_t v);
@@ -51,23 +55,25 @@ Dim dim_sym(Ctx *c, SymId s);
 Dim dim_add(Ctx *c, Dim a, Dim b);
 Dim dim_sub(Ctx *c, Dim a, Dim b);
 Dim dim_mul(Ctx *c, Dim a, Dim b);
-Dim dim_floordiv(Ctx *c, Dim a, int64_t by);        /* by > 0; exact polynomials divide out */
+Dim dim_floordiv(Ctx *c, Dim a, int64_t by);        /* by > 0; exact multiples divide out */
 bool dim_is_const(const Ctx *c, Dim d, int64_t *v); /* v may be NULL */
 bool dim_is_sym(const Ctx *c, Dim d, SymId *s);
 bool dim_mentions(const Ctx *c, Dim d, SymId s);
-/* Value under an assignment sym -> length (values[s] < 0: unknown). false: a
- * needed symbol is unknown or it overflows. */
+/* Evaluates a dim under an assignment symbol -> extent (values[s] < 0:
+ * unknown). Returns false when a needed symbol is unknown or the result
+ * overflows. */
 bool dim_eval(const Ctx *c, Dim d, const int64_t *values, uint32_t nvalues, int64_t *out);
-/* Replaces symbols: map[s] is a Dim; symbols >= nmap, or with map[s] ==
+/* Substitutes symbols: map[s] is a Dim. Symbols >= nmap, or with map[s] ==
  * UINT32_MAX, stay. */
 Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap);
-/* Calls visit for each symbol the dim mentions. */
+/* Calls visit for each symbol that the dim mentions; a symbol may be visited
+ * twice. */
 void dim_each_sym(const Ctx *c, Dim d, void (*visit)(void *ud, SymId s), void *ud);
-/* A dim taken apart: a sum of terms, each a factor times a product of parts, a
- * part a symbol or, with `by` > 0, floor(inner / by). Where it says, as it is
- * printed, from 0 on; parts in `part` with their number in *n, at most
- * DIM_DEGREE of them. Put together by dim_add and dim_mul it is the same dim.
- */
+/* Decomposes a dim into terms, numbered from 0 in printing order. A term is a
+ * coefficient times a product of parts. A part is a symbol or, with `by` > 0,
+ * floor(inner / by). dim_term returns the coefficient of term i, writes its
+ * parts to `part` and their number, at most DIM_DEGREE, to *n. dim_add and
+ * dim_mul of the terms restore the dim. */
 #define DIM_DEGREE 32
 typedef struct DimPart {
 	SymId sym;
@@ -76,14 +82,14 @@ typedef struct DimPart {
 } DimPart;
 uint32_t dim_term_count(const Ctx *c, Dim d);
 int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint32_t *n);
-/* Solves a == b for one symbol that occurs linearly on its own, with a
- * coefficient that divides all others; false when there is none. */
+/* Solves a == b for one symbol that occurs only linearly, with a coefficient
+ * that divides all others. Returns false when there is none. */
 bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value);
-/* True when the dim is other than 0 whatever lengths its symbols are: none of
- * its terms has the other sign, and one is a number. */
+/* Whether the dim is nonzero for all extents of its symbols: its terms have one
+ * sign, and one of them is a constant. */
 bool dim_never_zero(const Ctx *c, Dim d);
-/* "n - 2"; sym_name may be NULL (then n0, n1 ...). Writes at most cap bytes
- * with NUL, returns the length. */
+/* Prints a dim as "n - 2"; sym_name may be NULL (then n0, n1 ...). Writes at
+ * most cap bytes including NUL, returns the length. */
 size_t dim_print(const Ctx *c, Dim d, const char *(*sym_name)(void *ud, SymId s), void *ud,
                  char *buf, size_t cap);
 
@@ -101,16 +107,16 @@ typedef struct Type {
 
 TypeId type_tensor(Ctx *c, Dtype dtype, uint32_t rank, const Dim *dims);
 TypeId type_scalar(Ctx *c, Dtype dtype);
-TypeId type_dyn(Ctx *c);   /* a boxed dynamic value: what cannot be typed */
+TypeId type_dyn(Ctx *c);   /* a boxed dynamic value without a static type */
 TypeId type_token(Ctx *c); /* orders effects; no data */
-/* valid until the next interning; copy it if you build */
+/* Valid until the next interning; copy it before building. */
 const Type *type_of(const Ctx *c, TypeId t);
 TypeId type_with_dtype(Ctx *c, TypeId t, Dtype dtype);
 TypeId type_subst(Ctx *c, TypeId t, const Dim *map, uint32_t nmap);
 static inline bool type_is_tensor(const Ctx *c, TypeId t) {
 	return type_of(c, t)->kind == TY_TENSOR;
 }
-/* True when values of the type have a tangent: inexact tensors. */
+/* Whether values of the type have a tangent: inexact tensors. */
 bool type_has_tangent(const Ctx *c, TypeId t);
 /* "f64[n, 3]" */
 size_t type_print(const Ctx *c, TypeId t, const char *(*sym_name)(void *ud, SymId s), void *ud,
