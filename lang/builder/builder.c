@@ -1,11 +1,14 @@
-/* builder.c - the builder: opening and giving up functions, constants, regions,
- * sharing, and the call that makes a value.
+/* builder.c - the builder: opening and abandoning functions, constants,
+ * regions, common subexpressions, and the general emitter.
  *
  * Needs: builder/internal.h; type rules, folding and rewriting from their
- * files. Guarantees: operands are checked before anything is changed; an
- * expression that is visible and equal is returned instead of emitted; what is
- * made in a region is not found after the region is closed. A throw leaves the
- * builder in a state that build_abandon can free.
+ * files.
+ *
+ * Contract:
+ * - Operands are checked before any change.
+ * - An equal visible expression is returned instead of emitting a new one.
+ * - An expression in a region is not found after the region is closed.
+ * - A throw leaves the builder in a state that build_abandon can free.
  */
 #include "lang/builder/internal.h"
 
@@ -14,9 +17,9 @@
 #else
 #define HEADS_FIRST 64u
 #endif
-#define DEPTH_MOST 48u /* rewrites inside rewrites; no row needs a tenth of it */
+#define DEPTH_MOST 48u /* limit of nested rewrites; no rule comes near it */
 
-/* ---- opening and giving up ----------------------------------------------- */
+/* ---- opening and abandoning ---------------------------------------------- */
 
 static uint32_t *new_heads(Builder *b, uint32_t n) {
 	uint32_t *heads = arena_alloc(b->scratch, n * sizeof *heads);
@@ -82,7 +85,7 @@ static void unlink_builder(Builder *b) {
 }
 
 /* Others may hold the unfinished function (a specialisation cache, for
- * recursion): what remains for them is empty. */
+ * recursion); they keep an empty one. */
 void build_abandon(Builder *b) {
 	Fn *f = b->fn;
 	unlink_builder(b);
@@ -113,8 +116,8 @@ Fn *build_end(Builder *b, uint32_t nresults, const Ref *results) {
 	compact(b);
 	Fn *f = b->fn;
 	f->finished = true;
-	/* The builder is still open, so that whoever catches the throw can give the
-	 * function up. */
+	/* The builder is still open, so that the catcher can abandon the function.
+	 */
 	if (ctx_verifies(b->ctx) && !fn_verify(f, "build")) {
 		ir_state(b->ctx)->broken++;
 		ctx_throw(b->ctx, ST_INTERNAL);
@@ -129,7 +132,7 @@ Builder *checker_begin(const Fn *f) {
 	Builder *b = ARENA_NEW(scratch, Builder);
 	b->ctx = f->ctx;
 	b->scratch = scratch;
-	b->fn = (Fn *)f; /* `checking` keeps it as it is */
+	b->fn = (Fn *)f; /* `checking` prevents changes */
 	b->checking = true;
 	VEC_RESERVE(scratch, &b->equal, f->syms.n);
 	VEC_RESERVE(scratch, &b->home, f->syms.n);
@@ -157,7 +160,7 @@ bool build_unasked(Builder *b, bool unasked) {
 
 void checker_end(Builder *b) { arena_free(b->scratch); }
 
-/* ---- small questions ----------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 Fn *build_fn(Builder *b) { return b->fn; }
 
@@ -196,7 +199,8 @@ void build_breach(Builder *b, Op op, uint32_t nargs, const Ref *args, const char
 	ctx_throw(b->ctx, ST_INTERNAL);
 }
 
-/* What the run says of a length that is only known then. */
+/* Reports negative constant extents. The program checks the others at run time.
+ */
 static void check_lengths(Builder *b, uint32_t n, const TypeId *types) {
 	for (uint32_t k = 0; k < n; k++) {
 		const Type *t = type_of(b->ctx, types[k]);
@@ -237,8 +241,8 @@ static uint32_t hash_value(TypeId type, Value v) {
 	return h;
 }
 
-/* Bits for numbers and small arrays, text for strings, identity for the rest.
- */
+/* Compares scalars and small arrays by bits, strings by text, others by
+ * identity. */
 static bool same_constant(Value a, Value b) {
 	if (a.kind != b.kind) return false;
 	if (a.kind == V_SCALAR)
@@ -300,7 +304,7 @@ Ref build_const(Builder *b, Value v) {
 	return ref_const(i);
 }
 
-/* ---- sharing ------------------------------------------------------------- */
+/* ---- common subexpressions ----------------------------------------------- */
 
 static bool may_share(const Builder *b, Op op, AttrId attr) {
 	switch (op) {
@@ -315,7 +319,7 @@ static bool may_share(const Builder *b, Op op, AttrId attr) {
 	case OP_GUARD: return false;
 	case OP_HOST:
 		return host_is_pure(host_call(b->ctx, (HostId)attr_int(b->ctx, OP_HOST, attr, 0)));
-	case OP_CALL: { /* a function under construction may still turn out to have effects */
+	case OP_CALL: { /* an unfinished function may still turn out to have effects */
 		const Fn *callee = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, attr, 0));
 		return callee && callee->finished && !callee->effects;
 	}
@@ -328,8 +332,8 @@ static uint32_t hash_expr(Op op, uint32_t nargs, const Ref *args, AttrId attr) {
 	return hash_bytes(seed, args, nargs * sizeof *args);
 }
 
-/* The types are no part of the key: they follow from the rest, up to equalities
- * of lengths that came later. */
+/* The types are not part of the key: they follow from the rest, up to
+ * equalities of extents found later. */
 InstId find_shared(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr) {
 	const Fn *f = b->fn;
 	if (b->verbatim || !may_share(b, op, attr)) return NO_INST;
@@ -352,7 +356,7 @@ static void remember_shared(Builder *b, InstId i) {
 	VEC_RESERVE(b->scratch, &b->shared, b->shared.n + 1);
 	if (b->shared.n >= b->shared_head_count) {
 		uint32_t n = b->shared_head_count * 4, *heads = new_heads(b, n);
-		/* oldest first, so that a bucket starts with its newest */
+		/* Oldest first, so that a bucket starts with its newest entry. */
 		for (uint32_t k = 0; k < b->shared.n; k++) {
 			uint32_t *head = &heads[b->shared.at[k].hash & (n - 1)];
 			b->shared.at[k].next = *head;
@@ -421,7 +425,7 @@ RegionId build_region_end(Builder *b, OpenRegion *r, uint32_t nresults, const Re
 	g->nresults = nresults;
 	for (uint32_t i = 0; i < nresults; i++) f->args.at[f->args.n++] = results[i];
 	forget_shared(b, r->shared_mark);
-	/* symbols that got another meaning inside have their own back */
+	/* Restores the symbols whose meaning changed inside the region. */
 	while (r->outer && b->meant.n > r->meant_mark) {
 		const Meant *m = &b->meant.at[--b->meant.n];
 		*m->place = m->old;
@@ -434,8 +438,8 @@ RegionId build_region_end(Builder *b, OpenRegion *r, uint32_t nresults, const Re
 	return r->id;
 }
 
-/* What an instruction that has just entered the open region tells the builder.
- */
+/* Updates the builder's tables for an instruction just added to the open
+ * region. */
 static void note_inst(Builder *b, InstId i) {
 	Fn *f = b->fn;
 	const Inst *in = &f->insts.at[i];
@@ -461,7 +465,8 @@ void build_region_abandon(Builder *b, OpenRegion *r) {
 			build_breach(b, OP_NONE, 0, NULL, "a region that is not open is given up");
 		forget_shared(b, inner->shared_mark);
 		b->bound.n = inner->bound_mark;
-		b->meant.n = inner->meant_mark; /* what was copied there is given up with its maps */
+		/* Copies made in the region are discarded with their maps. */
+		b->meant.n = inner->meant_mark;
 		dims_undo(b, inner->trail_mark);
 		b->region = inner->outer;
 	}
@@ -574,7 +579,7 @@ static Ref give_results(const Inst *in, Ref *results) {
 	return in->nresults ? inst_result(in, 0) : REF_NONE;
 }
 
-/* Lengths that are known already need no instruction. */
+/* An extent that is already known needs no instruction. */
 static bool needless(Builder *b, Op op, const Ref *args, AttrId attr) {
 	if (op == OP_GUARD)
 		return build_same_dim(b, (Dim)attr_int(b->ctx, op, attr, 0),
@@ -597,7 +602,7 @@ static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId 
                      uint32_t nstated, Ref *results) {
 	Ref pair[2];
 	if (!b->verbatim) {
-		/* a bind's dim is a name, not a length */
+		/* the dim of a bind is a name, not an extent */
 		if (op != OP_BIND) attr = build_canon_attr(b, op, attr);
 		if (op < OP_COUNT && nargs == 2 && (prims[op].traits & TRAIT_COMMUTES) &&
 		    operand_order(b->fn, args[0]) > operand_order(b->fn, args[1])) {

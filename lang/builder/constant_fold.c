@@ -1,15 +1,18 @@
-/* constant_fold.c - what can be computed while building: numbers and small
- * constant arrays.
+/* constant_fold.c - constant folding of scalars and small arrays.
  *
- * Needs: builder/internal.h, scalar_apply. Guarantees: folding gives the very
- * bits that running would, because both use the same scalar functions; what has
- * no result (division by zero, an index out of range) is left for the run to
- * report, and so is an operation that makes a NaN of numbers, which nan_check
- * would otherwise not find.
+ * Needs: builder/internal.h, scalar_apply.
+ *
+ * Contract:
+ * - Folding gives the same bits as running, because both use the same scalar
+ *   functions.
+ * - An operation without a result (division by zero, an index out of range) is
+ *   not folded; running reports it.
+ * - An operation that creates a NaN from other numbers is not folded either, so
+ *   that nan_check finds it.
  */
 #include "lang/builder/internal.h"
 
-/* Takes t; gives the constant. */
+/* Consumes t; returns the constant. */
 static Ref constant_from(Builder *b, Tensor *t) {
 	if (!t) ctx_throw(b->ctx, ST_NOMEM);
 	b->pending = t;
@@ -19,8 +22,8 @@ static Ref constant_from(Builder *b, Tensor *t) {
 	return r;
 }
 
-/* The array of a constant operand of rank 1 and more, small and without gaps
- * when `small`; NULL otherwise. */
+/* The array of a constant operand of rank 1 or more; NULL otherwise. With
+ * `small`, only a small contiguous one. */
 static Tensor *constant_tensor(Builder *b, Ref r, bool small) {
 	const Const *k = ref_constant(b->fn, r);
 	if (!k || k->value.kind != V_TENSOR ||
@@ -40,7 +43,7 @@ static Dtype result_dtype(Builder *b, const Expr *e) {
 	return (Dtype)type_of(b->ctx, e->type)->dtype;
 }
 
-/* ---- element by element -------------------------------------------------- */
+/* ---- element-wise operations --------------------------------------------- */
 
 static bool is_nan(Dtype d, const void *x) {
 	switch (d) {
@@ -52,8 +55,8 @@ static bool is_nan(Dtype d, const void *x) {
 	}
 }
 
-/* Whether an operation on numbers of dtype `from` made a NaN that none of them
- * was. */
+/* Whether an operation on operands of dtype `from` returned a NaN although no
+ * operand is NaN. */
 static bool makes_nan(Dtype to, const void *out, uint32_t n, Dtype from, const void *const *x) {
 	bool made = is_nan(to, out);
 	for (uint32_t k = 0; k < n && made; k++) made = !is_nan(from, x[k]);
@@ -62,7 +65,7 @@ static bool makes_nan(Dtype to, const void *out, uint32_t n, Dtype from, const v
 
 static Ref fold_scalars(Builder *b, const Expr *e) {
 	Value v[2] = {{.kind = V_UNSET}, {.kind = V_UNSET}};
-	double _Complex out = 0; /* room for every dtype */
+	double _Complex out = 0; /* large enough for every dtype */
 	for (uint32_t k = 0; k < e->nargs; k++)
 		if (!constant_scalar(b, e->args[k], &v[k])) return REF_NONE;
 	if (scalar_apply(e->op, (Dtype)v[0].dtype, value_scalar_bytes(&v[0]), value_scalar_bytes(&v[1]),
@@ -73,7 +76,7 @@ static Ref fold_scalars(Builder *b, const Expr *e) {
 	return build_const(b, value_scalar_from_bytes(result_dtype(b, e), &out));
 }
 
-/* Small constant arrays, one of the two possibly a splat. */
+/* Operands are small constant arrays; one of the two may be a splat. */
 static Ref fold_arrays(Builder *b, const Expr *e) {
 	Tensor *t[2] = {NULL, NULL}, *shape = NULL;
 	Value splat[2] = {{.kind = V_UNSET}, {.kind = V_UNSET}};
@@ -117,7 +120,7 @@ static Ref fold_convert(Builder *b, const Expr *e) {
 
 /* ---- shapes -------------------------------------------------------------- */
 
-/* The result's shape, where every length is a number. */
+/* The result's shape, when every extent is a constant. */
 static bool fixed_shape(Builder *b, const Expr *e, int64_t *shape, int64_t *count) {
 	const Type *t = type_of(b->ctx, e->type);
 	*count = 1;
@@ -170,7 +173,7 @@ static Ref fold_slice(Builder *b, const Expr *e) {
 	for (uint32_t k = 0; k < t->rank; k++) {
 		int64_t first, last;
 		if (!dim_is_const(b->ctx, (Dim)start[k], &first)) return REF_NONE;
-		if (!shape[k]) continue; /* takes nothing, wherever it starts */
+		if (!shape[k]) continue; /* an empty slice may start anywhere */
 		if (__builtin_mul_overflow(shape[k] - 1, step[k], &last) ||
 		    __builtin_add_overflow(first, last, &last))
 			return REF_NONE;
@@ -206,7 +209,8 @@ static Ref fold_concat(Builder *b, const Expr *e) {
 	return constant_from(b, out);
 }
 
-/* An index of rank 0 or more into a constant, without batch axes. */
+/* Folds a gather from a constant by a constant index of any rank, without batch
+ * axes. */
 static Ref fold_gather(Builder *b, const Expr *e) {
 	int64_t shape[MAX_RANK], count, axis = attr_int(b->ctx, OP_GATHER, e->attr, 0);
 	Tensor *t = constant_tensor(b, e->args[0], false),
@@ -223,7 +227,7 @@ static Ref fold_gather(Builder *b, const Expr *e) {
 		                                               (size_t)i * dtype_size((Dtype)index->dtype));
 		if (!value_as_i64(v, &at[i]) || at[i] < 0 || at[i] >= t->shape[axis]) return REF_NONE;
 	}
-	/* The index axes run together as one while copying. */
+	/* The index axes are flattened into one for the copy. */
 	int64_t flat[MAX_RANK];
 	uint32_t rank = t->rank;
 	for (uint32_t k = 0; k < rank; k++) flat[k] = k == axis ? n : t->shape[k];

@@ -1,8 +1,12 @@
-/* control.c - the instructions that own regions, and calls.
+/* control.c - building calls and the instructions that own regions.
  *
- * Needs: builder/internal.h. Guarantees: a branch whose condition is known
- * leaves no `if`, a loop that never turns no loop; result types hold a fresh
- * symbol only for lengths that the regions or turns do not agree on.
+ * Needs: builder/internal.h.
+ *
+ * Contract:
+ * - A branch whose condition is known becomes no `if`; a loop without
+ *   iterations becomes no loop.
+ * - Result types have a fresh symbol only for extents that differ between the
+ *   regions or the iterations.
  */
 #include "lang/builder/internal.h"
 
@@ -28,7 +32,7 @@ static bool constant_scalar(Builder *b, Ref r, int64_t *out) {
 
 /* ---- branches ------------------------------------------------------------ */
 
-/* Lengths on which two regions differ, and the symbol that stands for each
+/* The extents that differ between two regions, and the fresh symbol for each
  * pair. */
 typedef struct Pairs {
 	uint32_t n;
@@ -46,8 +50,8 @@ static Dim join_dims(Builder *b, Pairs *pairs, Dim x, Dim y) {
 	return pairs->at[pairs->n++].fresh = build_fresh_dim(b, 0, b->span);
 }
 
-/* Types that hold whichever region runs. Where the regions do not fit at all,
- * the first one's, which the type rule then refuses. */
+/* Types that hold whichever region runs. Where the two cannot match, returns
+ * the first region's types, which the type rule then rejects. */
 static const TypeId *join_types(Builder *b, RegionId x, RegionId y, uint32_t n) {
 	Pairs pairs = {.at = arena_alloc(b->scratch, (n * MAX_RANK + 1) * sizeof *pairs.at)};
 	TypeId *out = arena_alloc(b->scratch, (n + 1) * sizeof *out);
@@ -71,8 +75,8 @@ static void build_branch(Builder *b, Op op, uint32_t nargs, const Ref *args, Reg
 	uint32_t n = closed(b, x)->nresults;
 	const TypeId *types = join_types(b, x, y, n);
 	build_owner(b, op, nargs, args, 0, 2, (RegionId[]){x, y}, n, types, results);
-	/* Both regions give the same value from outside: whoever uses the result
-	 * may as well use that. */
+	/* When both regions return the same outer value, users of the result can
+	 * use that value directly. */
 	for (uint32_t k = 0; results && !b->verbatim && k < n; k++)
 		if (region_result(b, x, k) == region_result(b, y, k)) results[k] = region_result(b, x, k);
 }
@@ -88,7 +92,7 @@ void build_if(Builder *b, Ref cond, RegionId then_region, RegionId else_region, 
 	build_branch(b, OP_IF, 1, &cond, then_region, else_region, results);
 }
 
-/* Nothing in the region can end in a user's error. */
+/* Whether nothing in the region can end in a user's error. */
 static bool cannot_fail(Builder *b, RegionId r) {
 	const Region *g = closed(b, r);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -109,8 +113,8 @@ void build_try(Builder *b, RegionId body, RegionId handler, Ref *results) {
 
 /* ---- loops --------------------------------------------------------------- */
 
-/* Parameter types with each symbol of the parameter list replaced: by what it
- * is at the start where a turn does not change it, else by a fresh one. */
+/* The parameter types, with each symbol of the parameter list replaced: by its
+ * initial value when no iteration changes it, else by a fresh symbol. */
 static const TypeId *loop_results(Builder *b, RegionId body, uint32_t skip, uint32_t n,
                                   const Dim *at_start, const Dim *after) {
 	uint32_t nsyms = b->fn->syms.n;
@@ -141,7 +145,7 @@ static void build_loop(Builder *b, Op op, uint32_t nargs, const Ref *args, uint3
 		build_breach(b, op, nargs, args, q.why);
 	const TypeId *types = loop_results(b, body, skip, n, at_start, after);
 	build_owner(b, op, nargs, args, 0, nregions, regions, n, types, results);
-	/* A value that no turn changes is what it was before the loop. */
+	/* A value that no iteration changes equals its initial value. */
 	for (uint32_t k = 0; results && !b->verbatim && k < n; k++)
 		if (region_result(b, body, k) == ref_value(closed(b, body)->params + skip + k))
 			results[k] = args[skip + k];

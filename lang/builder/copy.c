@@ -1,12 +1,14 @@
-/* copy.c - copies instructions and whole bodies from one function into another
- * under construction.
+/* copy.c - copying of instructions and whole bodies into a function under
+ * construction.
  *
- * Needs: builder/internal.h. Guarantees: a copy is rebuilt, not cloned: each
- * instruction goes through the builder again, so that what has become constant
- * or equal in the new place folds. Spans, transform chains and value names come
- * along. Symbols that an instruction gives birth to (loop parameters,
- * data-dependent lengths) follow the copy: refmap_set learns them from the
- * types of what was built.
+ * Needs: builder/internal.h.
+ *
+ * Contract:
+ * - A copy is rebuilt, not cloned: each instruction goes through the builder
+ *   again, so that operands that became constant or equal are folded.
+ * - Spans, transform chains and value names are copied.
+ * - Symbols defined by an instruction (loop parameters, data-dependent extents)
+ *   are mapped too: refmap_set learns them from the types of the copies.
  */
 #include "lang/builder/internal.h"
 
@@ -43,8 +45,8 @@ void refmap_set(RefMap *m, Ref from, Ref to) {
 	for (uint32_t i = 0; i < old.rank; i++) {
 		SymId s;
 		if (!dim_is_sym(b->ctx, old.dims[i], &s) || s >= m->ndims) continue;
-		/* An `if` or a loop that is built again makes symbols of its own for
-		 * lengths that vary: from here on they stand for the old. */
+		/* A rebuilt `if` or loop creates symbols of its own for extents that
+		 * vary; from here on they replace the old ones. */
 		if (m->dims[s] != NO_DIM && build_same_dim(b, m->dims[s], new.dims[i])) continue;
 		if (m->dims[s] != NO_DIM)
 			VEC_PUSH(b->scratch, &b->meant, ((Meant){&m->dims[s], m->dims[s]}));
@@ -57,8 +59,8 @@ static void map_symbol(void *ud, SymId s) {
 	if (s < m->ndims && m->dims[s] == NO_DIM) m->dims[s] = NO_DIM - 1u;
 }
 
-/* Gives the symbols of d that have no dim yet fresh ones. Interning while the
- * dim is walked would move it, so they are marked first. */
+/* Maps the unmapped symbols of d to fresh ones. Interning during the walk could
+ * move the dim's storage, so the symbols are marked first. */
 static void map_dim(Builder *b, RefMap *m, Dim d) {
 	if (dim_is_const(b->ctx, d, NULL)) return;
 	SymId lone;
@@ -118,9 +120,8 @@ static Ref operand(Builder *b, RefMap *m, Ref from) {
 	return r;
 }
 
-/* An `if` whose condition has become known: only the branch that is taken is
- * copied, since lengths that are known here need not make sense in the other.
- */
+/* An `if` whose condition has become known: copies only the taken branch, since
+ * extents that are now known may be invalid in the other. */
 static bool copy_taken(Builder *b, RefMap *m, const Inst *in, Ref cond, ChainId prefix,
                        Ref *results) {
 	const Const *k = ref_constant(b->fn, cond);
@@ -152,8 +153,8 @@ static RegionId copy_region(Builder *b, RefMap *m, RegionId id, ChainId prefix) 
 	return build_region_end(b, open, from.nresults, results);
 }
 
-/* Lengths are compared again in the new place: perhaps they are one there,
- * perhaps they cannot be. */
+/* Compares the extents again in the new context: there they may be known to be
+ * equal, or known to differ. */
 static void copy_guard(Builder *b, RefMap *m, const Inst *in) {
 	Dim x = refmap_dim(b, m, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0));
 	Dim y = refmap_dim(b, m, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
@@ -170,15 +171,15 @@ static void copy_bind(Builder *b, RefMap *m, const Inst *in, Ref scalar) {
 	int64_t length = 0;
 	bool open =
 		!m->same_symbols && dim_is_sym(b->ctx, d, &s) && s < m->ndims && m->dims[s] == NO_DIM;
-	/* A negative length is left to fail when it is met. */
+	/* A negative extent is not substituted; it fails at run time. */
 	if (open && known != NO_DIM && (!dim_is_const(b->ctx, known, &length) || length >= 0))
 		m->dims[s] = known;
 	else build(b, OP_BIND, 1, &scalar, refmap_attr(b, m, OP_BIND, in->attr), NULL);
 }
 
-/* Where symbols stand for themselves and this instruction gives birth to some,
- * the copy does so too, instead of making new ones at each copying. types: what
- * the results are then. false: it is built as if for the first time. */
+/* With same_symbols, an instruction that defines symbols is copied with the
+ * same symbols, instead of fresh ones for each copy. types: the types of the
+ * results. Returns false when the instruction must be built normally. */
 static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, const RegionId *regions,
                     TypeId *types, Ref *results) {
 	bool births = false;
@@ -207,7 +208,7 @@ static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, cons
 }
 
 static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix) {
-	Inst in = *source; /* it may stand in the function that grows */
+	Inst in = *source; /* a copy: `source` may be in the function that grows */
 	const SpanId span = b->span;
 	const ChainId chain = b->chain;
 	const bool unasked = b->unasked;

@@ -1,12 +1,18 @@
-/* dim_equalities.c - symbols and the equalities of lengths that hold while a
+/* dim_equalities.c - symbols, and the equalities of extents in force while a
  * function is built or verified.
  *
- * Needs: builder/internal.h. Guarantees: an equality holds from the guard that
- * says it to the end of the region in which it was said; build_canon is
- * idempotent; the representative of two symbols is the older one, of a symbol
- * and a number the number, and of a sum its newest symbol is expressed by the
- * others. A symbol is visible in the region where it was last born and in the
- * regions inside it.
+ * Method: substitution. Each equality is solved for a symbol where possible.
+ *
+ * Needs: builder/internal.h.
+ *
+ * Contract:
+ * - An equality holds from its guard to the end of the guard's region.
+ * - build_canon is idempotent.
+ * - The representative of two symbols is the older one; that of a symbol and a
+ *   constant is the constant. An equality of sums is solved for its newest
+ *   symbol.
+ * - A symbol is visible in the region that last defined it, and in the regions
+ *   inside that.
  */
 #include "lang/builder/internal.h"
 
@@ -50,9 +56,9 @@ static void visit_visible(void *ud, SymId s) {
 	v->all = v->all && sym_visible(v->b, s, v->region);
 }
 
-/* A symbol that is born again (another loop's parameter in a function with
- * copied symbols) has its earlier home in a region that is closed, so nothing
- * is lost by overwriting it. */
+/* A symbol may be defined again (another loop's parameter, in a function with
+ * copied symbols). Its previous region is closed by then, so overwriting it
+ * loses nothing. */
 void dims_enter_dim(Builder *b, RegionId r, Dim d) {
 	if (dim_is_const(b->ctx, d, NULL)) return;
 	Visit v = {.b = b, .region = r};
@@ -76,8 +82,8 @@ static Dim by_symbols(Builder *b, Dim d) {
 	return b->nequal ? dim_subst(b->ctx, d, b->equal.at, b->equal.n) : d;
 }
 
-/* The first term of a dim that is no plain symbol or number: its factor, or 0
- * where there is none. */
+/* The first term of a dim that is neither a plain symbol nor a constant:
+ * returns its coefficient, or 0 where there is none. */
 static int64_t leading_term(const Ctx *c, Dim d, DimPart part[DIM_DEGREE], uint32_t *n) {
 	for (uint32_t i = 0; i < dim_term_count(c, d); i++) {
 		const int64_t factor = dim_term(c, d, i, part, n);
@@ -93,8 +99,8 @@ static bool same_parts(const DimPart *x, const DimPart *y, uint32_t n) {
 	return true;
 }
 
-/* d without the leading term of a dim that is 0, where d has a multiple of
- * that. */
+/* Removes from d the leading term of `zero` (a dim known to be 0), when d
+ * contains an exact multiple of that term. */
 static Dim without_leading(Ctx *c, Dim d, Dim zero) {
 	DimPart lead[DIM_DEGREE], part[DIM_DEGREE];
 	uint32_t nlead, n;
@@ -107,9 +113,9 @@ static Dim without_leading(Ctx *c, Dim d, Dim zero) {
 	return d;
 }
 
-/* d by an equality in whatever sum it stands: of n - 1 == 7*floor((n + 6)/7) -
- * 7 follows n == 7*floor((n + 6)/7) - 6. Where the leading term has too large a
- * factor for one side, that side stands for the other as a whole. */
+/* Applies an equality inside any sum: n - 1 == 7*floor((n + 6)/7) - 7 implies n
+ * == 7*floor((n + 6)/7) - 6. Where the coefficient of the leading term does not
+ * divide, only a whole side is replaced by the other. */
 static Dim by_equality(Ctx *c, Dim d, Dim from, Dim to) {
 	const Dim zero = dim_sub(c, from, to);
 	d = without_leading(c, d, zero);
@@ -117,14 +123,13 @@ static Dim by_equality(Ctx *c, Dim d, Dim from, Dim to) {
 	return d == from ? without_leading(c, to, zero) : d;
 }
 
-/* Of two equal lengths the one that both become: a number stays, else what was
- * made first. */
+/* Which of two equal dims becomes the representative: a constant, else the
+ * older one. */
 static bool is_kept(const Ctx *c, Dim d, Dim other) {
 	return dim_is_const(c, d, NULL) || (!dim_is_const(c, other, NULL) && d < other);
 }
 
-/* Every equality once; what was said of symbols since counts for these as well.
- */
+/* Applies every equality once, rewritten by later substitutions of symbols. */
 static Dim by_products(Builder *b, Dim d) {
 	for (uint32_t i = 0; i < b->same_from.n; i++) {
 		const Dim x = by_symbols(b, b->same_from.at[i]), y = by_symbols(b, b->same_to.at[i]);
@@ -137,7 +142,7 @@ Dim build_canon(Builder *b, Dim d) {
 	if (!b->nequal && !b->same_from.n) return d;
 	if (dim_is_const(b->ctx, d, NULL)) return d;
 	d = by_symbols(b, d);
-	/* what one equality made another may rewrite */
+	/* The result of one equality may be rewritten by another. */
 	for (uint32_t left = b->same_from.n; left > 0; left--) {
 		const Dim before = d;
 		d = by_products(b, d);
@@ -195,8 +200,8 @@ static void set_equal(Builder *b, SymId s, Dim value) {
 	b->equal.at[s] = value;
 }
 
-/* s stands for value, in the entries made before as well, so that one
- * substitution is always enough. */
+/* Substitutes value for s, also in the existing entries, so that one
+ * substitution always suffices. */
 static void bind_symbol(Builder *b, SymId s, Dim value) {
 	Dim *one = arena_alloc(b->scratch, (s + 1) * sizeof *one);
 	for (uint32_t i = 0; i < s; i++) one[i] = NO_DIM;
@@ -211,8 +216,8 @@ static void bind_symbol(Builder *b, SymId s, Dim value) {
 
 void dims_define(Builder *b, SymId s, Dim value) { bind_symbol(b, s, build_canon(b, value)); }
 
-/* x == y as a symbol that stands for something else from now on; false where
- * none can be replaced. */
+/* Turns x == y into the substitution of a symbol; returns false when no symbol
+ * can be replaced. */
 static bool assume_of_symbol(Builder *b, Dim x, Dim y) {
 	Ctx *c = b->ctx;
 	SymId s, t, newest;
@@ -231,8 +236,8 @@ static bool assume_of_symbol(Builder *b, Dim x, Dim y) {
 	return true;
 }
 
-/* By symbols known since, an equality of products may be one of a symbol: of
- * n*m == 6*m follows n == 6 when m is 2. */
+/* Later substitutions may reduce an equality of products to one of a symbol:
+ * n*m == 6*m implies n == 6 when m is 2. */
 static void settle_products(Builder *b) {
 	for (uint32_t i = 0; i < b->same_from.n;) {
 		Dim x = by_symbols(b, b->same_from.at[i]), y = by_symbols(b, b->same_to.at[i]);
@@ -249,7 +254,7 @@ void dims_assume(Builder *b, Dim x, Dim y) {
 	if (x == y || (dim_is_const(c, x, NULL) && dim_is_const(c, y, NULL))) return;
 	if (assume_of_symbol(b, x, y)) {
 		settle_products(b);
-	} else { /* n*m == k*l: no symbol to replace, so the two lengths are as a whole */
+	} else { /* n*m == k*l: no symbol can be replaced, so the whole dims are equated */
 		DimUndo u = {.sym = UINT32_MAX};
 		VEC_RESERVE(b->scratch, &b->trail, b->trail.n + 1);
 		VEC_RESERVE(b->scratch, &b->same_from, b->same_from.n + 1);
@@ -271,9 +276,9 @@ void dims_assume_region(Builder *b, RegionId r) {
 	}
 }
 
-/* For each region whether it was run at least once when the region around it
- * was left behind: the body of a `for` whose turns are a number, and the
- * condition of a `while`. */
+/* For each region, whether it has certainly run once the enclosing region has
+ * moved past it: the body of a `for` with a positive constant trip count, and
+ * the condition of a `while`. */
 static const bool *certain_regions(Builder *b) {
 	const Fn *f = b->fn;
 	bool *certain = arena_alloc(b->scratch, (f->regions.n + 1) * sizeof *certain);
@@ -288,7 +293,7 @@ static const bool *certain_regions(Builder *b) {
 	return certain;
 }
 
-/* What stands in region r was run before what is built now. */
+/* Whether the contents of region r ran before the current position. */
 static bool has_run(const Builder *b, const bool *certain, RegionId r) {
 	for (;;) {
 		RegionId here = b->region->id;
@@ -301,11 +306,11 @@ static bool has_run(const Builder *b, const bool *certain, RegionId r) {
 
 typedef struct Asked {
 	Dim dim;
-	uint32_t question; /* 0: none has settled it */
+	uint32_t question; /* the last question that visited it; 0: visit again */
 	bool used;
 } Asked;
 
-/* The slot of a length, new where it was not asked for before. */
+/* The slot of an extent, created on first use. */
 static Asked *asked(Builder *b, Dim d) {
 	if (b->nasked * 2 >= b->asked_slots) {
 		const Asked *old = b->asked;
@@ -325,7 +330,8 @@ static Asked *asked(Builder *b, Dim d) {
 	return &b->asked[at];
 }
 
-/* Whether the present question was put to this length before; now it was. */
+/* Whether the current question has already visited this extent; marks it as
+ * visited. */
 static bool was_asked(Builder *b, Dim d) {
 	Asked *slot = asked(b, d);
 	if (slot->question == b->question) return true;
@@ -333,14 +339,14 @@ static bool was_asked(Builder *b, Dim d) {
 	return false;
 }
 
-/* Under what has just been assumed, a length of a value that was made on the
- * way here is negative: what made it has failed, or what is assumed does not
- * hold. Either way nothing that follows is ever reached. */
+/* Whether the current assumptions make an extent of an already computed value
+ * negative. Then either that computation has failed, or the assumptions do not
+ * hold. In both cases the code that follows is unreachable. */
 static bool unmakes_a_value(Builder *b) {
 	Ctx *c = b->ctx;
 	int64_t length;
 	const bool *certain = NULL;
-	b->question++; /* many values have few lengths: each is looked at once */
+	b->question++; /* Many values share few extents: each extent is examined once. */
 	for (uint32_t i = 0; i < b->fn->vals.n; i++) {
 		const Val *v = &b->fn->vals.at[i];
 		const Type *t = type_of(c, v->type);
@@ -349,11 +355,12 @@ static bool unmakes_a_value(Builder *b) {
 			if (was_asked(b, stated)) continue;
 			if (!dim_is_const(c, stated, NULL) && !dim_is_sym(c, stated, NULL)) {
 				const Dim d = build_canon(b, stated);
-				t = type_of(c, v->type); /* dims were interned */
+				t = type_of(c, v->type); /* interning dims may move it */
 				if (dim_is_const(c, d, &length) && length < 0) {
 					if (!certain) certain = certain_regions(b);
 					if (has_run(b, certain, v->region)) return true;
-					asked(b, stated)->question = 0; /* of other values of this length as well */
+					/* examine it again for other values with this extent */
+					asked(b, stated)->question = 0;
 				}
 			}
 		}
@@ -361,8 +368,8 @@ static bool unmakes_a_value(Builder *b) {
 	return false;
 }
 
-/* The two lengths can be one: no length is negative for that. x and y are
- * canonical. */
+/* Whether the two extents can be equal without making an extent negative. x and
+ * y are canonical. */
 static bool may_be_equal(Builder *b, Dim x, Dim y) {
 	Ctx *c = b->ctx;
 	if (dim_never_zero(c, dim_sub(c, x, y))) return false;
@@ -370,7 +377,7 @@ static bool may_be_equal(Builder *b, Dim x, Dim y) {
 	bool good = true;
 	int64_t length;
 	dims_assume(b, x, y);
-	/* also what was equal before to something with the symbol */
+	/* also symbols that earlier equalities tie to these */
 	for (uint32_t i = mark; i < b->trail.n && good; i++) {
 		SymId s = b->trail.at[i].sym;
 		good = s == UINT32_MAX || !dim_is_const(c, b->equal.at[s], &length) || length >= 0;
@@ -390,7 +397,7 @@ bool build_unify(Builder *b, Dim x, Dim y, Atom what) {
 	return true;
 }
 
-/* ---- lengths of scalars -------------------------------------------------- */
+/* ---- extents from scalars ------------------------------------------------ */
 
 static bool constant_int(const Fn *f, Ref r, int64_t *out) {
 	const Const *k = ref_constant(f, r);
@@ -398,8 +405,8 @@ static bool constant_int(const Fn *f, Ref r, int64_t *out) {
 	       value_as_i64(k->value, out);
 }
 
-/* Coefficients and depth are bounded so that following can never meet the
- * limits of dims. */
+/* Coefficients and depth are bounded so that this never reaches the limits of
+ * dims. */
 static Dim known_at(Builder *b, Ref r, uint32_t depth) {
 	Ctx *c = b->ctx;
 	int64_t k;
@@ -449,15 +456,15 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
 	return build_canon(b, d);
 }
 
-/* A whole number as a sum of multiples of a few values, and a constant. */
+/* An integer as a linear combination of a few values, plus a constant. */
 typedef struct Sum {
 	Ref of[8];
 	int64_t times[8], constant;
 	uint32_t n;
 } Sum;
 
-/* Adds `times` the value to the sum; false when the sum would become too long.
- */
+/* Adds `times` the value r to the sum; returns false when the sum would become
+ * too long. */
 static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 	int64_t k;
 	if (times > INT32_MAX || times < INT32_MIN) return false;
@@ -483,8 +490,7 @@ static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 	return true;
 }
 
-/* x - y, where the values that y is made of cancel; REF_NONE where they do not.
- */
+/* x - y when all the values that y consists of cancel; REF_NONE otherwise. */
 static Ref difference(Builder *b, Ref x, Ref y) {
 	Sum s = {.n = 0}, part = {.n = 0};
 	const Type *tx = ref_ty(b->fn, x), *ty = ref_ty(b->fn, y);
@@ -493,7 +499,7 @@ static Ref difference(Builder *b, Ref x, Ref y) {
 		return REF_NONE;
 	if (!sum_add(b, &part, y, 1, 0) || !sum_add(b, &s, x, 1, 0) || !sum_add(b, &s, y, -1, 0))
 		return REF_NONE;
-	/* worth it only where nothing of y is left */
+	/* worthwhile only when no value of y remains */
 	for (uint32_t i = 0; i < s.n; i++)
 		for (uint32_t k = 0; k < part.n; k++)
 			if (s.times[i] && s.of[i] == part.of[k]) return REF_NONE;
@@ -546,7 +552,7 @@ Ref build_extent(Builder *b, Dim d) {
 
 /* ---- matching types ------------------------------------------------------ */
 
-typedef struct Unknown { /* which symbols of a pattern are still to be found */
+typedef struct Unknown { /* the symbols of a pattern that are still unknown */
 	const Dim *map;
 	uint32_t nmap, count;
 	SymId sym;
@@ -565,9 +571,9 @@ static Unknown unknowns(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	return u;
 }
 
-/* pattern = rest + k*s with k = +-1 and s the only unknown: s = (actual - rest)
- * * k. The pattern's known symbols are replaced by what they stand for on the
- * way; `map` is put back. */
+/* Solves pattern = rest + k*s with k = +-1, where s is the only unknown: s =
+ * (actual - rest) * k. The pattern's known symbols are substituted; `map` is
+ * restored. */
 static Dim solve_for(Builder *b, Dim pattern, SymId s, Dim actual, Dim *map, uint32_t nmap) {
 	Ctx *c = b->ctx;
 	map[s] = dim_const(c, 0);
@@ -602,7 +608,8 @@ bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *ac
 			if (dim_is_sym(c, p.dims[k], &s) && s < nmap && map[s] == NO_DIM)
 				map[s] = build_canon(b, t.dims[k]);
 	}
-	for (bool found = true; found;) { /* each round may make the next one's polynomials solvable */
+	/* Each round may make further dims solvable. */
+	for (bool found = true; found;) {
 		found = false;
 		for (uint32_t i = 0; i < n; i++) {
 			Type p = *type_of(c, patterns[i]), t = *type_of(c, actual[i]);
@@ -669,7 +676,7 @@ void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, 
 	build_breach(b, OP_CALL, nargs, args, why);
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 const char *type_words(Builder *b, TypeId t) {
 	char text[256];
@@ -683,13 +690,14 @@ const char *dim_words(Builder *b, Dim d) {
 	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
 }
 
-/* ---- lengths that only the run of a callee knows ------------------------- */
+/* ---- data-dependent extents of callees ----------------------------------- */
 
-/* Each such length of a callee's results is an axis by its own symbol here, so
- * that the run and whoever copies the call can read it off: a symbol that is an
- * axis itself becomes one of ours; of s + 1 the whole is one, and s follows
- * from it; of what cannot be solved, such as 2*s where s is no axis, the whole
- * is one and no more is known. */
+/* Each data-dependent extent of a callee's results gets a symbol of the caller
+ * that is an axis by itself, so that the evaluator and copies of the call can
+ * read its value. A symbol that is an axis becomes one of the caller's symbols.
+ * For s + 1, the whole dim becomes one, and s follows from it. A dim that
+ * cannot be solved, such as 2*s where s is no axis, becomes one as a whole;
+ * nothing else is known of it. */
 typedef struct Births {
 	Builder *b;
 	const Fn *callee;

@@ -1,22 +1,27 @@
-/* finish.c - the end of a build: what nobody needs goes, the rest moves into an
- * arena of its own.
+/* finish.c - the end of a build: dead-code elimination and compaction into the
+ * function's own arena.
  *
- * Needs: builder/internal.h; a closed body. Guarantees: what must run stays
- * (guards, bound lengths, failures, effects, host calls, calls and loops that
- * contain such), and so does whatever gives a length that is still mentioned.
- * What may fail or not end stays as well, used or not, but for what belongs to
- * a derivative. In the body of a `try` that stays, whatever may fail stays, of
- * a derivative too, because whether it fails decides what the `try` gives. An
- * `if` gives what is read of it and no more. Values, instructions and regions
- * are numbered in program order, a region's contents before the results of its
- * owner. If memory fails the function is as it was.
+ * Needs: builder/internal.h; a closed body.
+ *
+ * Contract:
+ * - Instructions that must run stay: guards, bound extents, failures, effects,
+ *   host calls, and calls and loops that contain such. So do definitions of
+ *   extents that are still mentioned.
+ * - An instruction that may fail or not terminate stays too, used or not,
+ *   unless it belongs to a derivative.
+ * - In the body of a `try` that stays, every instruction that may fail stays,
+ *   in a derivative too, because its failure decides the result of the `try`.
+ * - An `if` returns only the results that are used.
+ * - Values, instructions and regions are numbered in program order, the
+ *   contents of a region before the results of its owner.
+ * - When memory runs out, the function is unchanged.
  */
 #include "lang/builder/internal.h"
 
-typedef struct Birth { /* the instruction gives the symbol its value, somewhere */
+typedef struct Birth { /* an instruction that defines the symbol */
 	SymId sym;
 	InstId inst;
-	Ref result; /* the one whose type has it; REF_NONE: of an attribute */
+	Ref result; /* the result whose type contains it; REF_NONE: an attribute */
 } Birth;
 
 typedef struct Compact {
@@ -24,14 +29,14 @@ typedef struct Compact {
 	Arena *a;
 	const Fn *f;
 	bool *live, *live_sym;
-	bool *used; /* by value: somebody reads it */
-	/* by instruction: 0 not asked, 1 may go, 2 must run; the same, of what a
-	 * failure keeps as well */
+	bool *used; /* by value: it has a use */
+	/* By instruction: 0 not computed, 1 removable, 2 must run; `stays` also
+	 * counts possible failures. */
 	uint8_t *must, *stays;
 	VEC(InstId) work;
 	VEC(Birth) births;
-	bool *born;                               /* by symbol, while walking for births */
-	uint32_t *val_map, *inst_map, *const_map; /* UINT32_MAX: dropped */
+	bool *born;                               /* by symbol, during the search for definitions */
+	uint32_t *val_map, *inst_map, *const_map; /* UINT32_MAX: removed */
 	Fn out;
 } Compact;
 
@@ -39,7 +44,7 @@ static InstId inst_at(const Fn *f, const Region *g, uint32_t k) {
 	return f->inst_order.at[g->insts + k];
 }
 
-/* ---- what must run ------------------------------------------------------- */
+/* ---- instructions that must run ------------------------------------------ */
 
 static bool must_run(Compact *k, InstId i);
 
@@ -77,8 +82,8 @@ static bool must_run(Compact *k, InstId i) {
 	return must;
 }
 
-/* Added by a transform: all of them make derivatives but batching, which says
- * itself what it adds. */
+/* Whether a transform added the instruction. All transforms make derivatives
+ * except batching, which marks its own additions with `unasked`. */
 static bool is_unasked(Ctx *c, const Inst *in) {
 	char transforms[160];
 	if (in->unasked || !in->chain) return in->unasked;
@@ -99,8 +104,8 @@ static bool region_stays(Compact *k, const Region *g) {
 	return any;
 }
 
-/* Whether the instruction stays, used or not. A `try` whose result is not used
- * takes the failures in its body along. */
+/* Whether the instruction stays even when unused. An unused `try` is removed
+ * together with the possible failures in its body. */
 static bool stays(Compact *k, InstId i) {
 	if (k->stays[i]) return k->stays[i] == 2;
 	const Inst *in = &k->f->insts.at[i];
@@ -117,7 +122,7 @@ static bool stays(Compact *k, InstId i) {
 	return any;
 }
 
-/* Whether the region stands in the body of a `try`. */
+/* Whether the region is inside the body of a `try`. */
 static bool is_tried(const Fn *f, const Region *g) {
 	while (g->owner != NO_INST) {
 		const Inst *owner = &f->insts.at[g->owner];
@@ -127,7 +132,7 @@ static bool is_tried(const Fn *f, const Region *g) {
 	return false;
 }
 
-/* ---- who gives lengths --------------------------------------------------- */
+/* ---- definitions of extents ---------------------------------------------- */
 
 static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32_t *trail,
                         uint32_t *ntrail) {
@@ -143,7 +148,7 @@ static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32
 	}
 }
 
-/* A symbol may be born more than once, in regions beside each other. */
+/* A symbol may be defined more than once, in sibling regions. */
 static void find_births(Compact *k, const Region *g, uint32_t *trail, uint32_t ntrail) {
 	uint32_t mark = ntrail;
 	for (uint32_t p = 0; p < g->nparams; p++)
@@ -160,18 +165,18 @@ static void find_births(Compact *k, const Region *g, uint32_t *trail, uint32_t n
 	while (ntrail > mark) k->born[trail[--ntrail]] = false;
 }
 
-/* ---- what is needed ------------------------------------------------------ */
+/* ---- liveness ------------------------------------------------------------ */
 
 static void mark_inst(Compact *k, InstId i) {
 	if (i == NO_INST || k->live[i]) return;
 	k->live[i] = true;
-	k->work.at[k->work.n++] = i; /* room for every instruction */
+	k->work.at[k->work.n++] = i; /* has capacity for every instruction */
 }
 
-/* Of an `if` only those results are needed that are read; of other instructions
- * all, or none. Where lengths are born in the function, an `if` gives all it
- * has: what its sides do for one result may hang on a length that another one
- * brings. */
+/* Of an `if`, only the used results are live; of other instructions, all
+ * results or none. Where the function defines extents inside, an `if` keeps all
+ * results: the code for one result may need an extent that another result
+ * defines. */
 static bool gives_what_is_read(const Compact *k, const Inst *in) {
 	return in->op == OP_IF && !k->b->verbatim && !k->births.n;
 }
@@ -267,7 +272,7 @@ static void move_value(Compact *k, uint32_t v, InstId def, RegionId region) {
 	VEC_PUSH(k->a, &k->out.vals, val);
 }
 
-/* owner: the instruction whose region it is, or NULL. */
+/* owner: the instruction that owns the region, or NULL. */
 static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 	const Fn *f = k->f;
 	Fn *o = &k->out;
@@ -324,7 +329,7 @@ static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 	return id;
 }
 
-/* An array of exactly the right size in the function's own arena. */
+/* Moves a vector into the function's own arena, with the exact size. */
 #define SETTLE(arena, v)                                                                           \
 	do {                                                                                           \
 		void *at_ = arena_alloc((arena), sizeof(*(v)->at) * ((size_t)(v)->n + 1u));                \

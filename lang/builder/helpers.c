@@ -1,7 +1,10 @@
-/* helpers.c - one call for each primitive on arrays, over the general one.
+/* helpers.c - one build function for each array primitive, on top of the
+ * general emitter.
  *
- * Needs: builder/internal.h. Guarantees: attribute words are laid out as
- * prims.def says; nothing else is added.
+ * Needs: builder/internal.h.
+ *
+ * Contract: attribute words have the layout of prims.def; nothing else is
+ * added.
  */
 #include "lang/builder/internal.h"
 
@@ -23,7 +26,7 @@ static AttrId words_attr(Builder *b, const Words *w) { return attr_intern(b->ctx
 
 static uint32_t rank_of(const Builder *b, Ref r) { return ref_ty(b->fn, r)->rank; }
 
-/* Keeps lists inside Words; the type rules say what is wrong with them. */
+/* Prevents overflow of Words; the type rules report errors in the lists. */
 static void check_rank(Builder *b, Op op, Ref x, uint32_t n) {
 	if (n > MAX_RANK) build_breach(b, op, 1, &x, "too many axes");
 }
@@ -41,7 +44,7 @@ Ref build_i64(Builder *b, int64_t x) { return build_const(b, value_i64(x)); }
 Ref build_bool(Builder *b, bool x) { return build_const(b, value_bool(x)); }
 
 Ref build_scalar(Builder *b, Dtype d, double x) {
-	double _Complex bytes = 0; /* room for every dtype */
+	double _Complex bytes = 0; /* large enough for every dtype */
 	scalar_convert(DT_F64, &x, d, &bytes);
 	return build_const(b, value_scalar_from_bytes(d, &bytes));
 }

@@ -1,8 +1,12 @@
-/* host_registry.c - the host functions of a context by name.
+/* host_registry.c - the registry of a context's host functions by name.
  *
- * Needs: host.h. Guarantees: a registered definition lives as long as the
- * context; registering a name again replaces it; what `ud` points to is the
- * registrant's, who outlives the context's calls.
+ * Needs: host.h.
+ *
+ * Contract:
+ * - A registered definition lives as long as the context.
+ * - Registering a name again replaces it.
+ * - The registrant owns what `ud` points to; it must outlive the context's
+ *   calls.
  */
 #include "lang/ir/host.h"
 
@@ -32,10 +36,12 @@ const HostDef *host_find(const Ctx *c, const char *name) {
 	return NULL;
 }
 
-/* ---- functions whose value is that of another ---------------------------- */
+/* ---- host functions defined by an IR function ---------------------------- */
 
 typedef struct Born {
-	const Dim *map; /* of the function's symbols; UINT32_MAX: no operand tells */
+	/* the caller's dims of the function's symbols; UINT32_MAX: no operand
+	 * determines it */
+	const Dim *map;
 	uint32_t nsyms;
 	bool untold;
 	VEC(Dim) from, to;
@@ -58,8 +64,8 @@ static Dim born_dim(Builder *b, Arena *a, Born *w, Dim d) {
 	return fresh;
 }
 
-/* The function's result types in terms of the operands' lengths; lengths that
- * are born inside are fresh. */
+/* The function's result types in terms of the operands' extents; extents
+ * defined inside the function become fresh symbols. */
 uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
                           TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
@@ -76,8 +82,8 @@ uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uin
 				map[s] = build_canon(b, q->dims[k]);
 		}
 	}
-	/* what only the results can tell: a length for each that is not what the
-	 * operands say, be it as long a term as it may */
+	/* A result extent that the operands do not determine gets one fresh symbol
+	 * for the whole dim, even for a compound one. */
 	Born born = {.map = map, .nsyms = nsyms};
 	for (uint32_t i = 0; i < n && i < cap; i++) {
 		Type t = *ref_ty(fn, fn_result(fn, i));

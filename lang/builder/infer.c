@@ -1,10 +1,13 @@
-/* infer.c - the type rule of every primitive on arrays: what it asks of its
- * operands and what it gives.
+/* infer.c - the type rules of the array primitives: operand requirements and
+ * result types.
  *
- * Needs: builder/internal.h. Guarantees: one function per structural primitive,
- * bound by name through prims.def, so that a missing one does not link (control
- * flow, calls and dynamic values are in infer_control.c). Rules only look: they
- * emit nothing, and dims are compared under the equalities in force.
+ * Needs: builder/internal.h.
+ *
+ * Contract:
+ * - There is one function per structural primitive, bound by name through
+ *   prims.def, so a missing rule does not link. Rules of control flow, calls
+ *   and dynamic values are in infer_control.c.
+ * - Rules emit nothing. Dims are compared under the equalities in force.
  */
 #include "lang/builder/internal.h"
 #include <stdio.h>
@@ -17,7 +20,7 @@ static const TypeRule rules[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-/* ---- common ground ------------------------------------------------------- */
+/* ---- common helpers ------------------------------------------------------ */
 
 bool type_wrong(TypeQuery *q, const char *format, ...) {
 	char text[256];
@@ -62,7 +65,7 @@ static int64_t option(const TypeQuery *q, uint32_t k) {
 	return attr_int(q->b->ctx, q->op, q->attr, k);
 }
 
-/* A tensor of one of the kinds, with at least `rank` axes. */
+/* Requires a tensor of one of the kinds, with at least `rank` axes. */
 static bool want_tensor(TypeQuery *q, uint32_t k, uint8_t kinds, uint32_t rank, Type *out) {
 	*out = arg_type(q, k);
 	if (out->kind != TY_TENSOR)
@@ -79,7 +82,7 @@ static bool want_axis(TypeQuery *q, int64_t axis, uint32_t rank) {
 	return (axis >= 0 && axis < rank) || type_wrong(q, "there is no axis %lld", (long long)axis);
 }
 
-/* The attribute words are exactly what the schema says. */
+/* Requires attribute words exactly as the schema defines. */
 static bool check_layout(TypeQuery *q) {
 	const AttrSchema *s = &ir_state(q->b->ctx)->schema[q->op];
 	uint32_t n, at = 0;
@@ -108,7 +111,7 @@ static bool elementwise_types(TypeQuery *q) {
 }
 
 static bool check_stated(TypeQuery *q) {
-	if (q->nout == UINT32_MAX) return true; /* the rule looked at them itself */
+	if (q->nout == UINT32_MAX) return true; /* the rule checked them itself */
 	if (q->nout != q->nstated)
 		return type_wrong(q, "it gives %u results, not %u", q->nout, q->nstated);
 	for (uint32_t k = 0; k < q->nout; k++)
@@ -197,8 +200,8 @@ static Dim product(const TypeQuery *q, uint32_t rank, const Dim *dims) {
 	return p;
 }
 
-/* Takes out of both shapes the first axis that they share, a leading one before
- * others; false: they share none. */
+/* Removes from both shapes the first axis that they share, a leading one before
+ * others. Returns false when they share none. */
 static bool cancel_axis(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) {
 	for (uint32_t i = 0; i < *n; i++)
 		for (uint32_t k = 0; k < *m; k++) {
@@ -210,11 +213,12 @@ static bool cancel_axis(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) 
 	return false;
 }
 
-/* Have both shapes as many elements? What was found equal may have been found
- * of the whole of them or of what is left without axes they share: a fact about
- * an array holds for each of its rows when the function is mapped, and one
- * about a lane's lengths says nothing of their products with the number of
- * lanes. So the products are compared with one shared axis less each time. */
+/* Whether both shapes have the same number of elements. The equality may be
+ * known of the whole products, or only of the products without the axes that
+ * both shapes share. The latter happens when a function is mapped: an equality
+ * of the extents of one batch element is not known of their products with the
+ * batch size. So each comparison that fails is repeated with one shared axis
+ * removed. */
 static bool as_many(TypeQuery *q, uint32_t n, const Dim *x, uint32_t m, const Dim *y) {
 	Dim a[MAX_RANK], b[MAX_RANK];
 	memcpy(a, x, n * sizeof *a);
@@ -254,7 +258,7 @@ bool type_rule_TRANSPOSE(TypeQuery *q) {
 	return give_tensor(q, (Dtype)x.dtype, n, dims);
 }
 
-/* slice and pad: three lists, one entry for each axis, and no stride of 0. */
+/* slice and pad: three lists with one entry for each axis; no stride is 0. */
 static bool strided_types(TypeQuery *q) {
 	Type x;
 	uint32_t n, rank, nstride;
@@ -307,7 +311,7 @@ bool type_rule_CONCAT(TypeQuery *q) {
 	return give_tensor(q, (Dtype)first.dtype, first.rank, first.dims);
 }
 
-/* x[..axis), i[batch..), x(axis+1..] */
+/* The result dims: x[..axis), i[batch..), x(axis+1..]. */
 static bool gathered(TypeQuery *q, Type *x, Type *out) {
 	Type i;
 	int64_t axis = option(q, 0), batch = option(q, 1);
@@ -399,7 +403,7 @@ bool type_rule_ARGMAX(TypeQuery *q) {
 	return give_tensor(q, DT_I64, x.rank - 1u, x.dims);
 }
 
-/* Along one axis, the shape stays. */
+/* An operation along one axis, which keeps the shape. */
 static bool along_axis(TypeQuery *q, uint8_t kinds, int dtype) {
 	Type x;
 	if (!want_tensor(q, 0, kinds, 1, &x) || !want_axis(q, option(q, 0), x.rank)) return false;
@@ -416,7 +420,7 @@ bool type_rule_FFT(TypeQuery *q) { return along_axis(q, KIND_C, -1); }
 
 /* ---- contraction --------------------------------------------------------- */
 
-/* Axes of one operand: each at most once over both lists. */
+/* Checks the axes of one operand: each occurs at most once in both lists. */
 static bool dot_axes(TypeQuery *q, const Type *x, const int64_t *a, uint32_t na, const int64_t *b,
                      uint32_t nb, unsigned *used) {
 	*used = 0;
@@ -458,7 +462,7 @@ bool type_rule_DOT(TypeQuery *q) {
 	return give_tensor(q, (Dtype)x.dtype, n, dims);
 }
 
-/* ---- what makes arrays --------------------------------------------------- */
+/* ---- array constructors -------------------------------------------------- */
 
 bool type_rule_NONZERO(TypeQuery *q) {
 	Type x;
@@ -493,7 +497,8 @@ static bool square(TypeQuery *q, uint32_t k, Type *x) {
 	       type_wrong(q, "operand %u is not square", k + 1);
 }
 
-/* The shape of x with its last two axes replaced by r and c (or r alone). */
+/* The type of x with its last two axes replaced by r and c; with c == NO_DIM by
+ * r alone. */
 static TypeId matrix(const TypeQuery *q, const Type *x, Dtype d, Dim r, Dim c) {
 	Type t = *x;
 	t.dims[t.rank - 2] = r;
@@ -539,8 +544,8 @@ bool type_rule_EIG(TypeQuery *q) {
 	       give_tensor(q, d, x.rank, x.dims);
 }
 
-/* min(m, n) where it can be said; else a symbol of its own: the stated one, or
- * a fresh one. */
+/* min(m, n) when it is known; else a symbol of its own: the stated one, or a
+ * fresh one. */
 static bool smaller(TypeQuery *q, Dim m, Dim n, Dim *out) {
 	int64_t difference;
 	SymId s;

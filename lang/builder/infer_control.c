@@ -1,9 +1,11 @@
-/* infer_control.c - the type rules of lengths, control flow, calls, dynamic
+/* infer_control.c - the type rules of extents, control flow, calls, dynamic
  * values and effects.
  *
- * Needs: builder/internal.h. Guarantees: as infer.c. Control flow and calls
- * have result types that may hold fresh symbols, so their rules check stated
- * types; builder/control.c makes them.
+ * Needs: builder/internal.h.
+ *
+ * Contract: as in infer.c. The result types of control flow and calls may have
+ * fresh symbols; builder/control.c creates these, and the rules check the
+ * stated types.
  */
 #include "lang/builder/internal.h"
 
@@ -25,7 +27,7 @@ static bool give(TypeQuery *q, TypeId t) {
 	return true;
 }
 
-/* The rule has looked at the stated types itself. */
+/* For rules that have checked the stated types themselves. */
 static bool stated_are_right(TypeQuery *q) {
 	q->nout = UINT32_MAX;
 	return true;
@@ -35,7 +37,7 @@ static bool want_stated(TypeQuery *q) {
 	return q->stated || type_wrong(q, "its result types must be stated");
 }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 bool type_rule_EXTENT(TypeQuery *q) { return give(q, type_scalar(q->b->ctx, DT_I64)); }
 
@@ -76,8 +78,8 @@ static bool want_regions(TypeQuery *q, uint32_t n) {
 	return q->nregions == n || type_wrong(q, "it owns %u regions, not %u", n, q->nregions);
 }
 
-/* Symbols that exist where the instruction stands are themselves; the others
- * are to be found. */
+/* Symbols visible at the instruction map to themselves; the others are unknown.
+ */
 static void outer_symbols(const TypeQuery *q, Dim *map) {
 	for (SymId s = 0; s < q->b->fn->syms.n; s++)
 		map[s] = sym_visible(q->b, s, q->here) ? dim_sym(q->b->ctx, s) : NO_DIM;
@@ -144,8 +146,8 @@ bool type_rule_WHILE(TypeQuery *q) {
 	return loop_types(q, q->regions[1], 0, q->nargs, q->args);
 }
 
-/* Two regions with the same results up to lengths; a stated dim is that of
- * both, or a symbol. */
+/* The two regions must return the same types up to extents; a stated dim equals
+ * both, or is a symbol. */
 static bool branch_types(TypeQuery *q) {
 	Builder *b = q->b;
 	Ctx *c = b->ctx;
@@ -195,7 +197,7 @@ bool type_rule_TRY(TypeQuery *q) {
 bool type_rule_CALL(TypeQuery *q) {
 	Builder *b = q->b;
 	const Fn *f = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, q->attr, 0));
-	/* or it was given up */
+	/* an abandoned function has no regions */
 	if (!f || !f->regions.n) return type_wrong(q, "there is no such function");
 	if (!want_stated(q)) return false;
 	if (q->nargs != fn_nparams(f))
@@ -210,7 +212,7 @@ bool type_rule_CALL(TypeQuery *q) {
 		actual[k] = arg(q, k);
 	}
 	if (!dims_match(b, q->nargs, patterns, actual, map, nsyms, NULL, NULL, &q->why)) return false;
-	/* a function that calls itself: its results are not known yet */
+	/* a recursive call: the results are not known yet */
 	if (!f->finished) return stated_are_right(q);
 	if (q->nstated != fn_nresults(f))
 		return type_wrong(q, "%s gives %u results", atom_text(b->ctx, f->name), fn_nresults(f));

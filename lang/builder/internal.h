@@ -1,10 +1,11 @@
-/* internal.h - the inside of the builder, for the files that make, check, copy
+/* internal.h - the builder's internals, for the files that build, check, copy
  * and read functions.
  *
- * Needs: ir.h, host.h. Guarantees: used only by lang/builder/ and the files of
- * the IR; other rooms see Builder as opaque. The type rules here serve the
- * builder (which asks for result types) and the verifier (which states them and
- * asks whether they are right).
+ * Needs: ir.h, host.h. Used only by lang/builder/ and the other files of the
+ * IR; for all other modules Builder is opaque.
+ *
+ * Contract: the type rules serve the builder, which asks for result types, and
+ * the verifier, which states them and asks whether they are right.
  */
 #ifndef ATLED_LANG_BUILDER_INTERNAL_H
 #define ATLED_LANG_BUILDER_INTERNAL_H
@@ -13,7 +14,8 @@
 
 #define NO_DIM UINT32_MAX
 #define NO_REGION UINT32_MAX
-#define FOLD_LIMIT 64 /* constants of up to this many elements are computed with while building */
+/* Constants of up to this many elements are folded while building. */
+#define FOLD_LIMIT 64
 
 /* ---- the context's IR state (ir.c) --------------------------------------- */
 
@@ -34,17 +36,17 @@ typedef struct IrState {
 	AttrSchema schema[OP_COUNT];
 	VEC(AttrWords) attrs;                  /* 0: none */
 	uint32_t *attr_slots, attr_slot_count; /* open addressing */
-	VEC(Fn *) fns;                         /* by id; NULL: gone; 0 is nobody */
+	VEC(Fn *) fns;                         /* by id; NULL: freed; 0: none */
 	VEC(HostDef *) host_defs;
-	VEC(HostCall *) hosts; /* by id; 0 is nobody */
+	VEC(HostCall *) hosts; /* by id; 0: none */
 	FnHooks hooks;
 	IrServices services;
 	Builder *open;   /* innermost open builder */
-	uint32_t serial; /* of the next builder */
-	uint32_t broken; /* functions that were found wrong when verified */
+	uint32_t serial; /* serial number of the next builder */
+	uint32_t broken; /* number of functions that failed verification */
 } IrState;
-IrState *ir_state(Ctx *c);       /* made on first use */
-void fn_register(Ctx *c, Fn *f); /* gives f its id */
+IrState *ir_state(Ctx *c);       /* created on first use */
+void fn_register(Ctx *c, Fn *f); /* assigns f's id */
 
 /* ---- the builder --------------------------------------------------------- */
 
@@ -53,43 +55,45 @@ struct OpenRegion {
 	RegionId id;
 	VEC(InstId) order;
 	uint32_t shared_mark, bound_mark, trail_mark, meant_mark;
-	SpanId span; /* as they were when it was opened, and are again when it is closed */
+	/* The builder's span and chain when the region was opened; restored when it
+	 * is closed. */
+	SpanId span;
 	ChainId chain;
 };
 
-typedef struct Shared { /* an expression that may be met again */
+typedef struct Shared { /* an expression that may occur again */
 	uint32_t hash;
 	InstId inst;
-	uint32_t next; /* in the same bucket; UINT32_MAX ends */
+	uint32_t next; /* next entry in the same bucket; UINT32_MAX: last */
 } Shared;
 
-typedef struct Meant { /* what a symbol stood for in a RefMap before it got another meaning */
+/* The previous meaning of a symbol in a RefMap, to be restored. */
+typedef struct Meant {
 	Dim *place, old;
 } Meant;
 
-typedef struct Bound { /* bind_dim once for each scalar */
+typedef struct Bound { /* one bind_dim for each scalar */
 	Ref scalar;
 	Dim dim;
 } Bound;
 
-typedef struct DimUndo { /* index UINT32_MAX: the last whole-dim equality goes */
+typedef struct DimUndo { /* sym UINT32_MAX: undo the last equality of whole dims */
 	SymId sym;
 	Dim old;
 } DimUndo;
 
 struct Builder {
 	Ctx *ctx;
-	Fn *fn; /* its arrays grow in `scratch` and move to fn->arena at the end */
+	Fn *fn; /* its arrays grow in `scratch` and are moved to fn->arena at the end */
 	Arena *scratch;
 	Builder *outer; /* the builder opened before this one */
 	uint32_t serial;
-	bool checking; /* belongs to a verifier: nothing may be emitted */
-	bool unasked;  /* what is emitted is no text's: see build_unasked */
-	/* what is multiplied by a constant 0 is 0, whatever it is: see
-	 * build_zeros_absorb */
+	bool checking; /* used by a verifier: nothing may be emitted */
+	bool unasked;  /* marks emitted instructions as not demanded by the text: see build_unasked */
+	/* a constant 0 times anything is 0: see build_zeros_absorb */
 	bool zeros_absorb;
-	/* what a reader of text wants: nothing folded, shared, reordered,
-	 * renamed or dropped */
+	/* Set by the reader of the text form: nothing is folded, shared, reordered,
+	 * renamed or removed. */
 	bool verbatim;
 	SpanId span;
 	ChainId chain;
@@ -98,36 +102,36 @@ struct Builder {
 	VEC(Shared) shared;
 	uint32_t *shared_heads, shared_head_count;
 	VEC(Bound) bound;
-	VEC(Meant) meant; /* in the open regions: taken back when each is closed */
-	uint32_t *const_heads, const_head_count; /* chains over fn->consts */
+	VEC(Meant) meant;                        /* of the open regions; restored when each is closed */
+	uint32_t *const_heads, const_head_count; /* hash chains over fn->consts */
 	VEC(uint32_t) const_next;
 	VEC(uint32_t) const_hash;
 
-	/* Equalities of lengths in force. equal[s] NO_DIM: the symbol stands for
-	 * itself. */
+	/* The equalities of extents in force. equal[s] == NO_DIM: the symbol is its
+	 * own representative. */
 	VEC(Dim) equal;
 	uint32_t nequal;
 	VEC(Dim) same_from;
 	VEC(Dim) same_to;
 	VEC(DimUndo) trail;
-	/* open addressing: lengths, and the last question (may_be_equal) that
-	 * found each not negative */
+	/* Open addressing. Stores each extent with the last question (may_be_equal)
+	 * that found it not negative. */
 	struct Asked *asked;
 	uint32_t nasked, asked_slots, question;
-	/* by symbol: the region where it was last born; NO_REGION: not yet */
+	/* By symbol: the region that last defined it; NO_REGION: undefined. */
 	VEC(RegionId) home;
-	VEC(RegionId) region_parent; /* by region; NO_REGION: the body, or not known */
+	VEC(RegionId) region_parent; /* by region; NO_REGION: the body, or unknown */
 
-	Tensor *pending;               /* made by folding, not yet a constant */
-	uint16_t rule_first[OP_COUNT]; /* bucket of each op in the table of rewrite rules */
+	Tensor *pending;               /* created by folding, not yet a constant */
+	uint16_t rule_first[OP_COUNT]; /* first row of each op in the table of rewrite rules */
 	uint32_t *rule_hits;
-	uint32_t depth; /* of rewrites inside rewrites */
+	uint32_t depth; /* of nested rewrites */
 };
 
 /* ---- type rules (infer.c, infer_control.c) ------------------------------- */
 
-/* The question put to a type rule. Where `stated` is NULL the rule gives the
- * result types; else it says whether the stated ones are right. Control flow,
+/* The input and output of a type rule. With `stated` NULL, the rule infers the
+ * result types; else it checks the stated ones. The rules of control flow,
  * calls and host calls only check: their builders know the types. */
 typedef struct TypeQuery {
 	Builder *b;
@@ -137,15 +141,15 @@ typedef struct TypeQuery {
 	AttrId attr;
 	uint32_t nregions;
 	const RegionId *regions;
-	RegionId here; /* the region the instruction stands in */
+	RegionId here; /* the region that contains the instruction */
 	const TypeId *stated;
 	uint32_t nstated;
-	TypeId out[4]; /* when nothing was stated */
+	TypeId out[4]; /* the inferred types, when `stated` is NULL */
 	uint32_t nout;
-	const char *why; /* what is wrong, in words; lives as long as the builder */
+	const char *why; /* the error message; lives as long as the builder */
 } TypeQuery;
-/* Checks arity, attribute layout, operands and regions. false: q->why. Never
- * throws for wrong operands, only for lack of memory. */
+/* Checks arity, attribute layout, operands and regions. Returns false and sets
+ * q->why on failure. Throws only when memory runs out. */
 bool infer_types(TypeQuery *q);
 bool type_wrong(TypeQuery *q, const char *format, ...)
 	__attribute__((format(printf, 2, 3))); /* sets why, returns false */
@@ -154,45 +158,44 @@ bool type_wrong(TypeQuery *q, const char *format, ...)
 #define ST(ID, ...) bool type_rule_##ID(TypeQuery *q);
 #include "lang/ir/prims.def"
 
-/* Dims of carried values against the loop's parameter types: init_map and
- * body_map (fn->syms.n entries each) say what each symbol born in the parameter
- * list is at the start, and after one turn of `body` (NO_DIM: no axis
- * determines it); symbols that exist outside stand for themselves. `skip`
- * parameters come before the carried ones. */
+/* Matches the dims of carried values with the loop's parameter types. init_map
+ * and body_map have fn->syms.n entries each. For each symbol defined in the
+ * parameter list, they give its value initially, and after one iteration of
+ * `body` (NO_DIM: no axis determines it). Symbols defined outside map to
+ * themselves. `skip` parameters precede the carried ones. */
 bool loop_maps(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried, const Ref *init,
                Dim *init_map, Dim *body_map);
-/* Types of n consecutive parameters from `first`, or of the results of a
- * region, in scratch memory. */
+/* Types of n consecutive parameters from `first`, in scratch memory. */
 const TypeId *param_types(Builder *b, RegionId r, uint32_t first, uint32_t n);
 
 /* "f64[n, 3]" with the symbols' names, in scratch memory. */
 const char *type_words(Builder *b, TypeId t);
 const char *dim_words(Builder *b, Dim d);
-/* An internal error that names the operation, what is wrong, and the operands'
- * types. */
+/* Throws an internal error that names the operation, the fault (`why`), and the
+ * operands' types. */
 _Noreturn void build_breach(Builder *b, Op op, uint32_t nargs, const Ref *args, const char *why);
 
-/* ---- a builder that only checks, for the verifier ------------------------ */
+/* ---- a checking builder, for the verifier -------------------------------- */
 
-/* Over a finished function; nothing is assumed yet: the verifier walks in
- * program order and calls dims_enter for the types of region parameters and
- * results, dims_assume at guards, dims_mark before and dims_undo after a
- * region. */
+/* A checker over a finished function; it assumes no equalities at first. The
+ * verifier walks in program order. It calls dims_enter for the types of region
+ * parameters and results, dims_assume at guards, dims_mark before and dims_undo
+ * after a region. */
 Builder *checker_begin(const Fn *f);
 void checker_end(Builder *b);
 
-/* ---- equalities and homes of symbols (dim_equalities.c) ------------------ */
+/* ---- equalities, defining regions (dim_equalities.c) --------------------- */
 
 uint32_t dims_mark(const Builder *b);
 void dims_undo(Builder *b, uint32_t mark);
-/* From now on x and y are the same length. No guard. */
+/* Records that x and y are equal, without a guard. */
 void dims_assume(Builder *b, Dim x, Dim y);
-/* An unborn symbol is another name for value. */
+/* Makes an undefined symbol another name for value. */
 void dims_define(Builder *b, SymId s, Dim value);
-/* Assumes what the guards that stand directly in a closed region say: for
- * comparing the types of its results with others. */
+/* Assumes the guards directly in a closed region, to compare the types of its
+ * results with others. */
 void dims_assume_region(Builder *b, RegionId r);
-/* Symbols of t that are not visible in region r are born there. */
+/* Defines in region r the symbols of t that are not visible there. */
 void dims_enter(Builder *b, RegionId r, TypeId t);
 void dims_enter_dim(Builder *b, RegionId r, Dim d);
 bool sym_visible(const Builder *b, SymId s, RegionId r);
@@ -200,31 +203,29 @@ bool dim_visible(Builder *b, Dim d, RegionId r);
 bool build_same_dim(Builder *b, Dim x, Dim y);
 AttrId build_canon_attr(Builder *b, Op op, AttrId a);
 
-/* Matches patterns (types with symbols to be found) against actual types. A
- * symbol s of the patterns is to be found where map[s] == NO_DIM on entry and s
- * < nmap; it is bound by an axis that is s alone, or by one that is linear in
- * it. Dims are compared after substitution; those that differ go to `differ`
- * (which may unify them, and returns whether all is well; NULL: a difference is
- * a failure). false and *why when dtypes, ranks or dims cannot agree. Symbols
+/* Matches patterns (types with unknown symbols) against actual types. A symbol
+ * s of the patterns is unknown where s < nmap and map[s] == NO_DIM on entry. It
+ * is bound by an axis that is s alone, or by one that is linear in it. Dims are
+ * compared after substitution. `differ` handles those that differ: it may unify
+ * them, and returns whether that succeeded; NULL: a difference is a failure.
+ * Returns false and sets *why when dtypes, ranks or dims cannot agree. Symbols
  * that no axis determines stay NO_DIM. */
 typedef bool (*DimsDiffer)(Builder *b, Dim wanted, Dim found, void *ud);
 bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *actual, Dim *map,
                 uint32_t nmap, DimsDiffer differ, void *ud, const char **why);
-/* What f's symbols are when its parameters are given args: map has f->syms.n
- * entries and is filled here (NO_DIM: data-dependent). Lengths that must be
- * equal for that are unified with guards. Throws E_INTERNAL when args do not
- * fit.
- */
+/* Computes the dims of f's symbols for the arguments args. map has f->syms.n
+ * entries and is filled here (NO_DIM: data-dependent). Extents that must be
+ * equal are unified with guards. Throws E_INTERNAL when args do not fit. */
 void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map);
-/* The n result types of a callee, in its symbols, as they are here: by map
- * where its parameters determine them, else by fresh symbols, each of which is
+/* Translates the n result types of a callee into the caller's symbols: by map
+ * where the parameters determine them, else by fresh symbols, each of which is
  * an axis of some result. */
 void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map);
 
 /* ---- emitting (builder/builder.c) ---------------------------------------- */
 
-/* Appends an instruction as it stands: no folding, no sharing. Operands must
- * have been checked. Takes a reference to a callee. */
+/* Appends an instruction unchanged: no folding, no sharing. The caller must
+ * have checked the operands. Takes a reference to a callee. */
 InstId emit_inst(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nregions,
                  const RegionId *regions, uint32_t nresults, const TypeId *types);
 /* Finds an equal expression that is visible here; NO_INST when there is none.
@@ -235,35 +236,34 @@ InstId find_shared(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId at
 InstId build_owner(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr,
                    uint32_t nregions, const RegionId *regions, uint32_t nresults,
                    const TypeId *types, Ref *results);
-/* Appends a closed region's instructions to the open one: what becomes of an
- * `if` whose condition is known. */
+/* Appends a closed region's instructions to the open region, as for an `if`
+ * whose condition is known. */
 void splice_region(Builder *b, RegionId r);
-/* The dim of a scalar when it can be said without a new symbol; NO_DIM
- * otherwise. */
+/* The dim of a scalar when it needs no new symbol; NO_DIM otherwise. */
 Dim dim_known(Builder *b, Ref scalar);
 
 /* ---- the end of a build (finish.c) --------------------------------------- */
 
-/* Drops what is not needed and moves the function's arrays into its own arena.
- * The body must be closed. */
+/* Eliminates dead code and moves the function's arrays into its own arena. The
+ * body must be closed. */
 void compact(Builder *b);
 
 /* ---- folding and rewriting (constant_fold.c, simplify.c) ----------------- */
 
-typedef struct Expr { /* what is about to be emitted; one result */
+typedef struct Expr { /* an expression about to be emitted; one result */
 	Op op;
 	uint32_t nargs;
 	const Ref *args;
 	AttrId attr;
 	TypeId type;
 } Expr;
-/* Something equal and simpler, or REF_NONE. */
+/* Both return an equal and simpler value, or REF_NONE. */
 Ref fold_constants(Builder *b, const Expr *e);
 Ref rewrite(Builder *b, const Expr *e);
 void rules_setup(Builder *b);
-uint32_t rule_hits(const Builder *b, const char *name); /* summed over rows of that name */
+uint32_t rule_hits(const Builder *b, const char *name); /* summed over all rows of that name */
 
-/* Attribute words in pieces: lists are preceded by their count. */
+/* Attribute words under construction; each list is preceded by its count. */
 typedef struct Words {
 	int64_t at[8 + 4 * MAX_RANK];
 	uint32_t n;

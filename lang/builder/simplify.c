@@ -1,26 +1,29 @@
-/* simplify.c - the table of rewrite rules: each gives a simpler equal
- * expression, or declines.
+/* simplify.c - the table of rewrite rules (peephole simplification).
  *
- * Needs: builder/internal.h. Guarantees: a rule only looks at the expression
- * and what makes its operands; the first row that applies wins; the builder
- * counts how often each row did. Values stay the same up to the sign of zero in
- * sums and differences, to the last bit of a sum of equal numbers, and to the
- * bits of small whole powers.
+ * Needs: builder/internal.h.
+ *
+ * Contract:
+ * - A rule returns a simpler equal expression, or declines. It inspects only
+ *   the expression and the definitions of its operands.
+ * - The first row that applies wins; the builder counts the uses of each row.
+ * - Values are unchanged except for: the sign of zero in sums and differences,
+ *   the last bit of a sum of equal terms, and the rounding of small integer
+ *   powers.
  */
 #include "lang/builder/internal.h"
 #include <math.h>
 
 #include <math.h>
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- inspection ---------------------------------------------------------- */
 
 static const Inst *made_by(Builder *b, Ref r, Op op) {
 	const Inst *in = ref_inst(b->fn, r);
 	return in && in->op == op ? in : NULL;
 }
 
-/* The only operand of the instruction that makes r, when that is op; REF_NONE
- * otherwise. */
+/* The only operand of the instruction that defines r, when its primitive is op;
+ * REF_NONE otherwise. */
 static Ref under(Builder *b, Op op, Ref r) {
 	const Inst *in = made_by(b, r, op);
 	return in ? inst_arg(b->fn, in, 0) : REF_NONE;
@@ -73,7 +76,7 @@ static bool same_words(Builder *b, int64_t x, int64_t y) {
 	return build_same_dim(b, (Dim)x, (Dim)y);
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- construction -------------------------------------------------------- */
 
 static Ref full(Builder *b, const Expr *e, double x) { return build_full(b, e->type, x); }
 
@@ -94,7 +97,7 @@ static Ref add_neg(Builder *b, const Expr *e) {
 	return y != REF_NONE ? build2(b, OP_SUB, e->args[1], y) : REF_NONE;
 }
 
-/* (x . c1) . c2 -> x . (c1 . c2), for whole numbers, whose sums and products
+/* (x . c1) . c2 -> x . (c1 . c2), for integers, whose sums and products
  * associate. */
 static Ref gather_constants(Builder *b, const Expr *e) {
 	int64_t c1, c2;
@@ -122,7 +125,7 @@ static Ref sub_same(Builder *b, const Expr *e) {
 	return e->args[0] == e->args[1] && is_kind(b, e->args[0], KIND_I) ? full(b, e, 0) : REF_NONE;
 }
 
-/* x - c -> x + (-c), for whole numbers, so that constants meet. */
+/* x - c -> x + (-c), for integers, so that constants can be combined. */
 static Ref sub_constant(Builder *b, const Expr *e) {
 	int64_t c;
 	return splat_int(b, e->args[1], &c)
@@ -149,8 +152,8 @@ static Ref mul_minus_one(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], -1) ? build1(b, OP_NEG, e->args[0]) : REF_NONE;
 }
 
-/* Not for floats: 0 * inf is NaN. But where zeros stand for tangents that are
- * not there, so do products with them. */
+/* Not for floats, where 0 * inf is NaN, unless zeros stand for absent tangents.
+ */
 static Ref mul_zero(Builder *b, const Expr *e) {
 	return (b->zeros_absorb || is_kind(b, e->args[0], KIND_I)) && splat_is(b, e->args[1], 0)
 	           ? e->args[1]
@@ -195,7 +198,7 @@ static Ref div_neg(Builder *b, const Expr *e) {
 	                            : build2(b, OP_DIV, e->args[0], y));
 }
 
-/* x / 2^k -> x * 2^-k, the same bits. */
+/* x / 2^k -> x * 2^-k: the same bits. */
 static Ref div_power_of_two(Builder *b, const Expr *e) {
 	double _Complex v;
 	if (!is_kind(b, e->args[1], KIND_R) || !splat_complex(b, e->args[1], &v)) return REF_NONE;
@@ -206,8 +209,8 @@ static Ref div_power_of_two(Builder *b, const Expr *e) {
 	return d == 1 ? build2(b, OP_MUL, e->args[0], full(b, e, 1 / creal(v))) : REF_NONE;
 }
 
-/* |x| |x| = x x, which has its derivatives at 0, where those of |x| are a convention.
- */
+/* |x| |x| -> x x, which has its true derivatives at 0, where those of |x| are
+ * a convention. */
 static Ref mul_abs(Builder *b, const Expr *e) {
 	Ref x = e->args[0] == e->args[1] ? under(b, OP_ABS, e->args[0]) : REF_NONE;
 	return x != REF_NONE ? build2(b, OP_MUL, x, x) : REF_NONE;
@@ -236,14 +239,14 @@ static Ref mod_one(Builder *b, const Expr *e) {
 	return is_kind(b, e->args[0], KIND_I) && splat_is(b, e->args[1], 1) ? full(b, e, 0) : REF_NONE;
 }
 
-/* ---- order --------------------------------------------------------------- */
+/* ---- comparisons --------------------------------------------------------- */
 
 static Ref same_operands(Builder *b, const Expr *e) {
 	(void)b;
 	return e->args[0] == e->args[1] ? e->args[0] : REF_NONE;
 }
 
-/* max is `or` of bools, min is `and`. */
+/* For bools, max is `or` and min is `and`. */
 static Ref bool_constant(Builder *b, const Expr *e) {
 	if (!is_kind(b, e->args[0], KIND_B)) return REF_NONE;
 	double absorbs = e->op == OP_MAX ? 1 : 0;
@@ -251,7 +254,7 @@ static Ref bool_constant(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], 1 - absorbs) ? e->args[0] : REF_NONE;
 }
 
-/* Where there is no NaN. */
+/* Only for kinds without NaN. */
 static Ref same_is_equal(Builder *b, const Expr *e) {
 	return e->args[0] == e->args[1] && is_kind(b, e->args[0], KIND_B | KIND_I) ? full(b, e, 1)
 	                                                                           : REF_NONE;
@@ -265,7 +268,7 @@ static Ref eq_true(Builder *b, const Expr *e) {
 	return is_kind(b, e->args[0], KIND_B) && splat_is(b, e->args[1], 1) ? e->args[0] : REF_NONE;
 }
 
-/* The operand of a `not`, which is written x == false. */
+/* The operand of a `not`, represented as x == false. */
 static Ref under_not(Builder *b, Ref r) {
 	const Inst *in = made_by(b, r, OP_EQ);
 	if (!in || !is_kind(b, inst_arg(b->fn, in, 0), KIND_B) ||
@@ -301,14 +304,14 @@ static Ref select_bools(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], 1) && splat_is(b, e->args[2], 0) ? e->args[0] : REF_NONE;
 }
 
-/* ---- one operand --------------------------------------------------------- */
+/* ---- unary operations ---------------------------------------------------- */
 
 static Ref abs_neg(Builder *b, const Expr *e) {
 	Ref x = under(b, OP_NEG, e->args[0]);
 	return x != REF_NONE ? build1(b, OP_ABS, x) : REF_NONE;
 }
 
-/* abs(abs x), floor(floor x), stop(stop x) ... */
+/* Idempotent: abs(abs x), floor(floor x), stop(stop x) ... */
 static Ref twice_is_once(Builder *b, const Expr *e) {
 	return made_by(b, e->args[0], e->op) ? e->args[0] : REF_NONE;
 }
@@ -320,7 +323,7 @@ static Ref round_whole(Builder *b, const Expr *e) {
 	return whole ? e->args[0] : REF_NONE;
 }
 
-/* The real array that was converted to the complex r. */
+/* The real array whose conversion to complex is r; REF_NONE otherwise. */
 static Ref under_real(Builder *b, Ref r) {
 	Ref x = under(b, OP_CONVERT, r);
 	return x != REF_NONE && !is_kind(b, x, KIND_C) ? x : REF_NONE;
@@ -351,7 +354,7 @@ static Ref stop_constant(Builder *b, const Expr *e) {
 
 /* ---- conversions --------------------------------------------------------- */
 
-/* Every value of `from` is one of `to`. */
+/* Whether every value of `from` is a value of `to`. */
 static bool widens(Dtype from, Dtype to) {
 	switch (from) {
 	case DT_BOOL: return true;
@@ -392,7 +395,7 @@ static Ref broadcast_broadcast(Builder *b, const Expr *e) {
 	return build_broadcast(b, inst_arg(b->fn, in, 0), t.rank, t.dims, axes);
 }
 
-/* The operand of a broadcast that adds or stretches axes. */
+/* Repeats a broadcast, which adds or stretches axes, for another operand. */
 static Ref broadcast_again(Builder *b, const Inst *in, Ref x, TypeId shape) {
 	uint32_t n;
 	int axes[MAX_RANK];
@@ -402,8 +405,8 @@ static Ref broadcast_again(Builder *b, const Inst *in, Ref x, TypeId shape) {
 	return build_broadcast(b, x, t.rank, t.dims, axes);
 }
 
-/* Computing once instead of for each copy must not report what no element would
- * have. */
+/* Computing before the broadcast must not report an error that no element would
+ * have: the broadcast may be empty. */
 static bool may_fail(Builder *b, const Expr *e) {
 	return fails_alone(b->fn, e->op, e->args, e->attr);
 }
@@ -416,8 +419,8 @@ static Ref broadcast_out1(Builder *b, const Expr *e) {
 	return broadcast_again(b, &outer, y, e->type);
 }
 
-/* op of two broadcasts that make some of the same axes: those are made
- * afterwards. */
+/* op of two broadcasts that create some common axes: these are created after
+ * op. */
 static Ref broadcast_out_common(Builder *b, const Expr *e, Inst ix, Inst iy) {
 	Type t = *type_of(b->ctx, e->type);
 	uint32_t nx, ny, rank = 0;
@@ -441,8 +444,8 @@ static Ref broadcast_out_common(Builder *b, const Expr *e, Inst ix, Inst iy) {
 	return build_broadcast(b, build2(b, e->op, x, y), t.rank, t.dims, outer);
 }
 
-/* op of two broadcasts along the same axes, or of one and a broadcast number.
- */
+/* op of two broadcasts along the same axes, or of a broadcast and a broadcast
+ * scalar. */
 static Ref broadcast_out2(Builder *b, const Expr *e) {
 	const Inst *ix = made_by(b, e->args[0], OP_BROADCAST),
 			   *iy = made_by(b, e->args[1], OP_BROADCAST);
@@ -480,19 +483,19 @@ static Ref reshape_reshape(Builder *b, const Expr *e) {
 	return x != REF_NONE ? build_reshape(b, x, t.rank, t.dims) : REF_NONE;
 }
 
-/* The number of which r is a broadcast. */
+/* The scalar whose broadcast is r; REF_NONE otherwise. */
 static Ref under_spread(Builder *b, Ref r) {
 	Ref x = under(b, OP_BROADCAST, r);
 	return x != REF_NONE && !ref_ty(b->fn, x)->rank ? x : REF_NONE;
 }
 
-/* Whatever the shape, it stays a broadcast number: reshape, transpose. */
+/* Reshape and transpose: a broadcast scalar stays a broadcast scalar. */
 static Ref moves_spread(Builder *b, const Expr *e) {
 	Ref x = under_spread(b, e->args[0]);
 	return x != REF_NONE ? spread(b, x, e->type) : REF_NONE;
 }
 
-/* A reshape that only adds and takes away axes of length 1 is done before the
+/* A reshape that only adds and removes axes of extent 1 is applied before the
  * broadcast. */
 static Ref reshape_broadcast(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
@@ -545,7 +548,7 @@ static Ref transpose_transpose(Builder *b, const Expr *e) {
 	return build_transpose(b, inst_arg(b->fn, in, 0), perm);
 }
 
-/* A transposed broadcast is another broadcast where the operand's axes keep
+/* A transposed broadcast is another broadcast, when the operand's axes keep
  * their order. */
 static Ref transpose_broadcast(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
@@ -562,7 +565,7 @@ static Ref transpose_broadcast(Builder *b, const Expr *e) {
 	return build_broadcast(b, inst_arg(b->fn, in, 0), t.rank, t.dims, axes);
 }
 
-/* Axis k of e (a slice or pad) takes everything of an operand axis of length
+/* Whether axis k of e (a slice or pad) selects a whole operand axis of extent
  * `whole`. */
 static bool takes_all(Builder *b, const Expr *e, uint32_t k, Dim whole) {
 	uint32_t n;
@@ -595,7 +598,7 @@ static Ref slice_slice(Builder *b, const Expr *e) {
 	return build_slice(b, inst_arg(b->fn, in, 0), start, lengths, stride);
 }
 
-/* Along axes that a broadcast makes, a slice is only a change of length. */
+/* Along axes that a broadcast creates, a slice only changes the extent. */
 static Ref slice_broadcast(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
 	if (!in) return REF_NONE;
@@ -608,7 +611,7 @@ static Ref slice_broadcast(Builder *b, const Expr *e) {
 	return broadcast_again(b, &outer, inst_arg(b->fn, &outer, 0), e->type);
 }
 
-/* A slice that is one of the parts that were joined. */
+/* A slice that equals one of the concatenated operands. */
 static Ref slice_concat(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_CONCAT);
 	if (!in) return REF_NONE;
@@ -631,7 +634,7 @@ static Ref slice_concat(Builder *b, const Expr *e) {
 
 /* ---- updates of a box ---------------------------------------------------- */
 
-/* One axis of a box of an array: `length` elements from `start` with a stride.
+/* One axis of a box in an array: `length` elements from `start` with a stride.
  */
 typedef struct Side {
 	Dim start, length;
@@ -655,7 +658,7 @@ static bool same_side(Builder *b, Side x, Side y) {
 	       (x.stride == y.stride || dim_is(b, x.length, 1));
 }
 
-/* A number that x - y is known to be. */
+/* Whether x - y is a known constant, returned in *out. */
 static bool dim_difference(Builder *b, Dim x, Dim y, int64_t *out) {
 	return dim_is_const(b->ctx,
 	                    build_canon(b, dim_sub(b->ctx, build_canon(b, x), build_canon(b, y))), out);
@@ -663,8 +666,8 @@ static bool dim_difference(Builder *b, Dim x, Dim y, int64_t *out) {
 
 static Dim side_end(Builder *b, Side x) { return dim_add(b->ctx, x.start, x.length); }
 
-/* The sides have nothing in common, whatever the lengths are. For strides of 1,
- * which is what can be said of sums. */
+/* Whether the two sides are disjoint for all extents. Decided only for stride
+ * 1, for which dims can be compared. */
 static bool apart(Builder *b, Side x, Side y) {
 	int64_t gap;
 	if (dim_is(b, x.length, 1)) x.stride = 1;
@@ -681,8 +684,8 @@ static bool within(Builder *b, Side inner, Side outer) {
 	       dim_difference(b, side_end(b, outer), side_end(b, inner), &after) && after >= 0;
 }
 
-/* A slice that lies in the box is a slice of what was written there; one that
- * lies beside it is one of the array before. */
+/* A slice inside the box is a slice of the written values; a slice outside it
+ * is one of the original array. */
 static Ref slice_update(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_UPDATE);
 	if (!in) return REF_NONE;
@@ -709,8 +712,8 @@ static Ref slice_update(Builder *b, const Expr *e) {
 	return build_slice(b, v, start, length, NULL);
 }
 
-/* A box without elements changes nothing; one that is everything leaves
- * nothing. */
+/* An empty box changes nothing; a box that covers the array replaces all of it.
+ */
 static Ref update_all(Builder *b, const Expr *e) {
 	Type t = *ref_ty(b->fn, e->args[0]);
 	bool all = true;
@@ -723,7 +726,7 @@ static Ref update_all(Builder *b, const Expr *e) {
 	return all ? e->args[1] : REF_NONE;
 }
 
-/* What was written before into the same box is gone. */
+/* The second write to the same box overwrites the first. */
 static Ref update_again(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_UPDATE);
 	if (!in || in->attr != e->attr) return REF_NONE;
@@ -732,7 +735,7 @@ static Ref update_again(Builder *b, const Expr *e) {
 	return build(b, OP_UPDATE, 2, (Ref[]){x, e->args[1]}, e->attr, NULL);
 }
 
-/* The array's own elements, written where they were. */
+/* Writing an array's own elements back where they were changes nothing. */
 static Ref update_own(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[1], OP_SLICE);
 	if (!in || inst_arg(b->fn, in, 0) != e->args[0]) return REF_NONE;
@@ -743,7 +746,7 @@ static Ref update_own(Builder *b, const Expr *e) {
 	return e->args[0];
 }
 
-/* ---- zeros with a box in them -------------------------------------------- */
+/* ---- padded arrays ------------------------------------------------------- */
 
 static Side pad_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
 	uint32_t n;
@@ -751,8 +754,8 @@ static Side pad_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
 	              attr_field(b->ctx, OP_PAD, attr, 2, &n)[k]};
 }
 
-/* The same box of the operand is the operand; one beside it holds zeros; one
- * within it is one of the operand. */
+/* A slice of the whole box is the operand; one outside the box is zero; one
+ * inside it is a slice of the operand. */
 static Ref slice_pad(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_PAD);
 	if (!in) return REF_NONE;
@@ -774,8 +777,9 @@ static Ref slice_pad(Builder *b, const Expr *e) {
 	return inside ? build_slice(b, v, start, length, NULL) : REF_NONE;
 }
 
-/* At most half of the array is known to be in the box: a fixed length of a
- * longer fixed one, or of one that is not fixed and so taken for long. */
+/* Whether the box is known to cover at most half of the array. A constant
+ * extent counts as small compared with a symbolic one, which is assumed to be
+ * large. */
 static bool is_small_box(Builder *b, Ref v, const Type *whole) {
 	double share = 1;
 	for (uint32_t k = 0; k < whole->rank; k++) {
@@ -788,8 +792,8 @@ static bool is_small_box(Builder *b, Ref v, const Type *whole) {
 	return share <= 0.5;
 }
 
-/* x + (zeros with a small box) adds in the box only. So the cotangents of parts
- * of an array meet. */
+/* x + (zeros with a small box) becomes an addition within the box. This
+ * accumulates cotangents of slices of one array. */
 static Ref add_pad(Builder *b, const Expr *e) {
 	for (uint32_t side = 2; side-- > 0;) {
 		const Inst *in = made_by(b, e->args[side], OP_PAD);
@@ -812,8 +816,8 @@ static Ref add_pad(Builder *b, const Expr *e) {
 	return REF_NONE;
 }
 
-/* x + (zeros with u added at places), possibly in another shape, adds at the
- * places. */
+/* x + (zeros with u added at indices), possibly reshaped, becomes a scatter-add
+ * into x. */
 static Ref add_scattered(Builder *b, const Expr *e) {
 	for (uint32_t side = 2; side-- > 0;) {
 		const Ref flat = under(b, OP_RESHAPE, e->args[side]),
@@ -841,7 +845,7 @@ static Ref concat_one(Builder *b, const Expr *e) {
 	return e->nargs == 1 ? e->args[0] : REF_NONE;
 }
 
-/* Parts without elements go; one of them stays when there is nothing else. */
+/* Removes empty operands; keeps one when there is no other. */
 static Ref concat_empty(Builder *b, const Expr *e) {
 	int axis = (int)attr_int(b->ctx, OP_CONCAT, e->attr, 0);
 	Ref *parts = arena_alloc(b->scratch, e->nargs * sizeof *parts);
@@ -869,7 +873,7 @@ static Ref reduce_unit_axes(Builder *b, const Expr *e) {
 	return build_reshape(b, e->args[0], t.rank, t.dims);
 }
 
-/* Over axes that a broadcast makes, a sum is a multiple. */
+/* Over axes that a broadcast creates, a sum is a multiple. */
 static Ref sum_of_broadcast(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
 	if (!in) return REF_NONE;
@@ -896,7 +900,7 @@ static Ref sum_of_broadcast(Builder *b, const Expr *e) {
 	for (uint32_t k = 0; k < naxes; k++) {
 		if (!summed[placed[k]]) left[nleft++] = place[placed[k]];
 		else if (same_words(b, from.dims[k], t.dims[placed[k]])) kept[nkept++] = (int)k;
-		else return REF_NONE; /* stretched from 1 and summed */
+		else return REF_NONE; /* stretched from 1 and then summed */
 	}
 	x = build_reduce(b, OP_REDUCE_SUM, x, nkept, kept);
 	Ref times = build_convert(b, build_extent(b, copies), (Dtype)t.dtype);
@@ -923,12 +927,12 @@ static Ref reduce_reduce(Builder *b, const Expr *e) {
 
 /* ---- contractions of broadcasts ------------------------------------------ */
 
-/* Operands of a contraction while axes are taken from them. */
+/* The operands of a contraction, from which axes are being removed. */
 typedef struct DotParts {
 	Ref arg[2];
 	uint32_t rank[2], nc, nb;
 	int contract[2][MAX_RANK], batch[2][MAX_RANK];
-	bool made[2][MAX_RANK]; /* the operand is a broadcast that makes this axis */
+	bool made[2][MAX_RANK]; /* the operand is a broadcast that creates this axis */
 } DotParts;
 
 static DotParts dot_parts(Builder *b, const Expr *e) {
@@ -954,7 +958,7 @@ static bool is_listed(const int *axes, uint32_t n, uint32_t axis) {
 	return false;
 }
 
-/* The broadcast that operand s is, without an axis that it makes. */
+/* Removes from operand s, a broadcast, an axis that it creates. */
 static void drop_made_axis(Builder *b, DotParts *d, uint32_t s, uint32_t axis) {
 	Inst in = *made_by(b, d->arg[s], OP_BROADCAST);
 	Type t = *ref_ty(b->fn, d->arg[s]);
@@ -979,8 +983,9 @@ static Ref dot_again(Builder *b, const DotParts *d) {
 	                 d->batch[0], d->batch[1]);
 }
 
-/* A free axis that a broadcast makes is made after the contraction. The
- * cotangent of a sum over directions is such an operand, all the way back. */
+/* A free axis that a broadcast creates is created after the contraction. The
+ * cotangent of a sum over directions is such an operand throughout the reverse
+ * sweep. */
 static Ref dot_of_broadcast(Builder *b, const Expr *e) {
 	DotParts d = dot_parts(b, e);
 	uint32_t at = d.nb;
@@ -1004,8 +1009,8 @@ static Ref dot_of_broadcast(Builder *b, const Expr *e) {
 	return REF_NONE;
 }
 
-/* Along an axis that a broadcast makes, the other operand is summed first;
- * another contracted axis must be left. */
+/* Along an axis that a broadcast creates, the other operand is summed first; at
+ * least one contracted axis must remain. */
 static Ref dot_along_broadcast(Builder *b, const Expr *e) {
 	DotParts d = dot_parts(b, e);
 	for (uint32_t s = 0; s < 2; s++)
@@ -1028,8 +1033,8 @@ static Ref dot_along_broadcast(Builder *b, const Expr *e) {
 
 /* ---- dynamic values ------------------------------------------------------ */
 
-/* An array that was boxed as it is. Symbols that the unboxing would have given
- * a value are the array's lengths. */
+/* An array that was boxed as it is. Symbols that the unboxing would have
+ * defined equal the array's extents. */
 static Ref unbox_box(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BOX);
 	if (!in || in->nargs != 2) return REF_NONE;
@@ -1059,7 +1064,7 @@ typedef struct Rule {
 	Ref (*apply)(Builder *b, const Expr *e);
 } Rule;
 
-/* Rows of one op stand together; they are tried from the top. */
+/* The rows of one op are adjacent; they are tried in order. */
 static const Rule rules[] = {
 	{OP_NONE, "broadcast_out", broadcast_out},
 	{OP_ADD, "add_zero", add_zero},
