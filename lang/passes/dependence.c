@@ -1,20 +1,22 @@
-/* dependence.c - what a function's results depend on, and how: decided by
- * dataflow over the IR.
+/* dependence.c - the dependence of a function's results on its arguments.
  *
- * Needs: dependence.h. Guarantees: see there.
+ * Method: dataflow analysis. A value's state is n + 1 sets of arguments: those
+ * on which the value depends and, for each argument, those on which the
+ * derivative with respect to it may depend. A primitive is described by the
+ * same two facts for its operands (Slopes below), so one rule of composition
+ * serves primitives, branches and calls. Loops and recursion take the least
+ * fixed point, which exists because states only grow.
  *
- * A value's state is n + 1 sets of arguments: what the value depends on, and
- * for each argument what the slope by it may depend on. A primitive is known by
- * the same two things for its operands (Slopes below), so one rule of
- * composition serves primitives, branches and calls. Loops and recursion take
- * the least fixed point, which exists because states only grow.
+ * Needs: dependence.h.
+ *
+ * Contract: see dependence.h.
  */
 #include "lang/passes/dependence.h"
 
-/* What is known of a function that has been walked: its results' states, in
- * those of its parameters that are not constant. Only these are counted: a
- * state takes memory by the square of their number, and functions capture
- * hundreds of values that stay as they are. */
+/* The summary of an analysed function: the states of its results in terms of
+ * its non-constant parameters. Only these are counted, because a state's size
+ * is quadratic in their number, and functions capture hundreds of constant
+ * values. */
 typedef struct Walked {
 	const Fn *f;
 	const bool *moves; /* by parameter: it is not constant */
@@ -26,21 +28,24 @@ typedef struct Walk {
 	Ctx *c;
 	Arena *a;
 	const Fn *f;
-	uint32_t n, words;  /* arguments, and words of a set of them */
-	uint64_t **state;   /* by value: (n + 1) sets; NULL: constant */
-	uint64_t *lengths;  /* what lengths of arrays depend on */
-	struct Walk *outer; /* the call that this is the callee of */
-	Walked **walked;    /* shared by all */
+	uint32_t n, words;  /* number of arguments, and words of a set of them */
+	uint64_t **state;   /* by value: n + 1 sets; NULL: constant */
+	uint64_t *lengths;  /* the arguments on which extents depend */
+	struct Walk *outer; /* the analysis of the caller */
+	Walked **walked;    /* shared by all analyses */
 	bool changed;
 } Walk;
 
-/* How a result depends on operands: affine in each, with these factors. */
+/* How a result depends on operands, by the derivatives (slopes) with respect to
+ * them. */
 typedef enum Slopes {
-	SLOPES_SUM,      /* the slopes are constant */
-	SLOPES_PRODUCT,  /* the slope by the first operand is the second, and so on */
-	SLOPES_QUOTIENT, /* as of a product in the first; any in the second */
-	SLOPES_CHOICE,   /* the first operand decides; it may change the slopes by the others */
-	SLOPES_PLACED,   /* the second operand decides, as an index does */
+	SLOPES_SUM,     /* constant slopes */
+	SLOPES_PRODUCT, /* affine in each operand: its slope depends on the others */
+	/* As a product in the first operand; the other slopes may depend on any. */
+	SLOPES_QUOTIENT,
+	/* The first operand selects; it may change the slopes of the others. */
+	SLOPES_CHOICE,
+	SLOPES_PLACED, /* the second operand selects, as an index does */
 	SLOPES_ANY
 } Slopes;
 
@@ -67,7 +72,7 @@ static uint64_t *state_of(const Walk *w, Ref r) {
 	return ref_is_value(r) ? w->state[REF_INDEX(r)] : NULL;
 }
 
-/* Joins a state to that of a value. */
+/* Joins a state into that of a value. */
 static void join(Walk *w, Ref r, const uint64_t *state) {
 	if (!state) return;
 	uint64_t **at = &w->state[REF_INDEX(r)];
@@ -89,8 +94,8 @@ static bool slope_uses(Slopes s, uint32_t p, uint32_t q) {
 	return true;
 }
 
-/* Adds to `out` the part that comes through operand p: its slopes times the
- * slope by it, which depends on `factor`. */
+/* Adds to `out` the contribution through operand p: its state, scaled by a
+ * slope that depends on `factor`. */
 static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint64_t *factor) {
 	add(out, operand, w->words);
 	for (uint32_t j = 0; j < w->n; j++) {
@@ -100,8 +105,8 @@ static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint6
 	}
 }
 
-/* The state of what is made of n operands, whose states may be NULL; NULL:
- * constant. */
+/* The state of a value computed from n operands, whose states may be NULL;
+ * NULL: constant. */
 static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *operands) {
 	uint64_t *out = NULL, *factor = ARENA_ARRAY(w->a, uint64_t, w->words);
 	for (uint32_t p = 0; p < n; p++) {
@@ -119,7 +124,7 @@ static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *
 
 static void visit(Walk *w, const Region *g);
 
-/* The states of what a region gives, and of an operand. */
+/* The states of a region's result, and of an operand. */
 static uint64_t *given(const Walk *w, const Region *g, uint32_t k) {
 	return state_of(w, w->f->args.at[g->results + k]);
 }
@@ -155,13 +160,13 @@ static uint64_t **operand_states(const Walk *w, const Inst *in) {
 	return s;
 }
 
-/* Joins to result r one of two values, between which `decides` chooses. */
+/* Joins into result r one of two values, between which `decides` selects. */
 static void join_choice(Walk *w, Ref r, uint64_t *decides, uint64_t *x, uint64_t *y) {
 	join(w, r, composed(w, SLOPES_CHOICE, 3, (uint64_t *[]){decides, x, y}));
 }
 
-/* All that instructions of a region use or make, as one value: whether they
- * fail hangs on it. */
+/* whole_region: all operands of a region's instructions as one value, which
+ * determines whether they fail. */
 static uint64_t *both(const Walk *w, uint64_t *x, uint64_t *y) {
 	return composed(w, SLOPES_ANY, 2, (uint64_t *[]){x, y});
 }
@@ -188,7 +193,8 @@ static void visit_branches(Walk *w, const Inst *in) {
 		join_choice(w, inst_result(in, k), decides, given(w, g, k), given(w, h, k));
 }
 
-/* What goes round a loop; the number of turns decides about it. */
+/* Iterates the carried values to a fixed point; the trip count affects them
+ * too. */
 static void visit_for(Walk *w, const Inst *in) {
 	const Region *body = inst_region(w->f, in, 0);
 	uint64_t *count = taken(w, in, 0);
@@ -242,7 +248,7 @@ static void visit_any(Walk *w, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) join(w, inst_result(in, k), all);
 }
 
-/* What lengths depend on decides about everything. */
+/* Values that determine extents may affect every result. */
 static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
 	uint64_t *sized = new_state(w);
 	memcpy(sized, w->lengths, sizeof *sized * w->words);
@@ -251,8 +257,8 @@ static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
 	return composed(w, SLOPES_CHOICE, 2, (uint64_t *[]){sized, state});
 }
 
-/* The states of a callee's results in those of its parameters that move; NULL
- * where it is called from itself. */
+/* The states of a callee's results in terms of its non-constant parameters;
+ * NULL for a recursive call. */
 static uint64_t **walked_results(Walk *w, const Fn *callee, const bool *moves, uint32_t count) {
 	const uint32_t nparams = fn_nparams(callee);
 	for (const Walked *k = *w->walked; k; k = k->next)
@@ -281,7 +287,7 @@ static uint64_t **walked_results(Walk *w, const Fn *callee, const bool *moves, u
 	return k->results;
 }
 
-/* What is known of the callee, put together with the states of the operands. */
+/* Composes the callee's summary with the states of the operands. */
 static void visit_call(Walk *w, const Inst *in) {
 	uint64_t **operands = operand_states(w, in);
 	uint64_t **moving = ARENA_ARRAY(w->a, uint64_t *, in->nargs + 1u);
@@ -291,13 +297,13 @@ static void visit_call(Walk *w, const Inst *in) {
 		moves[p] = operands[p] != NULL;
 		if (moves[p]) moving[count++] = operands[p];
 	}
-	if (!count) return; /* what is made of constants is constant */
+	if (!count) return; /* constant operands give constant results */
 	uint64_t **found = walked_results(w, inst_callee(w->c, in), moves, count);
 	if (!found) {
 		visit_any(w, in);
 		return;
 	}
-	const uint32_t words = count / 64 + 1; /* of a set of the callee's parameters */
+	const uint32_t words = count / 64 + 1; /* size of a set of the callee's parameters */
 	uint64_t *factor = ARENA_ARRAY(w->a, uint64_t, w->words);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		uint64_t *out = NULL;

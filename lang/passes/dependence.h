@@ -1,28 +1,34 @@
-/* dependence.h - what a function's results depend on, and how: decided by
- * dataflow over the IR.
+/* dependence.h - the dependence of a function's results on its arguments.
  *
- * Needs: ir.h. Guarantees: safe for every value of the arguments. What is said
- * to be absent cannot be there; what cannot be proven absent is said to be
- * there. Nothing is evaluated.
+ * Method: dataflow analysis of the IR; nothing is evaluated.
+ *
+ * Needs: ir.h.
+ *
+ * Contract: conservative, for all values of the arguments. A dependence
+ * reported absent is absent; one that cannot be excluded is reported.
  */
 #ifndef ATLED_LANG_PASSES_DEPENDENCE_H
 #define ATLED_LANG_PASSES_DEPENDENCE_H
 
 #include "lang/ir/ir.h"
 
-/* The arguments asked about are numbered 0 .. n-1. All results together:
- * depends[i]: they may depend on argument i, be it through a comparison or the
- * course of a loop. factors[i * n + k]: the slope by argument i may depend on
- * argument k. The results are affine in argument i where factors[i * n + i] is
- * false, and jointly affine in a set of arguments where factors is false for
- * all pairs of them. A jump or a kink counts as a slope that changes. */
+/* The arguments are numbered 0 .. n-1; the results are taken together.
+ * - depends[i]: the results may depend on argument i, also through a comparison
+ *   or a trip count.
+ * - factors[i * n + k]: the derivative with respect to argument i may depend on
+ *   argument k.
+ *
+ * The results are affine in argument i where factors[i * n + i] is false, and
+ * jointly affine in a set of arguments where factors is false for all pairs of
+ * them. A jump or a kink counts as a varying derivative.
+ */
 typedef struct Dependence {
 	uint32_t n;
 	bool *depends, *factors;
 } Dependence;
 
-/* number[p]: which argument parameter p of f is a part of; -1: none. Memory is
- * the arena's. */
+/* number[p]: the argument of which parameter p of f is a part; -1: none. The
+ * result is allocated in the arena. */
 Dependence fn_dependence(Ctx *c, Arena *a, const Fn *f, const int32_t *number, uint32_t n);
 
 #endif

@@ -1,19 +1,23 @@
-/* inline.c - which functions a function calls, calls written out in place, and
- * how a failure still tells through which calls it came.
+/* inline.c - the call graph, inlining, and the call paths of inlined
+ * instructions.
  *
- * Needs: ir.h. Guarantees: the flat function computes what the other does, with
- * the same parameters and results; recursive functions and those that would
- * make it too large stay calls. An instruction that came through calls has them
- * in front of its chain of transforms, as words "@callee:span:at", the
- * outermost first: the callee's name, where it is defined and where it was
- * called.
+ * Needs: ir.h.
+ *
+ * Contract:
+ * - The flat function computes the same as the original, with the same
+ *   parameters and results.
+ * - Calls of recursive functions, and calls that would make the function too
+ *   large, stay.
+ * - The chain of an inlined instruction begins with its call path, as words
+ *   "@callee:span:at", outermost first: the callee's name, where it is defined,
+ *   and where it was called.
  */
 #include "lang/builder/internal.h"
 #include "lang/ir/host.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FLAT_MOST 20000u /* instructions */
+#define FLAT_MOST 20000u /* number of instructions */
 
 typedef struct Flat {
 	Fn *from, *to; /* to: one reference */
@@ -30,10 +34,10 @@ typedef struct Flattening {
 	Fn *result;
 } Flattening;
 
-/* ---- which calls --------------------------------------------------------- */
+/* ---- call graph ---------------------------------------------------------- */
 
-/* What an instruction calls; of what is only run from now on also what the host
- * function stands for that it calls. NULL: nothing. */
+/* The callee of an instruction. With to_run, also the function that a host call
+ * stands for. NULL: none. */
 static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
 	if (in->op != OP_HOST || !to_run) return inst_callee(f->ctx, in);
 	const HostCall *h = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0));
@@ -56,7 +60,7 @@ const Fn **fn_reached(Arena *a, const Fn *f, bool to_run, uint32_t *n) {
 	return all.at;
 }
 
-/* Whether a function calls itself, near or far. */
+/* Whether a function calls itself, directly or indirectly. */
 static bool is_recursive(Arena *scratch, const Fn *g, bool to_run) {
 	uint32_t n;
 	const Fn **all = fn_reached(scratch, g, to_run, &n);
@@ -73,7 +77,7 @@ static bool has_calls(const Fn *f, bool to_run) {
 	return false;
 }
 
-/* ---- writing out --------------------------------------------------------- */
+/* ---- inlining ------------------------------------------------------------ */
 
 static Fn *flat_of(Flattening *w, Fn *f);
 
@@ -138,8 +142,9 @@ static Fn *flatten(Ctx *c, Fn *f, Flattening w) {
 	if (st != ST_OK) {
 		build_unwind(c, mark);
 		w.result = NULL;
-		/* the calls serve as well, so that nobody would see what runs wrongly
-		 * where it is not verified */
+		/* Without inlining, the calls would still work, which would hide an
+		 * invalid function: in a build without verification, it would run and
+		 * compute wrong results. */
 		if (ir_state(c)->broken != broken) {
 			arena_free(w.scratch);
 			ctx_throw(c, st);
@@ -176,7 +181,7 @@ void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap) {
 	out[n] = 0;
 }
 
-/* Three whole numbers with colons between, and nothing else. */
+/* The word is "@" and three integers separated by colons. */
 bool chain_word_call(const char *word, size_t n, Atom *callee, SpanId *defined, SpanId *at) {
 	uint32_t part[3];
 	size_t k = 1;

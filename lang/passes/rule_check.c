@@ -1,17 +1,19 @@
-/* rule_check.c - derivative rules that users and hosts bring, compared with
- * differences of the function they belong to.
+/* rule_check.c - the check of derivative rules from users and hosts against
+ * finite differences.
+ *
+ * Method: at three points near the arguments, along each element (along a few
+ * random directions when there are many), the rule's tangent is compared with a
+ * central difference of fourth order. For host functions, the transpose's
+ * cotangent is compared too.
  *
  * Needs: rule_check.h, the services `run`, `linearise` and `transpose`.
- * Guarantees: a check changes nothing that the program computes; what the
- * function or its rule fails with on the way is forgotten, since the program
- * will meet it itself if it gets there; only points count at which differences
- * of two step lengths agree, so that a kink or the edge of a domain is no
- * fault.
  *
- * At three points near the arguments, along each element (along a few random
- * directions when there are many), the tangent that the rule gives is held
- * against a central difference of fourth order; for functions of the host so is
- * the cotangent that comes from the transpose.
+ * Contract:
+ * - A check does not change the program's results.
+ * - Failures of the function or its rule during the check are discarded; the
+ *   program reports them itself when it reaches them.
+ * - A point counts only when the differences of two step sizes agree, so that a
+ *   kink or the edge of a domain causes no report.
  */
 #include "lang/passes/rule_check.h"
 #include <math.h>
@@ -24,14 +26,14 @@ typedef struct RuleCheck {
 	HostId id;
 	Span rule;
 	Atom *names;
-	bool *captures; /* by operand */
+	bool *captures; /* by operand: it is a captured value */
 	bool done;
 } RuleCheck;
 
 typedef struct RuleChecks {
 	RuleCheckMode mode;
-	/* a function is run to be compared: the checks in it wait for the
-	 * program to get there */
+	/* A check is running. Checks nested in it are skipped until the program
+	 * itself reaches them. */
 	bool busy;
 	RuleCheck *first;
 } RuleChecks;
@@ -49,9 +51,10 @@ RuleCheckMode rule_check_mode(const Ctx *c) {
 	return r ? r->mode : RULES_TRUSTED;
 }
 
-/* ---- values as numbers --------------------------------------------------- */
+/* ---- values as vectors of scalars ---------------------------------------- */
 
-/* Real numbers in a value that has a slope; 0 for any other. */
+/* The number of real scalars in a value that can have a tangent; 0 for any
+ * other. */
 static int64_t numbers_in(Value v) {
 	if (!value_is_array(v) || !dtype_is_inexact(value_dtype(v))) return 0;
 	return (v.kind == V_TENSOR ? v.tensor->count : 1) * (dtype_is_complex(value_dtype(v)) ? 2 : 1);
@@ -70,7 +73,7 @@ static bool read_numbers(Ctx *c, Value v, double *out) {
 	return true;
 }
 
-/* A value like v with other numbers; V_UNSET when memory fails. */
+/* A value like v with other scalars; V_UNSET when memory fails. */
 static Value with_numbers(Ctx *c, Value v, const double *x) {
 	const int64_t n = numbers_in(v);
 	if (!n) return value_ref(v);
@@ -85,7 +88,7 @@ static Value with_numbers(Ctx *c, Value v, const double *x) {
 	return value_from_tensor(t);
 }
 
-/* ---- the functions that are run ------------------------------------------ */
+/* ---- the functions under test -------------------------------------------- */
 
 typedef struct Trial {
 	Ctx *c;
@@ -93,17 +96,19 @@ typedef struct Trial {
 	const HostCall *call;
 	uint32_t nargs, nout;
 	const Value *args;
-	Fn *value;         /* x -> y */
-	Fn *tangent;       /* x, dx -> dy, of all results that have one */
-	Fn *primal, *back; /* x -> y, residuals; residuals, w -> cotangents of x. NULL: not asked for */
+	Fn *value;   /* x -> y */
+	Fn *tangent; /* x, dx -> dy, of all results with a tangent */
+	/* x -> y, residuals; residuals, w -> cotangents of x. NULL: not requested.
+	 */
+	Fn *primal, *back;
 	uint32_t nresiduals;
 	bool single;
-	int64_t nx, ny; /* real numbers in arguments and results */
+	int64_t nx, ny; /* number of real scalars in arguments and results */
 	double *x, *d, *y, *dy, *near[2], *far[2], *slope, *slope2, *w, *back_x;
 } Trial;
 
-/* Those of an argument along which a rule gives a tangent: what a function
- * captured is fixed. */
+/* The scalars of an argument along which a rule gives a tangent; captured
+ * values are fixed. */
 static int64_t argument_numbers(const Trial *t, uint32_t k) {
 	return t->r->captures[k] ? 0 : numbers_in(t->args[k]);
 }
@@ -145,7 +150,7 @@ static void build_trial(Ctx *c, void *arg) {
 	arena_free(a);
 }
 
-/* For the host's own vjp; it may have none. */
+/* Linearises and transposes, for the host's own vjp, which may be missing. */
 static void build_back(Ctx *c, void *arg) {
 	Trial *t = arg;
 	bool active[64];
@@ -157,8 +162,8 @@ static void build_back(Ctx *c, void *arg) {
 	t->back = ir_services(c)->transpose(c, linear, t->nresiduals);
 }
 
-/* Runs fn; its results from `first` on that have slopes as numbers. Failures
- * are forgotten. */
+/* Runs fn and stores the scalars of its results that can have a tangent.
+ * Discards failures. */
 static bool run_numbers(Trial *t, Fn *fn, const Value *args, double *out) {
 	Value results[64];
 	const uint32_t n = fn_nresults(fn), before = diag_total(t->c);
@@ -177,9 +182,9 @@ static void drop(Value *v, uint32_t n) {
 	for (uint32_t k = 0; k < n; k++) value_unref(v[k]);
 }
 
-/* The arguments moved by step * d. */
+/* The arguments shifted by step * d. */
 static bool arguments_at(Trial *t, double step, Value *out) {
-	double *x = t->near[0]; /* free at this time: large enough for arguments and results */
+	double *x = t->near[0]; /* unused at this time; large enough for arguments and results */
 	int64_t at = 0;
 	for (uint32_t k = 0; k < t->nargs; k++) {
 		const int64_t n = argument_numbers(t, k);
@@ -203,7 +208,7 @@ static bool value_at(Trial *t, double step, double *out) {
 	return good;
 }
 
-/* Central difference of fourth order along d with step h. */
+/* The central difference of fourth order along d with step h. */
 static bool difference(Trial *t, double h, double *out) {
 	double *keep[4] = {t->near[1], t->far[0], t->far[1], t->back_x};
 	static const double steps[4] = {1, -1, 2, -2};
@@ -232,7 +237,7 @@ static bool tangent_at(Trial *t, double *out) {
 	return good;
 }
 
-/* The cotangent of x for w. */
+/* The cotangent of x for the cotangent w. */
 static bool cotangent_at(Trial *t, double *out) {
 	Value args[64], mid[128];
 	const uint32_t n = fn_nresults(t->primal), before = diag_total(t->c);
@@ -259,7 +264,7 @@ static bool cotangent_at(Trial *t, double *out) {
 
 /* ---- comparing ----------------------------------------------------------- */
 
-static double uniform(uint64_t *seed) { /* in (-1, 1); Knuth's MMIX congruence */
+static double uniform(uint64_t *seed) { /* in (-1, 1); Knuth's MMIX linear congruential generator */
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
 	return (double)(int64_t)(*seed >> 11) / 4503599627370496.0 - 1;
 }
@@ -295,11 +300,11 @@ static void name_number(const Trial *t, bool result, int64_t at, const Value *li
 
 typedef struct Finding {
 	bool wrong, reverse;
-	int64_t x, y; /* x: -1 along a direction */
+	int64_t x, y; /* x: -1 for a direction */
 	double rule, found, at;
 } Finding;
 
-/* Whether what the rule gives is off from a difference whose two step lengths
+/* Whether the rule's value differs from a difference whose two step sizes
  * agree. */
 static bool is_off(const Trial *t, double rule, double found, double found2, double size,
                    double h) {
@@ -347,8 +352,8 @@ static void compare_at(Trial *t, uint64_t *seed, Finding *f) {
 	const bool each = t->nx <= FEW_ELEMENTS;
 	for (int64_t i = 0; i < t->ny; i++) t->w[i] = uniform(seed);
 	for (int64_t k = 0; k < (each ? t->nx : RANDOM_DIRECTIONS) && !f->wrong; k++) {
-		/* along an element of its own, a unit vector; its step has the
-		 * element's size */
+		/* Along one element: a unit vector, with a step scaled to the element.
+		 */
 		for (int64_t i = 0; i < t->nx; i++)
 			t->d[i] = each ? (i == k ? 1 : 0) : uniform(seed) * extent_of(t->x[i]);
 		compare_along(t, each ? k : -1, each ? h * extent_of(t->x[k]) : h, f);
@@ -412,7 +417,7 @@ static Status compare(Trial *t) {
 	static const double spread[SLOT_TRIES] = {0.1, 0.03, 1e-2, 1e-3};
 	for (int point = 0; point < POINTS && st == ST_OK && !f.wrong; point++) {
 		bool good = false;
-		/* nearer, where the function has no value */
+		/* closer, where the function has no value */
 		for (int k = 0; k < SLOT_TRIES && !good; k++) {
 			for (int64_t i = 0; i < t->nx; i++)
 				t->x[i] = given[i] + spread[k] * uniform(&seed) * fmax(fabs(given[i]), 0.1);
@@ -438,8 +443,7 @@ static uint32_t check_types(Builder *b, const HostCall *call, const Ref *args, u
 	return 0;
 }
 
-/* An operand of the first element of a map; V_UNSET where there is no element.
- */
+/* An operand of the first element of a map; V_UNSET when the map is empty. */
 static Value first_lane(Ctx *c, Value v, int64_t axes) {
 	Value out = value_ref(v);
 	for (; axes > 0 && out.kind == V_TENSOR && out.tensor->rank; axes--) {
@@ -453,7 +457,7 @@ static Value first_lane(Ctx *c, Value v, int64_t axes) {
 	return out;
 }
 
-/* Options: by operand, how many leading axes belong to maps. */
+/* Options: by operand, the number of leading axes that belong to maps. */
 static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
                          uint32_t nresults, Value *results) {
 	RuleCheck *r = call->def->ud;
@@ -496,14 +500,14 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 		}
 		fn_unref(t.value);
 		fn_unref(t.tangent);
-	} else r->done = there; /* a map of nothing: the next time */
+	} else r->done = there; /* an empty map: check the next time */
 	drop(own, n - (there ? 0 : 1));
 	all->busy = false;
 	if (st != ST_OK) r->done = false;
 	return st;
 }
 
-/* It gives nothing, so there is nothing to derive. */
+/* There are no results, hence no tangents. */
 static void check_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                       const Ref *results, const Ref *tangents, Ref *out) {
 	(void)b, (void)call, (void)nargs, (void)args, (void)results, (void)tangents, (void)out;

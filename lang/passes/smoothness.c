@@ -1,12 +1,14 @@
-/* smoothness.c - how smooth a function is in some of its parameters.
+/* smoothness.c - the smoothness of a function in some of its parameters.
  *
- * Needs: smoothness.h, host.h. Guarantees: the least solution through loops,
- * branches and calls, so that it ends: a value only ever becomes less smooth.
+ * Method: a least fixed point through loops, branches and calls. It terminates,
+ * because a value only becomes less smooth.
  *
- * A value that depends on the parameters through stop_gradient alone is `held`.
- * The library finds the piece of an interpolant so, and what an index of this
- * kind reads from a table makes a function that is continuous though its pieces
- * are not. A user's branch on such a value is a jump like any other.
+ * Needs: smoothness.h, host.h.
+ *
+ * A value that depends on the parameters only through stop_gradient is `held`.
+ * The library finds the interval of an interpolant in this way. A table lookup
+ * with such an index is continuous although its pieces differ. A user's branch
+ * on such a value is a jump like any other.
  */
 #include "lang/passes/smoothness.h"
 
@@ -15,7 +17,7 @@
 enum { CALLS_DEEP = 64, LOOP_TURNS = 8 };
 
 typedef struct State {
-	uint8_t class; /* Smoothness; of what is not active SMOOTH_ALWAYS */
+	uint8_t class; /* Smoothness; SMOOTH_ALWAYS when not active */
 	bool active, held;
 } State;
 
@@ -39,7 +41,7 @@ static State joined(State x, State y) {
 	return (State){x.class < y.class ? x.class : y.class, true, x.held && y.held};
 }
 
-/* What is chosen by a value: it jumps where that changes its mind. */
+/* A value selected by another jumps where the selection changes. */
 static State chosen_by(State what, State by) {
 	return by.active ? at_most(joined(what, by), SMOOTH_JUMPS) : what;
 }
@@ -68,7 +70,7 @@ static void branches(Smooth *p, const Inst *in) {
 	region(p, b);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const State s = joined(region_result(p, a, k), region_result(p, b, k));
-		/* whether the body of a `try` fails may hang on anything in it */
+		/* whether the body of a `try` fails may depend on anything in it */
 		p->of[in->results + k] = in->op == OP_IF ? chosen_by(s, by) : at_most(s, SMOOTH_JUMPS);
 	}
 }
@@ -118,15 +120,15 @@ static void call(Smooth *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) p->of[in->results + k] = results[k];
 }
 
-/* What has a rule of its own for derivatives is as smooth as the rule says it
- * is: special functions, roots, integrals, functions with a `derivative`. */
+/* A function with its own derivative rule is as smooth as the rule claims:
+ * special functions, roots, integrals, functions with a `derivative`. */
 static State host(const Smooth *p, const Inst *in) {
 	const HostCall *h = host_call(p->f->ctx, (HostId)attr_int(p->f->ctx, OP_HOST, in->attr, 0));
 	const bool ruled = h->def->pure || h->def->written || h->def->jvp;
 	return ruled ? operands(p, in) : at_most(operands(p, in), SMOOTH_JUMPS);
 }
 
-/* x[i]: pieces that an index of the library's own kind joins continuously. */
+/* x[i]: with an index of the library's kind, the pieces join continuously. */
 static State read_at(State x, State index) {
 	if (!index.active) return x;
 	return at_most(joined(x, index), index.held ? SMOOTH_BENDS : SMOOTH_JUMPS);

@@ -1,17 +1,23 @@
-/* verify.c - checks a finished function: structure first, then types by the
- * builder's own rules.
+/* verify.c - the verifier of finished functions: first the structure, then the
+ * types by the builder's own rules.
  *
- * Needs: builder/internal.h. Guarantees: any arrays that lie within their own
- * bounds are safe to check; a fault records E_INTERNAL "after PASS: what: the
- * printed instruction" at the user's span. Changes nothing. Throws only for
- * lack of memory.
+ * Needs: builder/internal.h.
  *
- * Checked: every region, instruction and value stands in one place; operands
- * are defined before, in this region or one around it; regions have the
- * parameters and results that their owner needs; types are what the type rules
- * say under the guards in force; symbols are born before they are used; callees
- * and host functions exist; on every path one effect at most starts from a
- * token, and in a loop from a carried one.
+ * Contract:
+ * - Changes nothing; throws only when memory runs out.
+ * - Any arrays within their own bounds can be checked safely.
+ * - A fault records E_INTERNAL "after PASS: what: the printed instruction" at
+ *   the user's span.
+ *
+ * Checks:
+ * - Every region, instruction and value occurs in one place.
+ * - Operands are defined earlier, in the same region or an enclosing one.
+ * - Regions have the parameters and results that their owner needs.
+ * - Types obey the type rules under the guards in force.
+ * - Symbols are defined before their use.
+ * - Callees and host functions exist.
+ * - On every path, at most one effect starts from a token; inside a loop, only
+ *   from a carried one.
  */
 #include "lang/builder/internal.h"
 #include <stdio.h>
@@ -20,10 +26,10 @@ typedef struct Verifier {
 	Ctx *c;
 	const Fn *f;
 	const char *pass;
-	Builder *b; /* holds the equalities and homes of symbols */
-	/* by region, instruction, value, value, value */
+	Builder *b; /* contains the equalities and defining regions of symbols */
+	/* indexed by region, instruction, value, value, value */
 	bool *region_seen, *inst_seen, *defined, *visible, *spent;
-	uint32_t *loops;        /* by value: how many loops stand around its definition */
+	uint32_t *loops;        /* by value: the number of loops around its definition */
 	VEC(uint32_t) scope;    /* visible values in order of definition */
 	VEC(uint32_t) spending; /* spent tokens in order */
 	uint32_t loop_depth;
@@ -77,9 +83,9 @@ static bool spend(Verifier *v, InstId at, uint32_t value) {
 	return true;
 }
 
-/* `spends`: the user makes something happen in the world, so that a second one
- * would happen from the same state of it. Passing a token on, by an `if` that
- * does nothing with it for instance, leaves it as it was. */
+/* `spends`: the user is an effect, so a second one would start from the same
+ * state. Merely passing a token on, as an `if` without effects does, does not
+ * spend it. */
 static bool use(Verifier *v, InstId at, uint32_t place, bool spends) {
 	if (place >= v->f->args.n) return fault(v, at, "an operand list leaves its array");
 	Ref r = v->f->args.at[place];
@@ -96,8 +102,8 @@ static bool use(Verifier *v, InstId at, uint32_t place, bool spends) {
 	       spend(v, at, value);
 }
 
-/* Dims that an instruction mentions must exist where it stands, but for the
- * ones it gives birth to. */
+/* The dims of an instruction must be visible at it, except those that it
+ * defines. */
 static bool check_dims(Verifier *v, InstId at, const Inst *in, RegionId here) {
 	if (in->op == OP_BIND || in->op == OP_NONZERO) return true;
 	const AttrSchema *schema = &ir_state(v->c)->schema[in->op];
@@ -120,8 +126,8 @@ static void forget_spending(Verifier *v, uint32_t mark) {
 	for (uint32_t i = mark; i < v->spending.n; i++) v->spent[v->spending.at[i]] = false;
 }
 
-/* The regions of one owner: of `if` and `try` one is run, so that each may
- * spend the same token. */
+/* The regions of one owner. Of `if` and `try` only one runs, so each may spend
+ * the same token. */
 static bool check_regions(Verifier *v, InstId at, const Inst *in) {
 	bool loop = in->op == OP_FOR || in->op == OP_WHILE;
 	if (in->nregions > v->f->region_ids.n || in->regions > v->f->region_ids.n - in->nregions)
