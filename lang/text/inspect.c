@@ -1,15 +1,17 @@
 /* inspect.c - a function as records and lists that a program can walk.
  *
- * Needs: print.h, syntax.h. Guarantees: everything that the text form says is
- * in the records, under the same numbers and labels; never throws: when memory
- * fails the result is V_UNSET.
+ * Needs: print.h, syntax.h.
  *
- * A function is (name, symbols, parameters, instructions, results, callees); a
- * parameter (value, name, type); an instruction (operation, operands, results,
- * types, attributes, regions, transforms, line, column), where a region is
- * (parameters, instructions, results). What is a number in the text is a number
- * in the records when it is an attribute; values, constants and lengths are
- * strings, as they are written.
+ * Contract:
+ * - The records contain everything in the text form, with the same numbers and
+ *   labels.
+ * - Never throws: when memory fails the result is V_UNSET.
+ *
+ * A function is (name, symbols, parameters, instructions, results, callees). A
+ * parameter is (value, name, type). An instruction is (operation, operands,
+ * results, types, attributes, regions, transforms, line, column), where a
+ * region is (parameters, instructions, results). Integer attributes are
+ * integers; values, constants and dims are strings, as in the text form.
  */
 #include "lang/text/syntax.h"
 #include "lang/text/print.h"
@@ -21,7 +23,7 @@ static Value close_named(ValueList *l, const Atom *names) {
 	return v;
 }
 
-/* A record with these field names, blanks between. */
+/* A record with these field names, separated by blanks. */
 static Value close_record(ValueList *l, const char *fields) {
 	Atom names[16];
 	uint32_t n = 0;
@@ -34,8 +36,7 @@ static Value close_record(ValueList *l, const char *fields) {
 	return close_named(l, names);
 }
 
-/* What has been printed into the printer's text, as a string; the text is empty
- * again. */
+/* Returns the printer's text as a string and clears it. */
 static Value printed(Printer *p) {
 	Value v = {.kind = V_UNSET};
 	if (!p->out->failed) v = value_string(p->c, p->out->at ? p->out->at : "", p->out->n);

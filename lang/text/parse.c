@@ -1,13 +1,16 @@
-/* parse.c - reads the text form that print.c writes: one function. The binary
- * form is read by read.c.
+/* parse.c - the reader of the text form that print.c writes.
  *
- * Needs: builder/internal.h, syntax.h. Guarantees: whatever the bytes are, the
- * answer is a function that verifies or NULL and a diagnostic at the offending
- * place; nothing is folded, shared or dropped on the way, so that what is read
- * prints as it was written. Nesting is bounded by FORM_DEPTH.
+ * Method: recursive descent; each function has its production above it. `;`
+ * starts a comment to the end of the line.
  *
- * The productions stand above the functions that read them. `;` starts a
- * comment that ends with the line.
+ * Needs: builder/internal.h, syntax.h. binary/read.c reads the binary form.
+ *
+ * Contract:
+ * - For any bytes, the result is a verified function, or NULL and a diagnostic
+ *   at the faulty location.
+ * - Nothing is folded, shared or removed, so that the function prints as it was
+ *   written.
+ * - Nesting is bounded by FORM_DEPTH.
  */
 #include "lang/builder/internal.h"
 #include "lang/text/syntax.h"
@@ -15,19 +18,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct Label { /* of a function: @name or @name.suffix */
+typedef struct Label { /* the label of a function: @name or @name.suffix */
 	Atom name;
 	uint32_t suffix;
 } Label;
 
 typedef enum FnState { FN_UNREAD, FN_OPEN, FN_READ } FnState;
 
-typedef struct FnEntry { /* a header that was found by looking ahead */
+typedef struct FnEntry { /* a function header, found by looking ahead */
 	Label label;
 	FnState state;
-	size_t start, end; /* end: known once it has been read */
-	FnId id;           /* known once it is open */
-	Fn *fn;            /* owned, once it has been read */
+	size_t start, end; /* end: valid once it has been read */
+	FnId id;           /* valid once it is open */
+	Fn *fn;            /* owned, valid once it has been read */
 } FnEntry;
 
 typedef struct SymLabel {
@@ -43,19 +46,19 @@ typedef struct Reader {
 	const char *text;
 	size_t n, at;
 	VEC(FnEntry) fns;
-	VEC(Value) owned; /* values that nobody else holds yet */
-	uint32_t last;    /* index of the function that was read last */
-	/* Of the function being read: */
+	VEC(Value) owned; /* values without another owner yet */
+	uint32_t last;    /* index of the function read last */
+	/* The function being read: */
 	Builder *b;
 	VEC(SymLabel) syms;
-	VEC(Ref) numbered; /* by number in the text; REF_NONE: not defined, or out of scope */
-	/* numbers in the order of their definition: those of a closed region go
-	 * out of scope */
+	VEC(Ref) numbered; /* by number in the text; REF_NONE: undefined, or out of scope */
+	/* Numbers in the order of their definition; those of a closed region go out
+	 * of scope. */
 	VEC(uint32_t) trail;
 	uint32_t depth;
 } Reader;
 
-/* ---- complaints ---------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static _Noreturn void __attribute__((format(printf, 4, 5)))
 wrong(Reader *r, size_t start, size_t end, const char *format, ...) {
@@ -214,8 +217,8 @@ static SymLabel read_sym_label(Reader *r) {
 
 static Dim read_dim(Reader *r);
 
-/* factor := (int | symlabel | '(' dim ')' | 'floor' '(' dim '/' int ')') ['^' int]
- */
+/* factor := (int | symlabel | '(' dim ')' | 'floor' '(' dim '/' int ')')
+ *           ['^' int] */
 static Dim read_dim_factor(Reader *r) {
 	Dim d = 0;
 	int ch = peek(r);
@@ -251,8 +254,8 @@ static Dim read_dim_factor(Reader *r) {
 	return result;
 }
 
-/* dim := ['-'] product { ('+' | '-') product };  product := factor { '*' factor
- * } */
+/* dim := ['-'] product { ('+' | '-') product }
+ * product := factor { '*' factor } */
 static Dim read_dim(Reader *r) {
 	enter(r);
 	Dim sum = dim_const(r->c, 0);
@@ -302,8 +305,8 @@ static TypeId read_type(Reader *r) {
 
 /* ---- values -------------------------------------------------------------- */
 
-/* The reader's list holds every new value until the function that takes it is
- * complete, so that a throw loses none. */
+/* The reader's list holds every new value until its function is complete, so
+ * that a throw loses none. */
 static Value own(Reader *r, Value v) {
 	if (v.kind == V_UNSET || (v.kind == V_TENSOR && !v.tensor)) ctx_throw(r->c, ST_NOMEM);
 	r->owned.at[r->owned.n++] = v;
@@ -316,15 +319,15 @@ static void release_owned(Reader *r) {
 	while (r->owned.n) value_unref(r->owned.at[--r->owned.n]);
 }
 
-typedef struct Number { /* as written: which of the two it can be */
+typedef struct Number { /* a literal in all its possible types */
 	bool whole;
 	int64_t i;
 	double f;
-	float f32; /* rounded once, NaN bits kept */
+	float f32; /* rounded directly, with NaN bits preserved */
 } Number;
 
-/* number := ['-'] (digits ['.' digits] ['e' ['+' | '-'] digits] | 'inf') | 'nan' ['(' hex ')']
- */
+/* number := ['-'] (digits ['.' digits] ['e' ['+' | '-'] digits] | 'inf')
+ *           | 'nan' ['(' hex ')'] */
 static Number read_number(Reader *r) {
 	size_t start = (skip_blanks(r), r->at), n = 0;
 	Number out = {0};
@@ -381,8 +384,8 @@ static void read_part(Reader *r, bool single, void *out) {
 	else memcpy(out, &x.f, sizeof x.f);
 }
 
-/* complex := 'complex' '(' number ',' number ')'; both widths are kept, since
- * the dtype stands behind it. */
+/* complex := 'complex' '(' number ',' number ')'; both precisions are kept,
+ * since the dtype comes after it. */
 static void read_complex(Reader *r, Number part[2]) {
 	if (!accept_word(r, "complex")) wrong(r, r->at, r->at + 1, "expected `complex`");
 	expect(r, "(");
@@ -392,7 +395,7 @@ static void read_complex(Reader *r, Number part[2]) {
 	expect(r, ")");
 }
 
-/* An element of a tensor, whose dtype is known. */
+/* An element of a tensor with known dtype. */
 static void read_element(Reader *r, Dtype d, void *out) {
 	size_t start = (skip_blanks(r), r->at);
 	switch (d) {
@@ -435,8 +438,8 @@ static Value read_tensor(Reader *r) {
 		if (rank == MAX_RANK) wrong(r, start, r->at, "more than %d axes", MAX_RANK);
 		shape[rank] = read_u32(r);
 		count *= (uint64_t)shape[rank++];
-		/* Each element takes a character at least: this bounds what a few bytes
-		 * of text can make us allocate. */
+		/* Each element takes at least one character, which bounds the
+		 * allocation that a few bytes of text can cause. */
 		if (count > r->n) wrong(r, start, r->at, "more elements than there is text");
 	} while (accept(r, ","));
 	expect(r, "]");
@@ -510,10 +513,12 @@ static Value read_items(Reader *r, ValueKind kind, const char *close) {
 	return OWN(r, value_seq(r->c, kind, items.n, items.at));
 }
 
-/* value := '_' | 'none' | 'token' | string | '(' sequence | '[' sequence | '{' sequence | range | tensor | scalar
+/* value := '_' | 'none' | 'token' | string | '(' sequence | '[' sequence
+ *          | '{' sequence | range | tensor | scalar
  * range := 'range' '(' int ',' int ',' int ')'
  *
- * Borrowed from the reader's list. */
+ * The value is borrowed from the reader's list.
+ */
 static Value read_value(Reader *r) {
 	size_t start = (skip_blanks(r), r->at);
 	if (accept_word(r, "_")) return (Value){0};
@@ -669,7 +674,7 @@ static int64_t read_attr_word(Reader *r, char letter) {
 }
 
 /* attributes := '{' name ':' (word | '[' [word {',' word}] ']') {',' ...} '}',
- * as the primitive's schema says */
+ * in the order of the primitive's schema */
 static AttrId read_attrs(Reader *r, Op op) {
 	const char *schema = prims[op].attr;
 	VEC(int64_t) words = {0};
@@ -708,8 +713,8 @@ static AttrId read_attrs(Reader *r, Op op) {
 
 static Refs read_region_body(Reader *r, const char *end);
 
-/* region := '{' ['(' def {',' def} ')' ':'] {instruction} 'yield' [operand {','
- * operand}] '}' */
+/* region := '{' ['(' def {',' def} ')' ':'] {instruction}
+ *           'yield' [operand {',' operand}] '}' */
 static RegionId read_region(Reader *r) {
 	enter(r);
 	uint32_t mark = r->trail.n;
@@ -737,7 +742,7 @@ static RegionId read_region(Reader *r) {
 }
 
 /* instruction := [def {',' def} '='] op [operand {',' operand}] [attributes]
- * {region} chain [span] */
+ *                {region} chain [span] */
 static void read_inst(Reader *r) {
 	Builder *b = r->b;
 	Defs defs = {0};
@@ -805,7 +810,7 @@ static Label read_label(Reader *r) {
 }
 
 /* Finds every `fn @label` at the start of a line, so that functions can call
- * what is written further down. */
+ * others defined further down. */
 static void find_functions(Reader *r) {
 	for (size_t line = 0; line < r->n;) {
 		r->at = line;
@@ -845,12 +850,12 @@ static void read_symbols(Reader *r) {
 	expect(r, "]");
 }
 
-/* function := 'fn' label [symbols] '(' [def {',' def}] ')' '->' '(' [type {','
- * type}] ')' [span]
+/* function := 'fn' label [symbols] '(' [def {',' def}] ')'
+ *             '->' '(' [type {',' type}] ')' [span]
  *             ['snapshots' '(' int ',' int ')'] ['by_lane' '(' int ')'] body
  * body := '{' {instruction} 'return' [operand {',' operand}] '}' */
 static void read_function(Reader *r, uint32_t entry) {
-	/* A function may be read while its caller is half read. */
+	/* A function may be read while its caller is only partly read. */
 	const Reader caller = *r;
 	memset(&r->syms, 0, sizeof r->syms);
 	memset(&r->numbered, 0, sizeof r->numbered);
@@ -955,8 +960,8 @@ static void set_up(Ctx *c, void *arg) {
 	r->arena = arena_new(c);
 }
 
-/* What the verifier finds in a function that came from text is the text's
- * fault, not ours. */
+/* A fault that the verifier finds in a function from text is the text's fault,
+ * not an internal error. */
 static void blame_text(Reader *r, uint32_t total) {
 	if (diag_total(r->c) <= total) return;
 	const Diag *d = diag_at(r->c, total);

@@ -1,10 +1,13 @@
-/* print.c - writes functions in the text form that text/parse.c reads back.
+/* print.c - the writer of the text form that text/parse.c reads.
  *
- * Needs: ir.h, host.h. Guarantees: nothing is lost but the numbering of values,
- * which the text makes dense in reading order (so dead values leave no gap):
- * numbers keep their bits, symbols their ids, instructions their span and
- * chain. Prints broken functions as well as whole ones, because the verifier
- * shows them. Never throws: when memory fails the Text says so.
+ * Needs: ir.h, host.h.
+ *
+ * Contract:
+ * - Only the numbering of values is lost: the text numbers them densely in
+ *   reading order, without gaps for dead values. Scalars keep their bits,
+ *   symbols their ids, instructions their span and chain.
+ * - Broken functions are printed too, because the verifier shows them.
+ * - Never throws: when memory fails, the Text is marked as failed.
  *
  *   fn @f[n, m.1](%0 x: f64[n, 3], %1: i64) -> (f64[n]) @1:0:40 {
  *     %2: f64[n] = reduce_sum %0 {axes: [1]} !jvp !transpose @1:10:14
@@ -25,7 +28,7 @@
 
 #define NO_NUMBER UINT32_MAX
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- names and numbers --------------------------------------------------- */
 
 bool form_is_ident(const char *s, size_t n) {
 	for (size_t i = 0; i < n; i++)
@@ -57,7 +60,7 @@ static void put_span(const Ctx *c, Text *out, SpanId id) {
 	if (s.source || s.start || s.end) text_format(out, " @%u:%u:%u", s.source, s.start, s.end);
 }
 
-/* The shortest decimal that reads back to the same bits; always with a point or
+/* The shortest decimal that reads back to the same bits, always with a point or
  * an exponent. */
 static void put_real(Text *out, double x, bool single) {
 	uint64_t bits = 0;
@@ -85,8 +88,8 @@ static void put_real(Text *out, double x, bool single) {
 	if (!strpbrk(buf, ".e")) text_str(out, ".0");
 }
 
-/* Bits of an f32 NaN survive in a double only up to quieting, so f32 parts come
- * by address. */
+/* Converting an f32 NaN to double makes it quiet and changes its bits, so f32
+ * parts are passed by address. */
 static void put_float_at(Text *out, const float *p) {
 	uint32_t bits;
 	memcpy(&bits, p, sizeof bits);
@@ -197,8 +200,8 @@ static void put_value(const Ctx *c, Text *out, Value v) {
 
 /* ---- symbols, dims, types ------------------------------------------------ */
 
-/* `n`; `n.3` when another symbol has the name already; `_.3` for one without a
- * name. The number is the symbol's own. */
+/* `n`; `n.3` when another symbol has the same name; `_.3` for a symbol without
+ * a name. The suffix is the symbol's id. */
 static bool make_labels(Printer *p) {
 	const Fn *f = p->f;
 	text_init(&p->labels, p->c);
@@ -226,8 +229,8 @@ static const char *label_of(void *ud, SymId s) {
 	return s < p->f->syms.n ? p->labels.at + p->label[s] : "_.unknown";
 }
 
-/* dim_print and type_print cut what does not fit: try until there is room to
- * spare. */
+/* dim_print and type_print truncate: repeat with a larger buffer until the text
+ * fits. */
 static void put_interned(Printer *p, bool is_type, uint32_t id) {
 	char small[200];
 	size_t cap = sizeof small;
@@ -258,8 +261,8 @@ static void number_value(Printer *p, uint32_t v) {
 	if (v < p->f->vals.n && p->number[v] == NO_NUMBER) p->number[v] = p->next++;
 }
 
-/* A broken function may own a region twice or in a circle: numbers are given
- * once, and depth is bounded. */
+/* A broken function may own a region twice or in a cycle: each value is
+ * numbered only once, and depth is bounded. */
 static void number_region(Printer *p, RegionId id, uint32_t depth) {
 	const Fn *f = p->f;
 	if (id >= f->regions.n || depth > FORM_DEPTH) return;
@@ -394,7 +397,7 @@ static void put_inst(Printer *p, const Inst *in, uint32_t depth, bool with_regio
 		put_indent(p, depth);
 		text_str(p->out, "}");
 	}
-	/* A chain is words with blanks between. */
+	/* A chain is words separated by blanks. */
 	for (const char *s = in->chain ? chain_text(p->c, in->chain) : ""; *s;) {
 		size_t n = strcspn(s, " ");
 		if (n) {
@@ -498,7 +501,7 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 	printer_close(&p);
 }
 
-/* ---- callees first ------------------------------------------------------- */
+/* ---- order of callees ---------------------------------------------------- */
 
 uint32_t callees_add(Callees *all, const Fn *f) {
 	if (all->n == all->cap) {
@@ -515,8 +518,8 @@ uint32_t callees_add(Callees *all, const Fn *f) {
 	return all->n++;
 }
 
-/* Post-order over calls; recursive functions call what is still open. `done`
- * counts the functions that have their place. */
+/* Post-order over calls; recursive functions call functions that are still
+ * open. `done` counts the functions that have a place. */
 static void collect_callees(Callees *all, const Fn *f, uint32_t depth, uint32_t *done) {
 	for (uint32_t i = 0; i < all->n; i++)
 		if (all->at[i].fn == f) return;

@@ -1,18 +1,21 @@
-/* print.h - numbers and labels for what is written of a function, shared by the
- * text form and by the records that programs look at.
+/* print.h - the numbering of values and labels, for the text form and for the
+ * records of inspect.c.
  *
- * Needs: ir.h. Guarantees: a printer gives the values of its function the
- * numbers, and its symbols the labels, that fn_print shows. Private to lang/.
+ * Needs: ir.h. Private to lang/.
+ *
+ * Contract: a printer uses the value numbers and symbol labels of fn_print.
  */
 #ifndef ATLED_LANG_TEXT_PRINT_H
 #define ATLED_LANG_TEXT_PRINT_H
 
 #include "lang/ir/ir.h"
 
-typedef struct Callee { /* a function and the label it goes by */
+typedef struct Callee { /* a function and its label */
 	const Fn *fn;
-	uint32_t place;  /* in the text */
-	uint32_t suffix; /* how many of its name stand before it; 0: the name alone */
+	uint32_t place; /* position in the text */
+	/* The number of functions with the same name before it; 0: the name alone.
+	 */
+	uint32_t suffix;
 } Callee;
 
 typedef struct Callees {
@@ -26,29 +29,31 @@ typedef struct Printer {
 	Text *out;
 	Ctx *c;
 	const Fn *f;
-	/* NULL: a lone instruction is printed, callees go by their plain name */
+	/* NULL: prints a lone instruction; callees appear with their plain name. */
 	const Callees *callees;
 	uint32_t *number; /* by value */
 	uint32_t next;
-	Text labels;   /* the symbols' labels, each with its NUL */
-	size_t *label; /* by symbol: where its label starts */
+	Text labels;   /* the labels of the symbols, each with its NUL */
+	size_t *label; /* by symbol: offset of its label */
 } Printer;
 
-/* Both ends of a printer's life; false (and the text says so) when memory
- * fails. printer_close is called either way. `callees` as in Printer. */
+/* Opens and closes a printer. printer_open returns false, and marks `out` as
+ * failed, when memory fails. Call printer_close in either case. `callees` as in
+ * Printer. */
 bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *callees);
 void printer_close(Printer *p);
 
-/* A value's number or a constant; a type; one word of an attribute by its
+/* Print a value's number or a constant; a type; one word of an attribute by its
  * schema's letter. */
 void print_ref(Printer *p, Ref r);
 void print_type(Printer *p, TypeId t);
 void print_attr_word(Printer *p, char letter, int64_t word);
-/* f and the functions that it calls, near or far, each with its place in the
- * text, callees before callers, and the label it goes by. callees_free is
- * called in any case. */
+/* Collects f and its direct and indirect callees, each with its place in the
+ * text, callees before callers, and its label. Call callees_free in any case.
+ */
 void callees_collect(Callees *all, const Fn *f);
 void callees_free(Callees *all);
-uint32_t callees_add(Callees *all, const Fn *f); /* at the end, without a place yet; its index */
+/* Appends f without a place yet; returns its index. */
+uint32_t callees_add(Callees *all, const Fn *f);
 
 #endif
