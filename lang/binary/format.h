@@ -1,10 +1,12 @@
-/* format.h - what the writer and the reader of the binary form share.
+/* format.h - definitions shared by the writer and the reader of the binary
+ * form.
  *
- * Needs: ir.h. Guarantees: the numbers here are those of
- * docs/internals/binary.md and are never given another meaning: a change of the
- * form is a new version. What instructions there are and what their attributes
- * hold is not said here but in prims.def, from which a file takes names and
- * schemas with it. Private to lang/.
+ * Needs: ir.h. Private to lang/.
+ *
+ * Contract: the numbers here are those of docs/internals/binary.md and never
+ * change their meaning; a change of the form is a new version. Instructions and
+ * their attributes are defined in prims.def; a file contains the names and
+ * schemas that it uses.
  */
 #ifndef ATLED_LANG_BINARY_FORMAT_H
 #define ATLED_LANG_BINARY_FORMAT_H
@@ -13,13 +15,15 @@
 
 enum {
 	BINARY_FIRST = 1,
-	BINARY_RULES = 2 /* a table of derivative rules behind the functions, where there are any */
+	/* Adds a table of derivative rules after the functions, when there are any.
+	 */
+	BINARY_RULES = 2
 };
 #define BINARY_MAGIC                                                                               \
 	"\x89"                                                                                         \
 	"AIR\r\n\x1a\n"
 
-/* The head: magic, then numbers of 4 and 8 bytes at these places. */
+/* Offsets in the head: the magic, then integers of 4 and 8 bytes. */
 enum {
 	AT_VERSION = 8,
 	AT_ZERO = 12,
@@ -28,8 +32,8 @@ enum {
 	AT_CHECKSUM = 32,
 	HEAD_BYTES = 40
 };
-/* Arrays of this many bytes stand behind the code, each on such a boundary and
- * filled up to the next; smaller ones stand in the code. */
+/* Larger arrays, from this many bytes on, are stored after the code, aligned to
+ * and padded to this many bytes. Smaller ones are stored inside the code. */
 #define ARRAY_ALIGN 64u
 
 typedef enum BinaryTable {
@@ -43,7 +47,7 @@ typedef enum BinaryTable {
 	TABLE_COUNT
 } BinaryTable;
 
-/* of values */
+/* tags of values */
 enum {
 	TAG_UNSET,
 	TAG_NONE,
@@ -58,9 +62,9 @@ enum {
 	TAG_PROBLEM,
 	TAG_TOKEN
 };
-/* an operand is kind + OPERAND_KINDS * number of the value */
+/* an operand is encoded as kind + OPERAND_KINDS * number of the value */
 enum { OPERAND_VALUE, OPERAND_CONST, OPERAND_DYN, OPERAND_KINDS };
-enum { HAS_SNAPSHOTS = 1, HAS_BY_LANE = 2 }; /* of functions */
+enum { HAS_SNAPSHOTS = 1, HAS_BY_LANE = 2 }; /* flags of functions */
 
 static inline uint64_t binary_load(const unsigned char *p, int bytes) {
 	uint64_t v = 0;
@@ -70,8 +74,8 @@ static inline uint64_t binary_load(const unsigned char *p, int bytes) {
 static inline void binary_put(unsigned char *p, int bytes, uint64_t v) {
 	for (int i = 0; i < bytes; i++) p[i] = (unsigned char)(v >> 8 * i);
 }
-/* Elements change their byte order on machines whose order is not that of the
- * file. */
+/* Swaps the byte order of elements on big-endian machines; files are
+ * little-endian. */
 static inline void binary_elements(Dtype d, void *at, int64_t n) {
 	const size_t part = dtype_size(dtype_real_of(d));
 	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || part == 1) return;
@@ -83,7 +87,8 @@ static inline void binary_elements(Dtype d, void *at, int64_t n) {
 			p[part - 1 - k] = keep;
 		}
 }
-/* Of what stands behind the head; n is the whole length, a multiple of 8. */
+/* The checksum of everything after the head; n is the file's length, a multiple
+ * of 8. */
 uint64_t binary_checksum(const unsigned char *file, size_t n);
 
 #endif

@@ -1,13 +1,17 @@
-/* read.c - reads the binary form that write.c writes: functions with all that
- * they call, and a value. Text is read by text/parse.c.
+/* read.c - the reader of the binary form: functions with their callees, and a
+ * value.
  *
- * Needs: builder/internal.h, format.h, syntax.h. Guarantees: whatever the bytes
- * are, the answer is functions that verify and a value, or NULL and a
- * diagnostic that names the byte; nothing is read outside the bytes, and no
- * more memory is asked for than a small multiple of them. Nothing is folded,
- * shared or dropped on the way. Nesting is bounded by FORM_DEPTH.
- * docs/internals/binary.md describes the form; what instructions hold is asked
- * of prims.def, whose names and schemas the file must agree with.
+ * Needs: builder/internal.h, format.h, syntax.h. docs/internals/binary.md
+ * describes the form; text/parse.c reads the text form.
+ *
+ * Contract:
+ * - For any bytes, the result is verified functions and a value, or NULL and a
+ *   diagnostic with the byte offset.
+ * - Nothing outside the bytes is read, and memory use is bounded by a small
+ *   multiple of their size.
+ * - Nothing is folded, shared or removed.
+ * - Nesting is bounded by FORM_DEPTH.
+ * - The file's names and schemas must agree with prims.def.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"
@@ -20,24 +24,25 @@ typedef enum FnState { FN_UNREAD, FN_OPEN, FN_READ } FnState;
 typedef struct FnEntry {
 	FnState state;
 	size_t start, end;
-	FnId id; /* known once it is open */
-	Fn *fn;  /* owned, once it has been read */
+	FnId id; /* valid once it is open */
+	Fn *fn;  /* owned, valid once it has been read */
 } FnEntry;
 
-typedef struct Sized { /* a dim or a type, and how many symbols its function must have */
+/* A dim or a type, and the number of symbols that its function must have. */
+typedef struct Sized {
 	uint32_t id, nsyms;
 } Sized;
 
 typedef struct Placed { /* an array that has been read already */
 	uint64_t place;
-	Value value; /* in `owned` */
+	Value value; /* the reference is in `owned` */
 } Placed;
 
 typedef struct RuleEntry {
 	size_t at;
 	StoredRule *rule;
-	uint32_t *fns;   /* by operand, then of the transpose: 1 + the function, 0 none */
-	const Fn *value; /* of the function that has it; NULL until it is called */
+	uint32_t *fns;   /* by operand, then of the transpose: 1 + the function, 0 for none */
+	const Fn *value; /* the function with this rule; NULL until it is called */
 } RuleEntry;
 
 typedef struct Load {
@@ -45,8 +50,8 @@ typedef struct Load {
 	Arena *arena;
 	const char *name;
 	const unsigned char *bytes;
-	size_t n, at, end; /* end: of what may be read now */
-	size_t arrays;     /* where the arrays begin */
+	size_t n, at, end; /* end: of the bytes that may be read now */
+	size_t arrays;     /* offset of the arrays */
 	VEC(Op) ops;
 	VEC(Atom) words;
 	VEC(SourceId) sources;
@@ -61,12 +66,12 @@ typedef struct Load {
 	VEC(Placed) placed;
 	Value about;
 	uint32_t depth;
-	/* Of the function being read: */
+	/* The function being read: */
 	Builder *b;
 	VEC(Ref) numbered; /* by number; REF_NONE: out of scope */
 } Load;
 
-/* ---- complaints, numbers, bytes ------------------------------------------ */
+/* ---- errors, integers, bytes --------------------------------------------- */
 
 static _Noreturn void __attribute__((format(printf, 3, 4)))
 wrong(Load *l, size_t at, const char *format, ...) {
@@ -101,7 +106,7 @@ static int64_t get_s(Load *l) {
 	return (int64_t)(v >> 1 ^ (v & 1 ? UINT64_MAX : 0));
 }
 
-/* A number below `limit`. */
+/* An integer below `limit`. */
 static uint32_t get_below(Load *l, uint64_t limit, const char *what) {
 	const size_t start = l->at;
 	const uint64_t v = get_u(l);
@@ -110,8 +115,8 @@ static uint32_t get_below(Load *l, uint64_t limit, const char *what) {
 	return (uint32_t)v;
 }
 
-/* How many things follow: each takes a byte at least, which bounds what a few
- * bytes can make us allocate. */
+/* The number of items that follow. Each takes at least one byte, which bounds
+ * the allocation that a few bytes can cause. */
 static uint32_t get_count(Load *l, const char *what) {
 	const size_t start = l->at;
 	const uint64_t v = get_u(l);
@@ -129,7 +134,7 @@ static const char *get_bytes(Load *l, size_t *n, const char *what) {
 
 /* ---- tables -------------------------------------------------------------- */
 
-/* 0 is none, else the entry before. */
+/* The number of a table entry: 0 is none, else 1 + its index. */
 #define ENTRY(l, table, what) entry_number((l), (l)->table.n, what)
 static uint32_t entry_number(Load *l, uint32_t n, const char *what) {
 	return get_below(l, (uint64_t)n + 1, what);
@@ -144,8 +149,7 @@ static SpanId get_span(Load *l) {
 	return k ? l->spans.at[k - 1] : 0;
 }
 
-/* A dim or a type that has its symbols, all of which the function being read
- * must have. */
+/* A dim or a type; the function being read must have all of its symbols. */
 static uint32_t get_sized(Load *l, bool is_type, uint32_t nsyms) {
 	const size_t start = l->at;
 	const uint32_t k = is_type ? ENTRY(l, types, "type") : ENTRY(l, dims, "length");
@@ -230,7 +234,7 @@ static void read_dim(Load *l) {
 				if (of.nsyms > s.nsyms) s.nsyms = of.nsyms;
 				term = dim_mul(l->c, term, dim_floordiv(l->c, of.id, (int64_t)by));
 			} else {
-				/* each symbol takes bytes */
+				/* each symbol takes bytes, so there are fewer than l->n */
 				if (part >> 1 >= l->n)
 					wrong(l, start, "there is no symbol %llu", (unsigned long long)(part >> 1));
 				if ((part >> 1) + 1 > s.nsyms) s.nsyms = (uint32_t)(part >> 1) + 1;
@@ -281,7 +285,7 @@ static Value own(Load *l, Value v) {
 static void make_room(Load *l) { VEC_RESERVE(l->arena, &l->owned, l->owned.n + 1u); }
 #define OWN(l, make) (make_room(l), own((l), (make)))
 
-/* n elements at byte `at`, into `to`. Truth values are 0 or 1. */
+/* Copies n elements at byte `at` to `to`. Booleans must be 0 or 1. */
 static void copy_elements(Load *l, Dtype d, size_t at, uint64_t n, void *to) {
 	memcpy(to, l->bytes + at, n * dtype_size(d));
 	for (uint64_t i = 0; d == DT_BOOL && i < n; i++)
@@ -357,7 +361,7 @@ static Value get_function(Load *l) {
 	return own(l, f);
 }
 
-/* Borrowed from the list of what is owned. */
+/* The value is borrowed from `owned`. */
 static Value get_value(Load *l) {
 	const size_t start = l->at;
 	Value v = {.kind = V_UNSET};
@@ -422,7 +426,7 @@ static Defs get_defs(Load *l) {
 	return d;
 }
 
-/* Values have the numbers that follow from the order in which they are met. */
+/* Values are numbered in the order in which they are read. */
 static void define(Load *l, uint32_t number, Atom name, Ref ref) {
 	l->numbered.at[number] = ref;
 	l->b->fn->vals.at[REF_INDEX(ref)].name = name;
@@ -579,14 +583,14 @@ static RegionId get_region(Load *l) {
 	uint32_t n;
 	const Ref *results = get_region_body(l, &n);
 	const RegionId id = build_region_end(l->b, open, n, results);
-	/* out of scope */
+	/* out of scope now */
 	for (uint32_t i = first; i < l->numbered.n; i++) l->numbered.at[i] = REF_NONE;
 	leave(l);
 	return id;
 }
 
 static void read_function(Load *l, uint32_t entry) {
-	/* A function may be read while its caller is half read. */
+	/* A function may be read while its caller is only partly read. */
 	const Load caller = *l;
 	memset(&l->numbered, 0, sizeof l->numbered);
 	enter(l);
@@ -641,8 +645,8 @@ static void get_part(Load *l, uint32_t *fn, RulePart *part) {
 		part->results[i] = get_below(l, UINT32_MAX, "result");
 }
 
-/* The functions that they are made of may call what has these rules: they are
- * found when all functions are read. */
+/* A rule's functions may call the function with that rule, so they are resolved
+ * after all functions have been read. */
 static void read_rules(Load *l) {
 	for (uint32_t n = get_count(l, "rules"); n; n--) {
 		size_t letters;
@@ -667,7 +671,7 @@ static void resolve_rules(Load *l) {
 	for (uint32_t i = 0; i < l->rules.n; i++) {
 		RuleEntry *e = &l->rules.at[i];
 		StoredRule found = *e->rule;
-		if (!e->value) continue; /* nobody calls what it is of */
+		if (!e->value) continue; /* nobody calls its function */
 		found.tangents = ARENA_ARRAY(l->arena, RulePart, found.nargs + 1u);
 		for (uint32_t k = 0; k < found.nargs; k++) {
 			found.tangents[k] = e->rule->tangents[k];
@@ -682,7 +686,7 @@ static void resolve_rules(Load *l) {
 	}
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole file ------------------------------------------------------ */
 
 static void read_head(Load *l) {
 	const unsigned char *p = l->bytes;
@@ -740,8 +744,8 @@ static void set_up(Ctx *c, void *arg) {
 	l->arena = arena_new(c);
 }
 
-/* What the builder or the verifier finds in a function that came from a file is
- * the file's fault, not ours. */
+/* A fault that the builder or the verifier finds in a function from a file is
+ * the file's fault, not an internal error. */
 static void blame_file(Load *l, uint32_t total) {
 	char message[400] = "";
 	if (diag_total(l->c) > total && diag_at(l->c, total)->code == E_FILE) return;

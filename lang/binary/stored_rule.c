@@ -1,11 +1,14 @@
-/* stored_rule.c - derivative rules of functions as IR: what a file holds of
- * them, and functions whose rules came from a file.
+/* stored_rule.c - derivative rules of functions as IR: their decomposition for
+ * a file, and functions with rules read from a file.
  *
- * Needs: stored_rule.h, host.h, ir.h. Guarantees: a rule is taken apart into
- * one function for each operand that can move, from operands, results and that
- * operand's tangent to tangents of results; since a rule is linear in the
- * tangents, their sum is the rule. Where it does not serve an operand there is
- * no function, and whoever asks is told.
+ * Needs: stored_rule.h, host.h, ir.h.
+ *
+ * Contract:
+ * - A rule becomes one function for each inexact operand: (operands, results,
+ *   that operand's tangent) -> tangents of results. A rule is linear in the
+ *   tangents, so the sum of these is the rule.
+ * - An operand without a rule has no function; requesting its derivative is an
+ *   error.
  */
 #include "lang/binary/stored_rule.h"
 #include "lang/base/arena.h"
@@ -22,12 +25,12 @@ static bool moves(const Fn *f, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype);
 }
 
-/* ---- taking a rule apart ------------------------------------------------- */
+/* ---- decomposition of a rule --------------------------------------------- */
 
 typedef struct Taking {
 	Arena *a;
 	const HostCall *call;
-	uint32_t operand; /* whose tangent it is; of a transpose the first linear one */
+	uint32_t operand; /* the operand of the tangent; for a transpose, the first linear operand */
 	RulePart *out;
 } Taking;
 
@@ -86,7 +89,8 @@ static void take_transpose(Ctx *c, void *arg) {
 	end_part(t, b, nargs, ct);
 }
 
-/* What a rule does not serve is no error here. */
+/* Tries one decomposition. A rule that does not support an operand is no error
+ * here. */
 static bool attempt(Ctx *c, void (*take)(Ctx *c, void *arg), Taking *t) {
 	const uint32_t total = diag_total(c), mark = build_mark(c);
 	const Status st = ctx_protect(c, take, t);
@@ -108,7 +112,7 @@ void rule_take_apart(Ctx *c, Arena *a, const HostCall *call, bool derivatives, S
 		t.out = &out->tangents[t.operand];
 		if (moves(f, fn_param(f, t.operand))) attempt(c, take_tangent, &t);
 	}
-	/* of linear_map, whose last operands are those it is linear in */
+	/* for linear_map, which is linear in its last operands */
 	t.out = &out->transpose;
 	for (t.operand = 0; call->def->transpose && t.operand < out->nargs; t.operand++) {
 		if (!moves(f, fn_param(f, t.operand)) || !attempt(c, take_transpose, &t)) continue;
@@ -117,7 +121,7 @@ void rule_take_apart(Ctx *c, Arena *a, const HostCall *call, bool derivatives, S
 	}
 }
 
-/* ---- a function whose rule came from a file ------------------------------ */
+/* ---- functions with rules from a file ------------------------------------ */
 
 static void add(Builder *b, Ref *sum, Ref x) {
 	*sum = *sum == REF_NONE ? x : build2(b, OP_ADD, *sum, x);
@@ -185,7 +189,7 @@ static bool like(const Type *x, const Type *y) {
 	       (x->kind != TY_TENSOR || (x->dtype == y->dtype && x->rank == y->rank));
 }
 
-/* Operands and results are those of the value. */
+/* Checks that operands and results match those of the value. */
 static bool stored_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                        uint32_t nresults, const TypeId *stated) {
 	const Fn *f = call->fns[0];

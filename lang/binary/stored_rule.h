@@ -1,36 +1,42 @@
-/* stored_rule.h - derivative rules of functions as IR.
+/* stored_rule.h - derivative rules of functions, stored as IR.
  *
- * Needs: host.h. Guarantees: see stored_rule.c. Private to lang/.
+ * Needs: host.h. Private to lang/.
+ *
+ * Contract: see stored_rule.c.
  */
 #ifndef ATLED_LANG_BINARY_STORED_RULE_H
 #define ATLED_LANG_BINARY_STORED_RULE_H
 
 #include "lang/ir/host.h"
 
-/* a function that gives some of the tangents (or cotangents): those of these
- * numbers */
+/* A function that returns some of the tangents (or cotangents); `results` lists
+ * their indices. */
 typedef struct RulePart {
-	Fn *fn; /* NULL: none */
+	Fn *fn; /* NULL: no rule */
 	uint32_t nresults, *results;
 } RulePart;
 
 typedef struct StoredRule {
-	const char *name; /* of the function */
+	const char *name; /* name of the function */
 	uint32_t nargs;
-	RulePart *tangents; /* by operand: (operands, results, its tangent) -> tangents of results */
-	uint32_t from;      /* linear in the operands from here on; nargs: in none */
-	RulePart transpose; /* (the other operands, cotangents of results) -> cotangents of operands */
+	/* By operand: (operands, results, its tangent) -> tangents of results. */
+	RulePart *tangents;
+	/* The function is linear in the operands from this one on; nargs: in none.
+	 */
+	uint32_t from;
+	/* (the other operands, cotangents of results) -> cotangents of operands. */
+	RulePart transpose;
 } StoredRule;
 
-/* The call is of a function that is written in IR and has rules of its own. */
+/* Whether the call's function is written in IR and has rules of its own. */
 bool rule_is_storable(const HostCall *call);
-/* Its rules as functions, one reference each; derivatives false: only what
- * transposes it. */
+/* Writes the call's rules to *out as functions, with one reference each.
+ * derivatives false: only the transpose. */
 void rule_take_apart(Ctx *c, Arena *a, const HostCall *call, bool derivatives, StoredRule *out);
-/* The functions of r are for a function like f. */
+/* Whether the functions of r fit the signature of f. */
 bool rule_fits(Arena *a, const StoredRule *r, const Fn *f);
-/* A call of `value` with these rules, which are kept: they live in the
- * context's arena, and their functions may come later. */
+/* A call of `value` with the rules r. They must be allocated in the context's
+ * arena; their functions may be filled in later. */
 HostId rule_call(Ctx *c, StoredRule *r, Fn *value);
 
 #endif

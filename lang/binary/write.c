@@ -1,11 +1,15 @@
-/* write.c - writes functions, and a value that goes with them, in the binary
- * form that read.c reads back.
+/* write.c - the writer of the binary form: functions, and a value that belongs
+ * to them.
  *
- * Needs: format.h, syntax.h, print.h, host.h. Guarantees: what is read back
- * prints the same text, value numbers and all; equal functions give equal
- * bytes; nothing depends on the numbers that a session has given to its names,
- * places and types. Sources go along, so that messages show the right line
- * wherever the file is read. docs/internals/binary.md describes the form.
+ * Needs: format.h, syntax.h, print.h, host.h. docs/internals/binary.md
+ * describes the form; read.c reads it.
+ *
+ * Contract:
+ * - Functions read back print the same text, value numbers included.
+ * - Equal functions give equal bytes. The bytes do not depend on the ids that a
+ *   session assigned to names, locations and types.
+ * - Sources are included, so that messages show the right line wherever the
+ *   file is read.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"
@@ -17,18 +21,18 @@
 typedef struct Table {
 	Text bytes;
 	uint32_t n;
-	uint32_t *number; /* by id: 1 + its place; 0: not in it */
+	uint32_t *number; /* by id: 1 + its index; 0: not in it */
 	uint32_t cap;
 } Table;
 
-typedef struct Array { /* one that stands behind the code */
+typedef struct Array { /* an array stored after the code */
 	const Tensor *tensor;
 	uint64_t at;
 } Array;
 
-typedef struct Rule { /* of a function that has rules of its own */
+typedef struct Rule { /* a function with rules of its own */
 	const HostCall *call;
-	uint32_t order; /* 0: the function calls it, else of derivatives */
+	uint32_t order; /* 0: the function calls it; else the order of the derivative that does */
 	StoredRule parts;
 } Rule;
 
@@ -41,10 +45,10 @@ typedef struct Store {
 	Text code, arrays;
 	Callees callees;
 	VEC(Rule) rules;
-	uint32_t order; /* of the rules that are met now */
+	uint32_t order; /* the order of the rules found now */
 	VEC(Array) kept;
-	/* records that functions became, until the end: what stands behind the
-	 * code is told apart by its address */
+	/* Records made from functions, kept until the end, because arrays after the
+	 * code are distinguished by address. */
 	VEC(Value) owned;
 	uint32_t depth;
 } Store;
@@ -64,7 +68,7 @@ static void enter(Store *w) {
 	if (++w->depth > FORM_DEPTH) refuse(w, "this is nested too deeply for a file");
 }
 
-/* ---- numbers and bytes --------------------------------------------------- */
+/* ---- integers and bytes -------------------------------------------------- */
 
 static void put_u(Text *out, uint64_t v) {
 	char bytes[10];
@@ -96,7 +100,7 @@ static uint32_t *number_in(Store *w, BinaryTable which, uint32_t id) {
 	return &t->number[id];
 }
 
-/* The entry whose bytes have just been appended. */
+/* Registers the entry whose bytes have just been appended. */
 static uint32_t added(Store *w, BinaryTable which, uint32_t id) {
 	return *number_in(w, which, id) = ++w->table[which].n;
 }
@@ -144,8 +148,8 @@ static uint32_t span_number(Store *w, SpanId id) {
 	return added(w, TABLE_SPANS, id);
 }
 
-/* Words; those that stand for calls hold numbers of this session, see inline.c.
- */
+/* Writes a chain as words. Words for calls have ids of this session (see
+ * inline.c), so they are translated. */
 static uint32_t chain_number(Store *w, ChainId id) {
 	if (!id) return 0;
 	const uint32_t known = *number_in(w, TABLE_CHAINS, id);
@@ -441,7 +445,7 @@ static void put_function(Store *w, Text *out, const Printer *p) {
 	put_region(w, out, p, 0);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole file ------------------------------------------------------ */
 
 uint64_t binary_checksum(const unsigned char *file, size_t n) {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -483,9 +487,9 @@ static void put_rules(Store *w, Text *out) {
 	}
 }
 
-/* As callees_collect, with what is handed to host functions; functions with
- * rules of their own are noted. The function that is meant gets its place last.
- */
+/* Like callees_collect, but includes the functions passed to host functions,
+ * and records functions with rules of their own. The main function gets the
+ * last place. */
 static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
 	for (uint32_t i = 0; i < w->callees.n; i++)
 		if (w->callees.at[i].fn == f) return;
@@ -507,8 +511,9 @@ static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
 	if (f != w->f && !w->callees.failed) w->callees.at[self].place = (*done)++;
 }
 
-/* What the rules are made of has rules, too, and there may be no end to it: an
- * integral's derivative is another integral. */
+/* Functions of rules may call functions with rules, possibly without end: the
+ * derivative of an integral is another integral. So the order and the number of
+ * rules are limited. */
 static void collect_all(Store *w) {
 	enum { ORDER_MOST = 3, RULES_MOST = 500 };
 	uint32_t done = 0, self = 0;
