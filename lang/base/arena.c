@@ -80,8 +80,8 @@ void arena_free(Arena *a) {
 size_t arena_bytes(const Arena *a) { return a->bytes; }
 
 /* Allocates a chunk for `bytes` plus header and alignment. It becomes the
- * current chunk only when it leaves more free space than the present one, so
- * that a large array does not waste the remainder of a fresh chunk. */
+ * current chunk only when it leaves more free space than the present one. So a
+ * large array does not waste the remainder of a fresh chunk. */
 static void *alloc_in_new_chunk(Arena *a, size_t bytes) {
 	size_t need = sizeof(Chunk) + ALIGNMENT + bytes;
 	if (need < bytes) ctx_throw(a->ctx, ST_NOMEM);

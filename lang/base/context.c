@@ -30,9 +30,9 @@
 #define ATOM_SLOTS_FIRST 256u
 #endif
 
-/* Freed small blocks are stored for the next allocation of the same size,
- * because a loop over short vectors allocates and frees some in every
- * operation. With sanitizers, every block is really freed. */
+/* Freed small blocks are stored for the next allocation of the same size. A
+ * loop over short vectors allocates and frees some in every operation. With
+ * sanitizers, every block is really freed. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATLED_STRESS)
 enum { SPARE_LARGEST = 0, SPARE_ALL = 0 };
 #else

@@ -4,9 +4,9 @@
  *
  * Contract:
  * - A diagnostic owns its text.
- * - Rendering shows file:line:col, the source line, a caret range (by display
- *   width, so that Greek and CJK line up) and, where present, a second label
- *   and a hint.
+ * - Rendering shows file:line:col, the source line, a caret range and, where
+ *   present, a second label and a hint. The range is by display width, so that
+ *   Greek and CJK line up.
  * - At most 20 of each severity are stored; later ones are only counted.
  */
 #ifndef ATLED_LANG_BASE_DIAG_H

@@ -7,8 +7,7 @@
  * - splitting a larger block;
  * - coalescing neighbours, then splitting again;
  * - moving the pages of other free blocks, oldest first, into one new block
- *   (mremap), so that growing arrays reuse the pages of their smaller
- *   predecessors instead of zeroed new ones.
+ *   (mremap): growing arrays reuse the pages of their smaller predecessors.
  *
  * Blocks of huge pages and of small pages are never mixed, so that no huge page
  * is split. A sanitized build uses malloc for each block, so that use after

@@ -5,7 +5,7 @@
  *
  * Contract:
  * - An owned buffer starts on a 64-byte boundary and is padded to a multiple of
- *   64 bytes, so that an unmasked vector loop may run past its end.
+ *   64 bytes. So an unmasked vector loop may run past its end.
  * - Views (slices, transposes, broadcasts with stride 0) share the buffer.
  * - Counts are atomic: a tensor may cross threads and outlive its context. Its
  *   memory returns to that context's allocator, which must live on.

@@ -594,11 +594,11 @@ static void leave_out_rest(int workers) {
 }
 
 /* A worker that holds a part but is not scheduled delays the job for a time
- * slice of another process, far longer than a job. A worker without a part and
- * a processor takes none for as long. Such delays repeat, since other processes
- * need the processors, and then two threads are slower than one. So the caller
- * runs its jobs alone for a pause, which doubles when the delay soon recurs.
- * The parts are the same, so the results are too. */
+ * slice of another process. That is far longer than a job. A worker without a
+ * part and a processor takes none for as long. Such delays repeat, since other
+ * processes need the processors, and then two threads are slower than one. So
+ * the caller runs its jobs alone for a pause, which doubles when the delay soon
+ * recurs. The parts are the same, so the results are too. */
 static void stalled(int64_t now) {
 	const bool again = crew.alone_until && now - crew.alone_until < crew.pause_ns;
 	crew.pause_ns = !again                          ? PAUSE_NS

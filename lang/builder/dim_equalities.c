@@ -693,11 +693,11 @@ const char *dim_words(Builder *b, Dim d) {
 /* ---- data-dependent extents of callees ----------------------------------- */
 
 /* Each data-dependent extent of a callee's results gets a symbol of the caller
- * that is an axis by itself, so that the evaluator and copies of the call can
- * read its value. A symbol that is an axis becomes one of the caller's symbols.
- * For s + 1, the whole dim becomes one, and s follows from it. A dim that
- * cannot be solved, such as 2*s where s is no axis, becomes one as a whole;
- * nothing else is known of it. */
+ * that is an axis by itself. So the evaluator, and copies of the call, can read
+ * its value. A symbol that is an axis becomes one of the caller's symbols. For
+ * s + 1, the whole dim becomes one, and s follows from it. A dim that cannot be
+ * solved, such as 2*s where s is no axis, becomes one as a whole; nothing else
+ * is known of it. */
 typedef struct Births {
 	Builder *b;
 	const Fn *callee;

@@ -10,7 +10,7 @@
  * - An instruction that may fail or not terminate stays too, used or not,
  *   unless it belongs to a derivative.
  * - In the body of a `try` that stays, every instruction that may fail stays,
- *   in a derivative too, because its failure decides the result of the `try`.
+ *   in a derivative too: its failure decides the result of the `try`.
  * - An `if` returns only the results that are used.
  * - Values, instructions and regions are numbered in program order, the
  *   contents of a region before the results of its owner.

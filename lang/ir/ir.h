@@ -156,7 +156,7 @@ typedef struct Region {
 } Region;
 
 /* A symbol's extent is defined by the first axis in program order (of a
- * parameter or result) whose dim is the symbol alone, or by a bind_dim. The
+ * parameter or result) whose dim is the symbol alone; else by a bind_dim. The
  * evaluator finds it by walking; this struct holds the data for messages. */
 typedef struct Sym {
 	/* A name such as n or batch; or a phrase for messages that is no name, such

@@ -18,9 +18,9 @@
  * - factors[i * n + k]: the derivative with respect to argument i may depend on
  *   argument k.
  *
- * The results are affine in argument i where factors[i * n + i] is false, and
- * jointly affine in a set of arguments where factors is false for all pairs of
- * them. A jump or a kink counts as a varying derivative.
+ * The results are affine in argument i where factors[i * n + i] is false. They
+ * are jointly affine in a set of arguments where factors is false for all its
+ * pairs. A jump or a kink counts as a varying derivative.
  */
 typedef struct Dependence {
 	uint32_t n;

@@ -1,9 +1,9 @@
 /* rule_check.c - the check of derivative rules from users and hosts against
  * finite differences.
  *
- * Method: at three points near the arguments, along each element (along a few
- * random directions when there are many), the rule's tangent is compared with a
- * central difference of fourth order. For host functions, the transpose's
+ * Method: at three points near the arguments, the rule's tangent is compared
+ * with a central difference of fourth order: along each element, or along a few
+ * random directions when there are many. For host functions, the transpose's
  * cotangent is compared too.
  *
  * Needs: rule_check.h, the services `run`, `linearise` and `transpose`.
