@@ -527,10 +527,14 @@ static void note_row_read(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, A
 	    !k_is_int(e->k, e->block, &block) || block != 1 || !is_unit(e, a))
 		return;
 	RowRead read = {.ref = r, .rank = rank};
+	const Group *first = &e->r->groups.at[0];
 	bool row = false;
 	for (uint32_t i = 0; i < rank; i++) {
 		row = row || (at[i].kind == IX_AXIS && at[i].axis == ROW_AXIS);
 		if (at[i].kind == IX_OTHER) return;
+		/* the index of a reduction's loop has no value outside of that loop */
+		const bool along = first->naxes == 1 && at[i].axis == first->axes[0];
+		if (at[i].kind == IX_AXIS && at[i].axis != ROW_AXIS && !along) return;
 		read.at[i] = at[i];
 	}
 	if (!row) return;
