@@ -1,10 +1,13 @@
-/* ast.c - walking and printing the syntax tree.
+/* ast.c - traversal and printing of the syntax tree.
  *
- * Needs: ast.h. Guarantees: ast_children visits every child once, in the order
- * of the text as far as the tree keeps it; ast_print writes one s-expression
- * without line breaks (a problem and a block too), from which every field of
- * the tree except spans and ids can be read. Both descend at most as deep as
- * the parser's limits allow.
+ * Needs: ast.h.
+ *
+ * Contract:
+ * - ast_children visits every child once, in source order as far as the tree
+ *   records it.
+ * - ast_print writes one s-expression without line breaks, also for a problem
+ *   and a block. It contains every field of the tree except spans and ids.
+ * - The parser's limits bound the recursion of both.
  */
 #include "parser/syntax/ast.h"
 #include <math.h>
@@ -169,7 +172,7 @@ static void put(Printer w, const char *s) { text_str(w.out, s); }
 
 static void put_atom(Printer w, Atom a) { text_str(w.out, atom_text(w.ctx, a)); }
 
-/* " item", or " _" for a missing one. */
+/* Writes " item", or " _" for a missing one. */
 static void put_item(Printer w, const Ast *a) {
 	put(w, " ");
 	if (a) print_node(w, a);
@@ -193,8 +196,8 @@ static const char *op_text(uint8_t op) {
 	return text[op];
 }
 
-/* The shortest form that reads back to the same f64; always with a point or an
- * exponent. */
+/* Writes the shortest form that reads back to the same f64, always with a point
+ * or an exponent. */
 static void put_float(Printer w, double x) {
 	char buf[40];
 	int n = 0;
@@ -237,8 +240,8 @@ static void put_quoted(Printer w, const char *text, size_t n) {
 	put(w, "\"");
 }
 
-/* "text" alone; (str "a " (x ".3e") " b") with interpolations; {x=} has its
- * text in front of the spec. */
+/* A string without interpolations is "text", one with them is (str "a " (x
+ * ".3e") " b"). For {x=}, the expression's text precedes the spec. */
 static void put_string(Printer w, const Ast *a) {
 	if (a->string.n == 1) {
 		put_quoted(w, a->string.pieces[0].text, a->string.pieces[0].n);
@@ -285,7 +288,7 @@ static void put_args(Printer w, uint32_t n, const Arg *args) {
 	}
 }
 
-/* (x (y : f64) (k = 1)), what follows ; behind a ; */
+/* Writes (x (y : f64) (k = 1)); named parameters follow a `;`. */
 static void put_params(Printer w, uint32_t n, const Param *params) {
 	put(w, " (");
 	for (uint32_t i = 0; i < n; i++) {
@@ -461,7 +464,7 @@ static void put_derivative(Printer w, const Ast *a) {
 	put(w, ")");
 }
 
-/* What is written as (head item item ...). */
+/* Writes (head item item ...). */
 static void put_list(Printer w, const char *head, uint32_t n, Ast *const *items) {
 	put(w, "(");
 	put(w, head);

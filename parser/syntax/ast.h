@@ -1,8 +1,12 @@
-/* ast.h - the syntax tree: what the text says, before any meaning.
+/* ast.h - the syntax tree: the program's text before any interpretation.
  *
- * Needs: lang/. Guarantees: nodes live in the arena they were parsed into (for
- * a session: the context's), never change after parsing, and carry the span of
- * exactly the text they stand for.
+ * Needs: lang/.
+ *
+ * Contract:
+ * - Nodes live in the arena they were parsed into; for a session, the
+ *   context's.
+ * - Nodes never change after parsing.
+ * - A node's span covers exactly its own text.
  */
 #ifndef ATLED_PARSER_SYNTAX_AST_H
 #define ATLED_PARSER_SYNTAX_AST_H
@@ -27,7 +31,7 @@ typedef enum AstKind {
 	A_CALL,
 	A_INDEX,    /* base[...] */
 	A_FIELD,    /* base.name */
-	A_RANGE,    /* a..b by s, each of them may be missing inside an index */
+	A_RANGE,    /* a..b by s; inside an index each part may be missing */
 	A_ELLIPSIS, /* ... inside an index */
 	A_LAMBDA,   /* x -> e, (x, y; k = 1) -> e */
 	A_IF,       /* with or without else */
@@ -38,8 +42,8 @@ typedef enum AstKind {
 	A_BREAK,
 	A_CONTINUE,
 	A_RETURN,
-	/* [e for i, j in r]; as the only argument of a call: sum(e for i) (then
-	 * `generator` is set) */
+	/* [e for i, j in r]. As the positional argument of a call, sum(e for i), it
+	 * needs no brackets; `generator` is then set. */
 	A_COMPREHENSION,
 	/* statements */
 	A_ASSIGN,     /* pattern = e; also += -= *= /= ^= @= */
@@ -88,11 +92,12 @@ typedef struct Param {
 	Ast *type;     /* A_TYPE or NULL */
 	Ast *fallback; /* default value or NULL */
 	bool named;    /* after ';' */
-	/* `...name`: what no other parameter takes. With `named`, the last one:
-	 * named arguments, as a record; without, the last before `;`: a tuple */
+	/* `...name` collects the remaining arguments. With `named` it is the last
+	 * parameter and a record of named arguments. Otherwise it is the last
+	 * before `;` and a tuple. */
 	bool rest;
-	/* for destructuring lambda parameters ((a, b) -> ...): A_TUPLE of
-	 * A_NAME, else NULL */
+	/* For destructuring lambda parameters ((a, b) -> ...): A_TUPLE of A_NAME,
+	 * else NULL. */
 	Ast *pattern;
 } Param;
 
@@ -114,7 +119,7 @@ typedef struct StringPiece {
 	uint32_t n;
 	Ast *value;         /* after the text; NULL at the end */
 	const char *spec;   /* ".3e"; NULL when none */
-	bool debug;         /* {x=}: shows the text of the expression as well */
+	bool debug;         /* {x=}: the expression's text is shown as well */
 	const char *source; /* text of the expression, for debug */
 } StringPiece;
 
@@ -134,8 +139,8 @@ typedef struct Field {
 	Span span;
 	Ast *size; /* v[2]; NULL: scalar */
 } Field;
-/* one place after `at`: coordinate = value, a name (left, boundary, a
- * region's), or a point (0, 0) */
+/* One location after `at`: coordinate = value, a name (left, boundary, a name
+ * of the region), or a point (0, 0). */
 typedef struct At {
 	Atom name;
 	Span span;
@@ -153,11 +158,11 @@ typedef struct Event {
 struct Ast {
 	uint8_t kind;    /* AstKind */
 	uint8_t op;      /* AstOp of UNARY, BINARY, LOGIC; the compound operator of ASSIGN */
-	bool weak;       /* CONST: a literal number, which takes the dtype of its company */
+	bool weak;       /* CONST: a numeric literal; it adopts the dtype of the other operand */
 	bool hidden;     /* statement ended with ';': its result is not shown */
-	bool generator;  /* COMPREHENSION: stands bare inside a call */
+	bool generator;  /* COMPREHENSION: an argument of a call without brackets */
 	bool juxtaposed; /* BINARY MUL written 2x */
-	bool paren;      /* the expression stood in parentheses (span excludes them) */
+	bool paren;      /* written in parentheses (span excludes them) */
 	uint32_t id;     /* unique in the session: identifies code in caches */
 	Span span;
 	union {
@@ -171,7 +176,7 @@ struct Ast {
 		struct {
 			Atom name;
 		} name;
-		/* items row by row */
+		/* Items row by row. */
 		struct {
 			uint32_t nrows;
 			uint32_t *row_lengths;
@@ -220,7 +225,7 @@ struct Ast {
 		struct {
 			Ast *lo, *hi, *step;
 		} range;
-		/* LAMBDA and DEF (name, result type) */
+		/* LAMBDA and DEF (name, result type). */
 		struct {
 			uint32_t nparams;
 			Param *params;
@@ -268,7 +273,7 @@ struct Ast {
 			uint32_t nclauses;
 			ForClause *clauses;
 		} index_def;
-		/* ntangents 0: element-wise */
+		/* ntangents 0: element-wise. */
 		struct {
 			Atom name;
 			Span name_span;
@@ -295,9 +300,9 @@ struct Ast {
 			Event *events;
 			Atom eigen;
 			Span eigen_span;  /* `eigen λ`; 0: none */
-			bool eigen_apart; /* it is the last field, and no equation is its own */
+			bool eigen_apart; /* the eigenvalue is the last field and has no equation */
 		} * problem;
-		/* nats 0: holds in the interior */
+		/* nats 0: holds in the interior. */
 		struct {
 			Ast *left, *right;
 			uint32_t nats;
@@ -312,8 +317,9 @@ struct Ast {
 		struct {
 			bool is_record, is_function, has_dtype;
 			uint8_t dtype;
-			/* expressions over names and numbers; NULL entry (written _ ):
-			 * any; rank UINT32_MAX: any shape (dtype only, `f64[...]`) */
+			/* Expressions over names and integers. A NULL entry (written _):
+			 * any extent. Rank UINT32_MAX: any shape (dtype only,
+			 * `f64[...]`). */
 			uint32_t rank;
 			Ast **dims;
 			uint32_t nfields;
@@ -329,13 +335,13 @@ typedef struct Program {
 	Ast **items;
 } Program;
 
-/* Parses a whole source into the arena. Collects as many diagnostics as make
- * sense; the statements that parsed are returned all the same, and `ok` says
- * whether there were errors. Never throws for bad input (only for memory). */
+/* Parses a whole source into the arena `a` and returns the statements that
+ * parsed. Reports as many errors as are useful and sets *ok to whether there
+ * were none. Throws only when memory runs out. */
 Program parse_program(Ctx *c, Arena *a, SourceId source, bool *ok);
 
-/* For the REPL: does this text end inside an open bracket, block or string (so
- * that more lines are wanted)? */
+/* For the REPL: true when the text needs more lines, because it ends inside an
+ * open bracket, block or string, or after an operator. */
 bool parse_is_incomplete(const char *text, size_t n);
 
 /* Tokens for highlighting and completion. */
@@ -353,15 +359,15 @@ typedef enum TokenClass {
 void parse_tokens(const char *text, size_t n,
                   void (*visit)(void *ud, TokenClass cls, size_t start, size_t end), void *ud);
 
-/* The words that cannot be names, NULL-terminated. */
+/* The keywords, which cannot be names; NULL-terminated. */
 extern const char *const parse_keywords[];
 
 /* Writes the tree as an s-expression: for tests and `atled check --ast`. */
 void ast_print(Text *out, Ctx *c, const Ast *a);
 
-/* format.c: the text in the one layout, with the same tokens, comments and
- * tree, which is checked. A text with syntax errors leaves diagnostics and
- * ST_ERROR. `out` is initialised by the caller. */
+/* format.c: writes the text to `out` in the standard layout, with the same
+ * tokens, comments and tree. The caller initialises `out`. Returns ST_ERROR
+ * with diagnostics when the text has syntax errors. */
 Status format_program(Ctx *c, const char *name, const char *text, size_t n, Text *out);
 
 /* Calls visit on each direct child. */

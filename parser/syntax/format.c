@@ -1,17 +1,24 @@
-/* format.c - one layout for programs: `atled fmt`.
+/* format.c - the source formatter of `atled fmt`.
  *
- * Needs: lexer.h, ast.h. Guarantees: tokens and comments stay what they are, in
- * their order; only the space between them changes. That the tree stays the
- * same, and that formatting again changes nothing, is checked here before the
- * text is handed out.
+ * Needs: lexer.h, ast.h.
  *
- * The layout: the writer's lines, indented by 2 for each level; one blank line
- * at most between two; one space around operators, none inside brackets and
- * around `^`, `.` and `..`. What has a meaning for readers is theirs: products
- * may be written without spaces (a*b + c*d), sums in an index or at an end of a
- * range, too (u[i+1], 1..n-1). What stood in columns over neighbouring lines
- * stands in columns again. Lines longer than WIDTH are broken where the fewest
- * brackets are open; a block that was on such a line gets lines of its own.
+ * Contract:
+ * - Tokens and comments keep their text and order; only the space between them
+ *   changes.
+ * - The result is checked before it is returned: it has the same syntax tree,
+ *   and formatting it again changes nothing.
+ *
+ * Layout:
+ * - Line breaks are the author's. Each level is indented by 2. At most one
+ *   blank line separates two lines.
+ * - Operators have one space on each side. There is none inside brackets and
+ *   around `^`, `.` and `..`.
+ * - Meaningful spacing of the author stays: products without spaces (a*b +
+ *   c*d), and sums without spaces in an index or an end of a range (u[i+1],
+ *   1..n-1).
+ * - Columns that were aligned over neighbouring lines stay aligned.
+ * - A line longer than WIDTH is broken where the fewest brackets are open. A
+ *   block on such a line gets lines of its own.
  */
 #include "parser/syntax/ast.h"
 #include "parser/syntax/lexer.h"
@@ -19,14 +26,14 @@
 
 #define WIDTH 100
 #define STEP 2
-#define NEAR 100 /* pieces to each side of a sum that are looked at */
-/* a line that is broken may give others another column; more than two rounds
- * have not been seen */
+#define NEAR 100 /* pieces searched on each side of a sum */
+/* Breaking a line may shift the columns of others, so the layout is repeated.
+ * Two rounds have always been enough. */
 #define ROUNDS 8
 
 typedef enum Role {
 	ROLE_OPERAND,
-	ROLE_WORD /* at, by, field ...: a name that works like a keyword */,
+	ROLE_WORD /* contextual keyword: at, by, field ... */,
 	ROLE_PREFIX,
 	ROLE_BINARY,
 	ROLE_OTHER
@@ -35,14 +42,15 @@ typedef enum Role {
 typedef struct Piece {
 	uint8_t kind; /* TokenKind; a whole string is TK_STR_CLOSE */
 	uint8_t role;
-	bool tight; /* nothing lay between it and the piece before */
-	bool call;  /* ( or [ behind what is called or indexed */
-	/* line breaks before it: 0, 1, or 2 when a line is blank; first those of
-	 * the text, then ours */
+	bool tight; /* no space between it and the piece before */
+	bool call;  /* ( or [ of a call or an index */
+	/* Line breaks before it: 0, 1, or 2 for a blank line. First the author's,
+	 * later the formatter's. */
 	uint8_t lines;
 	uint32_t start, end;
-	uint32_t match; /* of a bracket; itself when it has none */
-	/* in the text, of its first character; columns count characters */
+	uint32_t match; /* of a bracket: its partner; itself when it has none */
+	/* Position of its first character in the source; columns and widths count
+	 * characters. */
 	uint32_t line, column, width;
 	uint32_t after; /* width of its last line, when `multiline` */
 	bool multiline;
@@ -51,9 +59,9 @@ typedef struct Piece {
 } Piece;
 
 typedef struct OutLine {
-	uint32_t first, last; /* pieces [first, last) without the comment behind them */
+	uint32_t first, last; /* pieces [first, last) without the trailing comment */
 	uint32_t indent, width;
-	uint32_t comment; /* the piece; NONE */
+	uint32_t comment; /* the piece of the trailing comment; NONE: no comment */
 	uint32_t column;  /* of the comment */
 	bool blank;       /* a blank line goes before it */
 } OutLine;
@@ -83,8 +91,8 @@ static uint32_t count_columns(const char *s, size_t n) {
 static bool is_open(uint8_t k) { return k == TK_LPAREN || k == TK_LBRACKET || k == TK_LBRACE; }
 static bool is_close(uint8_t k) { return k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE; }
 
-/* Cuts the text; strings with all that is in them are one piece, and a comment
- * ends before the space at its line's end. */
+/* Cuts the text into pieces. A whole string is one piece; trailing space is not
+ * part of a comment. */
 static void cut(Format *f) {
 	Lexer lx;
 	lexer_init(&lx, f->text, f->n, false);
@@ -141,7 +149,8 @@ static void match_brackets(Format *f) {
 	}
 }
 
-/* The next or the last piece that is no comment; NONE. */
+/* The nearest piece before or after `i` that is not a comment; NONE if there is
+ * none. */
 static uint32_t piece_before(const Format *f, uint32_t i) {
 	while (i-- > 0) {
 		if (f->pieces.at[i].kind != TK_COMMENT) return i;
@@ -174,8 +183,8 @@ static uint8_t kind_of(const Format *f, uint32_t i) {
 	return i == NONE ? TK_EOF : f->pieces.at[i].kind;
 }
 
-/* True when an operand ends with this piece, so that a sign behind it is an
- * operator and a bracket behind it a call. */
+/* True when an operand ends with this piece. A sign after it is then a binary
+ * operator, and a bracket after it is a call. */
 static bool ends_operand(const Format *f, uint32_t i) {
 	if (i == NONE) return false;
 	const Piece *p = &f->pieces.at[i];
@@ -195,8 +204,8 @@ static bool ends_operand(const Format *f, uint32_t i) {
 	}
 }
 
-/* True when the line break before this piece ends a statement, as far as tokens
- * tell. `in_list`: inside ( or [. */
+/* True when a statement starts with this piece, judged by tokens alone.
+ * `in_list`: inside ( or [. */
 static bool starts_statement(const Format *f, uint32_t i, bool in_list) {
 	uint32_t before = piece_before(f, i);
 	uint8_t k = kind_of(f, before);
@@ -205,7 +214,7 @@ static bool starts_statement(const Format *f, uint32_t i, bool in_list) {
 	return k == TK_SEMICOLON || (f->pieces.at[i].lines && ends_operand(f, before));
 }
 
-/* A name that works like a keyword where it stands. */
+/* True when this name is a contextual keyword here. */
 static bool is_word(const Format *f, uint32_t i, bool in_list, bool in_problem) {
 	static const char *const openers[] = {"use",   "problem", "domain",     "field",
 	                                      "eigen", "event",   "derivative", NULL};
@@ -229,8 +238,8 @@ static bool is_word(const Format *f, uint32_t i, bool in_list, bool in_problem) 
 }
 
 static void give_roles(Format *f) {
-	VEC(uint8_t) open = {0}; /* the brackets we are in; TK_COUNT: the braces of a problem */
-	bool problem = false;    /* its name was seen, its braces not yet */
+	VEC(uint8_t) open = {0}; /* the open brackets; TK_COUNT: the braces of a problem */
+	bool problem = false;    /* after the name of a problem, before its braces */
 	for (uint32_t i = 0; i < f->pieces.n; i++) {
 		Piece *p = &f->pieces.at[i];
 		uint32_t before = piece_before(f, i), after = piece_after(f, i);
@@ -249,7 +258,7 @@ static void give_roles(Format *f) {
 		} else if (p->kind == TK_PLUS || p->kind == TK_MINUS) {
 			p->role = ends_operand(f, before) && (in_list || !p->lines) ? ROLE_BINARY : ROLE_PREFIX;
 		} else if ((p->kind >= TK_STAR && p->kind <= TK_COMPOSE)) {
-			/* ∇·v, ∇×v are signs in front of v */
+			/* ∇·v and ∇×v are prefix operators. */
 			p->role = kind_of(f, before) == TK_NABLA && p->tight ? ROLE_PREFIX : ROLE_BINARY;
 		} else if (p->kind == TK_ROOT || p->kind == TK_ELLIPSIS) {
 			p->role = ROLE_PREFIX;
@@ -268,15 +277,15 @@ static void give_roles(Format *f) {
 
 /* ---- spaces -------------------------------------------------------------- */
 
-typedef VEC(uint32_t) IndexList; /* the brackets around, from the outside in */
+typedef VEC(uint32_t) IndexList; /* the enclosing brackets, outermost first */
 
-/* Written close on both sides: nothing before it and nothing behind it. */
+/* True when the author wrote no space on either side. */
 static bool close_on_both_sides(const Format *f, uint32_t i) {
 	return f->pieces.at[i].tight && i + 1 < f->pieces.n && f->pieces.at[i + 1].tight;
 }
 
-/* True when a product beside this sum, at the same depth, is written with
- * spaces: then the sum cannot be written without. */
+/* True when a product next to this sum, at the same depth, is written with
+ * spaces. The sum then needs spaces as well. */
 static bool beside_wide_product(const Format *f, uint32_t i) {
 	for (int way = -1; way <= 1; way += 2) {
 		uint32_t steps = 0;
@@ -299,7 +308,7 @@ static bool beside_wide_product(const Format *f, uint32_t i) {
 	return false;
 }
 
-/* True when the sum is a part of an index, or an end of a range. */
+/* True when the sum is part of an index or of an end of a range. */
 static bool in_index(const Format *f, uint32_t i, const IndexList *open) {
 	for (uint32_t k = open->n; k > 0; k--) { /* also in (i+1) % n */
 		const Piece *p = &f->pieces.at[open->at[k - 1]];
@@ -327,7 +336,7 @@ static bool in_index(const Format *f, uint32_t i, const IndexList *open) {
 	return false;
 }
 
-/* True when the operator stands without spaces. */
+/* True when the operator is written without spaces. */
 static bool is_close_operator(const Format *f, uint32_t i, const IndexList *open) {
 	const Piece *p = &f->pieces.at[i];
 	if (p->kind == TK_CARET) return true;
@@ -336,8 +345,8 @@ static bool is_close_operator(const Format *f, uint32_t i, const IndexList *open
 	return in_index(f, i, open) && !beside_wide_product(f, i);
 }
 
-/* True when these two pieces, with nothing between them, would be read as
- * others. */
+/* True when the lexer would read these two pieces as other tokens if there were
+ * no space between them. */
 static bool would_merge(const Format *f, const Piece *a, const Piece *b) {
 	char pair[64];
 	uint32_t n = a->end - a->start, m = b->end - b->start;
@@ -390,8 +399,9 @@ static void set_gaps(Format *f) {
 	}
 }
 
-/* `else` and `catch` stand behind the brace they belong to, unless that ends a
- * block of one line: such branches may be stacked. */
+/* Moves `else` and `catch` onto the line of the closing brace before them. A
+ * brace that ends a one-line block is an exception: such branches may be
+ * stacked. */
 static void join_branches(Format *f) {
 	for (uint32_t i = 1; i < f->pieces.n; i++) {
 		Piece *p = &f->pieces.at[i];
@@ -403,7 +413,7 @@ static void join_branches(Format *f) {
 
 /* ---- columns ------------------------------------------------------------- */
 
-/* Where the pieces of the writer's line before `i` end now. */
+/* The width that the pieces before `i` on its source line have now. */
 static uint32_t width_before(const Format *f, uint32_t i) {
 	uint32_t first = i;
 	while (first && !f->pieces.at[first].lines) first--;
@@ -415,8 +425,8 @@ static uint32_t width_before(const Format *f, uint32_t i) {
 	return width;
 }
 
-/* A piece of line `line` that stands in the column of `i` and is of its kind,
- * looking from piece `from` on in one direction; NONE. */
+/* A piece of line `line` that is in the column of `i` and of the same kind;
+ * NONE if there is none. */
 static uint32_t in_column(const Format *f, uint32_t i, uint32_t line) {
 	const Piece *p = &f->pieces.at[i];
 	uint32_t j = i;
@@ -433,8 +443,8 @@ static uint32_t in_column(const Format *f, uint32_t i, uint32_t line) {
 	return NONE;
 }
 
-/* A number with its sign moves as one: the piece whose space is in front of it.
- */
+/* A number and its sign move together. Returns the piece that has the space
+ * before it. */
 static uint32_t lead(const Format *f, uint32_t i) {
 	const Piece *p = &f->pieces.at[i];
 	bool sign = i && p->kind == TK_NUMBER && p->tight && f->pieces.at[i - 1].role == ROLE_PREFIX;
@@ -448,7 +458,7 @@ static bool may_align(const Format *f, uint32_t i) {
 	    p->multiline)
 		return false;
 	while (first && !f->pieces.at[first].lines) first--;
-	if (f->pieces.at[first].line != p->line) return false; /* two lines that were joined */
+	if (f->pieces.at[first].line != p->line) return false; /* two source lines that were merged */
 	for (uint32_t k = first; k < i; k++) {
 		if (f->pieces.at[k].multiline) return false;
 	}
@@ -459,8 +469,8 @@ static uint32_t source_gap(const Format *f, uint32_t i) {
 	return f->pieces.at[i].start - f->pieces.at[i - 1].end;
 }
 
-/* Pieces that stood in one column over neighbouring lines, one of them at least
- * behind more than one space, stand in one column again. */
+/* Aligns pieces that were aligned over neighbouring lines, if at least one of
+ * them followed more than one space. */
 static void align_columns(Format *f) {
 	uint32_t n = f->pieces.n;
 	bool *done = arena_zalloc(f->a, n + 1);
@@ -471,8 +481,8 @@ static void align_columns(Format *f) {
 			if (f->pieces.at[i].column > most) most = f->pieces.at[i].column;
 		}
 	}
-	/* from left to right, so that what stands before a piece has its place:
-	 * insertion sort by column, for what is in order nearly */
+	/* From left to right, so that everything before a piece is already placed.
+	 * Insertion sort by column, since the order is nearly right. */
 	for (uint32_t i = 1; i < count; i++) {
 		uint32_t x = order[i], k = i;
 		if (count > 4000) break;
@@ -498,7 +508,7 @@ static void align_columns(Format *f) {
 		}
 		for (uint32_t k = 0; k < members.n; k++) done[members.at[k]] = true;
 		if (members.n < 2) continue;
-		/* numbers end in one column when they did */
+		/* Numbers that ended in one column are right-aligned. */
 		bool right = f->pieces.at[members.at[0]].kind == TK_NUMBER;
 		for (uint32_t k = 0; k < members.n; k++) {
 			const Piece *p = &f->pieces.at[members.at[k]], *q = &f->pieces.at[members.at[0]];
@@ -521,8 +531,8 @@ static void align_columns(Format *f) {
 /* ---- lines --------------------------------------------------------------- */
 
 typedef struct Open {
-	uint32_t piece, indent; /* of the line it stands on */
-	uint32_t inside;        /* the column of what stands behind it */
+	uint32_t piece, indent; /* of the line it is on */
+	uint32_t inside;        /* column of the piece after it */
 } Open;
 typedef VEC(Open) OpenList;
 
@@ -547,13 +557,13 @@ static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, b
 		next++;
 	}
 	if (next > i) return open->at[top].indent;
-	if (f->pieces.at[i].kind == TK_COMMENT) { /* stands like what it stands before */
+	if (f->pieces.at[i].kind == TK_COMMENT) { /* indented like the piece that follows */
 		next = piece_after(f, i);
 		if (next == NONE) return open->n ? open->at[open->n - 1].indent + STEP : 0;
 	}
 	uint32_t inner = open->n ? open->at[open->n - 1].indent + STEP : 0;
 	bool list = open->n && f->pieces.at[open->at[open->n - 1].piece].kind != TK_LBRACE;
-	if (list) { /* what stood under the first thing in the bracket stands there again */
+	if (list) { /* keep the alignment with the first piece inside the bracket */
 		const Open *o = &open->at[open->n - 1];
 		const Piece *inside = &f->pieces.at[o->piece + 1];
 		const Piece *bracket = inside - 1, *p = &f->pieces.at[i];
@@ -573,8 +583,8 @@ static uint32_t line_end(const Format *f, uint32_t first) {
 	return i;
 }
 
-/* Puts a block on lines of its own: breaks behind {, behind its semicolons and
- * before }; the same for what belongs to the same `if`. */
+/* Puts a block on lines of its own: breaks after {, after its semicolons and
+ * before }. Later branches of the same `if` or `try` are expanded as well. */
 static void expand_block(Format *f, uint32_t brace) {
 	for (uint32_t open = brace; open != NONE;) {
 		uint32_t close = f->pieces.at[open].match, depth = 0;
@@ -608,7 +618,8 @@ static void expand_block(Format *f, uint32_t brace) {
 	}
 }
 
-/* The brace of the `if` or `try` whose later branch opens at `brace`. */
+/* The brace of the first branch of the `if` or `try` that has a later branch at
+ * `brace`. */
 static uint32_t first_branch(const Format *f, uint32_t brace, uint32_t first) {
 	for (uint32_t i = brace; i > first;) {
 		i--;
@@ -628,7 +639,7 @@ static uint32_t first_branch(const Format *f, uint32_t brace, uint32_t first) {
 	return brace;
 }
 
-/* What was broken off a line of a list, from `from` on, is filled up with the
+/* Pieces from `from` on were broken off a line of a list. Merges them with the
  * list's next line, which starts at `end`. */
 static void fill_list(Format *f, uint32_t from, uint32_t end) {
 	if (f->pieces.at[from - 1].kind != TK_COMMA || end >= f->pieces.n ||
@@ -645,9 +656,9 @@ static void fill_list(Format *f, uint32_t from, uint32_t end) {
 	if (!depth) f->pieces.at[end].lines = 0;
 }
 
-/* Breaks the line [first, end), which is too long, at the place that costs
- * least; false when there is none. Costs are in characters of a line left
- * empty. */
+/* Breaks the overlong line [first, end) at the place of least cost. Returns
+ * false when there is none. The cost weighs bracket depth, the kind of place
+ * and the unused characters of the line. */
 static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent, bool in_list) {
 	uint32_t depth = 0, column = indent, best = NONE, total = indent;
 	double least = 1e9;
@@ -708,7 +719,7 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 			break;
 		default: break;
 		}
-		if (index) kind = kind < 0 ? kind : kind + 40; /* x[i, j] stays together */
+		if (index) kind = kind < 0 ? kind : kind + 40; /* keep x[i, j] together */
 		if (is_open(p->kind)) {
 			depth++;
 			VEC_PUSH(f->a, &open, i);
@@ -732,7 +743,7 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 	return true;
 }
 
-/* With `rough`, only indentations are found, for what is to be aligned. */
+/* With `rough`, computes only the indentations, for align_columns. */
 static void make_lines(Format *f, bool rough) {
 	OpenList open = {0};
 	for (uint32_t i = 0; i < f->pieces.n;) {
@@ -740,8 +751,8 @@ static void make_lines(Format *f, bool rough) {
 		uint32_t indent = indentation(f, &open, i, &continued), end, widest, outside = open.n;
 		uint8_t before = kind_of(f, piece_before(f, i));
 		bool in_list = open.n && f->pieces.at[open.at[open.n - 1].piece].kind != TK_LBRACE;
-		/* the block behind a condition that goes over lines belongs to the line
-		 * where the condition starts */
+		/* The block after a condition of several lines is indented relative to
+		 * the line where the condition starts. */
 		bool condition = continued && before != TK_ASSIGN && before != TK_DEFINE &&
 		                 before != TK_COMPOUND && before != TK_ARROW;
 		OutLine line;
@@ -766,7 +777,8 @@ static void make_lines(Format *f, bool rough) {
 		if (line.blank && is_close(f->pieces.at[i].kind)) line.blank = false;
 		if (line.blank && is_open(kind_of(f, i - 1))) line.blank = false;
 		if (!rough) VEC_PUSH(f->a, &f->lines, line);
-		/* behind a bracket of an earlier line, that line's */
+		/* After a bracket of an earlier line closes, `base` is that line's
+		 * indentation. */
 		uint32_t column = indent, base = indent;
 		for (uint32_t k = i; k < end; k++) {
 			const Piece *p = &f->pieces.at[k];
@@ -781,15 +793,14 @@ static void make_lines(Format *f, bool rough) {
 	}
 }
 
-/* Comments behind code keep their column while there is room for them; where
- * there is none in one line, those of the lines around that had the same column
- * move with it. */
+/* Trailing comments keep their column while they fit. If one does not, the
+ * comments of neighbouring lines in the same column move with it. */
 static void place_comments(Format *f) {
 	for (uint32_t i = 0, last; i < f->lines.n; i = last + 1) {
 		last = i;
 		if (f->lines.at[i].comment == NONE) continue;
 		uint32_t first = f->lines.at[i].first;
-		/* the line was broken */
+		/* The source line was broken. */
 		if (first && f->pieces.at[first - 1].line == f->pieces.at[first].line) {
 			f->lines.at[i].column = f->lines.at[i].width + 2;
 			continue;
@@ -847,7 +858,7 @@ static void lay_out(Arena *a, const char *text, size_t n, Text *out) {
 	put_lines(&f, out);
 }
 
-/* ---- the public entry: laid out and checked ------------------------------ */
+/* ---- public entry: layout and check -------------------------------------- */
 
 static bool same_pieces(const Format *x, const Format *y) {
 	if (x->pieces.n != y->pieces.n) return false;

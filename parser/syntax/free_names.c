@@ -1,14 +1,18 @@
-/* free_names.c - which names a piece of syntax assigns, mentions, or takes from
- * outside.
+/* free_names.c - the names that a piece of syntax assigns, mentions or
+ * captures.
  *
- * Needs: specialise/internal.h. Guarantees: purely syntactic; each name once.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - The search is purely syntactic.
+ * - Each name is reported once.
  */
 #include "parser/specialise/internal.h"
 
 typedef struct Names {
 	Arena *a;
 	VEC_ATOMS out;
-	VEC_ATOMS bound; /* names of enclosing functions' parameters and locals */
+	VEC_ATOMS bound; /* parameters and locals of the enclosing functions */
 } Names;
 
 static void add(Arena *a, VEC_ATOMS *v, Atom name) {
@@ -113,8 +117,8 @@ static bool binds(const Ast *target, Atom name) {
 	return false;
 }
 
-/* Whether what stands behind e in its block means by the name what e gives it.
- */
+/* True when later statements of the block refer by `name` to the binding that
+ * `e` makes. */
 static bool gives(const Ast *e, Atom name) {
 	switch ((AstKind)e->kind) {
 	case A_ASSIGN: return binds(e->assign.target, name);
@@ -207,8 +211,8 @@ bool ast_mentions(const Ast *e, Atom name) {
 
 static void free_visit(void *ud, const Ast *e);
 
-/* Lengths that are plain names in an annotation are bound by it; other lengths
- * are expressions. */
+/* An annotation binds an extent that is a plain name. Other extents are
+ * expressions. */
 static void bind_dims(Names *s, const Ast *type) {
 	for (uint32_t i = 0; i < type->type.nfields; i++)
 		if (type->type.fields[i].type) bind_dims(s, type->type.fields[i].type);
@@ -229,8 +233,8 @@ static void bind_params(Names *s, uint32_t n, const Param *params) {
 	}
 }
 
-/* A name that is set is the function's own from there on; what is written into
- * by index or field is read first. */
+/* An assigned name is local from there on. A target with an index or a field is
+ * read first. */
 static void bind_target(Names *s, const Ast *t) {
 	if (t->kind == A_NAME) add(s->a, &s->bound, t->name.name);
 	else if (t->kind == A_TUPLE)

@@ -1,16 +1,19 @@
-/* lexer.c - tokens, and what needs nothing but tokens: highlighting,
- * completeness of a line, folding of names.
+/* lexer.c - tokens, highlighting, completeness of a line, folding of names.
  *
- * Needs: lexer.h, ast.h (for the public functions). Guarantees: no allocation,
- * no state outside the Lexer, linear time, any bytes.
+ * Needs: lexer.h, ast.h (for the public functions).
  *
- * Names are ASCII letters, `_` and the letters of Unicode, then digits,
- * subscript digits and letters, and combining marks as well; superscripts,
- * subscript signs and primes are not part of them. A number is an integer (1,
- * 1_000, 0xff, 0o17, 0b101) or a float (1.5, .5, 1., 1e-3), `im` behind it
- * makes it imaginary; `0..n` is a range. A string may run over lines; when one
- * never ends, the text is cut again with strings of one line, which finds the
- * line where the quote is missing.
+ * Contract:
+ * - No allocation, and no state outside the Lexer.
+ * - Linear time for any bytes.
+ *
+ * Lexical rules:
+ * - A name starts with an ASCII letter, `_` or a Unicode letter. It continues
+ *   with these, digits, subscript digits and letters, and combining marks.
+ *   Superscripts, subscript signs and primes are not part of it.
+ * - A number is an integer (1, 1_000, 0xff, 0o17, 0b101) or a float (1.5, .5,
+ *   1., 1e-3). A suffix `im` makes it imaginary. `0..n` is a range.
+ * - A string may span lines. When one never ends, the parser lexes the text
+ *   again with one-line strings, which locates the missing quote.
  */
 #include "parser/syntax/lexer.h"
 #include "parser/syntax/ast.h"
@@ -21,9 +24,9 @@ typedef struct Range32 {
 } Range32;
 
 /* Letters outside ASCII: general category L (and the marks of the scripts that
- * need them), without superscript and subscript letters, plus U+2206.
- * Unassigned code points between two letters are counted among them, to keep
- * the table short. */
+ * need them), without superscript and subscript letters, plus U+2206. The
+ * ranges include unassigned code points between two letters, to keep the table
+ * short. */
 static const Range32 letters[] = {
 	{0xb5, 0xb5},       {0xc0, 0xd6},       {0xd8, 0xf6},       {0xf8, 0x2af},
 	{0x370, 0x374},     {0x376, 0x37d},     {0x37f, 0x37f},     {0x386, 0x386},
@@ -99,7 +102,7 @@ static const Range32 letters[] = {
 };
 
 /* Canonical compositions of Latin, Greek and Cyrillic letters with the marks
- * that mathematics uses. */
+ * used in mathematics. */
 typedef struct Composition {
 	uint16_t base, mark, composed;
 } Composition;
@@ -178,7 +181,7 @@ static const Composition compositions[] = {
 	{0x4e9, 0x308, 0x4eb},
 };
 
-/* Characters that look the same as the one a name means. */
+/* Characters that are replaced in names by one that looks the same. */
 static const struct {
 	uint32_t from, to;
 } look_alikes[] = {
@@ -196,7 +199,7 @@ const char *const parse_keywords[] = {"if",       "else",   "for",   "while", "i
 _Static_assert(sizeof parse_keywords / sizeof *parse_keywords == TK_COUNT - TK_IF + 1,
                "a keyword lacks its token");
 
-/* Operators, longer ones before their beginnings. */
+/* Operators; a longer one precedes its prefixes. */
 static const struct {
 	char text[4];
 	uint8_t kind;
@@ -249,7 +252,7 @@ size_t lex_decode(const char *text, size_t n, uint32_t *out) {
 		if ((p[i] & 0xc0) != 0x80) return 0;
 		u = u << 6 | (p[i] & 0x3fu);
 	}
-	/* longer than it need be */
+	/* Overlong encodings. */
 	if ((length == 3 && u < 0x800) || (length == 4 && u < 0x10000)) return 0;
 	if (u > 0x10ffff || (u >= 0xd800 && u < 0xe000)) return 0;
 	*out = u;
@@ -300,18 +303,18 @@ static bool is_space(uint32_t u) {
 	       u == 0xfeff;
 }
 
-/* With the signs and brackets, which are not part of names. */
+/* Includes the signs and brackets, which are not part of names. */
 static bool is_subscript(uint32_t u) {
 	return (u >= 0x2080 && u <= 0x209c) || (u >= 0x1d62 && u <= 0x1d6a);
 }
 
-/* What a name goes on with. */
+/* True for a character that may continue a name. */
 static bool is_inner(uint32_t u) {
 	return is_letter(u) || is_digit(u) || is_mark(u) ||
 	       (is_subscript(u) && !(u >= 0x208a && u <= 0x208f));
 }
 
-/* The ASCII character a superscript stands for, or 0. */
+/* The ASCII character that a superscript stands for, or 0. */
 static char superscript(uint32_t u) {
 	if (u == 0xb2 || u == 0xb3) return (char)(u - 0xb0 + '0');
 	if (u == 0xb9) return '1';
@@ -355,12 +358,12 @@ static uint32_t compose(uint32_t base, uint32_t mark) {
 }
 
 size_t lex_fold_name(const char *text, size_t n, char *out) {
-	size_t written = 0, last = 0; /* where the last character written starts */
+	size_t written = 0, last = 0; /* start of the last character written */
 	uint32_t before = 0;
 	for (size_t i = 0, length; i < n; i += length) {
 		uint32_t u;
 		length = lex_decode(text + i, n - i, &u);
-		if (!length) length = 1; /* not reached for the names that lexer_next finds */
+		if (!length) length = 1; /* unreachable for names found by lexer_next */
 		for (size_t k = 0; k < sizeof look_alikes / sizeof *look_alikes; k++) {
 			if (look_alikes[k].from == u) u = look_alikes[k].to;
 		}
@@ -414,8 +417,8 @@ static int digit_value(char ch) {
 	return 99;
 }
 
-/* Digits with single underscores between them. false: none, or an underscore
- * that is not between two digits. */
+/* Skips digits with single underscores between them. Returns false when there
+ * are none, or when an underscore is not between two digits. */
 static bool skip_digits(Lexer *lx, int base) {
 	bool good = digit_value(peek_byte(lx, 0)) < base;
 	for (;;) {
@@ -431,7 +434,7 @@ static bool skip_digits(Lexer *lx, int base) {
 	}
 }
 
-/* `<m/s^2>` directly behind a number: length, or 0. */
+/* `<m/s^2>` directly after a number: returns its length, or 0. */
 static uint32_t unit_length(const Lexer *lx) {
 	size_t length;
 	if (peek_byte(lx, 0) != '<') return 0;
@@ -504,7 +507,8 @@ static TokenKind keyword_kind(const char *text, size_t n) {
 	return TK_NAME;
 }
 
-/* Inside the quotes: text up to the closing quote or the next interpolation. */
+/* Inside the quotes: scans text up to the closing quote or the next
+ * interpolation. */
 static Lexeme scan_text(Lexer *lx) {
 	Lexeme t = {.kind = TK_STR_TEXT, .start = lx->at};
 	while (lx->at < lx->n) {
@@ -513,7 +517,7 @@ static Lexeme scan_text(Lexer *lx) {
 		if (ch == '\\' && lx->at + 1 < lx->n && !(lx->text[lx->at + 1] == '\n' && lx->one_line)) {
 			bool unicode =
 				lx->text[lx->at + 1] == 'u' && lx->at + 2 < lx->n && lx->text[lx->at + 2] == '{';
-			lx->at += unicode ? 2 : 1; /* the { of \u{3b1} is no interpolation */
+			lx->at += unicode ? 2 : 1; /* the { of \u{3b1} is not an interpolation */
 		}
 		lx->at++;
 	}
@@ -548,8 +552,8 @@ static bool at_debug(const Lexer *lx) {
 	return i < lx->n && (lx->text[i] == '}' || lx->text[i] == ':');
 }
 
-/* What only the interpolation of a string has, at its outermost level: its end,
- * {e:spec}, {e=}. true: `t` is set. */
+/* Scans tokens that exist only at the outermost level of an interpolation: its
+ * end, {e:spec}, {e=}. Returns true when `t` is set. */
 static bool scan_interpolation(Lexer *lx, Lexeme *t) {
 	uint32_t level = lx->level;
 	char ch = peek_byte(lx, 0);
@@ -577,7 +581,7 @@ static bool scan_interpolation(Lexer *lx, Lexeme *t) {
 	return true;
 }
 
-/* True when ' directly behind the last token is a prime and not a quote. */
+/* True when a ' directly after the last token is a prime, not a quote. */
 static bool prime_follows(const Lexer *lx) {
 	if (lx->before_end != lx->at) return false;
 	TokenKind k = lx->before;
@@ -593,7 +597,7 @@ static void count_brackets(Lexer *lx, TokenKind k) {
 	if (k == TK_RBRACE && *braces) --*braces;
 }
 
-/* x++ or x-- with nothing behind it that could be an operand. */
+/* True at x++ or x-- when no operand can follow. */
 static bool at_increment(const Lexer *lx) {
 	char ch = peek_byte(lx, 0);
 	if ((ch != '+' && ch != '-') || peek_byte(lx, 1) != ch) return false;
@@ -602,12 +606,12 @@ static bool at_increment(const Lexer *lx) {
 	return i == lx->n || (lx->text[i] && strchr("\n;)}", lx->text[i]));
 }
 
-/* A token of program text, at lx->at, which is not the end. */
+/* Scans a token of program text at lx->at, which is not the end. */
 static Lexeme scan_code(Lexer *lx) {
 	Lexeme t = {.kind = TK_ERROR, .start = lx->at};
 	size_t length;
 	uint32_t u = peek_character(lx, &length);
-	if (!length) { /* all of the bytes that make no sense, as one */
+	if (!length) { /* all consecutive invalid bytes are one token */
 		t.error = LEX_UTF8;
 		while (lx->at < lx->n && !length) {
 			lx->at++;
@@ -633,7 +637,7 @@ static Lexeme scan_code(Lexer *lx) {
 		t.kind = keyword_kind(lx->text + t.start, lx->at - t.start);
 	} else if (u == '"') {
 		lx->at++;
-		if (lx->level == LEX_STRINGS) { /* give up on this line */
+		if (lx->level == LEX_STRINGS) { /* skip the line */
 			while (lx->at < lx->n && lx->text[lx->at] != '\n') lx->at++;
 			t.error = LEX_STRING_DEEP;
 		} else {
@@ -688,8 +692,8 @@ static Lexeme scan_code(Lexer *lx) {
 			lx->at += (uint32_t)n;
 			break;
 		}
-		/* every printable ASCII character is above; kept so that the scan
-		 * always moves on */
+		/* Every printable ASCII character is handled above. This guarantees
+		 * that the scan advances. */
 		if (lx->at == t.start) {
 			lx->at++;
 			t.error = LEX_CHAR;
@@ -712,7 +716,7 @@ Lexeme lexer_next(Lexer *lx) {
 	return t;
 }
 
-/* ---- what messages and the parser ask of kinds --------------------------- */
+/* ---- properties of token kinds ------------------------------------------- */
 
 const char *lex_kind_called(TokenKind k) {
 	static const char *const called[TK_COUNT] = {
@@ -762,8 +766,8 @@ bool lex_wants_operand(TokenKind k) {
 	}
 }
 
-/* True when a statement cannot end with this token, so that the next line
- * belongs to it. */
+/* True when a statement cannot end with this token and includes the next
+ * line. */
 static bool lex_wants_more(TokenKind k) {
 	switch (k) {
 	case TK_NOT:
@@ -790,14 +794,14 @@ bool parse_is_incomplete(const char *text, size_t n) {
 		parens += (t.kind == TK_LPAREN) - (t.kind == TK_RPAREN);
 		brackets += (t.kind == TK_LBRACKET) - (t.kind == TK_RBRACKET);
 		braces += (t.kind == TK_LBRACE) - (t.kind == TK_RBRACE);
-		if (parens < 0 || brackets < 0 || braces < 0) return false; /* more lines cannot mend it */
+		if (parens < 0 || brackets < 0 || braces < 0) return false; /* more lines cannot fix it */
 		if (t.kind == TK_SPACE || t.kind == TK_COMMENT || t.kind == TK_NEWLINE) continue;
 		last = last == TK_DOT ? TK_NAME : t.kind; /* r.for ends a line */
 	}
 	return lx.unclosed || parens || brackets || braces || lex_wants_more(last);
 }
 
-/* Words that are keywords only where a statement starts, and only in front of a
+/* Contextual keywords that count only at the start of a statement, before a
  * name, a string or a bracket. */
 static bool is_opening_word(const char *text, size_t n) {
 	static const char *const words[] = {"problem", "domain", "field",     "eigen",
@@ -808,7 +812,7 @@ static bool is_opening_word(const char *text, size_t n) {
 	return false;
 }
 
-/* Words that are keywords only between two operands. */
+/* Contextual keywords that count only after an operand. */
 static bool is_middle_word(const char *text, size_t n) {
 	static const char *const words[] = {"at",      "by",     "as",      "periodic",
 	                                    "falling", "rising", "terminal"};
@@ -853,7 +857,7 @@ void parse_tokens(const char *text, size_t n,
 		visit(ud, TC_ERROR, 0, n);
 		return;
 	}
-	TokenKind before = TK_NEWLINE; /* the last token but spaces and comments */
+	TokenKind before = TK_NEWLINE; /* the last token except spaces and comments */
 	Lexer lx;
 	lexer_init(&lx, text, (uint32_t)n, false);
 	for (Lexeme t = lexer_next(&lx); t.kind != TK_EOF; t = lexer_next(&lx)) {

@@ -1,13 +1,16 @@
-/* lexer.h - cuts a text into tokens, on demand and without allocating.
+/* lexer.h - a lexer that produces tokens on demand, without allocation.
  *
- * Needs: libc only, so that highlighting and "is this line complete" work
- * without a context. Guarantees: the tokens cover the text without gaps or
- * overlaps (space and comments are tokens too), except for the zero-width
- * closing tokens that stand in for what an unclosed string lacks; every call
- * moves on or closes a string, so that the end is reached in linear time
- * whatever the bytes are. Strings come apart into pieces, and what is
- * interpolated into them comes as ordinary tokens: TK_STR_OPEN and
- * TK_INTERP_OPEN always have their closing token.
+ * Needs: libc only, so that highlighting and parse_is_incomplete work without a
+ * context.
+ *
+ * Contract:
+ * - The tokens cover the text without gaps or overlaps; space and comments are
+ *   tokens as well. Only the closing tokens that complete an unclosed string
+ *   have zero width.
+ * - Every call advances or closes a string. The end is therefore reached in
+ *   linear time for any bytes.
+ * - A string yields several pieces, and its interpolations yield ordinary
+ *   tokens. TK_STR_OPEN and TK_INTERP_OPEN always have their closing token.
  */
 #ifndef ATLED_PARSER_SYNTAX_LEXER_H
 #define ATLED_PARSER_SYNTAX_LEXER_H
@@ -16,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TOKEN(kind, what a message calls it; NULL: its text): tokens without meaning,
- * then operators, then keywords. */
+/* TOKEN(kind, its name in messages, or NULL for its own text). Operators follow
+ * the other tokens; keywords come last. */
 #define LEX_TOKENS(TOKEN)                                                                          \
 	TOKEN(TK_EOF, "the end of the text")                                                           \
 	TOKEN(TK_NEWLINE, "the end of the line")                                                       \
@@ -97,8 +100,8 @@ typedef enum TokenKind {
 } TokenKind;
 static inline bool token_is_keyword(TokenKind k) { return k >= TK_IF; }
 
-/* What is wrong with a token. Those before LEX_FATAL leave a token that parses
- * as what was meant. */
+/* Lexical errors. Those before LEX_FATAL leave a token that parses as it was
+ * meant. */
 typedef enum LexError {
 	LEX_OK,
 	LEX_NUMBER,     /* 1.2.3, 1__0, 0x */
@@ -107,12 +110,12 @@ typedef enum LexError {
 	LEX_STRING_END, /* a string without its closing quote */
 	LEX_INTERP_END, /* an interpolation without its } */
 	LEX_FATAL,
-	LEX_CHAR = LEX_FATAL, /* a character with no meaning */
+	LEX_CHAR = LEX_FATAL, /* a character without a meaning */
 	LEX_UTF8,             /* bytes that are not UTF-8 */
 	LEX_CONTROL,          /* a control character */
-	LEX_SUBSCRIPT,        /* ₀ behind no name, or a sign: x₊ */
+	LEX_SUBSCRIPT,        /* ₀ without a name before it, or a sign: x₊ */
 	LEX_QUOTE,            /* 'text' */
-	LEX_STRING_DEEP       /* strings within interpolations within strings ... too many */
+	LEX_STRING_DEEP       /* more than LEX_STRINGS nested strings */
 } LexError;
 
 typedef struct Lexeme {
@@ -121,44 +124,43 @@ typedef struct Lexeme {
 	uint32_t start, end;
 } Lexeme;
 
-#define LEX_STRINGS 16 /* strings inside the interpolations of strings, at most */
+#define LEX_STRINGS 16 /* maximum nesting of strings inside interpolations */
 
 typedef struct Lexer {
 	const char *text;
 	uint32_t n, at;
-	/* a string ends at the end of its line at the latest: to find the quote
-	 * that is missing */
+	/* Strings end with their line, to locate a missing quote. */
 	bool one_line;
-	/* between the quotes of the innermost string, outside its interpolations */
+	/* Inside the quotes of the innermost string, outside its interpolations. */
 	bool in_text;
 	bool unclosed;  /* a string was closed by the end of the text (or of the line) */
-	uint32_t level; /* strings we are inside */
-	/* open in the interpolation of each */
+	uint32_t level; /* number of enclosing strings */
+	/* Open brackets at each level; level 0 is the program. */
 	uint32_t parens[LEX_STRINGS + 1], braces[LEX_STRINGS + 1];
-	TokenKind before; /* the last token that was not space, for ' and what follows it directly */
+	TokenKind before; /* the last token except space; decides what `'` means */
 	uint32_t before_end;
 } Lexer;
 
 void lexer_init(Lexer *lx, const char *text, uint32_t n, bool one_line);
-Lexeme lexer_next(Lexer *lx); /* TK_EOF again and again at the end */
+Lexeme lexer_next(Lexer *lx); /* returns TK_EOF again at the end */
 
-/* The name as the program knows it: look-alikes folded, combining marks
- * composed. Writes at most n bytes, returns how many. */
+/* Normalises a name: replaces look-alikes and composes combining marks. Writes
+ * at most n bytes to `out` and returns how many. */
 size_t lex_fold_name(const char *text, size_t n, char *out);
-/* One character: its length in bytes, 0 when it is not UTF-8. */
+/* Decodes one UTF-8 character. Returns its length in bytes, 0 when it is
+ * invalid. */
 size_t lex_decode(const char *text, size_t n, uint32_t *out);
-/* The other way: writes up to 4 bytes, returns how many. */
+/* Encodes one character: writes up to 4 bytes, returns how many. */
 size_t lex_encode(uint32_t u, char *out);
-/* Value of a run of superscripts: ⁻¹ is -1. false: no digits, a misplaced sign,
- * or too large. */
+/* The value of a run of superscripts: ⁻¹ is -1. Returns false for no digits, a
+ * misplaced sign, or overflow. */
 bool lex_superscript(const char *text, size_t n, int64_t *out);
-/* True when a line that starts with this token goes on with the line before:
- * nothing starts a statement with it. */
+/* True when a line that starts with this token continues the line before,
+ * because no statement starts with it. */
 bool lex_continues_line(TokenKind k);
-/* True when something must follow this token for the expression or definition
- * that it stands in. */
+/* True when the expression or definition needs another token after this one. */
 bool lex_wants_operand(TokenKind k);
 
-const char *lex_kind_called(TokenKind k); /* for messages; NULL: say its text */
+const char *lex_kind_called(TokenKind k); /* for messages; NULL: use its text */
 
 #endif

@@ -1,8 +1,13 @@
 /* parse_expr.c - expressions, from the loosest operator to the tightest.
  *
- * Needs: parser.h. Guarantees: each function parses the symbol named above it
- * and leaves the first token it does not use; every node's span runs from its
- * first token to its last. A function per precedence:
+ * Needs: parser.h.
+ *
+ * Contract:
+ * - Each function parses the symbol named above it and stops at the first token
+ *   that it does not use.
+ * - A node's span runs from its first token to its last.
+ *
+ * One function for each precedence:
  *
  *   |>                      left           expression
  *   ->                      right          lambda
@@ -12,7 +17,7 @@
  *   + -                     left           sum
  *   * / // % @ · ×          left           product
  *   - + √                   prefix         unary
- *   2x                      a literal directly in front of a name or (        juxtaposition
+ *   2x                      a literal before a name or (     juxtaposition
  *   ^                       right          power
  *   ∘                       left           composition
  *   f(x) x[i] r.f f' x²     left           postfix
@@ -51,7 +56,7 @@ static Ast *name_node(Parser *p, Atom name, uint32_t first) {
 	return node_done(p, a, first);
 }
 
-/* A name that stands for one token of the text. */
+/* A name node for one token of the text. */
 static Ast *token_name(Parser *p, Atom name, uint32_t token) {
 	Ast *a = name_node(p, name, token);
 	a->span = token_span(p, token);
@@ -75,7 +80,7 @@ static Ast *call_node(Parser *p, Ast *callee, uint32_t n, const Arg *args, uint3
 
 static Arg positional(Ast *value) { return (Arg){.value = value, .span = value->span}; }
 
-/* Consumes the operator at hand; its operand may stand on the next line. */
+/* Consumes the current operator; its operand may be on the next line. */
 static Span take_operator(Parser *p) {
 	Span at = token_span(p, p->at);
 	advance(p);
@@ -125,7 +130,7 @@ Ast *parse_expression_list(Parser *p) {
 }
 
 /* condition = expression
- * It stands in front of a block. */
+ * It precedes a block. */
 Ast *parse_condition(Parser *p) {
 	Ast *e = parse_expression(p);
 	if (kind_now(p) == TK_ASSIGN) {
@@ -247,7 +252,7 @@ static Ast *parse_comparison(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* True where an index item may end: x[1..] x[.. by 2] x[..] */
+/* True where an end of a range may be missing: x[1..] x[.. by 2] x[..] */
 static bool at_missing_end(const Parser *p) {
 	if (!p->in_index) return false;
 	TokenKind k = kind_now(p);
@@ -298,8 +303,8 @@ Ast *parse_sum(Parser *p) {
 	}
 }
 
-/* True when the token before is a number and what stands directly behind it
- * multiplies it. */
+/* True when the token before is a number and the current token, directly after
+ * it, multiplies it. */
 static bool at_juxtaposed(const Parser *p) {
 	const Token *t = token_now(p);
 	if (t->space || p->tokens[p->at - 1].kind != TK_NUMBER) return false;
@@ -307,8 +312,8 @@ static bool at_juxtaposed(const Parser *p) {
 	return k == TK_NAME || k == TK_LPAREN || k == TK_ROOT || k == TK_PARTIAL || k == TK_NABLA;
 }
 
-/* Multiplies `left`, which ends with a number, by the power that stands
- * directly behind it. */
+/* Multiplies `left`, which ends with a number, by the power directly after
+ * it. */
 static Ast *juxtaposed(Parser *p, Ast *left, uint32_t first) {
 	Span between = span_made(p->source, token_now(p)->start, token_now(p)->start);
 	Ast *right = token_now(p)->kind == TK_ROOT ? parse_unary(p) : parse_power(p);
@@ -318,7 +323,7 @@ static Ast *juxtaposed(Parser *p, Ast *left, uint32_t first) {
 }
 
 /* juxtaposition = [ NUMBER ] power
- * The number stands directly in front. */
+ * The number is directly before the power. */
 static Ast *parse_juxtaposition(Parser *p) {
 	uint32_t first = p->at;
 	bool factor = false;
@@ -332,8 +337,8 @@ static Ast *parse_juxtaposition(Parser *p) {
 
 /* unary = ( "-" | "+" ) unary | root | juxtaposition | NUMBER root
  * root = "√" ( root | juxtaposition ) [ root ]
- * The number stands directly in front of its root. A second root follows
- * directly behind a number: √2√3 is √2*√3. */
+ * The number is directly before its root. A second root is directly after a
+ * number: √2√3 is √2*√3. */
 static Ast *parse_unary(Parser *p) {
 	uint32_t first = p->at;
 	TokenKind k = kind_now(p);
@@ -388,8 +393,7 @@ static Ast *parse_power(Parser *p) {
 
 /* ---- calls, indices, fields ---------------------------------------------- */
 
-/* A name, or a keyword, in front of `=` (and not `==`, which is another token).
- */
+/* True at a name or a keyword before `=` (`==` is another token). */
 static bool at_field_name(const Parser *p) {
 	TokenKind k = kind_now(p);
 	return (k == TK_NAME || token_is_keyword(k)) && p->tokens[p->at + 1].kind == TK_ASSIGN;
@@ -427,9 +431,9 @@ Ast *parse_for_target(Parser *p) {
 
 /* clauses = "for" clause { ( "for" | "," ) clause }
  * clause = for-target { "," for-target } [ "in" expression ]
- * A comma in front of NAME = belongs to the call around:
- * sum(e for i, axis = 0). Behind an expression only one in front of NAME in
- * goes on with the clauses: [e for i in a, j in b]. */
+ * A comma before NAME = belongs to the enclosing call: sum(e for i, axis = 0).
+ * After an expression, only a comma before NAME in continues the clauses:
+ * [e for i in a, j in b]. */
 void parse_clauses(Parser *p, ClauseList *out) {
 	for (;;) {
 		TokenKind k = kind_now(p);
@@ -466,7 +470,7 @@ static Ast *comprehension(Parser *p, Ast *body, bool generator, uint32_t first) 
 	return node_done(p, a, first);
 }
 
-/* The name of a parameter as the string of it. */
+/* A string node with the name of a parameter. */
 static Ast *name_as_string(Parser *p, const Ast *name) {
 	Ast *a = node_new(p, A_STRING);
 	VEC(StringPiece) pieces = {0};
@@ -479,7 +483,7 @@ static Ast *name_as_string(Parser *p, const Ast *name) {
 }
 
 /* names = NAME | STRING | "(" names { "," names } ")"
- * Behind "for" "=" they stand for themselves: their strings are the argument
+ * After "for" "=" the names are quoted: their strings are the argument
  * `unknowns`. NULL: something else was written. */
 static Ast *names_as_strings(Parser *p, Ast *value) {
 	AstList items = {0};
@@ -665,8 +669,8 @@ static Ast *parse_operand(Parser *p, const char *what) {
 	unexpected(p, what);
 }
 
-/* The superscript at hand as the order of a derivative, 1 when there is none.
- */
+/* Consumes a superscript as the order of a derivative and returns it; 1 when
+ * there is none. *token: the superscript's index, or 0. */
 static int64_t parse_order(Parser *p, uint32_t *token) {
 	*token = 0;
 	if (kind_now(p) != TK_SUPER) return 1;
@@ -743,8 +747,8 @@ static Ast *parse_nabla(Parser *p) {
 
 /* ---- primary expressions ------------------------------------------------- */
 
-/* The digits of [start, end) without underscores, at `out`; returns how many.
- */
+/* Copies the digits of `text` without underscores to `out`; returns how
+ * many. */
 static size_t plain_digits(const char *text, size_t n, char *out) {
 	size_t written = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -753,7 +757,8 @@ static size_t plain_digits(const char *text, size_t n, char *out) {
 	return written;
 }
 
-/* 1.25e-3 as strtod reads it in every locale: without a point, 125e-5. */
+/* Reads 1.25e-3 with strtod in any locale, as digits without a point:
+ * 125e-5. */
 static double read_float(Parser *p, const char *digits, size_t n) {
 	char *plain = arena_alloc(p->scratch, n + 32);
 	size_t written = 0, i = 0;
@@ -778,7 +783,7 @@ static double read_float(Parser *p, const char *digits, size_t n) {
 	return strtod(plain, NULL);
 }
 
-/* NUMBER: the lexer has seen to its form, and reported it if it is bad. */
+/* NUMBER: the lexer has checked its form and reported errors. */
 static Ast *parse_number(Parser *p) {
 	uint32_t first = p->at;
 	const Token *t = token_now(p);
@@ -813,8 +818,8 @@ static Ast *parse_number(Parser *p) {
 	const int64_t integer = (int64_t)whole;
 	double real =
 		is_float || (imaginary && base == 10) ? read_float(p, digits, n) : (double)integer;
-	/* 2^63 behind a `-` that is all that happens to it: wrapped, as it is here,
-	 * it is its own negative */
+	/* 2^63 is allowed when nothing but a `-` applies to it: as wrapped here, it
+	 * equals its own negative. */
 	const TokenKind next = kind_now(p);
 	const bool only_negated =
 		first == p->negated && next != TK_CARET && next != TK_SUPER && !at_juxtaposed(p);
@@ -920,8 +925,8 @@ static Ast *tuple_node(Parser *p, const ArgList *fields, const uint32_t *tokens,
 /* parenthesised = "(" expression ")"
  *               | "(" [ item { "," item } [ "," ] ] ")"
  * item = expression | NAME "=" expression | "..." expression
- * One name makes it a record, and so do items that are all spread; otherwise it
- * is a tuple. */
+ * A named item makes it a record, and so do items that are all spread.
+ * Otherwise it is a tuple. */
 static Ast *parse_parenthesised(Parser *p) {
 	uint32_t first = p->at;
 	ArgList fields = {0};
@@ -981,7 +986,8 @@ static Ast *parse_try(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* A block counts as one level, although it is an expression as well. */
+/* A block counts as one level of nesting, although it is an expression as
+ * well. */
 static Ast *parse_block_expression(Parser *p) {
 	p->depth--;
 	Ast *a = parse_block(p, NULL);
@@ -1022,7 +1028,7 @@ static Ast *parse_primary(Parser *p) {
 
 /* ---- strings ------------------------------------------------------------- */
 
-/* \u{3b1}: the bytes it takes behind the backslash, 0 when it is malformed. */
+/* The length of \u{3b1} after its backslash; 0 when it is malformed. */
 static uint32_t unicode_escape(const char *text, uint32_t n, uint32_t *out) {
 	uint32_t i = 2, u = 0;
 	if (n < 4 || text[1] != '{') return 0;
@@ -1037,8 +1043,8 @@ static uint32_t unicode_escape(const char *text, uint32_t n, uint32_t *out) {
 	return i + 1;
 }
 
-/* The text of one TK_STR_TEXT without its escapes. Bad ones are reported and
- * left out. */
+/* Returns the text of one TK_STR_TEXT without its escapes. Invalid ones are
+ * reported and left out. */
 static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 	const Token *t = &p->tokens[token];
 	const char *text = p->text + t->start;
@@ -1126,7 +1132,7 @@ static void parse_interpolation(Parser *p, StringPiece *piece) {
 	p->in_index = in_index;
 }
 
-/* Adds the text at hand to what the piece has. */
+/* Appends the current text token to the piece. */
 static void add_text(Parser *p, StringPiece *piece) {
 	uint32_t n;
 	const char *text = unescape(p, p->at, &n);
@@ -1141,7 +1147,7 @@ static void add_text(Parser *p, StringPiece *piece) {
 
 /* string = literal { literal }
  * literal = STR_OPEN { TEXT | interpolation } STR_CLOSE
- * Neighbouring literals are one string. */
+ * Adjacent literals are one string. */
 Ast *parse_string(Parser *p) {
 	uint32_t first = p->at;
 	VEC(StringPiece) pieces = {0}; /* the last one has no value */
@@ -1149,7 +1155,7 @@ Ast *parse_string(Parser *p) {
 	descend(p);
 	do {
 		advance(p);
-		uint32_t joined = p->joined++; /* a string may run over lines */
+		uint32_t joined = p->joined++; /* a string may span lines */
 		while (kind_now(p) != TK_STR_CLOSE) {
 			if (kind_now(p) == TK_STR_TEXT) {
 				add_text(p, &piece);

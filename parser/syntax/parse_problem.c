@@ -1,10 +1,13 @@
 /* parse_problem.c - problem NAME(params) { ... }: domains, unknowns, equations,
  * conditions, events.
  *
- * Needs: parser.h. Guarantees: what the text says, in order, without judging
- * it: that unknowns match equations and conditions match orders is for the
- * solvers' side. In the items of a problem `==` is the equation sign, and a
- * line that starts with `at` goes on with the equation before it.
+ * Needs: parser.h.
+ *
+ * Contract:
+ * - The items are recorded in order and not judged. problem/ checks that
+ *   unknowns match equations and that conditions match orders.
+ * - `==` in an item of a problem is the equation sign.
+ * - A line that starts with `at` continues the equation before it.
  */
 #include "parser/syntax/parser.h"
 
@@ -17,8 +20,7 @@ typedef struct Items { /* of the problem being parsed, in the scratch arena */
 	Span eigen_span;
 } Items;
 
-/* Items end like statements, but nothing of them is shown, so that `;` only
- * separates. */
+/* An item ends like a statement. It shows no result, so `;` only separates. */
 static void end_item(Parser *p, const char *what) {
 	TokenKind k = kind_now(p);
 	if (k == TK_SEMICOLON || k == TK_NEWLINE || k == TK_EOF ||
@@ -158,7 +160,7 @@ static At parse_place(Parser *p) {
 	return at;
 }
 
-/* True at the word `at`, also at the start of the next line when a place
+/* True at the word `at`, also at the start of the next line when a location
  * follows. */
 static bool at_places(const Parser *p) {
 	if (at_word(p, "at")) return true;
@@ -231,7 +233,7 @@ static void parse_local(Parser *p, Items *items) {
 
 /* event = "event" NAME ":" expression
  *         { "falling" | "rising" | "terminal" } [ block ]
- * Written as an equation it is where both sides are equal. */
+ * An event that is an equation occurs where both sides are equal. */
 static void parse_event(Parser *p, Items *items) {
 	uint32_t first = p->at;
 	advance(p);
@@ -273,8 +275,9 @@ static void parse_item(Parser *p, void *out) {
 	else parse_equation(p, items);
 }
 
-/* An eigenvalue λ is the last field. In one coordinate x it is an unknown that
- * does not change, λ_x == 0; true: in several it has no equation. */
+/* An eigenvalue λ is the last field. With a single coordinate x it is an
+ * unknown that does not change, λ_x == 0. Returns true with several
+ * coordinates: then it has no equation. */
 static bool eigenvalue_as_field(Parser *p, Items *items) {
 	const Domain *d = &items->domains.at[0];
 	PUSH(p, &items->fields, ((Field){.name = items->eigen, .span = items->eigen_span}));

@@ -1,10 +1,13 @@
 /* parse_stmt.c - statements, blocks, definitions, parameters, types in
  * annotations.
  *
- * Needs: parser.h. Guarantees: what starts with a contextual keyword (use,
- * problem, derivative) is such a statement only when the next word makes it
- * one, so that these words remain names elsewhere; f(...) = and f(...) -> are
- * definitions, told from a call by the token behind the closing bracket.
+ * Needs: parser.h.
+ *
+ * Contract:
+ * - A contextual keyword (use, problem, derivative) starts a statement only
+ *   when the next word makes it one. Elsewhere these words are names.
+ * - f(...) = and f(...) -> are definitions. The token after the closing bracket
+ *   distinguishes them from a call.
  */
 #include "parser/syntax/parser.h"
 
@@ -204,7 +207,7 @@ static Ast *parse_derivative(Parser *p) {
 			FAIL_HINT(p, E_RULE, params.at[i].span,
 			          "a function of a tuple may have a rule, and be called by the one with `...`",
 			          "a rule names each argument");
-	/* what is left over has no tangent */
+	/* Collected arguments have no tangent. */
 	const uint32_t moving = params.n - (params.n && params.at[params.n - 1].rest);
 	if (tangents.n && tangents.n != moving) {
 		FAIL(p, E_RULE, span_from(p, first), "this rule names %u tangent%s for %u parameter%s",
@@ -340,7 +343,7 @@ Ast *parse_block(Parser *p, const char *after) {
 }
 
 /* for = "for" for-target { "," for-target } "in" expression block
- * Several names are a tuple. */
+ * Several names form a tuple. */
 static Ast *parse_for(Parser *p) {
 	advance(p);
 	uint32_t first = p->at;

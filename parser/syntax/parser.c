@@ -1,16 +1,22 @@
-/* parser.c - the frame of the parser: tokens, brackets, nodes, messages,
+/* parser.c - common services of the parser: tokens, brackets, nodes, messages,
  * recovery, the public entry.
  *
- * Needs: parser.h. Guarantees: every error is reported once, with the span of
- * what is wrong; an error costs the statement it is in and no other; the
- * parser's recursion is bounded by NESTING_LIMIT and the height of the trees by
- * HEIGHT_LIMIT; time is linear in the length of the text.
+ * Needs: parser.h.
  *
- * Lines: a line break ends the statement, except inside ( and [, behind an
- * operator, comma, colon, `=`, `:=` or `->`, and in front of what cannot start
- * a statement: every binary operator but + and -, `.name`, `else` and `catch`
- * (and `at` in a problem). A bracket that is never closed joins nothing, so
- * that its error stays on its line.
+ * Contract:
+ * - Every error is reported once, with the span of the faulty text.
+ * - An error discards the statement it is in, and no other.
+ * - NESTING_LIMIT bounds the recursion, HEIGHT_LIMIT the height of the trees.
+ * - Time is linear in the length of the text.
+ *
+ * A line break ends the statement, except:
+ * - inside ( and [;
+ * - after an operator, comma, colon, `=`, `:=` or `->`;
+ * - before a token that cannot start a statement: every binary operator but +
+ *   and -, `.name`, `else` and `catch` (and `at` in a problem).
+ *
+ * A bracket that is never closed joins no lines, so that its error stays on its
+ * line.
  */
 #include "parser/syntax/parser.h"
 
@@ -36,17 +42,16 @@ static bool is_closer(uint8_t k) {
 	       k == TK_INTERP_CLOSE;
 }
 
-/* ( and [ never reach out of the braces or the string they are in; a closing
- * brace closes whatever is open inside. */
+/* ( and [ never extend beyond the enclosing braces or string. A closing brace
+ * closes everything that is open inside. */
 static bool is_weak(uint8_t k) { return k == TK_LPAREN || k == TK_LBRACKET; }
 
 typedef VEC(uint32_t) IndexList;
 
-/* Pairs a closing bracket with its opening one, leaving those in between
- * without a partner. A closing bracket without an opening one inside the same
- * braces stays alone. `open` lists the open brackets, `weak` how many of each
- * kind are open since the last strong one, as a list that grows with the strong
- * ones. */
+/* Pairs a closing bracket with its opening one; those in between get no
+ * partner. A closing bracket without an opening one inside the same braces
+ * stays unpaired. `open` lists the open brackets. `weak` has an entry for each
+ * open strong bracket: the number of open weak ones of each kind since. */
 typedef struct Weak {
 	uint32_t parens, brackets;
 } Weak;
@@ -215,8 +220,8 @@ static Atom fold_atom(Parser *p, uint32_t start, uint32_t end) {
 	return atom_n(p->ctx, folded, lex_fold_name(text, n, folded));
 }
 
-/* True when a string has no end: then strings are read as ending on their line,
- * to find the one that lacks its quote. */
+/* True when a string has no end. Strings are then read as ending with their
+ * line, to find the one without its quote. */
 static bool lacks_quote(const Parser *p) {
 	Lexer lx;
 	lexer_init(&lx, p->text, p->n, false);
@@ -234,7 +239,7 @@ static void tokenise(Parser *p) {
 	PUSH(p, &pairing.weak, (Weak){0});
 	bool newline = true, space = true, string_reported = false;
 	uint32_t string_start = 0;                   /* of the outermost string */
-	uint32_t strings[LEX_STRINGS], nstrings = 0; /* the tokens of the strings we are in */
+	uint32_t strings[LEX_STRINGS], nstrings = 0; /* tokens of the enclosing strings */
 	for (;;) {
 		Lexeme t = lexer_next(&lx);
 		if (t.kind == TK_SPACE || t.kind == TK_COMMENT || t.kind == TK_NEWLINE) {
@@ -333,7 +338,7 @@ static uint32_t indentation(const Parser *p, uint32_t offset) {
 }
 
 /* The { that probably lacks its }, when the one at `open` found none: the first
- * inside it whose } is indented less than it. */
+ * inside it that has a less indented }. */
 static uint32_t suspect_brace(const Parser *p, uint32_t open) {
 	for (uint32_t i = open + 1, seen = 0; i < p->ntokens && seen < 200; i++) {
 		const Token *t = &p->tokens[i];
@@ -443,14 +448,14 @@ const char *token_called(const Parser *p, uint32_t i) {
 	                    shown < n ? "..." : "");
 }
 
-/* The text of a token, which is short. */
+/* The text of a token, at most 60 bytes. */
 static const char *token_text(const Parser *p, uint32_t i) {
 	const Token *t = &p->tokens[i];
 	return arena_printf(p->scratch, "%.*s", (int)(t->end - t->start < 60 ? t->end - t->start : 60),
 	                    p->text + t->start);
 }
 
-/* What a user of another language meant by two words in a row. */
+/* A hint for two words in a row that have a meaning in another language. */
 static const char *hint_for_words(const Parser *p, uint32_t i) {
 	static const struct {
 		const char *words, *hint;
@@ -582,10 +587,10 @@ void descend(Parser *p) {
 	}
 }
 
-/* ---- statements in a row, and recovery ----------------------------------- */
+/* ---- sequences of statements, and recovery ------------------------------- */
 
-/* Where the statement after a failed one starts: the first line, `;` or closing
- * brace behind the error that does not lie inside brackets the failed statement
+/* Skips to the statement after a failed one: the first line, `;` or closing
+ * brace after the error that is outside the brackets which the failed statement
  * opened. */
 static void recover(Parser *p, uint32_t start) {
 	uint32_t error = p->at, i = start;

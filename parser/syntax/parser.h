@@ -1,10 +1,13 @@
-/* parser.h - what the files of the parser share: the tokens, the place in them,
+/* parser.h - declarations shared by the parser's files: tokens, position,
  * nodes, messages.
  *
- * Needs: lexer.h, ast.h. Nothing outside parser/ includes this. Guarantees: one
- * Parser per text, on the stack. A function that parses returns a node and
- * stands behind it, or reports and throws ST_ERROR to the statement that it is
- * part of (parse_statements), which goes on with the next one.
+ * Needs: lexer.h, ast.h. Nothing outside parser/ includes this file.
+ *
+ * Contract:
+ * - One Parser for each text, on the stack.
+ * - A parsing function returns a node and leaves the position after it. On an
+ *   error it reports and throws ST_ERROR.
+ * - parse_statements catches the error and continues with the next statement.
  */
 #ifndef ATLED_PARSER_SYNTAX_PARSER_H
 #define ATLED_PARSER_SYNTAX_PARSER_H
@@ -13,34 +16,35 @@
 #include "parser/syntax/lexer.h"
 #include <stdio.h>
 
-#define NESTING_LIMIT 400 /* calls of the parser into itself: brackets, blocks, prefixes, powers */
-/* of a tree: also bounds a + b + c + ..., which later passes descend into */
+#define NESTING_LIMIT 400 /* recursion of the parser: brackets, blocks, prefixes, powers */
+/* Of a tree. It also bounds a + b + c + ..., into which later passes
+ * descend. */
 #define HEIGHT_LIMIT 2000
-#define ERROR_LIMIT 100 /* then the rest of the text is not read */
+#define ERROR_LIMIT 100 /* after that many, the remaining text is not read */
 
 typedef struct Token {
 	uint8_t kind;  /* TokenKind, never TK_SPACE, TK_COMMENT or TK_NEWLINE */
 	bool newline;  /* first on its line */
-	bool space;    /* space, a comment or a new line lies before it */
+	bool space;    /* space, a comment or a line break precedes it */
 	uint8_t error; /* LexError; already reported */
 	uint32_t start, end;
-	uint32_t match; /* of a bracket or quote: the token of its partner; 0: it has none */
+	uint32_t match; /* of a bracket or quote: its partner's token; 0: it has none */
 	Atom name;      /* TK_NAME and keywords */
 } Token;
 
 typedef struct Parser {
-	uint32_t negated; /* the token behind the last sign `-` */
+	uint32_t negated; /* the token after the last sign `-` */
 	Ctx *ctx;
 	Arena *arena;   /* of the nodes */
-	Arena *scratch; /* of the tokens and lists that grow; dies with the parser */
+	Arena *scratch; /* for tokens and growing lists; freed with the parser */
 	SourceId source;
 	const char *text;
 	uint32_t n;
 	Token *tokens; /* tokens[0] is a TK_NEWLINE sentinel, the last one TK_EOF */
 	uint32_t ntokens;
 	uint32_t at; /* the current token */
-	/* the token whose line break does not count, since its statement cannot
-	 * be over */
+	/* A line break before this token does not count, since its statement cannot
+	 * be over. */
 	uint32_t swallowed;
 	uint32_t joined; /* > 0: inside ( or [, where no line break counts */
 	bool in_index;   /* directly inside x[...]: range ends may be missing */
@@ -48,8 +52,8 @@ typedef struct Parser {
 	uint32_t *next_id;
 	uint32_t first_id;
 	VEC(uint16_t) heights;  /* of the nodes, by id - first_id */
-	uint32_t errors_before; /* diagnostics that were there when we came */
-	bool stopped;           /* the end was reported, or too many errors: no further ones */
+	uint32_t errors_before; /* errors reported before this text */
+	bool stopped;           /* no further messages: the end was reported, or too many errors */
 	Atom delta, lap, pi, unknowns;
 } Parser;
 
@@ -62,9 +66,10 @@ typedef VEC(Span) SpanList;
 
 /* ---- parser.c: tokens ---------------------------------------------------- */
 
-/* TK_NEWLINE where the line ends the statement */
+/* TK_NEWLINE where the line ends the statement. */
 TokenKind kind_now(const Parser *p);
-/* k tokens on; TK_NEWLINE if it starts a line outside ( and [ */
+/* The kind k tokens ahead; TK_NEWLINE if that token starts a line outside ( and
+ * [. */
 TokenKind kind_after(const Parser *p, uint32_t k);
 Token *token_now(const Parser *p);
 void advance(Parser *p);
@@ -72,8 +77,8 @@ void swallow_newline(Parser *p); /* after an operator: the next line belongs to 
 bool accept(Parser *p, TokenKind k);
 void expect(Parser *p, TokenKind k, const char *what);
 bool at_word(const Parser *p, const char *word); /* a contextual keyword */
-/* Opens ( [ or { and returns its token; close_bracket reports the opening one
- * when the partner is not there. */
+/* open_bracket consumes ( [ or { and returns its position. close_bracket
+ * reports the opening bracket when the partner is missing. */
 typedef struct Bracket {
 	uint32_t open, joined;
 	bool in_index;
@@ -84,8 +89,8 @@ void close_bracket(Parser *p, Bracket b, const char *what);
 /* ---- parser.c: nodes ----------------------------------------------------- */
 
 Ast *node_new(Parser *p, AstKind kind);
-/* Finishes a node: from token `first` to the token before the current one.
- * Throws when the tree becomes too high. */
+/* Finishes a node, which extends from token `first` to the token before the
+ * current one. Throws when the tree becomes too high. */
 Ast *node_done(Parser *p, Ast *a, uint32_t first);
 Span span_from(const Parser *p, uint32_t first); /* the same, as a span */
 Span token_span(const Parser *p, uint32_t i);
@@ -101,7 +106,7 @@ _Noreturn void give_up(Parser *p);
 		if (!(p)->stopped) diag_error((p)->ctx, (code), (span), __VA_ARGS__);                      \
 		give_up(p);                                                                                \
 	} while (0)
-/* The same with a hint. `hint` is text, not a format. */
+/* The same with a hint, which is a string and not a format. */
 #define FAIL_HINT(p, code, span, hint, ...)                                                        \
 	do {                                                                                           \
 		if (!(p)->stopped) {                                                                       \
@@ -109,17 +114,19 @@ _Noreturn void give_up(Parser *p);
 		}                                                                                          \
 		give_up(p);                                                                                \
 	} while (0)
-/* "expected WHAT, found ...", with a hint for the common slips. */
+/* Reports "expected WHAT, found ...", with a hint for common mistakes, and
+ * throws. */
 _Noreturn void unexpected(Parser *p, const char *what);
-/* The text of a token, in backquotes or described. Lives in the scratch arena.
- */
+/* The text of a token in backquotes, or its description. Lives in the scratch
+ * arena. */
 const char *token_called(const Parser *p, uint32_t i);
-void descend(Parser *p); /* throws at the nesting limit; p->depth-- when done */
+void descend(Parser *p); /* throws at the nesting limit; the caller does p->depth-- at the end */
 
-/* ---- parser.c: statements in a row --------------------------------------- */
+/* ---- parser.c: sequences of statements ----------------------------------- */
 
-/* Statements up to `closer` (not consumed), each protected: `one` parses one
- * and appends to `out`. */
+/* Parses statements up to `closer`, which is not consumed. `one` parses one
+ * statement and appends it to `out`; an error in it does not affect the
+ * others. */
 void parse_statements(Parser *p, TokenKind closer, void (*one)(Parser *p, void *out), void *out);
 
 /* ---- parse_expr.c -------------------------------------------------------- */
@@ -139,7 +146,8 @@ Atom parse_name(Parser *p, const char *what, Span *span);
 
 void parse_statement(Parser *p, void *list); /* AstList */
 Ast *parse_block(Parser *p, const char *after);
-/* ( already consumed; up to the closing bracket, which is not. */
+/* Parses parameters up to the closing bracket, which is not consumed. The
+ * caller has consumed the opening one. */
 void parse_params(Parser *p, TokenKind closer, bool named_too, ParamList *out);
 bool at_definition(const Parser *p); /* f(...) = or f(...) -> */
 Ast *parse_definition(Parser *p);
