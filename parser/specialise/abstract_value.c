@@ -1,8 +1,10 @@
-/* abstract_value.c - abstract values: making, comparing, taking apart into
- * leaves and putting together again.
+/* abstract_value.c - construction, comparison, flattening and rebuilding of
+ * abstract values.
  *
- * Needs: specialise/internal.h. Guarantees: the order of leaves is the order of
- * a depth-first walk, everywhere.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - The order of leaves is depth-first everywhere.
  */
 #include "parser/specialise/internal.h"
 
@@ -70,8 +72,8 @@ Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom 
 Av *av_builtin(Sp *sp, const char *builtin_name, uint32_t n, Av *const *captured) {
 	const Builtin *b = builtin_find(builtin_name);
 	if (!b) sp_fail(sp, E_INTERNAL, NO_SPAN, "no builtin named %s", builtin_name);
-	/* Builtins need no number: their address tells them apart, and the atom of
-	 * their name is as good as an id. */
+	/* A builtin is identified by its address, so the atom of its name serves as
+	 * the id. */
 	return av_function(sp, CODE_BUILTIN, atom(sp->c, builtin_name), b, atom(sp->c, builtin_name), n,
 	                   NULL, captured);
 }
@@ -123,7 +125,7 @@ static const Value *static_scalar(Sp *sp, const Av *v) {
 
 bool av_static_int(Sp *sp, const Av *v, int64_t *out) {
 	const Value *k = static_scalar(sp, v);
-	/* a real number is none, whatever its value */
+	/* A real number is not an integer, whatever its value. */
 	return k && dtype_is_int((Dtype)k->dtype) && value_as_i64(*k, out);
 }
 
@@ -257,7 +259,7 @@ Av *av_of_value(Sp *sp, Value v) {
 	case V_SCALAR:
 	case V_TENSOR: {
 		Value number = v;
-		number.weak = false; /* is said of the name, not of the number */
+		number.weak = false; /* belongs to the abstract value, not to the constant */
 		Av *r = av_array(sp, build_const(sp->b, number));
 		r->weak = v.weak;
 		return r;
@@ -313,7 +315,8 @@ Av *av_of_value(Sp *sp, Value v) {
 	return av_none(sp);
 }
 
-/* `leaf` NULL: leaves stay V_UNSET holes, which makes the template of a box. */
+/* With `leaf` NULL, leaves stay V_UNSET holes; the result is the template of a
+ * box. */
 Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	switch ((AvKind)v->kind) {
 	case AV_UNSET:
@@ -340,8 +343,8 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	if (ok) switch ((AvKind)v->kind) {
 		case AV_RANGE: {
 			int64_t start = 0, stop = 0, step = 1;
-			/* A box template cannot hold a range with holes: sp_box makes
-			 * ranges tuples of their ends first. */
+			/* A box template cannot contain a range with holes, so sp_box
+			 * replaces such a range by a tuple of its ends. */
 			if (value_as_i64(items[0], &start) && value_as_i64(items[1], &stop) &&
 			    value_as_i64(items[2], &step))
 				r = value_range(c, start, stop, step);
@@ -365,8 +368,8 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	return r;
 }
 
-/* Ranges become iota vectors of their numbers inside a box when they are not
- * constant. */
+/* A value without ranges that have holes. A constant range becomes one leaf,
+ * another range a tuple of its ends. */
 static Av *boxable(Sp *sp, Av *v) {
 	if (v->kind == AV_RANGE) {
 		int64_t x;
@@ -376,7 +379,7 @@ static Av *boxable(Sp *sp, Av *v) {
 		for (uint32_t i = 0; i < 3; i++) av_static_int(sp, v->items[i], &ends[i]);
 		Value range = value_range(sp->c, ends[0], ends[1], ends[2]);
 		if (range.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
-		/* one leaf: a template has no holes inside a range */
+		/* One leaf: a template has no holes inside a range. */
 		return av_dyn(sp, sp_const(sp, range));
 	}
 	bool same = true;
@@ -392,8 +395,7 @@ static Av *boxable(Sp *sp, Av *v) {
 	return r;
 }
 
-/* Constants go into the template itself, so that a fully constant value needs
- * no box. */
+/* Copies v and collects its leaves in `holes`. */
 static Av *absorb_constants(Sp *sp, const Av *v, Ref *holes, uint32_t *nholes) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;

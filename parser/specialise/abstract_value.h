@@ -1,10 +1,14 @@
-/* abstract_value.h - abstract values: what the specialiser knows of a value
- * while it writes the program.
+/* abstract_value.h - abstract values: the specialiser's static knowledge of
+ * values.
  *
- * Needs: lang/ir/ir.h, parser/syntax/ast.h. Guarantees: structure (records,
- * tuples, lists, closures, strings, ranges) is known and vanishes; only arrays
- * and boxed dynamic values are references into the function under construction.
- * Abstract values never change once made.
+ * Needs: lang/ir/ir.h, parser/syntax/ast.h.
+ *
+ * Contract:
+ * - Structure (records, tuples, lists, closures, strings, ranges) is static and
+ *   leaves no code.
+ * - Only arrays and boxed dynamic values are references into the function under
+ *   construction.
+ * - Abstract values never change after they are made.
  */
 #ifndef ATLED_PARSER_SPECIALISE_ABSTRACT_VALUE_H
 #define ATLED_PARSER_SPECIALISE_ABSTRACT_VALUE_H
@@ -16,7 +20,7 @@ typedef enum AvKind {
 	AV_UNSET, /* no value on this path */
 	AV_NONE,
 	AV_ARRAY,
-	AV_DYN, /* a dynamic value: structure unknown until it runs */
+	AV_DYN, /* a dynamic value: structure unknown until run time */
 	AV_STRING,
 	AV_RANGE, /* items: start, stop, step (i64 arrays) */
 	AV_TUPLE,
@@ -26,13 +30,13 @@ typedef enum AvKind {
 	AV_PROBLEM
 } AvKind;
 
-/* What the code of a function is. */
+/* The kinds of code that a function can have. */
 typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST, CODE_IR = CODE_KIND_IR } CodeKind;
 
 typedef struct Av Av;
 struct Av {
 	uint8_t kind; /* AvKind */
-	bool weak;    /* ARRAY: made of numbers of the text only, takes the dtype of its company */
+	bool weak;    /* ARRAY: made of literals only, adopts the dtype of the other operand */
 	Ref ref;      /* ARRAY, DYN */
 	Span origin;  /* where the value came from, for second labels */
 	uint32_t n;   /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */
@@ -41,8 +45,8 @@ struct Av {
 	Atom text;   /* STRING; FUNCTION and PROBLEM: its name */
 	uint8_t code_kind;
 	uint32_t code_id;
-	/* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin;
-	 * CODE_HOST: HostDef; CODE_IR: KeptIr */
+	/* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin; CODE_HOST:
+	 * HostDef; CODE_IR: KeptIr. */
 	const void *code;
 };
 

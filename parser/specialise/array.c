@@ -1,9 +1,12 @@
-/* array.c - arithmetic on arrays as users know it: promotion of dtypes, NumPy
- * broadcasting, joining.
+/* array.c - array arithmetic: promotion of dtypes, NumPy broadcasting, stacking
+ * and concatenation.
  *
- * Needs: specialise/internal.h. Guarantees: what reaches the builder obeys the
- * strict contract of the primitives (one dtype, one shape); every mismatch is
- * an error with both types and where each operand came from.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - Operands passed to the builder obey the strict contract of the primitives:
+ *   one dtype, one shape.
+ * - Every mismatch is an error with both types and the origin of each operand.
  */
 #include "parser/specialise/internal.h"
 
@@ -28,13 +31,14 @@ Av *sp_want_array(Sp *sp, Av *v, Span at, const char *what) {
 		          "level has its type in the next statement");
 		sp_throw(sp);
 	}
-	/* what the library calls privately has a name behind the mark */
+	/* Private functions of the library have a `_` before their name, which is
+	 * not shown. */
 	sp_fail(sp, E_TYPE, at, "%s takes an array, not %s", what + (*what == '_'),
 	        sp_type_text(sp, v));
 }
 
-/* The dtype where two operands meet. A weak one (made of numbers of the text)
- * follows its company where it can. */
+/* The dtype in which two operands meet. A weak one (made of literals) adopts
+ * the dtype of the other where it can. */
 Dtype sp_common_dtype(Sp *sp, const Av *x, const Av *y) {
 	Dtype dx = ty(sp, x->ref)->dtype, dy = ty(sp, y->ref)->dtype;
 	if (x->weak != y->weak) {
@@ -70,8 +74,8 @@ Ref sp_scalar(Sp *sp, Av *v, Dtype d, Span at, const char *what) {
 	return sp_to_dtype(sp, v, d);
 }
 
-/* The second label: where the operand came from that was not made right here.
- */
+/* Adds a second label with the origin of an operand that was made outside
+ * `at`. */
 static void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y) {
 	const Av *v[2] = {x, y};
 	for (int i = 0; i < 2; i++) {
@@ -88,7 +92,7 @@ static _Noreturn void shape_error(Sp *sp, const Av *x, const Av *y, Span at, con
 	Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot %s %s and %s", verb, sp_type_text(sp, x),
 	                     sp_type_text(sp, y));
 	sp_second_origin(sp, d, at, x, y);
-	/* what `@` would have taken */
+	/* `@` would accept these operands. */
 	if (!strcmp(verb, "multiply") && x->kind == AV_ARRAY && y->kind == AV_ARRAY) {
 		Type s = *ty(sp, x->ref), t = *ty(sp, y->ref);
 		bool inner = s.rank == 2 && (t.rank == 1 || t.rank == 2) &&
@@ -168,8 +172,8 @@ static const char *verb_of(Op op) {
 	}
 }
 
-/* The dtype an element-wise primitive works in for operands that meet in d;
- * DT_COUNT: it has none. */
+/* The dtype in which an element-wise primitive computes for operands that meet
+ * in d; DT_COUNT: none. */
 static Dtype working_dtype(Op op, Dtype d) {
 	if (prims[op].kinds & dtype_kind(d)) return d;
 	if (d == DT_BOOL && (prims[op].kinds & KIND_I)) return DT_I64;
@@ -179,9 +183,10 @@ static Dtype working_dtype(Op op, Dtype d) {
 
 /* ---- the modulus of complex numbers -------------------------------------- */
 
-/* |z| is not holomorphic, so it is made of what is. The larger part, which derivatives do not see, scales the squares: none
- * overflows or underflows. At 0 the derivatives are 0, by the convention of abs
- * for real numbers. */
+/* |z| is not holomorphic, so it is built from real operations. The squares are
+ * scaled by the larger of |re| and |im|, which derivatives do not see, so that
+ * none overflows or underflows. At 0 the derivatives are 0, as for abs of real
+ * numbers. */
 static Ref modulus(Sp *sp, Ref z) {
 	Builder *b = sp->b;
 	Ref re = build1(b, OP_REAL, z), im = build1(b, OP_IMAG, z);
@@ -205,8 +210,9 @@ static const Inst *made_by(Sp *sp, Ref r, Op op) {
 
 static Ref operand(Sp *sp, const Inst *in, uint32_t k) { return inst_arg(build_fn(sp->b), in, k); }
 
-/* |z|^2 as re^2 + im^2 when r is what `modulus` gave, or a part of it, moved or repeated; else REF_NONE. It is a polynomial, with
- * all its derivatives at 0. */
+/* |z|^2 as re^2 + im^2 when r is a result of `modulus`, or elements of one,
+ * moved or repeated; else REF_NONE. It is a polynomial and has all its
+ * derivatives at 0. */
 static Ref squared_modulus(Sp *sp, Ref r) {
 	const Inst *in = ref_is_value(r) ? ref_inst(build_fn(sp->b), r) : NULL;
 	if (!in) return REF_NONE;
@@ -273,13 +279,14 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 		weak &= a[i]->weak;
 	}
 	d = n == 2 ? sp_common_dtype(sp, a[0], a[1]) : ty(sp, a[0]->ref)->dtype;
-	if ((op == OP_FLOOR || op == OP_ROUND) && !dtype_is_inexact(d)) return a[0]; /* whole already */
+	/* An integer already. */
+	if ((op == OP_FLOOR || op == OP_ROUND) && !dtype_is_inexact(d)) return a[0];
 	Dtype w = working_dtype(op, d);
 	if (w == DT_COUNT) {
 		if (op == OP_ABS && dtype_is_complex(d)) return av_array(sp, modulus(sp, a[0]->ref));
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
-		/* the library makes these of real functions (stdlib/core/complex.dsl)
-		 */
+		/* The library builds these from real functions
+		 * (stdlib/core/complex.dsl). */
 		const char *of_parts = op == OP_ASIN    ? "_complex_asin"
 		                       : op == OP_ACOS  ? "_complex_acos"
 		                       : op == OP_ATAN  ? "_complex_atan"
@@ -305,8 +312,8 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 	}
 	sp_broadcast_pair(sp, &r[0], &r[1], a[0], a[1], at, verb_of(op));
 	Av *v = av_array(sp, build2(sp->b, op, r[0], r[1]));
-	/* a whole number says nothing of the precision that is meant: with one the
-	 * real numbers of the text stay weak */
+	/* An integer implies no precision, so a real literal combined with one
+	 * stays weak. */
 	if (a[0]->weak != a[1]->weak)
 		weak = w == DT_F64 && !dtype_is_inexact(ty(sp, (a[0]->weak ? a[1] : a[0])->ref)->dtype);
 	v->weak = weak && prims[op].result == RESULT_SAME;
@@ -346,13 +353,13 @@ static Av *power(Sp *sp, Av *x, Av *y, Span at) {
 	y = sp_want_array(sp, y, at, "^");
 	Dtype dx = ty(sp, x->ref)->dtype, dy = ty(sp, y->ref)->dtype;
 	int64_t e;
-	/* 2^-1, as it is written */
+	/* 2^-1 with a literal exponent is a float. */
 	if (dtype_is_int(dx) && dtype_is_int(dy) && y->weak && av_static_int(sp, y, &e) && e < 0) {
 		Av *f = av_array(sp, build_convert(sp->b, x->ref, DT_F64));
 		f->weak = x->weak;
 		return sp_elementwise(sp, OP_POW, 2, (Av *[]){f, y}, at);
 	}
-	/* x^n keeps x's dtype */
+	/* x^n keeps x's dtype. */
 	if (dtype_is_real(dx) && dtype_is_int(dy) && !y->weak) y = av_weak(sp, y->ref);
 	return sp_elementwise(sp, OP_POW, 2, (Av *[]){x, y}, at);
 }
@@ -378,8 +385,8 @@ static Av *matmul(Sp *sp, Av *x, Av *y, Span at) {
 		sp_throw(sp);
 	}
 	if (tx.rank <= 2 && t_y.rank <= 2) return av_array(sp, build_matmul(sp->b, rx, ry));
-	/* stacks of matrices: leading axes of both run together, or one of them has
-	 * none */
+	/* Stacks of matrices: both have the same leading axes, or one of them has
+	 * none. */
 	uint32_t bx = tx.rank > 2 ? tx.rank - 2 : 0, by = t_y.rank > 2 ? t_y.rank - 2 : 0;
 	int cx = (int)tx.rank - 1, cy = t_y.rank == 1 ? 0 : (int)t_y.rank - 2;
 	if (bx && by) {
@@ -395,8 +402,8 @@ static Av *matmul(Sp *sp, Av *x, Av *y, Span at) {
 		return av_array(sp, build_dot(sp->b, rx, ry, 1, &cx, &cy, bx, batch, batch));
 	}
 	if (bx) return av_array(sp, build_dot(sp->b, rx, ry, 1, &cx, &cy, 0, NULL, NULL));
-	/* [m, k] @ [b.., k, n] -> [b.., m, n]: contract, then move m behind the
-	 * batch axes */
+	/* [m, k] @ [b.., k, n] -> [b.., m, n]: contract, then move m after the
+	 * batch axes. */
 	Ref r = build_dot(sp->b, rx, ry, 1, &cx, &cy, 0, NULL, NULL);
 	if (tx.rank == 2) {
 		int perm[MAX_RANK];
@@ -428,8 +435,7 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	bool arrayish = (x->kind == AV_ARRAY || x->kind == AV_RANGE) &&
 	                (y->kind == AV_ARRAY || y->kind == AV_RANGE);
 	if (x->kind == AV_STRING && y->kind == AV_STRING && op != AO_EQ && op != AO_NE) {
-		/* by their characters: the bytes of UTF-8 have the order of the code
-		 * points */
+		/* By code points: the bytes of UTF-8 have the same order. */
 		const size_t n = atom_length(sp->c, x->text), m = atom_length(sp->c, y->text);
 		int order = memcmp(atom_text(sp->c, x->text), atom_text(sp->c, y->text), n < m ? n : m);
 		if (!order) order = n < m ? -1 : n > m;
@@ -442,8 +448,8 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 		if (op != AO_EQ && op != AO_NE)
 			sp_fail(sp, E_TYPE, at, "cannot order %s and %s", sp_type_text(sp, x),
 			        sp_type_text(sp, y));
-		/* whether a part is an array, a text or nothing shows when the program
-		 * runs */
+		/* Only the run shows whether a dynamic part is an array, a string or
+		 * none. */
 		if (av_has_dynamic(x) || av_has_dynamic(y))
 			return sp_dynamic_operator(sp, operator_text(op), 2, (Av *[]){x, y}, at);
 		bool equal = av_same_structure(x, y);
@@ -475,7 +481,7 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	}
 }
 
-/* y's fields as x has them. */
+/* y's fields in the order of x's. */
 static Av *in_order_of(Sp *sp, AstOp op, const Av *x, Av *y, Span at) {
 	Av **items = ARENA_ARRAY(sp->a, Av *, x->n + 1);
 	bool same = x->n == y->n;
@@ -487,8 +493,7 @@ static Av *in_order_of(Sp *sp, AstOp op, const Av *x, Av *y, Span at) {
 	return av_record(sp, x->n, x->names, items);
 }
 
-/* The library's function for an operator with a sparse matrix; NULL: there is
- * none. */
+/* The library function for an operator with a sparse matrix, or NULL. */
 static const char *sparse_operator(AstOp op) {
 	switch (op) {
 	case AO_MATMUL: return "_sparse_times";
@@ -501,7 +506,7 @@ static const char *sparse_operator(AstOp op) {
 }
 
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
-	/* no value: a failure before is certain */
+	/* No value: an earlier failure is certain. */
 	if (x->kind == AV_UNSET || y->kind == AV_UNSET) return av_new(sp, AV_UNSET);
 	if (x->kind == AV_DYN || y->kind == AV_DYN)
 		return sp_dynamic_operator(sp, operator_text(op), 2, (Av *[]){x, y}, at);
@@ -512,7 +517,7 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 		return av_string(
 			sp, arena_printf(sp->a, "%s%s", atom_text(sp->c, x->text), atom_text(sp->c, y->text)));
 	if (x->kind == AV_FUNCTION || y->kind == AV_FUNCTION) {
-		/* f + g, 2f: arithmetic of functions, as in mathematics */
+		/* f + g, 2f: pointwise arithmetic of functions. */
 		if (op == AO_ADD || op == AO_SUB || op == AO_MUL || op == AO_DIV || op == AO_POW) {
 			if (x->kind == AV_FUNCTION || x->kind == AV_ARRAY)
 				return av_builtin(sp, "_pointwise", 3,
@@ -526,8 +531,8 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	bool aggregate = x->kind == AV_RECORD || x->kind == AV_TUPLE || x->kind == AV_LIST ||
 	                 y->kind == AV_RECORD || y->kind == AV_TUPLE || y->kind == AV_LIST;
 	if (aggregate && (op == AO_ADD || op == AO_SUB || op == AO_MUL || op == AO_DIV)) {
-		/* parameters are vectors: records, tuples and lists of arrays add and
-		 * scale leaf by leaf */
+		/* Parameters are vectors: records, tuples and lists of arrays add and
+		 * scale leaf by leaf. */
 		if ((x->kind == AV_LIST || x->kind == AV_TUPLE) && x->kind == y->kind && op == AO_ADD &&
 		    x->n != y->n) {
 			Av **items = ARENA_ARRAY(sp->a, Av *, x->n + y->n + 1);
@@ -576,10 +581,10 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	}
 }
 
-/* ---- joining ------------------------------------------------------------- */
+/* ---- stacking and concatenation ------------------------------------------ */
 
-/* All constant scalars: one constant tensor instead of a chain of reshapes and
- * a concat. */
+/* All items are constant scalars: one constant tensor instead of reshapes and a
+ * concat. */
 static Ref constant_vector(Sp *sp, uint32_t n, Av *const *items, Dtype d) {
 	Fn *f = build_fn(sp->b);
 	for (uint32_t i = 0; i < n; i++) {
@@ -597,7 +602,7 @@ static Ref constant_vector(Sp *sp, uint32_t n, Av *const *items, Dtype d) {
 	return sp_const(sp, v);
 }
 
-/* All constant tensors of one shape: the rows of a matrix literal. */
+/* All items are constant tensors of one shape: the rows of a matrix literal. */
 static Ref constant_rows(Sp *sp, uint32_t n, Av *const *items, Dtype d) {
 	Fn *f = build_fn(sp->b);
 	const Tensor *first = NULL;

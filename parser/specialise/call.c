@@ -1,19 +1,23 @@
-/* call.c - calling functions: binding arguments, checking annotations, inlining
- * or specialising, recursion.
+/* call.c - function calls: arguments, annotations, inlining, specialisation,
+ * recursion.
  *
- * Needs: specialise/internal.h. Guarantees: a named function called with the
- * same structure, dtypes, ranks and small extents is specialised once, whatever
- * the lengths; a parameter whose value is needed to know a shape or a structure
- * becomes part of the key, and only such a one.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - A named function called with the same structure, dtypes, ranks and small
+ *   extents is specialised once, whatever the other extents.
+ * - A parameter becomes part of the key only when its value determines a shape
+ *   or a structure.
  */
 #include "lang/passes/rule_check.h"
 #include "parser/specialise/internal.h"
 
 #include <stdio.h>
 
-/* of captured values and arguments: tuples in tuples, closures over closures */
+/* Of captured values and arguments, counted through nested tuples and
+ * closures. */
 #define MAX_PARTS 100000
-#define INLINE_NODES 80 /* bodies up to this size are written in line */
+#define INLINE_NODES 80 /* bodies up to this size are inlined */
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
@@ -27,8 +31,8 @@ static _Noreturn void annotation_error(Sp *sp, const char *who, const Ast *type,
 	sp_throw(sp);
 }
 
-/* A length's name that the program gave; what else lengths are called is words
- * for messages, which hold a bracket or a blank. */
+/* True for an extent's name from the program. Other names are words for
+ * messages, which contain a bracket or a blank. */
 static bool is_given_length(Ctx *c, Atom name) {
 	return name && !strpbrk(atom_text(c, name), " (");
 }
@@ -59,8 +63,8 @@ static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, 
 	}
 }
 
-/* A dynamic value as the array that the declaration says: looked at, and
- * converted where it converts by itself, when the program runs. */
+/* Unboxes a dynamic value as the declared array. The check, and an implicit
+ * conversion, happen at run time. */
 static Av *unbox_array(Sp *sp, const char *who, const Ast *type, Av *v, Span at) {
 	if (!type->type.has_dtype || type->type.rank == UINT32_MAX) {
 		Diag *d = diag_error(sp->c, E_NOT_STATIC, at.source ? at : type->span,
@@ -90,7 +94,7 @@ static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) 
 		return v;
 	}
 	if (type->type.is_record) {
-		if (v->kind == AV_DYN) { /* its fields, one by one */
+		if (v->kind == AV_DYN) { /* field by field */
 			Atom *names = ARENA_ARRAY(sp->a, Atom, type->type.nfields + 1);
 			Av **fields = ARENA_ARRAY(sp->a, Av *, type->type.nfields + 1);
 			for (uint32_t i = 0; i < type->type.nfields; i++) {
@@ -167,8 +171,8 @@ static uint32_t count_positional(const Ast *fn) {
 bool sp_accepts(const Av *f, int64_t n) {
 	if (f->code_kind == CODE_BUILTIN) {
 		const Builtin *b = f->code;
-		/* derivatives, compositions: as many as what they are of, which is
-		 * not none */
+		/* Derivatives and compositions accept as many arguments as their
+		 * function does, at least one. */
 		const int64_t least = f->n && b->min_args <= 0 ? 1 : b->min_args;
 		return n >= least && (b->max_args < 0 || n <= b->max_args);
 	}
@@ -196,9 +200,8 @@ static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
 	env_set(sp, sp->env, p->name, v);
 }
 
-/* The named arguments that are left over, as a record. It remembers which
- * function they were first given to, since that is the one that messages speak
- * about. */
+/* Collects the remaining named arguments in a record. It stores the function
+ * they were first passed to, because messages name that one. */
 static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const Call *call, bool *used) {
 	Av *r = av_record(sp, 0, NULL, NULL);
 	r->names = ARENA_ARRAY(sp->a, Atom, call->nnamed + 1);
@@ -233,14 +236,14 @@ static void add_nearby(void *ud, const Param *p, Atom name) {
 	VEC_PUSH(n->sp->a, &n->names, atom_text(n->sp->c, name));
 }
 
-/* The function that is spoken of is the one that the name was given to; what it
- * hands on, others take. */
+/* The message names the function that the argument was first passed to, not the
+ * one that it was forwarded to. */
 static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, const Param *params,
                                        const Call *call, uint32_t m) {
 	const Av *rest = call->named_rest ? call->named_rest[m] : NULL;
 	const Ast *first = rest ? rest->code : NULL;
 	Nearby near = {.sp = sp};
-	for (uint32_t i = 0; i < nparams; i++) { /* one that has its value already is not meant */
+	for (uint32_t i = 0; i < nparams; i++) { /* one that has a value is no candidate */
 		bool has = params[i].rest || (i < call->n && !params[i].named);
 		for (uint32_t k = 0; k < call->nnamed; k++) has |= call->names[k] == params[i].name;
 		if (!has) add_nearby(&near, NULL, params[i].name);
@@ -275,8 +278,8 @@ static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* A function of several arguments where a derivative or the library has one for
- * it: what to write. */
+/* A function of several arguments is called with one vector, by a derivative or
+ * the library. The hint shows how to write it. */
 static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn, const Call *call) {
 	if (call->n != 1 || !fn) return;
 	if (call->rows) diag_hint(sp->c, d, "map takes an array for each argument: map(f, xs, ys)");
@@ -376,10 +379,10 @@ static Av *given_value(Sp *sp, void *ud) {
 	return ud;
 }
 
-/* Runs a function's body in the present builder. */
+/* Specialises a function's body in the current builder. */
 static Av *run_body(Sp *outer, Av *f, const Call *call) {
-	/* functions in line in functions in line can be any number: ^C and limits
-	 * end this, too */
+	/* The number of nested inlined calls is unbounded, so interrupts and limits
+	 * must end this as well. */
 	const Status status = ctx_poll(outer->c, 0);
 	if (status != ST_OK) ctx_throw(outer->c, status);
 	const Ast *fn = f->code;
@@ -390,7 +393,7 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	sp.problem = NULL;
 	bool library = source_is_library(sp.c, fn->span.source);
 	sp.apart = false;
-	/* what fails in it is told at the call that ran */
+	/* A failure in a library function is reported at the user's call. */
 	if (!library || outer->apart) sp.place = NO_SPAN;
 	else if (!source_is_library(sp.c, call->span.source)) sp.place = call->span;
 	Inlined here = {outer->inlined, f->code_id, f->text, call->span, fn, call};
@@ -432,7 +435,7 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 
 /* ---- specialisation ------------------------------------------------------ */
 
-/* One function of a family: the demanded leaves' values are fixed. */
+/* One function of a family: the values of the demanded leaves are fixed. */
 typedef struct Member {
 	const char *baked_key;
 	Fn *fn;
@@ -443,16 +446,17 @@ typedef struct Member {
 	uint32_t declared_n;
 	TypeId *declared; /* result types, known after the trial of a recursive function */
 	const Av *declared_result;
-	bool yields; /* a number of the text took the narrower dtype of its company in it */
-	/* forms for reverse mode are left out of it, or may be while it is built */
+	bool yields; /* a literal adopted a narrower dtype in it */
+	/* Forms for reverse mode are omitted from it, or may be while it is
+	 * built. */
 	bool underived;
-	bool called_open; /* somebody called it in this attempt, before it was finished */
+	bool called_open; /* called in this attempt before it was finished */
 	struct Family *family;
-	struct Member *before; /* what was finished before it */
+	struct Member *before; /* the member finished before it */
 	struct Member *next;
 } Member;
 
-/* All specialisations of one structure and one set of leaf types. */
+/* All specialisations for one structure and one set of leaf types. */
 struct Family {
 	const char *key;
 	uint32_t nleaves;
@@ -467,14 +471,14 @@ typedef struct Signature {
 	Sp *sp;
 	Text text;
 	bool *fixed;    /* by leaf: a constant that is part of the key */
-	bool *negative; /* by leaf: nothing says that it is no negative number */
-	bool any_row;   /* what is met now stands for any row of an array */
+	bool *negative; /* by leaf: not known to be non-negative */
+	bool any_row;   /* the current value represents any row of an array */
 	uint32_t leaf;
-	bool fix_numbers; /* whole numbers and truth values met now become part of the key */
+	bool fix_numbers; /* integers and booleans from here on become part of the key */
 	VEC(Dim) dims;    /* caller's dims in order of first appearance */
 } Signature;
 
-/* The number of a length that is not part of the type. */
+/* The number of an extent that is not part of the type. */
 static uint32_t dim_number(Signature *s, Dim d) {
 	for (uint32_t i = 0; i < s->dims.n; i++)
 		if (s->dims.at[i] == d) return i;
@@ -486,7 +490,7 @@ static bool dim_is_small(Ctx *c, Dim d, int64_t *v) {
 	return dim_is_const(c, d, v) && *v <= DIM_SMALL;
 }
 
-#define MAX_FOLLOWED 8 /* operations from a number back to what it is made of */
+#define MAX_FOLLOWED 8 /* operations followed from an integer back to its operands */
 
 static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 	const Fn *f = build_fn(sp->b);
@@ -540,8 +544,8 @@ static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 
 bool sp_may_be_negative(const Sp *sp, Ref r) { return may_be_negative(sp, r, 0); }
 
-/* A number behind the character that says what it is: no number runs into
- * another. */
+/* Adds a character for the kind and then a number, so that adjacent numbers
+ * cannot merge. */
 static void tag(Signature *s, char what, uint64_t number) {
 	text_add(&s->text, &what, 1);
 	text_number(&s->text, number);
@@ -623,7 +627,7 @@ const Av *av_keep_strong(Arena *a, const Av *v) {
 	return r;
 }
 
-/* What is specialised: the function and a call, as one list of values. */
+/* One request: the function and a call, as one list of values. */
 typedef struct Job {
 	Sp *sp;
 	Av *f;
@@ -638,7 +642,7 @@ typedef struct Job {
 	Builder *b;
 	bool trial;
 	uint32_t yielded, left_out; /* before this attempt */
-	bool underived;             /* nothing differentiates what is asked for */
+	bool underived;             /* nothing differentiates the result */
 	Ref *result_refs;
 	uint32_t nresults;
 	Av *result;
@@ -682,8 +686,8 @@ static const char *baked_key(Job *j) {
 	return key;
 }
 
-/* How the program would write a part of an argument: a name, a field or an item
- * of what is outside. Few are ever written. */
+/* How the program would write a part of an argument: a name, or a field or item
+ * of `outer`. Most paths never become text. */
 typedef struct Path {
 	const struct Path *outer;
 	Atom name;
@@ -697,13 +701,13 @@ static const char *path_text(Arena *a, const Ctx *c, const Path *p) {
 	               : arena_printf(a, "%s[%u]", outer, p->item);
 }
 
-/* Words for the lengths of what is specialised, which messages use where the
- * program gives them no names: "len(x)", "rows of p.W". */
+/* Words for the extents of the arguments, for messages when the program gives
+ * no names: "len(x)", "rows of p.W". */
 typedef struct LengthWords {
 	Job *j;
 	const Fn *of;
-	Atom *words;  /* by number of the length; 0: none yet */
-	Span *places; /* where the value stands in the call */
+	Atom *words;  /* by number of the extent; 0: none yet */
+	Span *places; /* the argument in the call */
 	uint32_t leaf;
 } LengthWords;
 
@@ -733,7 +737,7 @@ static void word_lengths(LengthWords *w, const Av *v, const Path *path, Span at)
 	}
 }
 
-/* The names that a parameter is taken apart into. */
+/* The names of a destructured parameter. */
 static void word_pattern(LengthWords *w, const Ast *pattern, const Av *v, Span at) {
 	const bool fits = pattern->kind == A_TUPLE &&
 	                  (v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RECORD) &&
@@ -771,7 +775,7 @@ static void word_all_lengths(LengthWords *w) {
 	}
 }
 
-/* Parameters for the leaves, then the body. */
+/* Makes parameters of the leaves, then specialises the body. */
 static void build_member(Ctx *c, void *arg) {
 	Job *j = arg;
 	Sp inner = *j->sp;
@@ -846,8 +850,8 @@ static void build_member(Ctx *c, void *arg) {
 	j->result = v;
 }
 
-/* Results converted to what a recursive function promised, or the promise
- * widened. */
+/* True when the results have the structure and types that a recursive function
+ * promised. */
 static bool keeps_promise(Job *j) {
 	Member *m = j->member;
 	if (m->declared_n != j->nresults || !av_same_structure(m->declared_result, j->result))
@@ -865,7 +869,7 @@ static void make_promise(Job *j) {
 	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
 	for (uint32_t i = 0; i < j->nresults; i++)
 		m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
-	/* what is promised must hold of every call */
+	/* The promise must hold for every call. */
 	m->declared_result = av_keep_strong(ctx_arena(c), j->result);
 }
 
@@ -877,8 +881,8 @@ static void forget_member(Member *gone) {
 		}
 }
 
-/* An attempt that leads nowhere takes with it what was finished meanwhile, if
- * its function was called: those calls go to a function that will never be. */
+/* A failed attempt also discards the members finished during it, if its
+ * function was called: their calls refer to a function that will not exist. */
 static void abandon(Job *j, const Member *mark) {
 	build_abandon(j->b);
 	Member **last = session_finished(j->sp->session);
@@ -891,7 +895,7 @@ static void abandon(Job *j, const Member *mark) {
 	j->member->called_open = false;
 }
 
-/* One attempt; true when the member is finished. */
+/* One attempt; returns true when the member is finished. */
 static bool attempt(Job *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
@@ -932,7 +936,7 @@ static bool attempt(Job *j) {
 			}
 			if (j->frame.wants_effects) {
 				j->family->effects = true;
-				j->member->declared = NULL; /* what was promised without them has other results */
+				j->member->declared = NULL; /* the promise without effects has other results */
 			}
 			if (j->frame.wants_trial) j->member->recursive = true;
 			return false;
@@ -976,7 +980,7 @@ static bool attempt(Job *j) {
 	m->called_open = false;
 	Member **last = session_finished(sp->session);
 	m->before = *last;
-	*last = sp->frame ? m : NULL; /* nothing is open any more */
+	*last = sp->frame ? m : NULL; /* none is under construction any more */
 	session_count_specialised(j->sp->session);
 	return true;
 }
@@ -1014,10 +1018,9 @@ static void write_key(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < f->n; i++) tag(sig, ',', f->names[i]);
 	for (uint32_t i = 0; i < call->nnamed; i++) tag(sig, '=', call->names[i]);
 	text_str(&sig->text, ";");
-	/* Whole numbers inside structures and closures are sizes, orders and
-	 * choices: known ones belong to the key. Those handed over directly to a
-	 * named function are data until it turns out that a shape depends on them.
-	 */
+	/* Integers inside structures and closures are sizes, orders and choices:
+	 * known ones belong to the key. Integers passed directly to a named
+	 * function are data until a shape depends on them. */
 	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
 	for (uint32_t i = 0; i < k->n; i++) {
 		bool row = call->rows && i >= f->n && i < f->n + call->n;
@@ -1030,8 +1033,8 @@ static void write_key(Ctx *c, void *arg) {
 	k->key = arena_copy(k->j->sp->a, sig->text.at, sig->text.n);
 }
 
-/* Counts the parts of a value up to a limit: closures over closures can name
- * more than there is room for. */
+/* Counts the parts of a value up to a limit, because nested closures can refer
+ * to more parts than fit in memory. */
 static uint32_t count_parts(const Av *v, uint32_t limit) {
 	uint32_t n = 1;
 	for (uint32_t i = 0; i < v->n && n < limit; i++) n += count_parts(v->items[i], limit - n);
@@ -1088,7 +1091,7 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 			j.member = m;
 			break;
 		}
-		if (m) { /* on the way up the stack: a recursive call */
+		if (m) { /* under construction: a recursive call */
 			if (!m->recursive) {
 				for (Frame *fr = sp->frame; fr; fr = fr->outer)
 					if (fr->b == m->building) {
@@ -1167,8 +1170,8 @@ void family_release(struct Family *fam) {
 	fam->members = fam->forgotten = NULL;
 }
 
-/* A call of a function that is still being built, whose result types are a
- * promise in terms of its own symbols. */
+/* Emits a call of a function that is still being built. The promised result
+ * types are in its own symbols. */
 static void emit_recursive_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, uint32_t n,
                                 const TypeId *promised, Ref *results) {
 	uint32_t nsyms = fn->syms.n;
@@ -1197,7 +1200,8 @@ void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects,
 	build_call(sp->b, fn, nargs + (effects ? 2 : 0), all, results);
 }
 
-/* What a function returns as it got it, or as a constant, is known here too. */
+/* Results that are parameters or constants of the function are replaced by the
+ * caller's values. */
 static void see_through(Sp *sp, const Spec *s, uint32_t n, Ref *results) {
 	for (uint32_t i = 0; i < n; i++) {
 		Ref r = fn_result(s->fn, i);
@@ -1258,7 +1262,7 @@ static bool is_active(const Sp *sp, uint32_t code_id) {
 	return false;
 }
 
-/* The rule that the module gives for this very function, or NULL. */
+/* The rule that the module defines for exactly this function, or NULL. */
 static const Ast *rule_of(Sp *sp, const Av *f) {
 	const Ast *fn = f->code;
 	if (fn->kind != A_DEF || sp->session_inline_only) return NULL;
@@ -1283,9 +1287,10 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	for (uint32_t i = 0; simple && i < f->n; i++) simple = !has_code(f->items[i]);
 	for (uint32_t i = 0; simple && i < call->n; i++) simple = !has_code(call->args[i]);
 	for (uint32_t i = 0; simple && i < call->nnamed; i++) simple = !has_code(call->named[i]);
-	/* the same code further up: a recursion, or a higher-order function inside
-	 * its own argument, which a function of its own serves; one with a rule
-	 * keeps it there, such as an integral of integrals */
+	/* The same code is active in an outer call: a recursion, or a higher-order
+	 * function inside its own argument. A separate function serves it. A
+	 * function with a rule keeps its rule here, such as an integral of
+	 * integrals. */
 	const Ast *rule = rule_of(sp, f);
 	bool of_functions = false;
 	for (uint32_t i = 0; i < call->n; i++) of_functions |= has_code(call->args[i]);
@@ -1324,8 +1329,8 @@ Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
 	return n ? av_seq(sp, AV_TUPLE, n, items) : av_none(sp);
 }
 
-/* A function of the host may have a rule of the program, as any function; it
- * goes before what the host brings. */
+/* A host function may have a rule of the program, like any function. It
+ * precedes the host's own derivative. */
 static Av *call_host(Sp *sp, Av *f, const Call *call) {
 	Module *m = session_main(sp->session);
 	const Ast *rule = session_rule_of(sp->session, m, f->text);
@@ -1361,7 +1366,7 @@ static Av *call_problem(Sp *sp, Av *f, const Call *call) {
 	inner.self = f;
 	for (uint32_t i = 0; i < f->n; i++) env_set(&inner, inner.env, f->names[i], f->items[i]);
 	bind_arguments(&inner, f, NULL, e->problem->nparams, e->problem->params, call);
-	/* parameters with values, then what the block captured */
+	/* The captured values and the bound parameters. */
 	Atom *names = ARENA_ARRAY(sp->a, Atom, inner.env->vars.n + 1);
 	Av **items = ARENA_ARRAY(sp->a, Av *, inner.env->vars.n + 1);
 	for (uint32_t i = 0; i < inner.env->vars.n; i++) {
@@ -1392,8 +1397,7 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 	sp_throw(sp);
 }
 
-/* A builtin of arrays, one of which is known only when the program runs: so is
- * the call. */
+/* A builtin of arrays with a dynamic argument is called at run time. */
 static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
 	if (call->nnamed) {
 		Av *named = av_record(sp, call->nnamed, call->names, call->named);
@@ -1403,7 +1407,7 @@ static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
 }
 
 Av *sp_call(Sp *sp, Av *f, const Call *call) {
-	/* an argument without a value: a failure before is certain */
+	/* An argument without a value: an earlier failure is certain. */
 	for (uint32_t i = 0; i < call->n; i++)
 		if (call->args[i]->kind == AV_UNSET) return call->args[i];
 	if (f->kind == AV_UNSET) return f;

@@ -1,11 +1,13 @@
-/* control.c - branches and loops: what flows together is merged, what goes
- * round is carried.
+/* control.c - branches and loops: merging of values and loop-carried variables.
  *
- * Needs: specialise/internal.h. Guarantees: a condition known now chooses its
- * branch now; a loop's carried values are widened (dtype, changing lengths)
- * until the body maps their types to themselves; a loop over a tuple or list,
- * and one that cannot be typed otherwise but whose trip count is known, is
- * unrolled.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - A condition that is static selects its branch immediately.
+ * - The carried values of a loop are widened (dtype, varying extents) until the
+ *   body maps their types to themselves.
+ * - A loop over a tuple or list is unrolled, and so is a loop of static trip
+ *   count that cannot be typed otherwise.
  */
 #include "parser/specialise/internal.h"
 
@@ -20,7 +22,7 @@ static bool is_hidden(Sp *sp, Atom name) {
 	       name == h->retval;
 }
 
-/* Whether control left: by break, continue or return. */
+/* True for the flags of break, continue and return. */
 static bool is_flag(Sp *sp, Atom name) {
 	const Hidden *h = sp_hidden(sp);
 	return name == h->brk || name == h->cont || name == h->ret;
@@ -28,10 +30,10 @@ static bool is_flag(Sp *sp, Atom name) {
 
 /* ---- merging two values -------------------------------------------------- */
 
-/* How one merged leaf is made on each side: a ref to convert to `dtype`, or a
- * value to box, or zeros like the other side. */
+/* One merged leaf on each side: a ref to convert to `dtype`, a value to box, or
+ * zeros of the other side's type. */
 typedef struct MergeLeaf {
-	Av *side[2]; /* ARRAY or whatever is boxed; NULL: filler */
+	Av *side[2]; /* an array, or a value to box; NULL: filler */
 	bool box;
 	Dtype dtype;
 } MergeLeaf;
@@ -54,8 +56,8 @@ static Av *merge_items(Sp *sp, Av *x, Av *y, MergeLeaves *out) {
 	return r;
 }
 
-/* A value against no value: the missing side is filled with zeros that nobody
- * will read. */
+/* Merges a value with no value: the missing side is filled with zeros that are
+ * never read. */
 static Av *merge_filler(Sp *sp, Av *v, int side, MergeLeaves *out) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;
@@ -95,7 +97,8 @@ static Av *merge_values(Sp *sp, Av *x, Av *y, MergeLeaves *out) {
 	return alike ? merge_items(sp, x, y, out) : merge_box(sp, x, y, out);
 }
 
-/* Zeros like another side's leaf; a length that is not known here becomes 0. */
+/* Zeros of the type of the other side's leaf. An extent that is unknown here
+ * becomes 0. */
 static Ref filler(Sp *sp, TypeId like, uint32_t nsyms) {
 	Type t = *type_of(sp->c, like);
 	for (uint32_t i = 0; i < t.rank; i++) {
@@ -110,7 +113,7 @@ static Ref filler(Sp *sp, TypeId like, uint32_t nsyms) {
 	return build_zeros(sp->b, type_tensor(sp->c, (Dtype)t.dtype, t.rank, t.dims));
 }
 
-/* Emits one side's leaves in the region open now. */
+/* Emits one side's leaves in the open region. */
 static void emit_side(Sp *sp, const MergeLeaves *leaves, int side, uint32_t nsyms, Ref *out) {
 	for (uint32_t i = 0; i < leaves->n; i++) {
 		const MergeLeaf *l = &leaves->at[i];
@@ -121,10 +124,11 @@ static void emit_side(Sp *sp, const MergeLeaves *leaves, int side, uint32_t nsym
 	}
 }
 
-/* Names that one of the layers changed and that outlive it. */
+/* The names that a layer changed and that outlive it. */
 static void merged_names(Sp *sp, const Env *x, const Env *y, VEC_ATOMS *out) {
 	const Env *layers[2] = {x, y};
-	bool alone = sp_dead(sp, x) || sp_dead(sp, y); /* then whatever the living one sets is set */
+	/* Then every assignment of the other side counts. */
+	bool alone = sp_dead(sp, x) || sp_dead(sp, y);
 	for (int k = 0; k < 2; k++)
 		for (uint32_t i = 0; i < layers[k]->vars.n; i++) {
 			Atom name = layers[k]->vars.at[i].name;
@@ -162,7 +166,7 @@ static void run_protected(Ctx *c, void *arg) {
 	r->value = r->run(r->sp, r->ud);
 }
 
-/* Whether control surely left inside this layer. */
+/* True when control surely left inside this layer. */
 static bool left_surely(Sp *sp, const Env *layer) {
 	const Hidden *h = sp_hidden(sp);
 	Atom flags[3] = {h->brk, h->cont, h->ret};
@@ -176,18 +180,19 @@ static bool left_surely(Sp *sp, const Env *layer) {
 	return false;
 }
 
-/* A failure of the kind that running meets: an index, a value, arithmetic, a
- * method that does not serve. It was found early because the operands are
- * known. */
+/* True for a failure of a kind that occurs at run time: an index, a value,
+ * arithmetic, an unsuitable method. It was found early because the operands are
+ * static. */
 static bool failed_as_if_running(Sp *sp, uint32_t mark) {
 	if (session_retry(sp->session) || diag_total(sp->c) <= mark) return false;
 	const DiagCode code = diag_at(sp->c, diag_total(sp->c) - 1)->code;
 	return code == E_METHOD || !strncmp(diag_code_id(code), "E06", 3);
 }
 
-/* Runs one side in an own layer and region. In a trial of a recursive function
- * a side whose value hangs on the recursive call has no value yet (*bottom).
- * What fails inside `try` as running would fail does so when it runs. */
+/* Runs one side in its own layer and region. In the trial of a recursive
+ * function, a side whose value depends on the recursive call has no value yet
+ * (*bottom). Inside `try`, a failure of the kind that occurs at run time is
+ * deferred to run time. */
 static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **layer, Av **value,
                          const Builder **bottom) {
 	Env *saved = sp->env;
@@ -231,7 +236,7 @@ static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **laye
 	return build_region_end(sp->b, open, 0, NULL);
 }
 
-/* Joins two closed regions: values and names. `emit` makes the owning
+/* Merges the values and names of two closed regions and emits the owning
  * instruction. */
 static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2],
                 const Builder *const bottom[2], uint32_t nsyms, Ref cond, bool is_try) {
@@ -245,8 +250,8 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2],
 	Av **after = ARENA_ARRAY(sp->a, Av *, names.n ? names.n : 1);
 	bool *fixed = ARENA_ARRAY(sp->a, bool, names.n ? names.n : 1);
 	for (uint32_t i = 0; i < names.n; i++) {
-		/* where one side surely fails, the other one says alone whether control
-		 * left */
+		/* When one side surely fails, the other alone determines whether
+		 * control left. */
 		bool left;
 		after[i] = NULL;
 		if (dead[0] != dead[1] && is_flag(sp, names.at[i]) &&
@@ -294,7 +299,7 @@ Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, v
 	region[0] = run_side(sp, then_, then_ud, false, &layer[0], &value[0], &bottom[0]);
 	region[1] = run_side(sp, else_, else_ud, false, &layer[1], &value[1], &bottom[1]);
 	if (bottom[0] && bottom[1]) {
-		/* the outer of the two functions is the one to wait for */
+		/* The outer of the two functions is the one to wait for. */
 		const Builder *outer = bottom[0];
 		for (const Frame *f = sp->frame; f; f = f->outer)
 			if (f->b == bottom[0] || f->b == bottom[1]) outer = f->b;
@@ -315,11 +320,10 @@ static Av *run_part(Sp *sp, void *ud) {
 	return e->kind == A_BLOCK ? sp_block(sp, e->block.n, e->block.items, false) : sp_expr(sp, e);
 }
 
-/* As run_part, in a layer when the branch is taken without a region, so that
- * names stay inside as they would with one. */
+/* Evaluates a condition, which must be a scalar boolean. */
 static Av *condition(Sp *sp, const Ast *e) {
 	Av *c = sp_expr(sp, e);
-	if (c->kind == AV_UNSET) return av_bool(sp, false); /* never decided */
+	if (c->kind == AV_UNSET) return av_bool(sp, false); /* no value: never reached */
 	if (c->kind == AV_DYN) return av_array(sp, sp_scalar(sp, c, DT_BOOL, e->span, "a condition"));
 	if (c->kind != AV_ARRAY || ty(sp, c->ref)->dtype != DT_BOOL || ty(sp, c->ref)->rank) {
 		Diag *d = diag_error(sp->c, E_TYPE, e->span, "a condition must be true or false, not %s",
@@ -357,8 +361,8 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	const Builder *bottom[2];
 	struct part body = {e->try_.body}, handler = {e};
 	region[0] = run_side(sp, run_part, &body, true, &layer[0], &value[0], &bottom[0]);
-	/* the handler's message is its region's parameter, bound in a layer of its
-	 * own around the handler */
+	/* The handler's message is the parameter of its region, bound in a layer
+	 * around the handler. */
 	Env *saved = sp->env;
 	TypeId message_type = type_dyn(sp->c);
 	Ref message;
@@ -372,8 +376,8 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	}
 	value[1] = run_handler(sp, &handler);
 	if (sp->env != inner) {
-		/* what the handler assigned belongs to the layer; its own name does not
-		 */
+		/* The handler's assignments belong to the layer; the name of the
+		 * message does not. */
 		for (uint32_t i = 0; i < sp->env->vars.n; i++)
 			if (sp->env->vars.at[i].name != e->try_.name)
 				env_set(sp, inner, sp->env->vars.at[i].name, sp->env->vars.at[i].value);
@@ -392,7 +396,7 @@ typedef struct Loop {
 	const Ast *e;
 	const Ast *body;
 	bool is_for;
-	bool leaves;          /* contains break or return: becomes a `while` over flags */
+	bool leaves;          /* contains break or return: becomes a `while` with flags */
 	Av *iterable;         /* for */
 	Ref count;            /* i64, for */
 	int64_t static_count; /* -1: not known */
@@ -400,7 +404,7 @@ typedef struct Loop {
 	VEC_AVS init;         /* their values before the loop (structure as carried) */
 } Loop;
 
-/* The i-th item of what a `for` runs over. */
+/* The i-th item of the iterable. */
 static Av *loop_item(Sp *sp, const Loop *l, Ref i) {
 	Av *it = l->iterable;
 	if (it->kind == AV_RANGE) {
@@ -435,7 +439,7 @@ static void loop_count(Sp *sp, Loop *l) {
 			l->count = build_i64(sp->b, n);
 			return;
 		}
-		/* ceil((stop - start) / step), not below 0 */
+		/* ceil((stop - start) / step), at least 0. */
 		Ref span = build2(sp->b, OP_SUB, it->items[1]->ref, it->items[0]->ref);
 		Ref n = known_step && step == 1
 		            ? span
@@ -491,7 +495,7 @@ static void collect_carried(Sp *sp, Loop *l) {
 	}
 }
 
-/* One try at typing the loop with the present initial values. */
+/* One attempt to type the loop with the current initial values. */
 typedef struct Attempt {
 	Loop *l;
 	Av **result;      /* carried values after the body */
@@ -509,8 +513,8 @@ static uint32_t total_leaves(const Loop *l) {
 	return n;
 }
 
-/* Parameter types: those of the initial values, with fresh symbols for lengths
- * that change. */
+/* Parameter types: those of the initial values, with fresh symbols for varying
+ * extents. */
 static void param_types(Sp *sp, Attempt *at, uint32_t first, TypeId *types) {
 	Loop *l = at->l;
 	uint32_t n = total_leaves(l), k = 0;
@@ -528,8 +532,8 @@ static void param_types(Sp *sp, Attempt *at, uint32_t first, TypeId *types) {
 	}
 }
 
-/* Opens a region for a condition or body: parameters [i,] carried; a layer with
- * the carried names. */
+/* Opens the region of a condition or body with the parameters [i,] carried, and
+ * binds the carried names. */
 static OpenRegion *open_loop_region(Sp *sp, Attempt *at, bool with_index, const TypeId *types,
                                     Ref *index, Av **carried) {
 	Loop *l = at->l;
@@ -553,7 +557,7 @@ static Av *const_false(Sp *sp, void *ud) {
 	return av_bool(sp, false);
 }
 
-/* Not left yet, and the loop's own condition. */
+/* No break or return yet, and the loop's own condition. */
 static Ref loop_condition(Sp *sp, Loop *l, Ref index) {
 	const Hidden *h = sp_hidden(sp);
 	Av *stay = NULL;
@@ -584,8 +588,8 @@ static void run_loop_body(Sp *sp, Loop *l, Ref index) {
 	env_set(sp, inner, h->cont, av_bool(sp, false));
 	if (l->body->kind == A_BLOCK) sp_block(sp, l->body->block.n, l->body->block.items, false);
 	else sp_expr(sp, l->body);
-	/* what the body did to carried names is in `inner`; the rest stays behind
-	 * with it */
+	/* Assignments to carried names are copied from `inner`; its other names end
+	 * here. */
 	for (uint32_t i = 0; i < l->names.n; i++) {
 		Av *v = env_find(inner, l->names.at[i]);
 		env_set(sp, carried, l->names.at[i], v);
@@ -599,8 +603,8 @@ struct attempt_run {
 	Attempt *at;
 };
 
-/* Builds cond and body regions; the body region is left closed with no results.
- */
+/* Builds the regions of condition and body. The body region is closed without
+ * results. */
 static void attempt_body(Ctx *c, void *arg) {
 	(void)c;
 	struct attempt_run *r = arg;
@@ -630,7 +634,7 @@ static void attempt_body(Ctx *c, void *arg) {
 	at->open = open_loop_region(sp, at, l->is_for, types, &index, at->param);
 	run_loop_body(sp, l, index);
 	for (uint32_t i = 0; i < l->names.n; i++) at->result[i] = env_find(sp->env, l->names.at[i]);
-	if (as_while && l->is_for) { /* the index goes round as well */
+	if (as_while && l->is_for) { /* the index is carried as well */
 		at->result[l->names.n] = av_array(sp, build2(sp->b, OP_ADD, index, build_i64(sp->b, 1)));
 	}
 	OpenRegion *open = at->open;
@@ -639,8 +643,8 @@ static void attempt_body(Ctx *c, void *arg) {
 	sp->env = saved;
 }
 
-/* Compares what the body gives with what it took. Returns 0 when they fit, 1
- * when `init` or `varying` was widened (try again), 2 when the structure itself
+/* Compares the results of the body with its parameters. Returns 0 when they
+ * fit, 1 when `init` or `varying` was widened (try again), 2 when the structure
  * changes. */
 static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 	Loop *l = at->l;
@@ -649,7 +653,7 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 	for (uint32_t i = 0; i < l->names.n; i++) {
 		Av *p = at->param[i], *r = at->result[i];
 		uint32_t nleaves = av_count_leaves(l->init.at[i]);
-		/* the returned value gets its type from the first return seen */
+		/* The returned value gets its type from the first return. */
 		if (p->kind == AV_UNSET && r->kind != AV_UNSET) {
 			MergeLeaves leaves = {0};
 			Av *shape = merge_filler(sp, r, 1, &leaves);
@@ -671,7 +675,7 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			*ir = ARENA_ARRAY(sp->a, Ref, nleaves + 1);
 		Av **pv = ARENA_ARRAY(sp->a, Av *, nleaves + 1),
 		   **rv = ARENA_ARRAY(sp->a, Av *, nleaves + 1);
-		bool *settled = ARENA_ARRAY(sp->a, bool, nleaves + 1); /* weak until now */
+		bool *settled = ARENA_ARRAY(sp->a, bool, nleaves + 1); /* no longer weak */
 		uint32_t a = 0, b = 0, c = 0;
 		av_leaf_values(p, pv, &a);
 		av_leaf_values(r, rv, &b);
@@ -690,8 +694,8 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			}
 			settled[k] = pv[k]->weak && !rv[k]->weak;
 			any_settled |= settled[k];
-			/* A turn in which the number took another dtype than its own, since
-			 * it was weak, is not what the next one does. */
+			/* If a weak number adopted another dtype in this iteration, the
+			 * next iteration would behave differently. */
 			changed |= settled[k] && *session_yielded(sp->session) != at->yielded;
 			if (tp.dtype != tr.dtype) {
 				Dtype d = rv[k]->kind == AV_ARRAY && pv[k]->kind == AV_ARRAY
@@ -740,7 +744,7 @@ static Av *stop_unrolled(Sp *sp, void *ud) {
 	return av_none(sp);
 }
 
-/* The body once for each item, in line. */
+/* Inlines the body for each item. */
 static void unroll(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 	const Hidden *h = sp_hidden(sp);
 	for (uint32_t i = 0; i < n; i++) {
@@ -773,7 +777,7 @@ static void unroll(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 	}
 }
 
-/* Keeps `break` of this loop to itself. */
+/* Confines `break` to this loop. */
 static void unroll_contained(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 	Atom brk = sp_hidden(sp)->brk, dead = sp_hidden(sp)->dead;
 	Env *outer = sp->env;
@@ -812,8 +816,8 @@ static _Noreturn void carry_error(Sp *sp, Attempt *at, uint32_t i) {
 	sp_throw(sp);
 }
 
-/* Boxes a carried variable that cannot keep one type, so that it goes round as
- * a dynamic value. */
+/* Boxes a carried variable that cannot keep one type, so that it is carried as
+ * a dynamic value. Returns false when it is boxed already. */
 static bool box_carried(Sp *sp, Loop *l, uint32_t i) {
 	if (l->init.at[i]->kind == AV_DYN) return false;
 	l->init.at[i] = av_dyn(sp, sp_box(sp, l->init.at[i]));
@@ -864,8 +868,8 @@ static void run_loop(Sp *sp, Loop *l) {
 				unroll_static(sp, l);
 				return;
 			}
-			/* numbers that change their rank are a slip; structures that grow
-			 * go round as dynamic values */
+			/* An array that changes its rank is a mistake. Structures that grow
+			 * are carried as dynamic values. */
 			if (at.param[fault]->kind == AV_ARRAY && at.result[fault]->kind == AV_ARRAY)
 				carry_error(sp, &at, fault);
 			if (!box_carried(sp, l, fault)) {
@@ -875,7 +879,7 @@ static void run_loop(Sp *sp, Loop *l) {
 		}
 		if (++tries > MAX_WIDENING) carry_error(sp, &at, fault);
 	}
-	/* results, converted to the parameters' dtypes */
+	/* The results, converted to the parameters' dtypes. */
 	bool as_while = !l->is_for || l->leaves;
 	uint32_t n = total_leaves(l), ni = as_while && l->is_for ? 1 : 0, k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2), *params = ARENA_ARRAY(sp->a, Ref, n + 2),
@@ -910,8 +914,8 @@ static void run_loop(Sp *sp, Loop *l) {
 	}
 }
 
-/* A loop over a long list of texts is one that runs: to write it out for each
- * would serve nothing, as texts decide no types. */
+/* True for a long list of strings. A loop over it is not unrolled, because
+ * strings determine no types. */
 static bool many_texts(const Av *v) {
 	if (v->kind != AV_LIST || v->n <= 64) return false;
 	for (uint32_t i = 0; i < v->n; i++)
@@ -949,8 +953,8 @@ Av *sp_while(Sp *sp, const Ast *e) {
 	          .leaves = ast_leaves_loop(e->while_.body)};
 	collect_carried(sp, &l);
 	run_loop(sp, &l);
-	/* only a return ends `while true` without a break: nothing after it is
-	 * reached */
+	/* Only a return ends `while true` without a break, so nothing after it is
+	 * reached. */
 	bool forever = false;
 	const Ast *c = e->while_.cond;
 	if (c->kind == A_CONST && value_as_bool(c->constant.value, &forever) && forever && l.leaves &&

@@ -1,53 +1,55 @@
-/* custom_rule.c - functions of the user that bring a derivative rule of their
- * own.
+/* custom_rule.c - functions with a derivative rule of the user.
  *
- * Needs: specialise/internal.h, lang/ir/host.h. Guarantees: a call of such a
- * function stays one instruction, a host call whose value is the function
- * specialised as ever, and whose tangent is the rule specialised when a
- * derivative is asked for. So a rule may mention its own function, and
- * derivatives of derivatives differentiate the rule. Batched, the call is again
- * one instruction, with the rule batched. A tangent that is not there is zero
- * in the rule, and what is multiplied by it is not computed.
+ * Needs: specialise/internal.h, lang/ir/host.h.
  *
- * linear_map(f, adjoint, x) is such a call, too, whose rule is known: f dx +
- * (what f changes by) x. Its transpose is linear_map(adjoint, f, w), so that a
- * linear function whose steps have no transpose, as those of an adaptive
- * method, has reverse derivatives of every order all the same.
+ * Contract:
+ * - A call of such a function stays one instruction, a host call. Its value is
+ *   the specialised function; its tangent is the rule, specialised on demand.
+ * - A rule may therefore mention its own function, and higher derivatives
+ *   differentiate the rule.
+ * - The batched call is again one instruction, with the batched rule.
+ * - A missing tangent is zero in the rule, and products with it are not
+ *   computed.
+ *
+ * linear_map(f, adjoint, x) is such a call with a known rule: f dx + df x. Its
+ * transpose is linear_map(adjoint, f, w). A linear function whose steps have no
+ * transpose, such as an adaptive method, therefore has reverse derivatives of
+ * every order.
  */
 #include "lang/passes/rule_check.h"
 #include "parser/specialise/internal.h"
 
-/* The batched rule of a batched function, for one choice of operands with
+/* The batched rule of a batched function, for one set of operands with
  * tangents. */
 typedef struct BatchedRule {
 	bool *tangent; /* by operand */
-	bool *has;     /* by result: whether it has a tangent */
+	bool *has;     /* by result: true when it has a tangent */
 	Fn *from, *fn; /* `fn` is `from`, batched, and lives as long */
 } BatchedRule;
 
-/* What stands behind one host call: a function at one kind of arguments, or the
- * batched form of such a one. */
+/* The function of one host call: a function for one kind of arguments, or the
+ * batched form of one. */
 typedef struct Ruled Ruled;
 struct Ruled {
 	Session *session;
 	Fn *fn;
-	Ruled *next; /* of the session's list, or of the batched forms of one */
-	/* written by the user */
-	/* the derivative statement, NULL for linear_map; its right side as a
-	 * function of arguments, result and tangents */
+	Ruled *next; /* in the session's list, or among the batched forms of one */
+	/* A function of the user: */
+	/* The derivative statement (NULL for linear_map), and its right side as a
+	 * function of arguments, result and tangents. */
 	const Ast *rule, *lambda;
 	Module *module;
-	const Param *params; /* the function's: a rule may have other names for them */
+	const Param *params; /* of the function; a rule may name them differently */
 	uint32_t nargs, nnamed, nleaves, first; /* leaves before `first` are captured by the function */
 	Atom *names;                            /* of named arguments */
 	const Av *args;   /* template: captured values, arguments, named arguments */
 	const Av *result; /* template */
 	int *param_of_leaf;
-	/* by leaf: the value where param_of_leaf is -1; lives in the arena,
-	 * holds one reference */
+	/* By leaf: the value where param_of_leaf is -1. Lives in the arena and
+	 * holds one reference. */
 	Value *baked;
 	Span call;
-	/* or batched */
+	/* A batched function: */
 	const HostCall *inner;
 	bool *lanes; /* by operand */
 	Ruled *batched;
@@ -70,10 +72,10 @@ static bool has_slope(Sp *sp, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype);
 }
 
-/* The tangent of one argument, made like it. Of a function it is a function:
- * what the values it captures change of its result at fixed arguments. What
- * else has no tangent is `none` in the rule, and inside a structure zero or
- * itself. */
+/* The tangent of one argument, with the argument's structure. The tangent of a
+ * function is the change of its result at fixed arguments caused by its
+ * captured values. A value without a tangent is `none` in the rule; inside a
+ * structure it is zero or itself. */
 static Av *tangent_of(Sp *sp, Av *x, const Ref *tangents, uint32_t *leaf, bool inside) {
 	const uint32_t n = av_count_leaves(x), from = *leaf;
 	switch (x->kind) {
@@ -120,7 +122,8 @@ static _Noreturn void misfit(Sp *sp, const Ruled *r, Av *dy, const Av *y) {
 	sp_throw(sp);
 }
 
-/* The tangents of the result's leaves from what the rule gave. */
+/* Stores the tangents of the result's leaves, taken from the value of the
+ * rule. */
 static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t *k, Ref *out) {
 	if (y->kind == AV_ARRAY || y->kind == AV_DYN) {
 		out[*k] = REF_NONE;
@@ -150,8 +153,8 @@ static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t 
 	for (uint32_t i = 0; i < y->n; i++) take_tangents(sp, r, dy->items[i], y->items[i], k, out);
 }
 
-/* The rule's parameter that takes the i-th argument, where those without a name
- * come first; one past the last: what is left over. */
+/* The rule's parameter for the i-th argument; positional ones come first. One
+ * past the last parameter: collected arguments. */
 static uint32_t param_of(const Ruled *r, uint32_t i) {
 	const Ast *e = r->rule;
 	uint32_t place = 0;
@@ -167,14 +170,14 @@ static uint32_t param_of(const Ruled *r, uint32_t i) {
 	return e->derivative.nparams;
 }
 
-/* Σ partial * tangent of an element-wise rule, by parameter; NULL: left out.
- * Options may be without a partial while nothing goes through them. */
+/* Σ partial * tangent of an element-wise rule, by parameter; NULL: omitted.
+ * Options may have no partial as long as they have no tangent. */
 static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, Av *const *dx, const bool *moves) {
 	const Ast *e = r->rule;
 	const char *name = atom_text(sp->c, e->derivative.name);
 	Span at = e->derivative.body->span;
 	const uint32_t np = e->derivative.nparams, given = partials->kind == AV_TUPLE ? partials->n : 1;
-	/* what is left over has no tangent */
+	/* Collected arguments have no tangent. */
 	const uint32_t n = np - (np && e->derivative.params[np - 1].rest);
 	uint32_t plain = 0, q = 0;
 	for (uint32_t i = 0; i < n; i++) plain += !e->derivative.params[i].named;
@@ -202,8 +205,7 @@ static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, Av *const *dx, con
 	return sum ? sum : av_array(sp, build_f64(sp->b, 0));
 }
 
-/* The arguments as they were, from the operands (REF_NONE: zero) and what was
- * baked in. */
+/* The arguments, rebuilt from the operands and the baked values. */
 static Av *arguments(Sp *sp, const Ruled *r, const Ref *args) {
 	Ref *leaf = ARENA_ARRAY(sp->a, Ref, r->nleaves + 1);
 	for (uint32_t i = 0; i < r->nleaves; i++)
@@ -213,7 +215,7 @@ static Av *arguments(Sp *sp, const Ruled *r, const Ref *args) {
 	return av_rebuild(sp, r->args, leaf, &k);
 }
 
-/* linear_map(f, adjoint, x): f dx + df x */
+/* linear_map(f, adjoint, x): f dx + df x. */
 static void tangent_of_linear(Sp *sp, const Tangent *t, Av *const *args, const Ref *dleaf) {
 	const Ruled *r = t->r;
 	uint32_t at = r->first, k = 0, n = av_count_leaves(r->result);
@@ -237,8 +239,8 @@ static void tangent_of_linear(Sp *sp, const Tangent *t, Av *const *args, const R
 			t->out[i] = t->out[i] == REF_NONE ? more[i] : build2(sp->b, OP_ADD, t->out[i], more[i]);
 }
 
-/* Where the user called what is differentiated here: a rule of the library has
- * no other place in the user's text. */
+/* The user's call of the differentiated code. A rule of the library has no
+ * other location in the user's text. */
 static Span user_place(Ctx *c, Builder *b) {
 	const Span at = span_of(c, build_span(b));
 	return at.source && !source_is_library(c, at.source) ? at : NO_SPAN;
@@ -250,7 +252,7 @@ static void emit_tangent(Ctx *c, void *arg) {
 	const Ast *e = r->rule;
 	Frame frame = {.b = t->b, .fixed = true};
 	const bool ours = e && source_is_library(c, e->span.source);
-	/* what follows is the user's text, not a derivative of it */
+	/* The following code is the user's text, not a derivative of it. */
 	if (!ours) build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule"));
 	Sp sp = {.c = c,
 	         .session = r->session,
@@ -281,7 +283,7 @@ static void emit_tangent(Ctx *c, void *arg) {
 		dparam[p] = tangent_of(&sp, args[i], dleaf, &at, false);
 		for (uint32_t q = from; q < at; q++) moves[p] |= dleaf[q] != REF_NONE;
 	}
-	/* named: what was named, the result, the tangents */
+	/* Named arguments: those of the call, the result, the tangents. */
 	Atom *names = ARENA_ARRAY(t->a, Atom, r->nnamed + nd + 2);
 	Av **named = ARENA_ARRAY(t->a, Av *, r->nnamed + nd + 2);
 	uint32_t m = 0;
@@ -300,7 +302,7 @@ static void emit_tangent(Ctx *c, void *arg) {
 	}
 	for (uint32_t i = 0; i < nd; i++) {
 		names[m] = e->derivative.tangents[i];
-		/* of an argument that was left out */
+		/* The tangent of an omitted argument is 0. */
 		named[m++] = dparam[i] ? dparam[i] : av_array(&sp, build_f64(t->b, 0));
 	}
 	Span *spans = ARENA_ARRAY(t->a, Span, n + m + 1);
@@ -314,7 +316,7 @@ static void emit_tangent(Ctx *c, void *arg) {
 	             .names = names,
 	             .named = named,
 	             .named_spans = spans};
-	/* no name: inside, the name means the function */
+	/* No name: inside the rule, the name means the function. */
 	Av *f = av_function(&sp, CODE_AST, r->lambda->id, r->lambda, 0, 0, NULL, NULL);
 	Av *v = sp_call(&sp, f, &call);
 	if (!nd) v = weighted_sum(&sp, r, v, dparam, moves);
@@ -404,8 +406,8 @@ static void linear_transpose(Builder *b, const HostCall *call, uint32_t nargs, c
 
 /* ---- batching ------------------------------------------------------------ */
 
-/* The rule of the function that was batched, batched in its turn: (operands,
- * results, tangents) -> tangents of results. */
+/* Batches the rule of the function that was batched: (operands, results,
+ * tangents) -> tangents of results. */
 static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
 	const HostCall *in = r->inner;
 	const Fn *f = in->fns[0];
@@ -462,8 +464,8 @@ static void batched_jvp(Builder *b, const HostCall *call, uint32_t nargs, const 
 	arena_free(a);
 }
 
-/* The transpose of the function that was batched, batched; an operand that all
- * lanes share gets the sum of theirs. */
+/* The batched transpose of the batched function. An operand shared by all batch
+ * elements gets the sum of their cotangents. */
 static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                               const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
@@ -545,9 +547,9 @@ static bool stands_alone(const Ast *fallback, uint32_t n, const Param *params) {
 }
 
 /* The rule's right side as a function: its parameters, then by name the
- * tangents and the result, which is called y. What an argument left out is
- * stands with the function; one that depends on the others would have a
- * tangent, so the rule must say it. */
+ * tangents and the result, which is called y. The default of an omitted
+ * argument is that of the function. A default that depends on other arguments
+ * would have a tangent, so the rule must state it. */
 static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
 	Arena *a = ctx_arena(sp->c);
 	Ast *l = ARENA_NEW(a, Ast);
@@ -578,7 +580,7 @@ static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
 	return l;
 }
 
-/* By operand: the rule's name of the argument it belongs to. */
+/* By operand: the rule's name of its argument. */
 static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f) {
 	Atom *names = ARENA_ARRAY(sp->a, Atom, r->nleaves + 1);
 	uint32_t leaf = r->first;
@@ -593,7 +595,7 @@ static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f) {
 
 static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	const uint32_t left_out = *session_left_out(sp->session);
-	Spec s = sp_specialise_underived(sp, f, call); /* derivatives are the rule's */
+	Spec s = sp_specialise_underived(sp, f, call); /* the rule gives the derivatives */
 	*session_left_out(sp->session) = left_out;
 	if (!s.promised && s.result->kind == AV_UNSET) return sp_failed(sp, &s, call->span);
 	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";

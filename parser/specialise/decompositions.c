@@ -1,30 +1,39 @@
-/* decompositions.c - functions that decompose a matrix, in a form whose
- * derivatives stay right where eigenvalues or singular values meet.
+/* decompositions.c - functions that decompose a matrix, with derivatives that
+ * are right where eigenvalues or singular values coincide.
  *
- * Needs: specialise/internal.h. Guarantees: a function with the same
- * parameters, results and values. Where no two eigenvalues (singular values) of
- * a decomposition meet it is the function itself.
+ * Needs: specialise/internal.h.
  *
- * Where they meet, the vectors have no derivative by themselves; a function of
- * the whole decomposition that is smooth in the matrix has, but the rules of
- * eigh and svd, which divide by the distances, cannot give it. There f(A) is
- * taken as the value at e = 0 of the function e -> f(A + e S), where S = V
- * diag(d) V' with the eigenvectors V at A, held fixed, moves apart what meets.
- * It is analytic where f is; an even polynomial through its values at +-e_k
- * gives its value at 0 to rounding, and the derivatives of these values, of
- * every order and in every mode, give those of f, because no two eigenvalues of
- * A + e_k S are close. Where the polynomial misses the value, f is not smooth
- * in the matrix (one of the eigenvalues that meet, a single vector), or not on
- * the way to the places: its derivatives are those of the rules when the values
- * differ by more than rounding, else NaN. The matrices S and the step come from
- * the library (_apart_symmetric and its neighbours in linalg.dsl).
+ * Contract:
+ * - The new function has the same parameters, results and values.
+ * - If no two eigenvalues (singular values) of a decomposition coincide, it
+ *   computes the function itself.
+ *
+ * Method: where eigenvalues coincide, the eigenvectors have no derivative. A
+ * function of the whole decomposition that is smooth in the matrix has one. The
+ * rules of eigh and svd cannot give it, because they divide by the gaps. There,
+ * f(A) is the value at e = 0 of the function e -> f(A + e S). S = V diag(d) V',
+ * with the eigenvectors V at A held fixed, separates the coinciding
+ * eigenvalues.
+ *
+ * The function of e is analytic where f is. An even polynomial through its
+ * values at +-e_k gives its value at 0 to rounding. No two eigenvalues of A +
+ * e_k S are close. The derivatives of these values, of every order and in every
+ * mode, therefore give those of f.
+ *
+ * If the polynomial misses the value, f is not smooth in the matrix, or not
+ * smooth up to the points e_k. Examples are one of the coinciding eigenvalues
+ * and a single vector. The derivatives of f are then those of the rules if the
+ * eigenvalues differ by more than rounding, else NaN.
+ *
+ * The library computes S and the steps (_apart_symmetric and related functions
+ * in linalg.dsl).
  */
 #include "parser/specialise/internal.h"
 
 typedef struct Whole {
 	Sp *sp;
-	Fn *f;      /* without calls */
-	bool *site; /* by instruction: a decomposition at the top, of what has derivatives */
+	Fn *f;      /* all calls inlined */
+	bool *site; /* by instruction: a top-level decomposition of a value that has derivatives */
 	Builder *b;
 	Arena *a;
 	Fn *moved, *meets, *result;
@@ -34,11 +43,11 @@ static const Inst *inst_at(const Fn *f, uint32_t i) {
 	return &f->insts.at[f->inst_order.at[f->regions.at[0].insts + i]];
 }
 
-/* ---- which decompositions ------------------------------------------------ */
+/* ---- selection of decompositions ----------------------------------------- */
 
 static bool region_moves(const Fn *f, const Region *g, bool *moves);
 
-/* Whether a value with derivatives goes in, also into regions. */
+/* True when an operand has derivatives, also inside regions. */
 static bool takes_moving(const Fn *f, const Inst *in, bool *moves) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref r = inst_arg(f, in, k);
@@ -69,7 +78,7 @@ static bool find_sites(Whole *w, const bool *active) {
 	}
 	for (uint32_t i = 0; i < f->regions.at[0].ninsts; i++) {
 		const Inst *in = inst_at(f, i);
-		/* printing as often as it is computed */
+		/* Each sample would repeat the effect. */
 		if (prims[in->op].effect == EFFECT_EFFECT) return false;
 		if (prims[in->op].deriv == DERIV_ZERO || !takes_moving(f, in, moves)) continue;
 		for (uint32_t k = 0; k < in->nresults; k++) moves[in->results + k] = true;
@@ -89,7 +98,7 @@ static bool decomposes(Arena *a, const Fn *f) {
 	return false;
 }
 
-/* ---- the functions it is made of ----------------------------------------- */
+/* ---- component functions ------------------------------------------------- */
 
 static Sp inside(Whole *w, Frame *frame) {
 	*frame = (Frame){.b = w->b, .fixed = true};
@@ -119,7 +128,7 @@ static void begin(Whole *w, const char *what, RefMap *map, Ref *params) {
 	}
 }
 
-/* (parameters, e) -> results, of A + e S in place of each A */
+/* (parameters, e) -> results, with A + e S in place of each A. */
 static void make_moved(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const Fn *f = w->f;
@@ -149,8 +158,8 @@ static void make_moved(Ctx *c, void *arg) {
 	w->b = NULL;
 }
 
-/* parameters -> whether eigenvalues meet, and whether they do so but for
- * rounding: two truth values */
+/* parameters -> two booleans: eigenvalues nearly coincide; they coincide up to
+ * rounding. */
 static void make_meets(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const Fn *f = w->f;
@@ -195,7 +204,7 @@ static Ref times(Builder *b, double factor, Ref x) {
 	return build2(b, OP_MUL, build_full(b, ref_type(build_fn(b), x), factor), x);
 }
 
-/* Whether the polynomial has the value, element by element. */
+/* True, element by element, where the polynomial reproduces the value. */
 static Ref meets_value(Builder *b, Ref x, Ref value) {
 	const Dtype d = dtype_real_of((Dtype)ref_ty(build_fn(b), x)->dtype);
 	Ref miss = size_of(b, build2(b, OP_SUB, x, value));
@@ -205,11 +214,11 @@ static Ref meets_value(Builder *b, Ref x, Ref value) {
 	return build2(b, OP_LE, miss, build2(b, OP_ADD, times(b, rounding, size), least));
 }
 
-/* 0 for 0, with derivatives that are NaN. */
+/* 0 for x = 0, with derivatives that are NaN. */
 static Ref undefined(Builder *b, Ref x) { return build1(b, OP_SQRT, build2(b, OP_MUL, x, x)); }
 
-/* The sum over the steps of weight times results, in place of results: of their
- * value, and with its derivatives. */
+/* Replaces results: each has its own value and the derivatives of the weighted
+ * sum of the results at the sample points. */
 static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal, Ref *out) {
 	Ctx *c = w->sp->c;
 	Builder *b = w->b;
@@ -256,8 +265,8 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal
 		Ref right = meets_value(b, build1(b, OP_STOP, p[m]), build1(b, OP_STOP, plain[k]));
 		Ref wrong = build_select(b, right, build_full(b, ref_type(build_fn(b), change), 1), change);
 		change = build_select(b, right, change, undefined(b, wrong));
-		/* what is not smooth in all of the matrix has the derivatives of the
-		 * rules as long as the values can be told apart */
+		/* A result that is not smooth in the whole matrix has the derivatives
+		 * of the rules, as long as the eigenvalues can be distinguished. */
 		Ref taken = build2(b, OP_MAX, right,
 		                   build_broadcast_scalar(b, equal, ref_type(build_fn(b), right)));
 		out[k] = build_select(b, taken, build2(b, OP_ADD, build1(b, OP_STOP, plain[k]), change),
@@ -274,8 +283,9 @@ static void make_whole(Ctx *c, void *arg) {
 	Ref *plain = ARENA_ARRAY(w->a, Ref, nr + 1), *out = ARENA_ARRAY(w->a, Ref, nr + 1);
 	begin(w, "whole", &map, params);
 	build_at(w->b, w->f->span);
-	/* Of the question, and of what stands in branches, no derivative is taken
-	 * in such a form again. */
+	/* Derivatives of the new function do not apply this transformation again:
+	 * the inputs of the test are stopped, and decompositions in branches are
+	 * not selected. */
 	for (uint32_t k = 0; k < n; k++) {
 		asked[k] = params[k];
 		if (has_slope(w->f, fn_param(w->f, k))) asked[k] = build1(w->b, OP_STOP, params[k]);

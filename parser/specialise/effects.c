@@ -1,23 +1,26 @@
-/* effects.c - what a function needs besides its arguments: the state of the
- * random numbers and the token of effects.
+/* effects.c - implicit parameters of a function: the random state and the
+ * effect token.
  *
- * Needs: specialise/internal.h. Guarantees: a function gets them only when
- * something in it asks for them. It is then specialised anew, with two
- * parameters and two results more. Printing and drawing ask for them. So does a
- * call whose types are known only when it runs, as that may print or draw.
- * Where none can be had, the message says which of the two it was, and where.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - A function has them only when something in it needs them. It is then
+ *   specialised again, with two more parameters and two more results.
+ * - Printing and drawing random numbers need them. So does a call whose types
+ *   are known only at run time, because it may print or draw.
+ * - Where they are not available, the message gives the reason and its
+ *   location.
  */
 #include "parser/specialise/internal.h"
 
-/* Functions that have been looked at: those that several others call are once.
- */
+/* Functions already visited, so that shared callees are visited once. */
 typedef struct Seen {
 	const Fn *f;
 	struct Seen *next;
 } Seen;
 
-/* A call within f, or within what f calls, whose types are known only when it
- * runs; NO_SPAN when there is none. */
+/* The location of a call in f, or in its callees, whose types are known only at
+ * run time; NO_SPAN when there is none. */
 static Span dynamic_place(Sp *sp, const Fn *f, Seen **seen) {
 	for (const Seen *s = *seen; s; s = s->next)
 		if (s->f == f) return NO_SPAN;

@@ -1,8 +1,11 @@
-/* errors.c - the specialiser's messages: their place in the user's text, and
- * the calls that led there.
+/* errors.c - the specialiser's messages: locations in the user's text, call
+ * paths.
  *
- * Needs: specialise/internal.h. Guarantees: a message that arises inside the
- * library points at the user's call of it, and says what that call gave.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - A message from inside the library points at the user's call of it and
+ *   reports the arguments of that call.
  */
 #include "parser/specialise/internal.h"
 
@@ -10,8 +13,8 @@
 
 static bool in_library(Sp *sp, Span s) { return s.source && source_is_library(sp->c, s.source); }
 
-/* The calls on the way to here, innermost first: visit returns false to stop.
- */
+/* Visits the enclosing calls, innermost first; `visit` returns false to
+ * stop. */
 static void each_call(const Sp *sp, bool (*visit)(void *ud, Span call), void *ud) {
 	const Inlined *i = sp->inlined;
 	for (const Frame *f = sp->frame;; f = f->outer) {
@@ -34,9 +37,8 @@ static bool find_user_call(void *ud, Span call) {
 	return false;
 }
 
-/* Where the user's own text called what is being specialised, or what is
- * differentiated here by a rule of the library; the place itself when nobody
- * did. */
+/* The user's call that led to the code being specialised, or to the code that a
+ * library rule differentiates. Returns `at` itself when there is none. */
 Span sp_user_place(Sp *sp, Span at) {
 	struct user_call u = {sp, NO_SPAN};
 	if (!in_library(sp, at)) return at;
@@ -56,7 +58,7 @@ static bool within(Span inner, Span outer) {
 
 static bool add_call(void *ud, Span call) {
 	struct call_trace *t = ud;
-	/* a call that the message points into already says nothing new */
+	/* The message points into this call already. */
 	if (in_library(t->sp, call) || within(t->d->span, call) || within(t->last, call)) return true;
 	t->last = call;
 	uint32_t line, column;
@@ -72,10 +74,10 @@ static const char *argument_text(Sp *sp, const Av *v) {
 	return v->kind == AV_ARRAY ? sp_type_text(sp, v) : av_kind_text(v);
 }
 
-/* What the user gave a function of the library, inside of which something does
- * not go: the names of its arguments say what it takes. */
+/* Adds the arguments that the user passed to a failing library function. The
+ * parameter names show what it takes. */
 static void add_arguments(Sp *sp, Diag *d, Span user) {
-	/* of other frames, whose values are not at hand here, nothing is said */
+	/* The values of other frames are not available here. */
 	const Inlined *i = sp->inlined;
 	while (i && memcmp(&i->call, &user, sizeof user)) i = i->outer;
 	if (!i || !i->name || !i->asked->n || atom_text(sp->c, i->name)[0] == '_' ||
@@ -100,8 +102,8 @@ void sp_left_library(Sp *sp, uint32_t mark, Span call) {
 	if (d && in_library(sp, d->span) && !in_library(sp, user)) d->span = user;
 }
 
-/* A message is about the user's text: one that arose inside the library points
- * at the call of it. */
+/* A message is about the user's text: one from inside the library points at the
+ * user's call of it. */
 _Noreturn void sp_throw(Sp *sp) {
 	uint32_t total = diag_total(sp->c);
 	Diag *d = total ? (Diag *)diag_at(sp->c, total - 1) : NULL;

@@ -1,22 +1,23 @@
-/* expr.c - the specialiser's heart: names, and the walk over expressions and
- * statements.
+/* expr.c - names, and the traversal of expressions and statements.
  *
- * Needs: specialise/internal.h. Guarantees: every instruction carries the span
- * of the expression it was written for; the order of evaluation is left to
- * right, inside out.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - Every instruction carries the span of the expression it was emitted for.
+ * - Evaluation is left to right, inside out.
  */
 #include "parser/specialise/internal.h"
 
 #include <stdio.h>
 
-#define MAX_DEPTH 600 /* nested expressions and inlined calls: keeps the C stack safe */
+#define MAX_DEPTH 600 /* nested expressions and inlined calls: protects the C stack */
 
 const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
 
-/* ---- what must be known -------------------------------------------------- */
+/* ---- static requirements ------------------------------------------------- */
 
-/* Which leaves of the frame a ref is computed from; false when something else
- * (a loop's variable, data) has a part in it. */
+/* Finds the leaves of the frame from which a ref is computed. Returns false
+ * when it also depends on something else (a loop's variable, data). */
 static bool depends_only_on_leaves(Sp *sp, Frame *fr, Ref r, bool *which, int depth) {
 	if (ref_is_const(r)) return true;
 	for (uint32_t i = 0; i < fr->nleaves; i++)
@@ -225,7 +226,7 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	if (v)
 		sp_fail(sp, E_NAME, at,
 		        "`%s` has no value here: it is set only on some paths before this one", text);
-	/* set somewhere in this function, but not on the way to here */
+	/* The name is set in this function, but not on the path to here. */
 	const Ast *code = sp->self && sp->self->code_kind == CODE_AST && sp->self->kind == AV_FUNCTION
 	                      ? sp->self->code
 	                      : NULL;
@@ -269,9 +270,7 @@ static void put_chars(Sp *sp, Chars *t, const char *text, size_t n) {
 
 static void put_text(Sp *sp, Chars *t, const char *text) { put_chars(sp, t, text, strlen(text)); }
 
-/* A text without holes is what it says; the rest becomes a format instruction
- * with {k:spec} holes. */
-/* Text that means itself in a format: its braces are doubled. */
+/* Adds literal text to a format; its braces are doubled. */
 static void put_literal(Sp *sp, Chars *format, const char *text, size_t n) {
 	for (size_t k = 0; k < n; k++) {
 		if (text[k] == '{' || text[k] == '}') put_chars(sp, format, &text[k], 1);
@@ -279,8 +278,7 @@ static void put_literal(Sp *sp, Chars *format, const char *text, size_t n) {
 	}
 }
 
-/* The text of a value known now: a string, a whole number or a truth value.
- * NULL otherwise. */
+/* The text of a static value: a string, an integer or a boolean; else NULL. */
 static const char *static_text(Sp *sp, const Av *v, const char *spec) {
 	if (spec && spec[0]) return NULL;
 	if (v->kind == AV_STRING) return atom_text(sp->c, v->text);
@@ -292,6 +290,8 @@ static const char *static_text(Sp *sp, const Av *v, const char *spec) {
 	return value_as_i64(k->value, &number) ? arena_printf(sp->a, "%lld", (long long)number) : NULL;
 }
 
+/* A string without holes is a constant; others become a format instruction with
+ * {k:spec} holes. */
 static Av *string_expr(Sp *sp, const Ast *e) {
 	Chars format = {0}, plain = {0};
 	VEC(Ref) args = {0};
@@ -353,7 +353,8 @@ static Av *tensor_expr(Sp *sp, const Ast *e) {
 	return e->tensor.nrows == 1 ? rows[0] : sp_stack(sp, e->tensor.nrows, rows, e->span);
 }
 
-/* What ...v stands for; a range's ends must be known, so they are asked for. */
+/* The items of ...v. The ends of a range must be static, so they are
+ * demanded. */
 static void spread_items(Sp *sp, Av *v, Span at, uint32_t *n, Av ***items) {
 	if (sp_static_items(sp, v, n, items)) return;
 	for (uint32_t i = 0; v->kind == AV_RANGE && i < 3; i++)
@@ -401,8 +402,8 @@ static Av *record_expr(Sp *sp, const Ast *e) {
 			put_field(sp, &names, &items, f->name, v);
 			continue;
 		}
-		/* (...a, ...b) is what a is: only its value tells a tuple from a record
-		 */
+		/* (...a, ...b) has the kind of a: only its value distinguishes a tuple
+		 * from a record. */
 		if (only_spreads && i == 0)
 			tuple = v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RANGE ||
 			        v->kind == AV_ARRAY;
@@ -423,7 +424,7 @@ static Av *record_expr(Sp *sp, const Ast *e) {
 }
 
 static Av *field_expr(Sp *sp, const Ast *e) {
-	/* a module's name before the dot is not a value */
+	/* A module's name before the dot is not a value. */
 	if (e->field.base->kind == A_NAME && !env_find(sp->env, e->field.base->name.name)) {
 		Module *m = session_module_named(sp->session, sp->module, e->field.base->name.name);
 		if (m) {
@@ -460,8 +461,7 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 		for (uint32_t i = 0; i < base->n; i++)
 			if (base->names[i] == e->field.name) return base->items[i];
 	}
-	/* x.shape, x.sum() of other languages: what the library has is a function
-	 */
+	/* x.shape and x.sum() of other languages are functions of the library. */
 	const char *name = atom_text(sp->c, e->field.name);
 	Diag *d = diag_error(sp->c, E_FIELD, e->field.name_span, "no field `%s`: this is %s", name,
 	                     sp_type_text(sp, base));
@@ -479,7 +479,7 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-/* A closure: the local names it mentions go with it by value; so do the data
+/* A closure captures the local names it mentions by value, and also the data
  * (not the functions) of top level. */
 static Av *closure(Sp *sp, const Ast *e, Atom name) {
 	Atom *free_names;
@@ -590,7 +590,7 @@ static Av *range_expr(Sp *sp, const Ast *e) {
 /* ---- the walk ------------------------------------------------------------ */
 
 static Av *call_expr(Sp *sp, const Ast *e) {
-	/* a reduction over a generator is index notation */
+	/* A reduction over a generator is index notation. */
 	if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION &&
 	    e->call.args[0].value->generator && e->call.callee->kind == A_NAME &&
 	    !env_find(sp->env, e->call.callee->name.name)) {
@@ -646,7 +646,7 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 		}
 	}
 	sp_at(sp, e->span);
-	VEC_RESERVE(sp->a, &args, 1); /* a call without arguments has a place for them, too */
+	VEC_RESERVE(sp->a, &args, 1); /* at least one, so that the arrays are not NULL */
 	VEC_RESERVE(sp->a, &spans, 1);
 	Call call = {.span = e->span,
 	             .callee_span = e->call.callee->span,
@@ -675,8 +675,8 @@ static Av *binary_expr(Sp *sp, const Ast *e) {
 			sp_fail(sp, E_TYPE, e->span, "∘ composes two functions");
 		return av_builtin(sp, "_compose", 2, (Av *[]){x, y});
 	}
-	/* `2(x + 1)` multiplies, and so does `2 f(x)`; `2f` with a function is a
-	 * slip worth its own words */
+	/* `2(x + 1)` and `2 f(x)` multiply. `2f` with a function is a common
+	 * mistake. */
 	if (e->juxtaposed && y->kind == AV_FUNCTION)
 		sp_fail(sp, E_TYPE, e->span, "a number beside a function: write the function's argument");
 	return sp_binary(sp, (AstOp)e->op, x, y, e->span, e->binary.left->span, e->binary.right->span);
@@ -687,8 +687,7 @@ bool sp_dead(Sp *sp, const Env *e) { return env_find(e, sp_hidden(sp)->dead) != 
 
 static void set_leaving(Sp *sp, Atom flag) { env_set(sp, sp->env, flag, av_bool(sp, true)); }
 
-/* break and continue: in a loop there is always a word on whether to continue.
- */
+/* break and continue. Inside a loop, the flag `cont` is always bound. */
 static void leave_turn(Sp *sp, const Ast *e) {
 	const Hidden *h = sp_hidden(sp);
 	if (!env_find(sp->env, h->cont))
@@ -710,7 +709,7 @@ static void update_stmt(Sp *sp, const Ast *e, Av *v) {
 	Span *spans;
 	sp_index_items(sp, t, base, &items, &spans);
 	const uint32_t n = t->index.n;
-	/* where equal indices add up */
+	/* Updates with equal indices accumulate. */
 	const bool counts = (op == AO_ADD || op == AO_SUB) && base->kind == AV_ARRAY &&
 	                    ref_ty(build_fn(sp->b), base->ref)->dtype != DT_BOOL;
 	sp_at(sp, e->span);
@@ -729,7 +728,7 @@ static void update_stmt(Sp *sp, const Ast *e, Av *v) {
 
 static void assign_stmt(Sp *sp, const Ast *e) {
 	Av *v = sp_expr(sp, e->assign.value);
-	/* the value is a certain failure: there is nothing to take apart */
+	/* The value is a certain failure: there is nothing to destructure. */
 	if (v->kind == AV_UNSET && sp_dead(sp, sp->env)) return;
 	if (e->op != AO_NONE) {
 		const Ast *t = e->assign.target;
@@ -762,7 +761,7 @@ Atom sp_axis_words(Ctx *c, const char *path, uint32_t rank, uint32_t axis) {
 Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at) {
 	uint32_t n;
 	Av **items;
-	/* what it is shows when the program runs: each part is asked for then */
+	/* The structure is known only at run time; each part is requested then. */
 	if (v->kind == AV_DYN) {
 		Av *part = av_builtin(sp, "_part", 0, NULL);
 		items = ARENA_ARRAY(sp->a, Av *, names + 1);
@@ -821,7 +820,7 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 	}
 }
 
-/* ---- blocks: what follows a statement that may have left runs only if it has not ---- */
+/* ---- blocks: the remainder after a possible exit is conditional ---------- */
 
 struct rest {
 	Ast *const *items;
@@ -832,14 +831,14 @@ static Av *run_rest(Sp *sp, void *ud) {
 	struct rest *r = ud;
 	return sp_block(sp, r->n, r->items, false);
 }
-/* Control has left: there is no value, and none is asked for. */
+/* Control has left: there is no value. */
 static Av *run_nothing(Sp *sp, void *ud) {
 	(void)ud;
 	return av_new(sp, AV_UNSET);
 }
 
-/* How sure it is that control has left: 0 not, 1 surely, 2 known only at run
- * time (then *flag). */
+/* Whether control has left: 0 no, 1 surely, 2 known only at run time (then
+ * *flag). */
 static int leaving(Sp *sp, Av **flag) {
 	const Hidden *h = sp_hidden(sp);
 	Atom names[3] = {h->brk, h->cont, h->ret};
@@ -897,7 +896,7 @@ Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer) {
 		}
 	}
 	if (own_layer) {
-		/* assignments to names of outside go out; the others end here */
+		/* Assignments to outer names leave the layer; the others end here. */
 		Env *layer = sp->env;
 		sp->env = saved;
 		const Hidden *h = sp_hidden(sp);

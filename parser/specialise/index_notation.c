@@ -1,10 +1,14 @@
 /* index_notation.c - index notation: C[i, k] := sum(A[i, j]*B[j, k] for j),
  * comprehensions, reductions over generators.
  *
- * Needs: specialise/internal.h. Guarantees: an index becomes an axis. Arrays
- * indexed by plain indices (plus a constant) become slices and transposes, sums
- * of products become contractions, element-wise arithmetic works on the aligned
- * axes; anything else is a function of the indices that is batched over them.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - An index becomes an axis.
+ * - Arrays indexed by plain indices (plus a constant) become slices and
+ *   transposes. Sums of products become contractions. Element-wise arithmetic
+ *   uses the aligned axes.
+ * - Everything else is a function of the indices, batched over them.
  */
 #include "parser/specialise/internal.h"
 
@@ -24,11 +28,11 @@ typedef struct Ix {
 	int64_t step;
 	Ref values; /* i64 or any vector, when not affine */
 	Av *inferred_from;
-	const Ast *range; /* as it is written; NULL: from its use */
-	Atom shares;      /* another index of the same clause, which has the same range; 0: none */
-	bool shifted;     /* used as i + 1 somewhere: the range is meant for what lies inside */
-	/* where it indexes an axis that the range covers a part of, and that
-	 * axis's length */
+	const Ast *range; /* as written; NULL: inferred from use */
+	Atom shares;      /* another index of the same clause, with the same range; 0: none */
+	bool shifted;     /* used as i + 1 somewhere: the range is meant for interior points */
+	/* A use where the range covers only part of an axis, and the extent of that
+	 * axis. */
 	Span part;
 	Dim whole;
 } Ix;
@@ -67,7 +71,8 @@ static bool mentions_index(const Notation *nt, const Ast *e) {
 	return false;
 }
 
-/* i, i + c, i - c, c + i: the index and the constant's expression (NULL: 0). */
+/* Matches i, i + c, i - c, c + i. Returns the index; *offset is the constant's
+ * expression (NULL: 0). */
 static const Ix *affine_index(const Notation *nt, const Ast *e, const Ast **offset,
                               bool *negative) {
 	*offset = NULL;
@@ -90,8 +95,8 @@ static const Ix *affine_index(const Notation *nt, const Ast *e, const Ast **offs
 
 /* ---- ranges from use ----------------------------------------------------- */
 
-/* Whether a name that stands in `goal` is the one that `from`, around it, sees:
- * not a parameter or a name that is set on the way. */
+/* Tests whether a name in `goal` refers to the same binding as around `from`,
+ * not to a parameter or a name set in between. */
 struct reach {
 	Atom name;
 	const Ast *goal;
@@ -119,8 +124,8 @@ static void outer_visit(void *ud, const Ast *e) {
 	ast_children(e, outer_visit, ud);
 }
 
-/* An array that the text around it has no names of its own for can be looked at
- * from outside. */
+/* True when every name in `array` has its binding outside `from`. The array can
+ * then be evaluated there. */
 static bool is_of_outside(const Ast *array, const Ast *from) {
 	struct outer o = {from, array, true};
 	outer_visit(&o, array);
@@ -200,8 +205,8 @@ static void infer_range(Notation *nt, Ix *ix, const Ast *body) {
 	}
 }
 
-/* An index beside this one has no value yet where the range is asked for, and
- * what has its name outside is not meant. */
+/* Rejects a range that depends on another index of the same clauses, which has
+ * no value yet. An outer variable of the same name is not meant. */
 static void want_independent(const Notation *nt, const Ix *ix, const Ast *range) {
 	Sp *sp = nt->sp;
 	for (uint32_t i = 0; i < nt->scope->n; i++) {
@@ -251,8 +256,8 @@ static void explicit_range(Notation *nt, Ix *ix, const Ast *range) {
 	ix->length = ty(sp, r->ref)->dims[0];
 }
 
-/* An index that leaves out elements of an axis, as is proven, only because
- * another one stands before the same range: said once for the range. */
+/* Warns, at most once, of an index that provably omits elements of an axis only
+ * because it shares the range of another index. */
 static void warn_of_parts(Sp *sp, const Scope *s) {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const Ix *ix = &s->ix[i];
@@ -316,12 +321,12 @@ static Lv index_values(Sp *sp, const Ix *ix) {
 	return v;
 }
 
-/* Spreads v over the labels `to` (a superset, in that order), inner axes kept,
- * and to at least `inner` inner axes. */
+/* Broadcasts v to the labels `to` (a superset, in that order). Keeps its inner
+ * axes and extends them to at least `inner`. */
 static Ref spread(Sp *sp, const Lv *v, uint32_t n, const Ix *const *to, uint32_t inner) {
 	Type t = *ty(sp, v->ref);
 	uint32_t own_inner = t.rank - v->n;
-	/* labels into the order of `to` */
+	/* Permutes the labels into the order of `to`. */
 	int perm[MAX_RANK], axes[MAX_RANK];
 	uint32_t k = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -357,7 +362,7 @@ static uint32_t union_labels(const Lv *v, uint32_t nv, const Ix **out) {
 	return n;
 }
 
-/* op over aligned operands. */
+/* Applies op to aligned operands. */
 static Lv combine(Notation *nt, AstOp op, Op prim, uint32_t n, Lv *v, Span at) {
 	Sp *sp = nt->sp;
 	const Ix *labels[MAX_INDICES];
@@ -389,8 +394,8 @@ static Lv combine(Notation *nt, AstOp op, Op prim, uint32_t n, Lv *v, Span at) {
 
 static Lv lv_expr(Notation *nt, const Ast *e);
 
-/* The state of the random numbers and the token of effects, or REF_NONE where
- * there are none yet. */
+/* The random state and the effect token, or REF_NONE where there are none
+ * yet. */
 typedef struct Effects {
 	Ref rng, io;
 } Effects;
@@ -401,8 +406,8 @@ static Effects effects_now(Sp *sp) {
 	return (Effects){r ? r->ref : REF_NONE, t ? t->ref : REF_NONE};
 }
 
-/* Where a token comes from through calls that print nothing; calls so many
- * deep, as of what calls itself, are taken for some that do. */
+/* The origin of a token, followed through calls that print nothing. Calls
+ * nested deeper than CALLS_DEEP, as in a recursion, are assumed to print. */
 #define CALLS_DEEP 16
 static Ref token_origin(Ctx *c, const Fn *f, Ref io, uint32_t depth) {
 	for (;;) {
@@ -418,8 +423,8 @@ static Ref token_origin(Ctx *c, const Fn *f, Ref io, uint32_t depth) {
 	}
 }
 
-/* Whether random numbers have been drawn since then, and nothing printed; then
- * the numbers are as they were. */
+/* If random numbers have been drawn since `then` and nothing was printed,
+ * restores the random state and returns true. */
 static bool take_back_draws(Sp *sp, Effects then) {
 	const Effects now = effects_now(sp);
 	if (!then.rng || then.rng == now.rng) return false;
@@ -432,8 +437,8 @@ static bool take_back_draws(Sp *sp, Effects then) {
 
 static Lv batched_over(Notation *nt, const Ast *e, bool all);
 
-/* Over the indices that it mentions; what draws random numbers draws them for
- * each element. */
+/* Batches e over the indices that it mentions. If e draws random numbers, it is
+ * batched over all indices, so that each element draws its own. */
 static Lv batched(Notation *nt, const Ast *e) {
 	const Effects before = effects_now(nt->sp);
 	Lv v = batched_over(nt, e, false);
@@ -483,7 +488,7 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 	if (mentions_index(nt, e->index.base)) return batched(nt, e);
 	Av *base = sp_expr(sp, e->index.base);
 	if (base->kind != AV_ARRAY) return batched(nt, e);
-	/* first what does not depend on the indices: numbers and slices */
+	/* First the items that do not depend on the indices: scalars and slices. */
 	Av *fixed[MAX_RANK];
 	Span spans[MAX_RANK];
 	const Ast *moving[MAX_RANK];
@@ -511,7 +516,7 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 		fixed[i] = one[0];
 		any_fixed = true;
 	}
-	/* axes of the moving items after the fixed numbers vanished */
+	/* The axes of the moving items, after fixed scalars removed theirs. */
 	int axis_of[MAX_RANK];
 	int axis = 0;
 	uint32_t m = 0;
@@ -524,7 +529,7 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 	Type t = *ty(sp, base->ref);
 	if (e->index.n > t.rank && !any_fixed)
 		sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n, sp_type_text(sp, base));
-	/* plain indices: slices */
+	/* Plain indices: slices. */
 	const Ix *ix[MAX_RANK];
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK];
@@ -583,7 +588,7 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 		for (uint32_t i = 0; i < nmoving; i++) out.label[i] = ix[i];
 		return out;
 	}
-	/* computed indices: gather at paired positions */
+	/* Computed indices: gather at paired positions. */
 	Lv iv[MAX_RANK];
 	for (uint32_t i = 0; i < nmoving; i++) {
 		iv[i] = lv_expr(nt, moving[i]);
@@ -654,14 +659,14 @@ static uint32_t labels_of_one(Lv x, Lv y, const Ix **out) {
 	return n;
 }
 
-/* sum over `sum` of x*y. Every sum is one of the product's dtype: a factor's
- * own could overflow. */
+/* The sum of x*y over `sum`. Every sum has the dtype of the product, because a
+ * factor's own could overflow. */
 static Lv contract(Notation *nt, Lv x, Lv y, uint32_t nsum, const Ix *const *sum, Span at) {
 	Sp *sp = nt->sp;
 	const Ix *only[MAX_INDICES];
 	const Dtype d = product_dtype(sp, x, y);
-	/* where each has an index of its own, the product is larger than both: what
-	 * one alone has is summed before */
+	/* If each factor has an index of its own, the product is larger than both.
+	 * Indices of one factor alone are summed first. */
 	if (labels_of_one(x, y, only) && labels_of_one(y, x, only)) {
 		Lv *v[2] = {&x, &y};
 		for (uint32_t k = 0; k < 2; k++) {
@@ -765,8 +770,8 @@ static Av *of_nothing(Sp *sp, void *ud) {
 	return av_none(sp);
 }
 
-/* An extremum that a filter leaves nothing of is refused as that of an empty
- * array is. */
+/* An extremum is an error when the filter excludes all elements, as for an
+ * empty array. */
 static void want_some(Sp *sp, Op op, Lv kept, uint32_t n, const Ix *const *which, Span at) {
 	sp_at(sp, at);
 	kept = reduce_labels(sp, OP_REDUCE_MAX, kept, n, which);
@@ -805,8 +810,8 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		}
 		const Dtype d = (Dtype)ty(sp, whole.ref)->dtype;
 		for (uint32_t i = 1; i < factors.n; i++) {
-			/* indices that no later factor has are summed now, unless the
-			 * product is to become one of another dtype */
+			/* Indices that no later factor has are summed now, unless the
+			 * product will have another dtype. */
 			const Ix *now[MAX_INDICES];
 			uint32_t n = 0;
 			const bool early = i + 1 == factors.n || product_dtype(sp, v, f[i]) == d;
@@ -843,8 +848,8 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		         .n = nl};
 		for (uint32_t i = 0; i < nl; i++) v.label[i] = labels[i];
 	}
-	/* an index that neither the body nor the filter mentions still counts its
-	 * length */
+	/* An index that neither the body nor the filter mentions still contributes
+	 * its extent. */
 	uint32_t nm = 0, nall = v.n;
 	const Ix *all[MAX_INDICES];
 	for (uint32_t i = 0; i < v.n; i++) all[i] = v.label[i];
@@ -883,7 +888,7 @@ static bool reduction_op(const char *name, Op *op) {
 	return false;
 }
 
-/* Whether an index of the outside says how far one of these runs. */
+/* True when an outer index determines the range of one of these. */
 static bool ranges_move(const Notation *nt, const Ast *gen) {
 	for (uint32_t k = 0; k < gen->comprehension.n; k++)
 		if (gen->comprehension.clauses[k].range &&
@@ -957,7 +962,7 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 
 Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen) {
 	Notation nt = {.sp = sp, .e = call};
-	/* a generator over a tuple or list unrolls */
+	/* A generator over a tuple or list is unrolled. */
 	if (gen->comprehension.n == 1 && gen->comprehension.clauses[0].n == 1 &&
 	    gen->comprehension.clauses[0].range) {
 		Av *over = sp_expr(sp, gen->comprehension.clauses[0].range);
@@ -989,8 +994,7 @@ Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen) {
 	return av_array(sp, v.ref);
 }
 
-/* Orders the axes as the indices were written, adding those the value does not
- * have. */
+/* Orders the axes as the indices were written, and adds the missing ones. */
 static Av *in_order(Sp *sp, Lv v, uint32_t n, const Ix *const *order) {
 	return av_array(sp, spread(sp, &v, n, order, ty(sp, v.ref)->rank - v.n));
 }
@@ -1058,8 +1062,8 @@ Av *sp_comprehension(Sp *sp, const Ast *e) {
 	return sp_index_values(sp, r, 1, &mask, &span, e->span);
 }
 
-/* An unknown name used as an index on the right is most likely a forgotten sum:
- * say so. */
+/* An unknown name used as an index on the right is most likely a forgotten sum,
+ * and the message says so. */
 struct free_check {
 	Sp *sp;
 	VEC_ATOMS bound;

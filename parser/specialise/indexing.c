@@ -1,14 +1,18 @@
 /* indexing.c - x[i], slices, masks, gathers and their updates.
  *
- * Needs: specialise/internal.h. Guarantees: NumPy's reading, zero-based,
- * negative from the end; what is known to be out of range is an error now, the
- * rest is checked when it runs. Several index arrays are paired, as in NumPy.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - Indexing has NumPy's semantics: zero-based, negative from the end, several
+ *   index arrays are paired.
+ * - A static index that is out of range is an error here; the others are
+ *   checked at run time.
  */
 #include "parser/builtins/table.h"
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-/* The items of an index expression; an open end of a range is AV_UNSET, `...`
+/* The items of an index expression. An open end of a range is AV_UNSET, `...`
  * is AV_NONE. */
 Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans) {
 	*items = ARENA_ARRAY(sp->a, Av *, e->index.n + 1);
@@ -48,7 +52,7 @@ static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 				part[k] = sp_want_int(sp, item->items[k], at, "the end of a slice");
 				if (k < 2 && part[k] < 0) part[k] += base->n;
 			} else if (k < 2 && part[2] < 0)
-				part[k] = k ? -1 : (int64_t)base->n - 1; /* from the last one on down */
+				part[k] = k ? -1 : (int64_t)base->n - 1; /* from the last one downwards */
 		}
 		VEC_AVS items = {0};
 		if (part[2] == 0) sp_fail(sp, E_VALUE, at, "the step of a slice is not 0");
@@ -62,8 +66,8 @@ static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 	}
 	int64_t i;
 	if (!av_static_int(sp, item, &i)) {
-		/* an index known only when it runs: fine when all items have one type
-		 */
+		/* An index known only at run time: at top level, the arrays are stacked
+		 * and indexed. */
 		bool arrays = base->n > 0;
 		for (uint32_t k = 0; k < base->n; k++) arrays &= base->items[k]->kind == AV_ARRAY;
 		if (item->kind != AV_ARRAY || !arrays || sp->frame) {
@@ -84,8 +88,8 @@ typedef struct AxisSlice {
 
 static Ref from_the_front(Sp *sp, Ref i, Dim length);
 
-/* An end such as -k, of a number that is known only when the program runs: each
- * of two such may lie on either side of 0. */
+/* True for an end such as -k of a run-time number k. Each of two such ends may
+ * be on either side of 0. */
 static bool counts_down(Sp *sp, const Av *end) {
 	int64_t v;
 	return end->kind == AV_ARRAY && !av_static_int(sp, end, &v) &&
@@ -97,11 +101,10 @@ static bool may_be_negative(Sp *sp, const Av *end) {
 	       sp_may_be_negative(sp, end->ref);
 }
 
-/* Where an end of a slice lies: a number counts from the end when it is
- * negative. One that is known only when the program runs is asked for its sign
- * where it may be negative: others are lengths, whose names are worth keeping.
- * So is, without a minus, what stands a known way before the other end
- * (`apart`). */
+/* The position of an end of a slice; a negative number counts from the end. A
+ * run-time number is tested for its sign if it may be negative. The others are
+ * extents, whose names are worth keeping. With `apart`, this end is a known
+ * distance before the other one and is tested only if it counts down. */
 static Dim slice_end(Sp *sp, Av *end, Dim n, bool apart, bool *known, int64_t *value) {
 	int64_t v;
 	*known = false;
@@ -118,8 +121,7 @@ static Dim slice_end(Sp *sp, Av *end, Dim n, bool apart, bool *known, int64_t *v
 	return d;
 }
 
-/* How far apart two ends lie that are known only when the program runs, where
- * the difference is simpler than they are. */
+/* The distance of two run-time ends, if it is simpler than they are. */
 static bool slice_length(Sp *sp, const Av *range, bool up, Dim *out) {
 	const Av *lo = range->items[0], *hi = range->items[1];
 	int64_t v;
@@ -147,8 +149,8 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 		lo_known = dim_is_const(sp->c, lo_dim, &lo);
 	}
 	if (apart) {
-		/* a length of its own: the ends may differ from lane to lane, and it
-		 * may not */
+		/* A separate extent: the ends may differ between batch elements, the
+		 * extent may not. */
 		hi_known = false;
 		hi_dim = up ? dim_add(sp->c, lo_dim, between) : dim_sub(sp->c, lo_dim, between);
 	} else if (range->items[1]->kind != AV_UNSET)
@@ -157,8 +159,8 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 		hi_dim = up ? n : dim_const(sp->c, -1);
 		hi_known = dim_is_const(sp->c, hi_dim, &hi);
 	}
-	/* both ends lie among 0 .. n; downwards among -1 .. n-1, where -1 is only
-	 * the open end */
+	/* Both ends are in 0 .. n; for a negative step in -1 .. n-1, where -1 is
+	 * only the open end. */
 	const int64_t least = up ? 0 : -1, most = up || !len ? len : len - 1;
 	if (n_known && lo_known && (lo < least || lo > most)) slice_out_of_range(sp, lo, len, at);
 	if (n_known && hi_known && (hi < least || hi > most)) slice_out_of_range(sp, hi, len, at);
@@ -177,7 +179,7 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 
 static Ref mask_positions(Sp *sp, Ref mask, Span at);
 
-/* Where a mask along one axis of this length is true. */
+/* The positions where a mask along one axis of this extent is true. */
 static Ref axis_mask(Sp *sp, const Av *base, Ref mask, Dim length, Span at) {
 	const Type t = *ty(sp, mask);
 	if (t.rank != 1)
@@ -206,8 +208,8 @@ static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 	return *mask ? item->ref : sp_to_dtype(sp, item, DT_I64);
 }
 
-/* An index that may be negative, counted from the front: gather and scatter
- * take no others. */
+/* Counts an index that may be negative from the front; gather and scatter
+ * accept no others. */
 static Ref from_the_front(Sp *sp, Ref i, Dim length) {
 	int64_t k;
 	if (av_static_int(sp, av_array(sp, i), &k))
@@ -218,7 +220,7 @@ static Ref from_the_front(Sp *sp, Ref i, Dim length) {
 	                    build2(sp->b, OP_ADD, i, n), i);
 }
 
-/* Positions where a mask is true. */
+/* The positions where a mask is true. */
 static Ref mask_positions(Sp *sp, Ref mask, Span at) {
 	Type t = *ty(sp, mask);
 	if (t.rank != 1) {
@@ -233,8 +235,8 @@ static Ref mask_positions(Sp *sp, Ref mask, Span at) {
 	return build_typed(sp->b, OP_NONZERO, 1, &mask, attr_intern(sp->c, &word, 1), 1, &type, NULL);
 }
 
-/* Spreads the items over the axes: one entry per axis, NULL where nothing is
- * said. Masks of several axes are left to the callers. */
+/* Assigns the items to the axes: one entry for each axis, NULL where there is
+ * no item. The callers handle masks of several axes. */
 static uint32_t align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items,
                             const Span *spans, Av **axis_item, Span *axis_span, Span at) {
 	uint32_t said = 0, axis = 0;
@@ -270,12 +272,12 @@ static Ref drop_axes(Sp *sp, Ref x, const bool *drop) {
 	return k == t.rank ? x : build_reshape(sp->b, x, k, shape);
 }
 
-/* Index i checked to be one of 0..n-1: what a gather from iota gives. */
+/* Index i, checked to be in 0..n-1 by a gather from an iota. */
 static Ref normalised(Sp *sp, Ref i, Dim n) {
 	return build_gather(sp->b, build_iota(sp->b, DT_I64, n), i, 0, 0);
 }
 
-/* Joins index arrays to one shape; their common shape goes to *shape, *rank. */
+/* Broadcasts index arrays to one shape, which is stored in *shape and *rank. */
 static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank, Dim *shape) {
 	for (uint32_t pass = 0; pass < 2; pass++)
 		for (uint32_t i = 1; i < n; i++) {
@@ -287,7 +289,7 @@ static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank
 	for (uint32_t i = 0; i < t->rank; i++) shape[i] = t->dims[i];
 }
 
-/* The shape with its first `axes` axes as one; its rank. */
+/* The shape with its first `axes` axes merged into one; returns its rank. */
 static uint32_t join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
 	uint32_t rank = 1;
 	shape[0] = dim_const(sp->c, 1);
@@ -301,7 +303,7 @@ bool sp_is_mask(Sp *sp, const Av *base, uint32_t n, Av *const *items) {
 	       ty(sp, items[0]->ref)->dtype == DT_BOOL;
 }
 
-/* A record has names, not numbers: the hint tells them. */
+/* A record is indexed by name; the hint lists the names. */
 static _Noreturn void no_parts_by_number(Sp *sp, const Av *record, Span at) {
 	Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, record));
 	const char *names = "";
@@ -359,7 +361,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	}
 	Ref x = base->ref;
 	Type t = *ty(sp, x);
-	/* one mask over the first axes: they become one */
+	/* One mask over the first axes: they are merged into one. */
 	const uint32_t axes = sp_is_mask(sp, base, n, items) ? ty(sp, items[0]->ref)->rank : 0;
 	if (axes > 1 && axes <= t.rank) {
 		const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, items[0]),
@@ -373,7 +375,8 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
 	align_items(sp, base, t.rank, n, items, spans, item, span, at);
-	/* slices and constant indices of known axes become one slice instruction */
+	/* Slices and constant indices of known axes become one slice
+	 * instruction. */
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK];
 	bool drop[MAX_RANK] = {false}, sliced = false;
@@ -408,8 +411,8 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	}
 	if (sliced) x = build_slice(sp->b, x, start, length, stride);
 	x = drop_axes(sp, x, drop);
-	/* what is left to gather, in terms of the axes that are left; numbers
-	 * first, so that their axes vanish */
+	/* The remaining gathers, in terms of the remaining axes. Scalars come
+	 * first, so that their axes vanish. */
 	int axis = 0, arrays = 0, first = -1, last = -1;
 	Ref array_index[MAX_RANK];
 	int array_axis[MAX_RANK];
@@ -429,8 +432,8 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	}
 	if (arrays == 1) x = build_gather(sp->b, x, array_index[0], array_axis[0], 0);
 	else if (arrays > 1) {
-		/* paired indices: bring their axes together at the front place, number
-		 * the elements, gather once */
+		/* Paired indices: move their axes to the place of the first, linearise
+		 * the indices, gather once. */
 		Type tx = *ty(sp, x);
 		int perm[MAX_RANK];
 		uint32_t k = 0;
@@ -482,7 +485,7 @@ static Ref scatter(Sp *sp, bool add, Ref x, Ref index, Ref update) {
 	return build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, index, update, 0, 0);
 }
 
-/* What is written, stretched to the place of this shape. */
+/* The written value, broadcast to this shape. */
 static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t rank,
                       const Dim *shape, Span at) {
 	Av place = {.kind = AV_ARRAY,
@@ -494,15 +497,15 @@ static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t r
 	                                      sp_type_text(sp, base)));
 }
 
-/* Per axis: the part of an array that an update writes. */
+/* The part of an array that an update writes, by axis. */
 typedef struct Box {
 	uint32_t rank;
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK];
-	bool drop[MAX_RANK]; /* a single index: what is written has no such axis */
+	bool drop[MAX_RANK]; /* a single index: the written value has no such axis */
 } Box;
 
-/* x with `written` in the box, or added to what is there. */
+/* x with v in the box, or with v added to the elements there. */
 static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const Box *box, Ref v,
                       bool add, Span at) {
 	Dim shape[MAX_RANK];
@@ -527,8 +530,8 @@ static bool box_takes_all(Sp *sp, const Box *box, Ref x) {
 	return true;
 }
 
-/* Axes from .. to - 1 have an index each that is known when it runs, the others
- * the sides of a box: the row at these indices is taken out, changed and put
+/* Each of the axes from .. to - 1 has a run-time index; the others are the
+ * sides of a box. The row at these indices is gathered, updated and scattered
  * back. */
 static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box, uint32_t from,
                       uint32_t to, const Ref *index, Ref v, bool add, Span at) {
@@ -566,7 +569,7 @@ static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box,
 	return build_reshape(sp->b, x, t.rank, t.dims);
 }
 
-/* What is written, in the dtype of the array that it goes into. */
+/* The written value in the dtype of the array. */
 static Ref in_own_dtype(Sp *sp, const Av *base, Av *value, Span at) {
 	Dtype d = (Dtype)ty(sp, base->ref)->dtype, meet = sp_common_dtype(sp, base, value);
 	bool fits = meet == d || (dtype_is_inexact(d) && (value->weak || !dtype_is_complex(meet)));
@@ -582,21 +585,20 @@ static Ref in_own_dtype(Sp *sp, const Av *base, Av *value, Span at) {
 	return sp_to_dtype(sp, value, d);
 }
 
-/* `op` between what is there and what is written; `value` itself where nothing
- * is to be done. */
+/* `op` of the old value and the written one; `value` itself for AO_NONE. */
 static Av *combined(Sp *sp, AstOp op, Av *old, Av *value, Span at) {
 	return op == AO_NONE ? value : sp_binary(sp, op, old, value, at, NO_SPAN, NO_SPAN);
 }
 
-/* Whether `op` of elements that a mask leaves out can do no harm. */
+/* True when `op` cannot fail on elements that a mask excludes. */
 static bool never_fails(Sp *sp, AstOp op, const Av *base) {
 	return op == AO_NONE || op == AO_ADD || op == AO_SUB || op == AO_MUL ||
 	       dtype_is_inexact((Dtype)ty(sp, base->ref)->dtype);
 }
 
-/* The part of `v` that goes to the rows `at_true` of `n`, whose number is
- * `count`: v has a row for each of the n, or for each of these. Which of both
- * shows when the program runs; where the mask takes all rows it is the same. */
+/* The rows of `v` that go to the rows `at_true` of `n`; their number is
+ * `count`. v has either n rows or `count` rows, which may be decided at run
+ * time. If the mask selects all rows, both are the same. */
 static Ref rows_taken(Sp *sp, Ref v, Ref at_true, Dim n, Dim count, Span mask_at, Atom what) {
 	const Dim length = build_canon(sp->b, ty(sp, v)->dims[0]);
 	int64_t k;
@@ -648,7 +650,7 @@ Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value,
 			"a number, an array of the whole shape, or one element for each that the mask takes");
 		sp_throw(sp);
 	}
-	/* rows of what the mask speaks of, and the numbers of those it takes */
+	/* The rows that the mask covers, and the positions of those it selects. */
 	Dim rows[MAX_RANK], part[MAX_RANK];
 	const uint32_t rank = join_leading(sp, &t, axes, rows);
 	memcpy(part, rows, sizeof part);
@@ -698,7 +700,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
 	align_items(sp, base, t.rank, n, items, spans, item, span, at);
-	/* leading index only: rows */
+	/* Only a leading index: rows. */
 	bool leading = t.rank && item[0] && item[0]->kind == AV_ARRAY;
 	for (uint32_t i = 1; i < t.rank; i++) leading &= item[i] == NULL;
 	if (leading) {
@@ -718,8 +720,8 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		return av_array(
 			sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
 	}
-	/* slices, whole axes and numbers known now are a box; with neighbouring
-	 * numbers known when it runs, a box of a row */
+	/* Slices, whole axes and static scalars are a box; with adjacent run-time
+	 * scalars, a box of a row. */
 	Box box = {.rank = t.rank};
 	Ref number[MAX_RANK];
 	uint32_t from = t.rank, to = 0, numbers = 0, known = 0;
@@ -756,8 +758,8 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
 	if (boxes && numbers + known < t.rank && to - from == numbers)
 		return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
-	/* everything else by element numbers: slices and whole axes run
-	 * independently, index arrays in pairs */
+	/* Everything else uses linear element indices: slices and whole axes are
+	 * independent, index arrays are paired. */
 	uint32_t out_rank = 0, arrays = 0;
 	Ref index[MAX_RANK], paired[MAX_RANK];
 	bool is_array[MAX_RANK] = {false}, own_axis[MAX_RANK] = {false};
@@ -788,8 +790,8 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		for (uint32_t i = 0; i < t.rank; i++)
 			if (is_array[i]) index[i] = paired[k++];
 	}
-	/* shape of the selection: paired axes stand where the first index array
-	 * stood */
+	/* The shape of the selection: paired axes take the place of the first index
+	 * array. */
 	Dim shape[MAX_RANK];
 	int place[MAX_RANK], pair_place = -1;
 	for (uint32_t i = 0; i < t.rank; i++) {
