@@ -1,8 +1,10 @@
-/* arrays.c - the functions that the language cannot write itself: arrays.
+/* arrays.c - builtins on arrays.
  *
- * Needs: specialise/internal.h. Guarantees: each checks its arguments and
- * speaks in the user's words. Everything that can be said in the language is in
- * stdlib/ instead.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - Each builtin checks its arguments and reports errors in the user's terms.
+ * - Functions that the language can express are in stdlib/ instead.
  */
 #include "parser/builtins/table.h"
 
@@ -30,8 +32,8 @@ static BUILTIN(elementwise) {
 	return sp_elementwise(sp, self->op, call->n, call->args, call->span);
 }
 
-/* _each(name, x, ...): a host function that gives each element its own number,
- * in f64; of single precision the result is rounded. */
+/* _each(name, x, ...): a host function of scalars, applied to each element in
+ * f64. For single precision the result is rounded. */
 static BUILTIN(each) {
 	UNUSED;
 	const char *name = sp_want_string(sp, call->args[0], call->spans[0], "a function's name");
@@ -57,8 +59,7 @@ static BUILTIN(each) {
 			sp_throw(sp);
 		}
 	}
-	/* f32 is what an f32 gives in the company of f32, of weak numbers and of
-	 * whole ones */
+	/* The result is f32 if an f32 meets only f32, weak numbers and integers. */
 	for (uint32_t i = 0; i < n; i++) {
 		const Dtype di = (Dtype)ty(sp, x[i]->ref)->dtype;
 		if (di == DT_F32 && d != DT_F64) d = DT_F32;
@@ -144,7 +145,7 @@ static void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *ran
 	}
 }
 
-/* dtype = i32, or "i32" */
+/* dtype = i32, or "i32". */
 static Dtype dtype_argument(Sp *sp, const Call *call, Dtype fallback) {
 	Av *v = call_named(call, "dtype", sp->c);
 	if (!v || v->kind == AV_NONE) return fallback;
@@ -190,8 +191,7 @@ static BUILTIN(iota) {
 				build_canon(sp->b, build_dim_of(sp->b, n, sp_words(sp, "", call->spans[0], "")))));
 }
 
-/* The difference of two ends that are known is a length only where whole
- * numbers of 64 bits hold it. */
+/* The difference of two static ends is an extent only if it fits in 64 bits. */
 static void check_range_length(Sp *sp, const Av *range, Span at) {
 	int64_t start, stop, span;
 	if (!av_static_int(sp, range->items[0], &start) || !av_static_int(sp, range->items[1], &stop))
@@ -277,7 +277,7 @@ static BUILTIN(reshape) {
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "reshape");
 	uint32_t rank;
 	Dim dims[MAX_RANK];
-	/* -1 stands for what is left over */
+	/* -1 stands for the remaining extent. */
 	int64_t given[MAX_RANK];
 	uint32_t n = call->n - 1;
 	Av **items = call->args + 1;
@@ -375,7 +375,7 @@ static BUILTIN(adjoint) {
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "'");
 	uint32_t rank = ty(sp, x->ref)->rank;
 	if (rank > 2) {
-		/* a stack of matrices: the last two axes change places */
+		/* A stack of matrices: swap the last two axes. */
 		int perm[MAX_RANK];
 		for (uint32_t i = 0; i < rank; i++) perm[i] = (int)i;
 		perm[rank - 1] = (int)rank - 2;
@@ -418,7 +418,7 @@ static BUILTIN(concat) {
 	int64_t axis = 0;
 	Av *a = call_named(call, "axis", sp->c);
 	if (a) axis = sp_want_int(sp, a, call->span, "an axis");
-	/* numbers join as vectors of length 1 */
+	/* Scalars are concatenated as vectors of extent 1. */
 	Av **parts = ARENA_ARRAY(sp->a, Av *, n + 1);
 	Dim one = dim_const(sp->c, 1);
 	for (uint32_t i = 0; i < n; i++) {
@@ -429,7 +429,7 @@ static BUILTIN(concat) {
 	return sp_concat(sp, n, parts, (int)axis, call->span);
 }
 
-/* Adds axes of length 1: expand(x, axis). */
+/* expand(x, axis): adds an axis of extent 1. */
 static BUILTIN(expand) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "expand");
@@ -487,8 +487,8 @@ static void reduction_axes(Sp *sp, const Call *call, int rank, uint32_t *n, int 
 		if (use[i]) axes[(*n)++] = i;
 }
 
-/* With keepdims the axes that were taken together come back, of length 1. t:
- * the type that was reduced. */
+/* With keepdims, the reduced axes return with extent 1. t: the type before the
+ * reduction. */
 static Ref keep_axes(Sp *sp, const Call *call, Ref out, Type t, uint32_t n, const int *axes) {
 	Av *keep = call_named(call, "keepdims", sp->c);
 	if (!keep || !sp_want_bool(sp, keep, call->span, "keepdims")) return out;
@@ -679,8 +679,8 @@ static BUILTIN(trisolve) {
 	return av_array(sp, vector ? build_reshape(sp->b, r, tb.rank, tb.dims) : r);
 }
 
-/* _solved(A, F, p, b, x): x, which solves A x = b and was made with the packed
- * LU F of A and its permutation p. */
+/* _solved(A, F, p, b, x): x, the solution of A x = b that was computed with the
+ * packed LU factorisation F of A and its permutation p. */
 static BUILTIN(solved) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[4], call->spans[4], "linsolve"),
@@ -704,7 +704,7 @@ static BUILTIN(solved) {
 	return av_array(sp, vector ? build_reshape(sp->b, r, t.rank, t.dims) : r);
 }
 
-/* _right_side(A, b): b, which has as many rows as A. */
+/* _right_side(A, b): b, checked to have as many rows as A. */
 static BUILTIN(right_side) {
 	UNUSED;
 	Av *a = sp_want_array(sp, call->args[0], call->spans[0], "linsolve"),
@@ -737,7 +737,7 @@ static Ref random_uniform(Sp *sp, uint32_t rank, const Dim *dims, Span at) {
 	for (uint32_t i = 0; i < rank; i++) words[1 + i] = dims[i];
 	build(sp->b, OP_RANDOM, 1, &rng, attr_intern(sp->c, words, rank + 1), results);
 	sp_set_effects(sp, results[1], REF_NONE);
-	/* the upper 53 bits as a whole number in [-2^52, 2^52), moved to [0, 1) */
+	/* The upper 53 bits as an integer in [-2^52, 2^52), moved to [0, 1). */
 	TypeId ti = ref_type(build_fn(sp->b), results[0]);
 	Ref k = build2(sp->b, OP_FLOORDIV, results[0], build_full(sp->b, ti, 2048));
 	Ref x = build_convert(sp->b, k, DT_F64);
@@ -753,7 +753,7 @@ static BUILTIN(random) {
 	sp_want_dims(sp, call, 0, &rank, dims);
 	Ref u = random_uniform(sp, rank, dims, call->span);
 	if (!strcmp(self->name, "rand")) return av_array(sp, u);
-	/* Box and Muller 1958: sqrt(-2 log(1 - u)) cos(2 pi v) */
+	/* Box and Muller 1958: sqrt(-2 log(1 - u)) cos(2 pi v). */
 	Ref v = random_uniform(sp, rank, dims, call->span);
 	TypeId t = ref_type(build_fn(sp->b), u);
 	Ref r = build1(sp->b, OP_SQRT,

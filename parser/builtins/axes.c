@@ -1,10 +1,13 @@
-/* axes.c - axes by their numbers, lengths of axes, rows along an axis, and what
- * must be known before a program runs.
+/* axes.c - builtins on axis numbers, extents, rows along an axis, and static
+ * values.
  *
- * Needs: specialise/internal.h. Guarantees: as arrays.c. stdlib/core/arrays.dsl
- * is written with these: a function of the library that takes an axis, or an
- * option that decides what its result is, asks for it here, and is then
- * compiled for that number.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - As arrays.c.
+ * - stdlib/core/arrays.dsl uses these builtins. A library function that takes
+ *   an axis, or an option that determines the type of its result, requests the
+ *   static value here. It is then compiled for that value.
  */
 #include "parser/builtins/table.h"
 
@@ -15,7 +18,7 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
-/* Argument i as the number of an axis; negative ones count from the last. */
+/* Argument i as an axis number; negative ones count from the last axis. */
 static int want_axis(Sp *sp, const Call *call, uint32_t i, int rank) {
 	const Span at = sp_user_place(sp, call->spans[i]);
 	const int64_t k = sp_want_int(sp, call->args[i], at, "an axis"), axis = k < 0 ? k + rank : k;
@@ -25,15 +28,15 @@ static int want_axis(Sp *sp, const Call *call, uint32_t i, int rank) {
 	return (int)axis;
 }
 
-/* _axis(x, k): the axis k of x, from 0 on. */
+/* _axis(x, k): the axis k of x, counted from 0. */
 BUILTIN(axis) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], sp_user_place(sp, call->spans[0]), "this function");
 	return av_int(sp, want_axis(sp, call, 1, ty(sp, x->ref)->rank));
 }
 
-/* _known(v, what): a whole number, a truth value or anything else that is no
- * array, as a value that is known now. */
+/* _known(v, what): an integer or boolean as a static value; anything that is
+ * not an array as it is. */
 BUILTIN(known) {
 	UNUSED;
 	Av *v = call->args[0];
@@ -94,7 +97,7 @@ BUILTIN(squeeze) {
 }
 
 /* _gather(x, i, axis): rows of x along an axis. _gather_along(x, i, axis):
- * x[.., i[..], ..], where i has the other axes of x, too. */
+ * x[.., i[..], ..], where i has the other axes of x as well. */
 BUILTIN(gather) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "this function"),

@@ -1,10 +1,13 @@
-/* derivatives.c - derivatives and batching at the surface: f', grad, jvp, vjp,
+/* derivatives.c - builtins for derivatives and batching: f', grad, jvp, vjp,
  * taylor, map.
  *
- * Needs: specialise/internal.h, the transforms of ir_services. Guarantees: each
- * makes a finished function of its argument, asks for the transform of it, and
- * emits a call; so they nest in any order. Values keep their structure: a
- * gradient with respect to a record is a record.
+ * Needs: specialise/internal.h, the transforms of ir_services.
+ *
+ * Contract:
+ * - Each builtin specialises its argument, requests the transform of the
+ *   finished function, and emits a call. They therefore nest in any order.
+ * - Values keep their structure: a gradient with respect to a record is a
+ *   record.
  */
 #include "parser/builtins/table.h"
 
@@ -32,8 +35,8 @@ static Av *want_function(Sp *sp, Av *f, Span at, const char *what) {
 	return f;
 }
 
-/* Whole numbers that are differentiated with respect to are meant as real ones;
- * tuples and lists of numbers stay as they are. */
+/* Prepares a value for differentiation with respect to it. Integers become f64;
+ * structures keep their form. */
 static Av *differentiable(Sp *sp, Av *v) {
 	if (v->kind == AV_RANGE) v = sp_want_array(sp, v, NO_SPAN, "a derivative");
 	if (v->kind == AV_ARRAY) {
@@ -46,8 +49,7 @@ static Av *differentiable(Sp *sp, Av *v) {
 	*r = *v;
 	r->items = ARENA_ARRAY(sp->a, Av *, v->n);
 	for (uint32_t i = 0; i < v->n; i++) {
-		/* whole numbers inside a structure are sizes and counts, not parameters
-		 */
+		/* Integers inside a record are sizes and counts, not parameters. */
 		bool array = v->items[i]->kind == AV_ARRAY;
 		r->items[i] =
 			array && dtype_is_int((Dtype)ty(sp, v->items[i]->ref)->dtype) && v->kind == AV_RECORD
@@ -64,17 +66,17 @@ static bool has_range(const Av *v) {
 	return false;
 }
 
-/* A function at its arguments, with one argument (by position) marked as what
- * is differentiated. */
+/* A function at its arguments, with one argument (by position) marked for
+ * differentiation. */
 typedef struct Site {
 	Sp *sp;
 	Av *f;
 	Spec spec;
 	Av *x;                 /* the marked argument */
-	uint32_t first;        /* its first leaf among the spec's leaves */
-	uint32_t nx;           /* how many leaves it has */
+	uint32_t first;        /* its first leaf among the leaves of the spec */
+	uint32_t nx;           /* number of its leaves */
 	bool *active;          /* by parameter of spec.fn */
-	uint32_t *active_leaf; /* leaves of x that are active, in order */
+	uint32_t *active_leaf; /* the active leaves of x, in order */
 	uint32_t nactive;
 	uint32_t nresults; /* without effects */
 	Ref *args;
@@ -140,8 +142,8 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	return s;
 }
 
-/* A function that always fails has no derivative: the call of it stands for
- * that. */
+/* A function that always fails has no derivative; the call of it takes its
+ * place. */
 static bool fails(const Site *s) { return !s->spec.promised && s->spec.result->kind == AV_UNSET; }
 
 static bool is_zero(Sp *sp, Ref r) {
@@ -152,7 +154,7 @@ static bool is_zero(Sp *sp, Ref r) {
 
 static Ref zeros_like(Sp *sp, Ref r) { return build_zeros(sp->b, ref_type(build_fn(sp->b), r)); }
 
-/* The active leaves of a tangent that must have the structure of x. */
+/* The active leaves of a tangent, which must have the structure of x. */
 static void tangent_leaves(Site *s, Av *dx, Span at, const char *what, Ref *out) {
 	Sp *sp = s->sp;
 	dx = s->x->kind == AV_ARRAY ? sp_want_array(sp, dx, at, what) : dx;
@@ -176,7 +178,7 @@ static void tangent_leaves(Site *s, Av *dx, Span at, const char *what, Ref *out)
 	}
 }
 
-/* A value shaped like `like` with the given leaves at the flagged places and
+/* A value with the structure of `like`: the given leaves at the flagged places,
  * zeros elsewhere. */
 static Av *fill_structure(Sp *sp, const Av *like, const Ref *like_leaves, uint32_t n,
                           const bool *given, const Ref *leaves) {
@@ -195,7 +197,7 @@ static void keep_effects(Site *s, const Ref *results) {
 
 /* ---- forward ------------------------------------------------------------- */
 
-/* (f(x), df): the tangent of f at x along dx. */
+/* Returns f(x) and stores in *dy the tangent of f at x. */
 static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	Sp *sp = s->sp;
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s->spec.fn) + 1);
@@ -214,8 +216,8 @@ static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	return y;
 }
 
-/* Leaves whose tangent is known to be zero are not differentiated by: a column
- * of a Jacobian costs what depends on its own variable. */
+/* A leaf with a zero tangent becomes inactive: a column of a Jacobian then
+ * costs only the code that depends on its variable. */
 static void drop_zero_tangents(Site *s, Ref *tangents) {
 	uint32_t m = 0;
 	for (uint32_t i = 0; i < s->nactive; i++) m += !is_zero(s->sp, tangents[i]);
@@ -250,9 +252,9 @@ BUILTIN(jvp) {
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, dy});
 }
 
-/* The tangent of a function, as its rule sees it (custom_rule.c): what f gives
- * at these arguments changes by so much when what f captures changes. Captured:
- * f, and for each of its leaves the tangent or none. */
+/* _change: the tangent of a function, as a rule sees it (custom_rule.c). It is
+ * the change of f's result at these arguments when f's captured values change.
+ * Captured: f, and for each of its leaves the tangent or none. */
 BUILTIN(change) {
 	(void)self, (void)ncaptured;
 	Site s = {.sp = sp, .f = sp_keep_rule(sp, captured[0])};
@@ -281,12 +283,12 @@ BUILTIN(change) {
 	return dy;
 }
 
-/* Whether a tangent is known to be zero, before anything runs. */
+/* True when a tangent is statically zero. */
 static bool is_absent(Sp *sp, const Av *dx) {
 	if (dx->kind == AV_ARRAY) return is_zero(sp, dx->ref);
 	const Av *const *items = (const Av *const *)dx->items;
 	uint32_t n = dx->n;
-	if (dx->kind == AV_FUNCTION) { /* a change: of the function's values, or none */
+	if (dx->kind == AV_FUNCTION) { /* a change: all tangents of its captured values, or none */
 		if (dx->code_kind != CODE_BUILTIN || strcmp(((const Builtin *)dx->code)->name, "_change"))
 			return false;
 		n = dx->items[1]->n;
@@ -302,7 +304,7 @@ BUILTIN(absent) {
 	return av_bool(sp, is_absent(sp, call->args[0]));
 }
 
-/* The tangents that make up a change, as a tuple, and zeros like them. */
+/* _moves(df): the tangents of a change as a tuple, and zeros like them. */
 BUILTIN(moves) {
 	UNUSED;
 	const Av *df = call->args[0];
@@ -323,7 +325,7 @@ BUILTIN(moves) {
 	              (Av *[]){av_seq(sp, AV_TUPLE, n, items), av_seq(sp, AV_TUPLE, n, zeros)});
 }
 
-/* _moved(df, t): the change df with other tangents, as _moves gives them. */
+/* _moved(df, t): the change df with other tangents, in the form of _moves. */
 BUILTIN(moved) {
 	UNUSED;
 	const Av *df = call->args[0], *given = call->args[1], *t = df->items[1];
@@ -349,7 +351,7 @@ BUILTIN(call_linear) {
 }
 
 /* f' as a function: the derivative with respect to the first argument, a
- * number. */
+ * scalar. */
 BUILTIN(derivative_of) {
 	UNUSED;
 	if (call->n < 1) sp_fail(sp, E_ARITY, call->span, "a derivative is taken at a point");
@@ -370,7 +372,7 @@ BUILTIN(derivative_of) {
 	return dy;
 }
 
-/* Whether a value is one number, or an array of equal ones. */
+/* True for a scalar and for an array of equal elements. */
 static bool is_uniform(const Fn *f, Ref r) {
 	Value v;
 	if (!ref_ty(f, r)->rank) return true;
@@ -380,7 +382,7 @@ static bool is_uniform(const Fn *f, Ref r) {
 	return true;
 }
 
-/* Whether r is dx, or dx times numbers: 1, 3; else 2. */
+/* 1 when r is dx, 3 when it is dx times scalars, else 2. */
 static int scale_of(const Fn *f, Ref r, Ref dx) {
 	int found = 1;
 	while (r != dx) {
@@ -397,9 +399,8 @@ static int scale_of(const Fn *f, Ref r, Ref dx) {
 	return found;
 }
 
-/* _slope(f, x): how x enters f, seen from the program: 1 when df is dx itself,
- * 3 of an array when it is dx times a number, 0 when x does not enter at all, 2
- * for anything else. */
+/* _slope(f, x): how x enters f, read from the program. 1: df is dx itself; 3:
+ * df is an array, dx times a scalar; 0: x does not enter; 2: anything else. */
 BUILTIN(slope) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "_slope");
@@ -429,8 +430,8 @@ static Av *mask_tuple(Sp *sp, const bool *mask, uint32_t n) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* The functions of a linearisation travel inside closures by number; a
- * reference keeps them for as long as the session. */
+/* Closures store the functions of a linearisation by number. A reference keeps
+ * them alive for the session. */
 static Av *fn_number(Sp *sp, Fn *f) {
 	fn_ref(f);
 	return av_string(sp, arena_printf(sp->a, "%u", f->id));
@@ -442,9 +443,9 @@ static Fn *fn_by_number(Sp *sp, const Av *v) {
 	return fn_get(sp->c, id);
 }
 
-/* (y, closure) where the closure is the linear map, forwards or backwards.
- * Captured: number of the linear function, x, y, which leaves of x and of y
- * take part, residuals. */
+/* Returns y and stores the linear map, or its transpose, as a closure.
+ * Captured: the number of the linear function, x, y, the masks of active leaves
+ * of x and of y, the residuals. */
 static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	Sp *sp = s->sp;
 	Fn *primal, *linear;
@@ -479,7 +480,8 @@ static bool mask_bit(const Ctx *c, const Av *mask, uint32_t i) {
 	return atom_text(c, mask->items[i]->text)[0] == '1';
 }
 
-/* Applies the linear map: `in` and `out` are the sides it takes and gives. */
+/* Applies the linear map. `in` and `out` are templates of its argument and
+ * result. */
 static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av *in,
                         const Av *in_mask, const Av *out, const Av *out_mask, const char *what) {
 	Fn *linear = fn_by_number(sp, captured[0]);
@@ -510,8 +512,8 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av 
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
 	sp_at(sp, call->span);
-	/* a guard of the function's, known to it and not here, fails: there is
-	 * no value to derive */
+	/* A guard that only the function itself knows fails here: there is no value
+	 * to differentiate. */
 	if (!build_call_fits(sp->b, linear, nargs, args))
 		sp_fail(sp, E_SHAPE, call->span,
 		        "no derivative at %s: the function itself fails at these lengths",
@@ -534,8 +536,8 @@ BUILTIN(pushforward) {
 	                    "a tangent");
 }
 
-/* _columns(push): images of the unit vectors, for a linear map of one small
- * array to one; none where map is to be used. */
+/* _columns(push): the images of the unit vectors, for a linear map of one small
+ * array to one array. none: use map instead. */
 BUILTIN(columns) {
 	UNUSED;
 	const Av *push = call->args[0];
@@ -571,7 +573,7 @@ BUILTIN(vjp) {
 		Av *map, *y = linearised(&s, backwards, call->span, &map);
 		return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, map});
 	}
-	/* several arguments: with respect to the tuple of them */
+	/* Several arguments: differentiate with respect to their tuple. */
 	Av *packed = av_seq(sp, AV_TUPLE, inner.n, inner.args);
 	Av *spreader = av_builtin(sp, "_spread", 1, &f);
 	Call one = {.span = call->span,
@@ -597,8 +599,8 @@ BUILTIN(spread) {
 	return sp_call(sp, captured[0], &inner);
 }
 
-/* A function whose result is looked at for its scalar: gradients of records of
- * auxiliary values are not offered. */
+/* The result must be a real scalar. Gradients of records with auxiliary values
+ * are not supported. */
 static void want_real_scalar(Sp *sp, const Av *y, const Av *f, Span at) {
 	const char *who = f->text && f->code_kind == CODE_AST
 	                      ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text))
@@ -687,11 +689,11 @@ BUILTIN(grad) {
 	return av_builtin(sp, name, call->n > 1 ? 2 : 1, items);
 }
 
-/* ---- loops in reverse ---------------------------------------------------- */
+/* ---- checkpoints of loops ------------------------------------------------ */
 
-#define SNAPSHOT_BYTES ((int64_t)256 << 20) /* for snapshots, where nobody sets a limit */
+#define SNAPSHOT_BYTES ((int64_t)256 << 20) /* memory for checkpoints when no limit is set */
 
-/* A whole number above 0 among the named arguments; 0 when it is not given. */
+/* A positive integer among the named arguments; 0 when it is not given. */
 static int64_t amount(Sp *sp, const Call *call, const char *name, const char *what) {
 	Av *v = call_named(call, name, sp->c);
 	if (!v || v->kind == AV_NONE) return 0;
@@ -699,7 +701,7 @@ static int64_t amount(Sp *sp, const Call *call, const char *name, const char *wh
 	for (uint32_t i = 0; i < call->nnamed; i++)
 		if (call->named[i] == v) at = call->named_spans[i];
 	v = sp_want_array(sp, v, at, what);
-	/* 64e6 */
+	/* Accepts 64e6. */
 	if (!ty(sp, v->ref)->rank && dtype_is_real((Dtype)ty(sp, v->ref)->dtype))
 		v = av_array(sp, build_convert(sp->b, v->ref, DT_I64));
 	int64_t n = sp_want_int(sp, v, at, what);
@@ -724,7 +726,7 @@ BUILTIN(checkpoint) {
 BUILTIN(checkpointed) {
 	UNUSED;
 	Spec s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
-	/* recursive: the call that leads here is the one that counts */
+	/* Recursive: the enclosing call is the one with checkpoints. */
 	if (s.promised) return sp_call(sp, captured[0], call);
 	int64_t snapshots = sp_want_int(sp, captured[1], call->span, "the number of snapshots"),
 			bytes = sp_want_int(sp, captured[2], call->span, "the memory for snapshots");
@@ -737,8 +739,8 @@ BUILTIN(checkpointed) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-/* _in_reverse(f, g): f, in whose place g is taken in reverse mode: of the same
- * arguments, with the same values and derivatives. */
+/* _in_reverse(f, g): f, for which reverse mode uses g. g takes the same
+ * arguments and has the same values and derivatives. */
 BUILTIN(in_reverse) {
 	UNUSED;
 	Av *items[2] = {want_function(sp, call->args[0], call->spans[0], "_in_reverse"),
@@ -750,7 +752,7 @@ BUILTIN(with_reverse) {
 	UNUSED;
 	Av *f = sp_keep_rule(sp, captured[0]);
 	Spec s = sp->underived ? sp_specialise_underived(sp, f, call) : sp_specialise(sp, f, call);
-	/* recursive, or always fails */
+	/* Recursive, or always fails. */
 	if (s.promised || s.result->kind == AV_UNSET) return sp_call(sp, captured[0], call);
 	Fn *fn = s.fn;
 	if (sp->underived) ++*session_left_out(sp->session);
@@ -769,10 +771,12 @@ BUILTIN(with_reverse) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-/* _checkpoints(f, x, ...): for each loop of a function that `checkpoint` made,
- * differentiated by x: line, turns, bytes of a snapshot, rows for snapshots,
- * and 1 where they are taken on the way forward, when one row is for the state
- * before the last turn. Of a loop that keeps tapes: line, -1, why, 0, 0. */
+/* _checkpoints(f, x, ...): a list with one vector for each loop of a function
+ * made by `checkpoint`, differentiated with respect to x. A loop with
+ * checkpoints: line, trip count, bytes of a checkpoint, rows for checkpoints, 1
+ * or 0. 1: the checkpoints are stored in the forward sweep, and one row is for
+ * the state before the last iteration. A loop with tapes: line, -1, reason, 0,
+ * 0. */
 BUILTIN(checkpoints) {
 	UNUSED;
 	Av *f = call->args[0];
@@ -815,8 +819,8 @@ BUILTIN(checkpoints) {
 
 /* ---- Taylor -------------------------------------------------------------- */
 
-/* _jet(f, x, (c1, c2, ...)): value and Taylor coefficients of f along x + c1 s
- * + c2 s^2 + ... */
+/* _jet(f, x, (c1, c2, ...)): the value and Taylor coefficients of f along x +
+ * c1 s + c2 s^2 + ... */
 BUILTIN(jet) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jet");
@@ -837,7 +841,7 @@ BUILTIN(jet) {
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);
 	Ref *along = ARENA_ARRAY(sp->a, Ref, (size_t)s.nactive * order + 1),
 		*t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
-	uint32_t given = 1; /* coefficients: 1 when the others are known to be zero */
+	uint32_t given = 1; /* coefficients: 1 when the others are statically zero */
 	for (uint32_t k = 0; k < order; k++) {
 		tangent_leaves(&s, coefs[k], call->spans[2], "a direction", t);
 		for (uint32_t i = 0; i < s.nactive; i++) {
@@ -871,8 +875,8 @@ BUILTIN(jet) {
 
 /* ---- batching ------------------------------------------------------------ */
 
-/* Something of a row's type that cannot fail, also when there is no row: the
- * sum of all of them. Nobody computes it. */
+/* A value of a row's type that cannot fail, even if there are no rows: the sum
+ * of all rows. It is never computed. */
 static Ref like_a_row(Sp *sp, Ref x) {
 	const Dtype d = (Dtype)ty(sp, x)->dtype;
 	const Ref sum = build_reduce(sp->b, OP_REDUCE_SUM,
@@ -880,7 +884,7 @@ static Ref like_a_row(Sp *sp, Ref x) {
 	return build_convert(sp->b, sum, d);
 }
 
-/* A row of each leaf: what one call of the mapped function sees. */
+/* One row of each leaf: the arguments of one call of the mapped function. */
 static Av *first_row(Sp *sp, Av *v, Dim *n, const char *name, Span at) {
 	uint32_t count = av_count_leaves(v), k = 0;
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, count + 1);
@@ -905,7 +909,7 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, const char *name, Span at) {
 	return av_rebuild(sp, v, leaves, &k);
 }
 
-/* f of each field of records with the same fields: a record of them. */
+/* f of each field of records with the same fields, as a record. */
 static Av *map_fields(Sp *sp, Av *f, const Call *call) {
 	const uint32_t n = call->n - 1;
 	const Av *first = call->args[1];
@@ -967,8 +971,8 @@ BUILTIN(map) {
 	return map_rows_of(sp, "map", f, call);
 }
 
-/* The same for rows alone: those of an array, or of all arrays that a record or
- * tuple is made of. */
+/* As map, but only over rows: those of an array, or of all arrays in a record
+ * or tuple. */
 BUILTIN(map_rows) {
 	UNUSED;
 	return map_rows_of(
@@ -1033,8 +1037,8 @@ static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
 
 /* ---- parameters as vectors ----------------------------------------------- */
 
-/* flatten(p) -> (vector of all real numbers in p, function that puts a vector
- * back into p's form). */
+/* flatten(p) -> (vector of all real scalars in p, function that converts a
+ * vector back to p's structure). */
 BUILTIN(flatten) {
 	UNUSED;
 	Av *p = differentiable(sp, call->args[0]);

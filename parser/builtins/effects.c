@@ -1,7 +1,9 @@
-/* effects.c - effects, failures, dynamic values, functions on functions, host
- * calls, and the search for NaN.
+/* effects.c - builtins for effects, failures, structures, dynamic values,
+ * functions of functions, host calls, and the search for NaN.
  *
- * Needs: specialise/internal.h, lang/ir/host.h. Guarantees: as arrays.c.
+ * Needs: specialise/internal.h, lang/ir/host.h.
+ *
+ * Contract: as arrays.c.
  */
 #include "parser/builtins/table.h"
 
@@ -53,8 +55,8 @@ BUILTIN(print) {
 	return av_none(sp);
 }
 
-/* What a loop says of itself is numbers; a whole one, where it says how many
- * turns. */
+/* A value of a progress report: a real scalar, converted to d. `none` stands
+ * for an unknown number of steps. */
 static Ref progress_number(Sp *sp, Av *v, Dtype d, Span at, const char *what) {
 	if (v->kind == AV_NONE && d == DT_I64) return av_int(sp, 0)->ref;
 	if (v->kind != AV_ARRAY || ty(sp, v->ref)->rank ||
@@ -63,8 +65,8 @@ static Ref progress_number(Sp *sp, Av *v, Dtype d, Span at, const char *what) {
 	return sp_to_dtype(sp, v, d);
 }
 
-/* progress: the primitive. It has no results and no derivative, and keeps its
- * place among what can fail. */
+/* progress(...): emits the primitive. It has no results and no derivative, and
+ * keeps its order relative to instructions that can fail. */
 BUILTIN(progress) {
 	UNUSED;
 	Ref args[2 + PROGRESS_VALUES];
@@ -115,7 +117,7 @@ BUILTIN(error) {
 	return av_new(sp, AV_UNSET);
 }
 
-/* exit(code): no `try` takes it back, and the host decides what it ends. */
+/* exit(code): no `try` catches it, and the host decides what ends. */
 BUILTIN(leave) {
 	UNUSED;
 	Av *code =
@@ -130,7 +132,7 @@ BUILTIN(leave) {
 	return av_new(sp, AV_UNSET);
 }
 
-/* _warning(message): said beside the results, and the program goes on. */
+/* _warning(message): reported beside the results; the program continues. */
 BUILTIN(warning) {
 	UNUSED;
 	Ref message = joined(sp, call, 0);
@@ -139,8 +141,7 @@ BUILTIN(warning) {
 	return av_none(sp);
 }
 
-/* _refuse(message): the library says, before anything runs, that it does not
- * serve this. */
+/* _refuse(message): the library rejects this use at specialisation time. */
 BUILTIN(refuse) {
 	UNUSED;
 	sp_fail(sp, E_METHOD, sp_user_place(sp, call->span), "%s",
@@ -200,7 +201,8 @@ BUILTIN(list) {
 	return av_seq(sp, AV_LIST, call->n, call->args);
 }
 
-/* The integers of a range as a list, so that loops and map over it unroll. */
+/* The integers of a range as a list, so that loops and map over it are
+ * unrolled. */
 BUILTIN(each) {
 	enum { EACH_MOST = 100000 };
 	(void)ncaptured;
@@ -314,8 +316,8 @@ BUILTIN(record_of) {
 	return av_record(sp, n, atoms, values);
 }
 
-/* In the user's text of the value itself; the library asks what is known before
- * it runs. */
+/* In the user's text: the kind of the run-time value. In the library: the
+ * static kind. */
 BUILTIN(kind) {
 	UNUSED;
 	if (call->args[0]->kind == AV_DYN && !source_is_library(sp->c, call->span.source))
@@ -361,8 +363,7 @@ BUILTIN(zip) {
 	return av_seq(sp, AV_LIST, n, rows);
 }
 
-/* Whether two arrays have one shape and equal elements: a single truth value.
- */
+/* True when two arrays have one shape and equal elements: a single boolean. */
 BUILTIN(same) {
 	UNUSED;
 	Av *x = call->args[0], *y = call->args[1];
@@ -390,7 +391,7 @@ BUILTIN(same) {
 	return a.rank ? av_array(sp, build_reduce(sp->b, OP_REDUCE_MIN, eq->ref, a.rank, axes)) : eq;
 }
 
-/* ---- dynamic values: these run when the program runs, on the values as they are ---- */
+/* ---- dynamic values: these builtins run on values at run time ------------ */
 
 BUILTIN(operator_on) {
 	UNUSED;
@@ -423,7 +424,7 @@ BUILTIN(item) {
 	Av **items = ARENA_ARRAY(sp->a, Av *, call->n + 1);
 	for (uint32_t i = 1; i < call->n; i++) {
 		items[i - 1] = call->args[i];
-		/* a range that was boxed */
+		/* A range that was boxed. */
 		if (items[i - 1]->kind == AV_TUPLE && items[i - 1]->n == 3)
 			items[i - 1] = av_seq(sp, AV_RANGE, 3, items[i - 1]->items);
 		if (items[i - 1]->kind == AV_RANGE)
@@ -434,7 +435,7 @@ BUILTIN(item) {
 	return sp_index_values(sp, call->args[0], call->n - 1, items, call->spans + 1, call->span);
 }
 
-/* _part(x, i, n): the i-th of the n values that x is taken apart into. */
+/* _part(x, i, n): the i-th of the n values that x is destructured into. */
 BUILTIN(part) {
 	UNUSED;
 	const int64_t i = sp_want_int(sp, call->args[1], call->span, "a part's number"),
@@ -442,8 +443,8 @@ BUILTIN(part) {
 	return sp_take_apart(sp, call->args[0], (uint32_t)n, call->span)[i];
 }
 
-/* _as_declared(x, dtype, axes, who): x as an array of this dtype and number of
- * axes, where it becomes one by itself. */
+/* _as_declared(x, dtype, axes, who): x as an array of this dtype and rank, if
+ * it converts implicitly. */
 BUILTIN(as_declared) {
 	UNUSED;
 	Av *v = call->args[0];
@@ -474,7 +475,7 @@ BUILTIN(call_on) {
 	return sp_call(sp, captured[0], call);
 }
 
-/* A function with the named arguments of a record. */
+/* _with_named: a call with the named arguments of a record. */
 BUILTIN(with_named) {
 	UNUSED;
 	Call all = *call;
@@ -487,7 +488,7 @@ BUILTIN(with_named) {
 	return sp_call(sp, captured[0], &all);
 }
 
-/* A host function as it is, without the rule that the program gives it. */
+/* _without_rule: a host function without the rule that the program gives it. */
 BUILTIN(without_rule) {
 	UNUSED;
 	return sp_call_host(sp, captured[0], call);
@@ -516,10 +517,10 @@ BUILTIN(negated) {
 /* ---- host functions that take functions: solvers ------------------------- */
 
 /* _host(name, ((f, (samples...)), ...), (operands...), (options...)): each
- * function is specialised at its samples; what it captures goes behind the
+ * function is specialised for its samples. Its captured values follow the
  * operands. The host function's options begin with the number of functions and,
- * for each, how many operands it captures; a text among them is a number of
- * words and so many words. */
+ * for each, the number of operands that it captures. A string option is a
+ * number of words, then that many words. */
 BUILTIN(host) {
 	UNUSED;
 	const char *name = sp_want_string(sp, call->args[0], call->spans[0], "a host function's name");
@@ -537,7 +538,7 @@ BUILTIN(host) {
 		VEC_PUSH(sp->a, &operands, v->ref);
 	}
 	Fn *fns[8];
-	uint32_t words = 0; /* of options that are texts */
+	uint32_t words = 0; /* words of the options that are strings */
 	for (uint32_t i = 0; i < nopt; i++)
 		if (opts[i]->kind == AV_STRING)
 			words += (uint32_t)strlen(sp_want_string(sp, opts[i], call->spans[3], "an option")) /
@@ -580,8 +581,8 @@ BUILTIN(host) {
 			options[noptions++] = sp_want_int(sp, opts[i], call->spans[3], "an option");
 			continue;
 		}
-		/* a text: how many words, and its bytes in them, the last of which is 0
-		 */
+		/* A string: its number of words, then its bytes, the last of which is
+		 * 0. */
 		const char *text = sp_want_string(sp, opts[i], call->spans[3], "an option");
 		const uint32_t n = (uint32_t)strlen(text) / sizeof(int64_t) + 1;
 		options[noptions++] = n;
@@ -600,7 +601,7 @@ BUILTIN(host) {
 
 /* ---- not a number -------------------------------------------------------- */
 
-/* "x", "p.W", "argument 2": the leaves of an argument, for messages. */
+/* The names of an argument's leaves, for messages: "x", "p.W", "argument 2". */
 static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom *out) {
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
 		out[(*k)++] = atom(sp->c, path);
@@ -617,8 +618,7 @@ static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom 
 }
 
 /* nan_check: a host call that runs the function with an observer
- * (backend/eval/nan_trace.c); its message is printed where output is granted.
- */
+ * (backend/eval/nan_trace.c). Its message is printed if output is granted. */
 BUILTIN(nan_check) {
 	UNUSED;
 	Spec s = builtin_spec_of(sp, call);
@@ -669,7 +669,7 @@ BUILTIN(nan_check) {
 		items[i] = ty(sp, results[i])->kind == TY_TENSOR ? av_array(sp, results[i])
 		                                                 : av_dyn(sp, results[i]);
 	}
-	if (ctx_granted(sp->c, GRANT_OUTPUT)) { /* else the record has to do */
+	if (ctx_granted(sp->c, GRANT_OUTPUT)) { /* otherwise only the record is returned */
 		Ref rng, io;
 		sp_effects(sp, &rng, &io, call->span);
 		sp_set_effects(sp, REF_NONE,
@@ -678,8 +678,8 @@ BUILTIN(nan_check) {
 	return av_record(sp, FIELDS, atoms, items);
 }
 
-/* Whether a number is known before the program runs: lengths up to 16 are, and
- * what is computed from them. */
+/* True when a number is static: extents up to 16 are, and values computed from
+ * them. */
 BUILTIN(is_fixed) {
 	UNUSED;
 	Value v;

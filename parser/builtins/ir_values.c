@@ -1,11 +1,16 @@
-/* ir_values.c - the IR as a value: ir(f, x) is a function that can be called,
- * printed, walked, rewritten and read back; and what becomes of a function.
+/* ir_values.c - IR as a value: ir(f, x) is a function that can be called,
+ * printed, inspected, rewritten and read back; cost, plan and native code of a
+ * function.
  *
- * Needs: table.h. Guarantees: a piece of IR lives as long as the session; it is
- * called with arguments of the types that it was made for, and anything else is
- * an error that shows both. A file holds it whole (docs/internals/binary.md).
- * What it captured (data of the closure it was made from) it carries along, so
- * derivatives with respect to that go through it.
+ * Needs: table.h.
+ *
+ * Contract:
+ * - A piece of IR lives as long as the session.
+ * - It accepts arguments of the types it was made for. Anything else is an
+ *   error that shows both types.
+ * - A file stores it completely (docs/internals/binary.md).
+ * - It carries the captured values of its closure, so derivatives with respect
+ *   to them go through it.
  */
 #include "lang/passes/dependence.h"
 #include "parser/builtins/table.h"
@@ -19,10 +24,10 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
-/* What the code of a function of IR points to. The leaves are those of what was
- * captured, then those of the arguments. */
+/* The code of an IR function. Its leaves are those of the captured values, then
+ * those of the arguments. */
 typedef struct KeptIr {
-	Fn *fn; /* first: lang prints it */
+	Fn *fn; /* must be first: lang prints it */
 	struct KeptIr *next;
 	uint32_t number, ncaptured, nargs;
 	const Av *all; /* template of captured values and arguments, a tuple */
@@ -42,8 +47,8 @@ void kept_ir_release(KeptIr *k) {
 	}
 }
 
-/* Takes the reference to fn. The same piece asked for again is the same code.
- */
+/* Stores a piece of IR, or finds an equal one that is stored. Takes the
+ * reference to fn. */
 static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 	KeptIr **list = session_kept_ir(session_of(c)), *k = *list;
 	while (k &&
@@ -71,7 +76,7 @@ static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 	return k;
 }
 
-/* The value, whose captured data are `captured`. */
+/* A function value with the captured values `captured`. */
 static Av *keep(Sp *sp, KeptIr given, const Atom *names, Av *const *captured) {
 	const KeptIr *k = keep_code(sp->c, given);
 	return av_function(sp, CODE_IR, k->number, k, k->fn->name, k->ncaptured, names, captured);
@@ -124,8 +129,8 @@ static _Noreturn void misfit(Sp *sp, const KeptIr *k, uint32_t param, const Av *
 	        sp_type_text(sp, given));
 }
 
-/* The operand for a parameter: of its dtype and rank, weak numbers and those of
- * a smaller kind converted. */
+/* The operand for a parameter, of its dtype and rank. Weak numbers and those of
+ * a smaller kind are converted. */
 static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
 	const Type *t = ref_ty(k->fn, fn_param(k->fn, param));
 	if (t->kind != TY_TENSOR) return v->kind == AV_DYN ? v->ref : sp_box(sp, v);
@@ -137,8 +142,8 @@ static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
 	return sp_to_dtype(sp, v, want);
 }
 
-/* Lengths that the function has twice must be equal, those it was made for must
- * be these. */
+/* Extents that occur twice in the function must be equal, and constant ones
+ * must be these. */
 static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *leaves,
                         const Span *spans, const uint32_t *leaf_of, uint32_t nargs) {
 	Dim *map = ARENA_ARRAY(sp->a, Dim, k->fn->syms.n + 1);
@@ -152,7 +157,8 @@ static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *lea
 			if (dim_is_sym(sp->c, d, &s)) {
 				if (map[s] == UINT32_MAX) map[s] = have.dims[a];
 				d = map[s];
-				/* follows from others: the call itself compares */
+				/* An extent that follows from others is compared by the call
+				 * itself. */
 			} else if (!dim_is_const(sp->c, d, &n)) continue;
 			if (!build_unify(sp->b, d, have.dims[a],
 			                 atom(sp->c, "a length that this IR was made for")))
@@ -161,8 +167,8 @@ static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *lea
 	}
 }
 
-/* The arrays inside a value, in the order of its leaves, with where each was
- * written. */
+/* The arrays inside a value in the order of its leaves, and the location of
+ * each. */
 static void collect(Av *v, Span at, Av **out, Span *spans, uint32_t *n) {
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
 		spans[*n] = at;
@@ -235,7 +241,7 @@ Spec builtin_spec_of(Sp *sp, const Call *call) {
 	if (f->kind != AV_FUNCTION)
 		sp_fail(sp, E_NOT_CALLABLE, call->spans[0],
 		        "a function and its arguments are wanted, not %s", sp_type_text(sp, f));
-	if (f->code_kind == CODE_IR && call->n == 1) { /* it knows what it takes */
+	if (f->code_kind == CODE_IR && call->n == 1) { /* it has its types already */
 		const KeptIr *k = f->code;
 		return (Spec){.fn = k->fn, .result = k->result, .effects = k->effects};
 	}
@@ -247,10 +253,10 @@ Spec builtin_spec_of(Sp *sp, const Call *call) {
 	return sp_specialise(sp, sp_keep_rule(sp, f), &inner);
 }
 
-/* _dependence(f, x, ...): what f depends on, and how, whatever the values of
- * its arguments are (lang/passes/dependence.h). The arrays in the arguments are
- * numbered in their order; (depends, factors): by such a number, and by two of
- * them. All of it is known before anything runs. */
+/* _dependence(f, x, ...): what f depends on and how, for all values of its
+ * arguments (lang/passes/dependence.h). The arrays in the arguments are
+ * numbered in order. Returns (depends, factors), indexed by one such number and
+ * by two. The result is static. */
 BUILTIN(dependence) {
 	UNUSED;
 	const Spec s = builtin_spec_of(sp, call);
@@ -264,7 +270,8 @@ BUILTIN(dependence) {
 	for (uint32_t p = 0; p < fn_nparams(s.fn); p++) number[p] = -1;
 	for (uint32_t k = 0; k < n; k++) {
 		const int p = s.param_of_leaf[s.nleaves - n + k];
-		/* the function was made for one value: it depends on it in any way */
+		/* The function was made for one value, so any dependence on it is
+		 * possible. */
 		if (p < 0) baked[k] = true;
 		else number[p] = (int32_t)k;
 	}
@@ -283,9 +290,9 @@ BUILTIN(dependence) {
 	                 (Av *[]){av_seq(sp, AV_TUPLE, n, depends), av_seq(sp, AV_TUPLE, n, factors)});
 }
 
-/* _now(f): what f() gives, as constants where all that f captured is known: it
- * is run while the statement is made. Elsewhere, or where it fails, a call as
- * any other. */
+/* _now(f): the result of f(), as constants if all captured values are static: f
+ * then runs at specialisation time. Otherwise, or if f fails, this is an
+ * ordinary call. */
 BUILTIN(now) {
 	UNUSED;
 	const Spec s = builtin_spec_of(sp, call);
@@ -341,8 +348,8 @@ BUILTIN(ir) {
 	return keep(sp, k, f->names, items);
 }
 
-/* A text form read back: each parameter is an argument, one result is itself,
- * several are a tuple. */
+/* Reads a text form. Each parameter is an argument; several results are a
+ * tuple. */
 BUILTIN(read_ir) {
 	UNUSED;
 	const char *text = sp_want_string(sp, call->args[0], call->spans[0], "the text of a function");
@@ -376,14 +383,13 @@ BUILTIN(read_ir) {
 	return keep(sp, k, NULL, NULL);
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------------------------------------------------
- *
- * Beside the function stands what a call of it must know, as a record
- * (docs/internals/binary.md): templates of arguments and result, in which a
- * whole number stands for an array, a real one for a weak array, `true` for a
- * value whose type is not known before; the values that decided types; what was
- * captured. */
+/* ---- files --------------------------------------------------------------- */
+
+/* A file stores with the function a record that a call of it needs
+ * (docs/internals/binary.md): templates of arguments and result, the values
+ * that determined types, and the captured values. In a template an integer
+ * stands for an array, a real number for a weak array, `true` for a dynamic
+ * value. */
 
 static void mark_leaves(const Av *v, Value *leaf, uint32_t *n) {
 	if (v->kind == AV_DYN) leaf[(*n)++] = value_bool(true);
@@ -399,9 +405,9 @@ static Value template_out(Ctx *c, Arena *a, const Av *v) {
 	return av_to_value(c, v, leaf, &at);
 }
 
-/* Not part of any function under construction: its arrays are nowhere. Of a
- * template, or of what was captured, where numbers are numbers. How deep it is,
- * the reader of files has bounded. */
+/* A template, or captured values, in which numbers are data. It belongs to no
+ * function under construction, so its arrays have no refs. The reader of files
+ * has bounded its depth. */
 static Av *template_in(Ctx *c, Arena *a, Value v, bool captured) {
 	Av *r = ARENA_NEW(a, Av);
 	const Value *items = NULL;
@@ -476,11 +482,11 @@ enum {
 typedef struct Filing {
 	Ctx *c;
 	Value f;   /* the function */
-	Text *out; /* written */
+	Text *out; /* what is written */
 	const char *name;
 	const void *bytes;
 	size_t n;
-	Fn *fn; /* until somebody keeps it */
+	Fn *fn; /* until a KeptIr owns it */
 	Value about[ABOUT_COUNT], all;
 } Filing;
 
@@ -528,8 +534,8 @@ static _Noreturn void unfit(Filing *in, const char *what) {
 	ctx_throw(in->c, ST_ERROR);
 }
 
-/* Whether the leaves of v, from *at on, are of the kinds that these types are;
- * types[i] is asked for as a reference. */
+/* True when the kinds of v's leaves are those of f's parameters (or results)
+ * from *at on. */
 static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *decided,
                         uint32_t *leaf, uint32_t *at) {
 	if (v->kind != AV_ARRAY && v->kind != AV_DYN) {
@@ -544,8 +550,8 @@ static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *dec
 	return kind == (v->kind == AV_ARRAY ? TY_TENSOR : TY_DYN);
 }
 
-/* Behind the others stand the state of the random numbers and the token of
- * effects, or nothing. */
+/* True when the random state and the effect token, or nothing, follow the other
+ * parameters (or results). */
 static bool effects_agree(Ctx *c, const Fn *f, bool results, bool effects, uint32_t at) {
 	const uint32_t n = results ? fn_nresults(f) : fn_nparams(f);
 	if (!effects) return n == at;
@@ -561,7 +567,7 @@ static void file_in(Ctx *c, void *arg) {
 	Arena *a = ctx_arena(c);
 	in->fn = fn_load(c, in->name, in->bytes, in->n, &in->all);
 	if (!in->fn) ctx_throw(c, ST_ERROR);
-	/* borrowed */
+	/* Borrowed. */
 	for (uint32_t i = 0; i < ABOUT_COUNT; i++)
 		in->about[i] = in->all.kind == V_RECORD ? value_field(in->all, atom(c, about_names[i]))
 		                                        : (Value){.kind = V_UNSET};
@@ -578,7 +584,8 @@ static void file_in(Ctx *c, void *arg) {
 	Av *all = template_in(c, a, v[ABOUT_ARGUMENTS], false),
 	   *result = template_in(c, a, v[ABOUT_RESULT], false);
 	if (!returns) result->kind = AV_UNSET;
-	/* functions in it are these, not others of the same text */
+	/* Functions among the captured values are exactly these, not others of the
+	 * same text. */
 	for (uint32_t i = 0; i < all->n && i < v[ABOUT_CAPTURED].object->n; i++)
 		all->items[i] = template_in(c, a, captured[i], true);
 	KeptIr k = {.fn = in->fn,
@@ -625,7 +632,7 @@ Status session_ir_in(Ctx *c, const char *name, const void *bytes, size_t n, Valu
 	return st;
 }
 
-/* ---- from outside -------------------------------------------------------- */
+/* ---- values for the host ------------------------------------------------- */
 
 static void make_value(Ctx *c, void *arg) {
 	Filing *o = arg;
@@ -691,7 +698,7 @@ bool session_ir_type(Ctx *c, Value f, Text *out) {
 	return true;
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- inspection ---------------------------------------------------------- */
 
 BUILTIN(inspect) {
 	UNUSED;
@@ -708,8 +715,8 @@ typedef struct Rewriting {
 	Sp *sp;
 	const Fn *from;
 	const Call *call;
-	/* record of functions by the names of primitives; what they captured is
-	 * constant */
+	/* A record of functions by the names of primitives. Their captured values
+	 * are constant. */
 	const Av *rules;
 	Av *by_op[OP_COUNT];
 	Builder *b;
@@ -717,8 +724,8 @@ typedef struct Rewriting {
 	Arena *a;
 } Rewriting;
 
-/* A value of the frame that asks, in the function under construction:
- * everything in it must be known. */
+/* Moves a value of the calling frame to the function under construction.
+ * Everything in it must be static. */
 static Av *moved(Sp *sp, const Rewriting *r, const Av *v) {
 	const uint32_t n = av_count_leaves(v);
 	Ref *leaf = ARENA_ARRAY(sp->a, Ref, n + 1);
@@ -796,8 +803,8 @@ static void copy_rewritten(Ctx *c, void *arg) {
 	r->b = NULL;
 }
 
-/* rewrite(p, rules): written out whole, so that the rules reach what it calls
- * too; they are not applied to what they give. */
+/* rewrite(p, rules): inlines all calls, so that the rules also reach callees.
+ * Rules are not applied to their own results. */
 BUILTIN(rewrite) {
 	UNUSED;
 	const KeptIr *k = want_ir(sp, call->args[0], call->spans[0], "rewrite");
@@ -840,10 +847,10 @@ BUILTIN(rewrite) {
 	return keep(sp, made, call->args[0]->names, call->args[0]->items);
 }
 
-/* ---- what becomes of it -------------------------------------------------- */
+/* ---- cost, plan, native code --------------------------------------------- */
 
-/* By symbol of the function: its length where the arguments have a number
- * there, else -1. */
+/* By symbol of the function: its extent if the arguments determine it, else
+ * -1. */
 static int64_t *lengths_of(Sp *sp, const Spec *s) {
 	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s->fn->syms.n + 1);
 	for (uint32_t i = 0; i < s->fn->syms.n; i++) lengths[i] = -1;
@@ -867,7 +874,7 @@ BUILTIN(cost) {
 		sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths_of(sp, &s), s.fn->syms.n)));
 }
 
-/* plan, native */
+/* The builtins plan and native. */
 BUILTIN(show_native) {
 	UNUSED;
 	Spec s = builtin_spec_of(sp, call);

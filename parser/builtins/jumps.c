@@ -1,51 +1,59 @@
-/* jumps.c - where a function jumps: the comparisons that its value
- * hangs on, as functions of their own.
+/* jumps.c - discontinuities of a function: its comparisons as switching
+ * functions.
  *
  * Needs: specialise/internal.h, written_out.h, the transforms of ir_services.
- * Guarantees: what is asked here is read off the program and not found by
- * trying.
  *
- * A comparison is told by the difference of what is compared, which has a zero
- * where the function may jump. floor, mod and the like are told by a sine with
- * a zero at each jump. A search in a table is told by how far the place is
- * behind each knot. All are f64[k]; k may be 0.
+ * Contract: the switching functions are read from the program, not found by
+ * sampling.
  *
- * Of an integrand f(x) whose captured values move, df its derivative:
- * _switches(df, x)            comparisons that depend on x and on what moves
+ * Method: a comparison is represented by the difference of its operands, which
+ * has a zero where the function may jump. floor, mod and similar functions are
+ * represented by a sine with a zero at each jump. A search in a table is
+ * represented by the distance of the argument from each knot. All are f64[k]; k
+ * may be 0. The place is the value of x, or of t.
+ *
+ * For an integrand f(x) whose captured values move; df is its derivative:
+ * _switches(df, x)            comparisons that depend on x and on moving values
  * _moving_knots(df, x)        knots of tables that do
  * _switches_and_knots(df, x)  both
- * _moving_turns(df, x)        all that jumps or bends by x, whether it moves or not
- * _turn_changes(df, x)        what these change by along the tangents
+ * _moving_turns(df, x)        all jumps and kinks in x, moving or not
+ * _turn_changes(df, x)        the change of these along the tangents
  * _turns_that_move(df, x)     1 for each of these that moves, else 0
- * _moving_switches(df, x)     how many of the text move, a number
- * _refuse_hidden(df, t)       0, or an error where what moves is not told
+ * _moving_switches(df, x)     number of moving comparisons in the user's text
+ * _refuse_hidden(df, t)       0, or an error if a moving jump has no switching
+ *                             function
  *
- * Of f(t, ...), what depends on t and on nothing else that is handed to f:
+ * For f(t, ...): what depends on t and on no other argument:
  * _clock_switches(f, t, ...)  comparisons
- * _own_switches(f, t, ...)    those of the user's text: what the library compares
- *                             to choose a formula is mostly no jump
+ * _own_switches(f, t, ...)    those of the user's text: comparisons by which
+ *                             the library chooses a formula are mostly no jumps
  * _library_switches(f, t, ...)  the others
- * _hides_switches(f, t, ...)  whether the text has some that are not told
+ * _hides_switches(f, t, ...)  true if the text has some without a switching
+ *                             function
  * _clock_bends(f, t, ...)     arguments of abs, differences of max and min
- * _clock_turns(f, t, ...)     both, with searches in tables
- * _clock_sides(f, sides, before, behind, t, ...)  f(t, ...) where each of these
- *                             has the value of the time `before` where its
- *                             number in sides is below 0, or of `behind` where
- *                             it is above
- * _clock_values(f, t, ...)    numbers of f that depend on t alone, where they meet
- *                             others or are the value; nothing inside of loops
- * _clock_lookups(f, t, ...)   those that may fail to be computed, as of a table: to
- *                             be asked for where a failure does no harm
- * _clock_tables(f, t, ...)    the tables that f searches, each a tuple of what it
- *                             searches for and the table, vectors both. Where
- *                             the text makes whole numbers, as of an index, the
- *                             table has no elements and stands for these.
+ * _clock_turns(f, t, ...)     both, and searches in tables
+ * _clock_sides(f, sides, before, behind, t, ...)  f(t, ...), where each of
+ *                             these is evaluated at the time `before` if its
+ *                             entry in sides is negative, at `behind` if it is
+ *                             positive
+ * _clock_values(f, t, ...)    scalars of f that depend on t alone, where they
+ *                             meet others or are the result; none inside loops
+ * _clock_lookups(f, t, ...)   those that may fail, such as table look-ups; the
+ *                             caller evaluates them where failure is harmless
+ * _clock_tables(f, t, ...)    the tables that f searches, each a tuple of
+ *                             argument and table, both vectors. An operation of
+ *                             the text that makes integers, such as an index,
+ *                             has an empty table.
  *
- * Not told, and an error with its place where it moves: a place in an order,
- * what a loop compares that is not written out, what stands beside what may
- * fail. So is what a `while` comes to by the number of its turns. Where what it
- * carries depends on the place it is taken for an iteration, which is
- * continuous. In `while` loops of the library nothing counts.
+ * Limits: these have no switching function, and are an error if they move:
+ * - a position in a sorted order;
+ * - comparisons in a loop that is not unrolled;
+ * - comparisons in a branch that may fail;
+ * - the result of a `while` as a function of its trip count. If the carried
+ *   values depend on the place, the loop is taken for an iteration, whose
+ *   result is continuous.
+ *
+ * `while` loops of the library are ignored.
  */
 #include "parser/builtins/table.h"
 #include "parser/builtins/written_out.h"
@@ -57,8 +65,8 @@
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
-/* What is searched for, in what table, and the outermost loop that does it; or
- * the instruction that makes whole numbers, with none of these. */
+/* A search: its argument, its table, and the outermost loop that searches. Or
+ * the instruction that makes integers, and none of these. */
 typedef struct Search {
 	Ref sought, table;
 	const Inst *loop, *whole;
@@ -69,24 +77,26 @@ typedef VEC(Ref) VEC_REFS;
 typedef struct Jumps {
 	Sp *sp;
 	const Fn *f;
-	uint8_t *of;    /* by value: what it depends on */
-	uint8_t asked;  /* what a comparison that counts depends on */
-	bool either;    /* ... or on the place and whatever else */
-	bool own;       /* what the library compares by itself does not count */
-	bool others;    /* nothing else counts */
-	bool bends;     /* what bends counts instead of what jumps */
-	bool turns;     /* ... and as well */
-	bool marks;     /* whether it moves, 1 or 0, stands for the difference */
-	bool hidden;    /* what loops compare counts, in any turn */
+	uint8_t *of;    /* by value: what it depends on (OF_...) */
+	uint8_t asked;  /* dependence of the comparisons that count */
+	bool either;    /* ... or any dependence on the place */
+	bool own;       /* comparisons of the library do not count */
+	bool others;    /* only those count */
+	bool bends;     /* kinks count instead of jumps */
+	bool turns;     /* ... and in addition to jumps */
+	bool marks;     /* 1 if it moves, else 0, replaces the difference */
+	bool hidden;    /* comparisons in loops count, in any iteration */
 	bool *wanted;   /* by instruction: a comparison that counts */
-	bool *met;      /* by value: of the place alone, used with what is of more; NULL: not asked */
-	bool *risky;    /* by value: to compute it may fail, at a place where nobody would have */
-	uint32_t n;     /* how many */
-	VEC_REFS parts; /* their differences, in the function that is made of them */
-	bool risks;     /* what may fail is asked for, and nothing else */
+	/* By value: depends on the place alone and meets what depends on more;
+	 * NULL: not requested. */
+	bool *met;
+	bool *risky;    /* by value: computing it may fail where the program would not compute it */
+	uint32_t n;     /* number of comparisons that count */
+	VEC_REFS parts; /* their differences, in the new function */
+	bool risks;     /* only values that may fail are requested */
 	Search *searches;
 	uint32_t nsearches;
-	Span other; /* a jump of another kind; no source: there is none */
+	Span other; /* a jump that is not represented; no source: none */
 } Jumps;
 
 static uint8_t depends(const Jumps *j, Ref r) { return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0; }
@@ -101,12 +111,12 @@ static uint8_t args_depend(const Jumps *j, const Inst *in) {
 	return of;
 }
 
-/* What is compared in a region and counts */
+/* Which comparisons of a region count. */
 typedef enum Counted { COUNTED_ALL, COUNTED_OWN, COUNTED_NONE } Counted;
 
 static void walk(Jumps *j, const Region *g, bool top, Counted counted);
 
-/* What stands in the branch can be computed whether it is taken or not. */
+/* True when the branch can be computed even if it is not taken. */
 static bool cannot_fail(const Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		if (inst_may_fail(j->f, &j->f->insts.at[j->f->inst_order.at[g->insts + i]])) return false;
@@ -122,8 +132,8 @@ static bool is_risky(const Jumps *j, const Inst *in) {
 	return risky;
 }
 
-/* Marks what may fail to be computed, of the values of a region and those in
- * it. */
+/* Marks the values of a region, and of its inner regions, whose computation may
+ * fail. */
 static void find_risks(Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -133,8 +143,8 @@ static void find_risks(Jumps *j, const Region *g) {
 	}
 }
 
-/* Of two operands of a comparison the table that the one is taken from, if the
- * other is what is searched for. */
+/* For the two operands of a comparison: the table from which `element` is
+ * taken, if `sought` is searched for in it; else REF_NONE. */
 static Ref table_of(const Jumps *j, Ref element, Ref sought) {
 	const Inst *in = ref_inst(j->f, element);
 	if (!in || in->op != OP_GATHER || !ref_is_value(sought)) return REF_NONE;
@@ -154,14 +164,14 @@ static void note_other(Jumps *j, const Inst *in) {
 	if (!j->other.source) j->other = span_of(j->sp->c, in->span);
 }
 
-/* Whether it is a search in a table, which is known by its knots. */
+/* True for a search in a table, which is represented by its knots. */
 static bool is_search(const Jumps *j, const Inst *in) {
 	if ((in->op != OP_LT && in->op != OP_LE) || j->hidden) return false;
 	const Ref x = inst_arg(j->f, in, 0), y = inst_arg(j->f, in, 1);
 	return table_of(j, x, y) != REF_NONE || table_of(j, y, x) != REF_NONE;
 }
 
-/* top: it is in no loop, and in no branch that may fail. */
+/* `top`: it is in no loop, and in no branch that may fail. */
 static void note(Jumps *j, const Inst *in, bool top) {
 	const Ref x = inst_arg(j->f, in, 0);
 	if (!is_real_number(j->f, x)) return;
@@ -173,10 +183,10 @@ static void note(Jumps *j, const Inst *in, bool top) {
 	j->wanted[in - j->f->insts.at] = true;
 }
 
-/* What counts in a region of `in`. Loops of the text count in the last pass,
- * when it is known what a later turn makes of them; those with a condition by
- * their text alone. Loops of the library count in the first pass, unless they
- * have a condition. */
+/* Which comparisons count in a region of `in`. Loops of the text count in the
+ * last pass, when the effect of later iterations is known; in a `while`, only
+ * its own text counts. Loops of the library count in the first pass, except
+ * `while`. */
 static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last, bool condition,
                           Counted outer) {
 	const bool loop = in->op == OP_WHILE;
@@ -188,7 +198,7 @@ static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last,
 	return here > outer ? here : outer;
 }
 
-/* What it depends on whether something in a region fails */
+/* The dependence of the failures in a region. */
 static uint8_t failures_depend(const Jumps *j, const Region *g) {
 	uint8_t of = 0;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -206,8 +216,8 @@ static bool is_used(const Jumps *j, Ref r) {
 	return false;
 }
 
-/* Whether a comparison in a loop with a condition only says when it ends, as
- * that of an iteration with its tolerance. */
+/* True when a comparison in a `while` only determines its end, as the tolerance
+ * of an iteration does. */
 static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
 	const Ref said = inst_result(comparison, 0);
 	bool ends = false;
@@ -224,8 +234,8 @@ static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
 	return ends;
 }
 
-/* Regions until nothing changes: what a loop carries may depend on what a later
- * turn makes of it. */
+/* Walks the regions until nothing changes, because a carried value may depend
+ * on the result of a later iteration. */
 static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
 	const bool loop = in->op == OP_FOR || in->op == OP_WHILE;
 	const uint32_t skip = in->op == OP_FOR, passes = loop ? in->nresults + 2u : 1u;
@@ -241,16 +251,16 @@ static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
 					depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
 			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g),
 			     counted_in(j, in, pass == 0, last, condition, counted));
-			/* how many turns a loop has, and whether something fails, says what
-			 * comes of it */
+			/* The trip count of a loop, and a failure, affect the result. */
 			if (condition) entry |= depends(j, j->f->args.at[g->results]);
 			if (tried) entry |= failures_depend(j, g);
 			if (tried && is_asked(j, entry) && counts) note_other(j, in);
 			for (uint32_t k = 0; !condition && k < g->nresults; k++)
 				j->of[in->results + k] |=
 					depends(j, j->f->args.at[g->results + k]) | (loop ? 0 : entry);
-			/* an iteration comes to something continuous, where what it carries
-			 * depends on the same as its end; else each turn is a step */
+			/* The result of an iteration is continuous if its carried values
+			 * depend on the same as its end. Otherwise each iteration is a
+			 * step. */
 			for (uint32_t k = 0; last && in->op == OP_WHILE && !condition && k < in->nresults;
 			     k++) {
 				const bool carries = is_asked(j, j->of[in->results + k]);
@@ -296,16 +306,16 @@ static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
 	}
 }
 
-/* An integrand at a place, and what is compared in it: (parameters) -> a
+/* An integrand at a place, and its comparisons as a function: (parameters) -> a
  * vector. */
 typedef struct Compared {
 	Spec spec;
 	bool *active;
 	Ref *tangents;
 	uint32_t nactive;
-	uint32_t n; /* how many comparisons count */
-	Span other; /* a jump of another kind; no source: there is none */
-	Fn *fn;     /* one reference; NULL: nothing is compared */
+	uint32_t n; /* number of comparisons that count */
+	Span other; /* a jump that is not represented; no source: none */
+	Fn *fn;     /* one reference; NULL: no comparisons */
 } Compared;
 
 /* sin(pi x), or cos(pi x): a function with a simple zero wherever floor(x), or
@@ -321,7 +331,7 @@ static Dim count_elements(Ctx *c, const Type *t) {
 	return size;
 }
 
-/* As a vector of numbers */
+/* Converts to a vector of f64. */
 static Ref as_vector(Builder *b, Ref r) {
 	Dim size = count_elements(build_ctx(b), ref_ty(build_fn(b), r));
 	return build_convert(b, build_reshape(b, r, 1, &size), DT_F64);
@@ -333,8 +343,8 @@ static void add_part(Jumps *j, Builder *b, Ref d, uint8_t of) {
 	VEC_PUSH(j->sp->a, &j->parts, as_vector(b, d));
 }
 
-/* A search holds its operands, whose derivative it does not need; the places of
- * the knots do. */
+/* The operands of a search are stopped, because it needs no derivative of them.
+ * The positions of the knots need it, so this removes the stop. */
 static Ref moving(const Fn *f, Ref r) {
 	const Inst *in = ref_inst(f, r);
 	return in && in->op == OP_STOP ? inst_arg(f, in, 0) : r;
@@ -371,20 +381,20 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	case OP_FLOOR:
 	case OP_CONVERT: d = zero_where_whole(b, OP_SIN, d); break;
 	case OP_ROUND: d = zero_where_whole(b, OP_COS, d); break;
-	default: break; /* the sign, the absolute value: of the number itself */
+	default: break; /* sign, absolute value: the number itself */
 	}
 	add_part(j, b, d, args_depend(j, in));
 }
 
-/* The branches that a region is in: each is taken when its condition is `when`.
- */
+/* The enclosing branches of a region: each is taken when its condition equals
+ * `when`. */
 typedef struct Taken {
 	Ref condition;
 	bool when;
 	const struct Taken *outer;
 } Taken;
 
-/* A value of a branch, 0 where that is not taken */
+/* A value of a branch; 0 where the branch is not taken. */
 static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 	const Ref nothing = build_zeros(b, ref_type(build_fn(b), d));
 	for (; taken; taken = taken->outer)
@@ -393,15 +403,15 @@ static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 	return d;
 }
 
-/* Whether the values of its branches are looked at: the place alone chooses
- * one, and the user's text says so. */
+/* True when the values of its branches are inspected: the place alone selects
+ * the branch, and the user's text does so. */
 static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
 	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE &&
 	       is_own_text(j->sp->c, in);
 }
 
-/* Branches are computed both, so that what is compared in them has a value, and
- * then again for what comes out of them. */
+/* Computes both branches, so that their comparisons have values, and then the
+ * `if` for its results. */
 static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, const Taken *taken) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -427,7 +437,8 @@ static void meet(Jumps *j, Ref r) {
 	j->met[REF_INDEX(r)] = true;
 }
 
-/* Marks what depends on the place alone where it meets what depends on more. */
+/* Marks values that depend on the place alone where they meet values that
+ * depend on more. */
 static void meet_in(Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -438,7 +449,7 @@ static void meet_in(Jumps *j, const Region *g) {
 	}
 }
 
-/* Whether the user's text makes whole numbers of what depends on the place
+/* True when the user's text makes integers of values that depend on the place
  * alone. */
 static bool counts_places(const Jumps *j, const Inst *in) {
 	const bool of_two = in->op == OP_FLOORDIV || in->op == OP_MOD;
@@ -452,8 +463,8 @@ static bool counts_places(const Jumps *j, const Inst *in) {
 	return args_depend(j, in) == OF_PLACE && is_own_text(j->sp->c, in);
 }
 
-/* Notes the tables that are searched in loops, and whole numbers outside of
- * these. */
+/* Records the tables that are searched in loops, and integers made outside
+ * loops. */
 static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -476,8 +487,8 @@ static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 	}
 }
 
-/* Wants the loops that search a table for one number and give nothing but
- * numbers. */
+/* Selects the loops that search a table for one scalar and return only
+ * scalars. */
 static void want_searches(Jumps *j) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < j->nsearches; k++) {
@@ -497,14 +508,14 @@ static void want_searches(Jumps *j) {
 	j->n += n;
 }
 
-/* Wants the searches in tables. */
+/* Selects the searches in tables. */
 static void find_searches(Jumps *j) {
 	j->searches = ARENA_ARRAY(j->sp->a, Search, 2 * j->f->insts.n + 1);
 	find_tables(j, &j->f->regions.at[0], NULL);
 	want_searches(j);
 }
 
-/* (parameters) -> what is searched for and in what, of each table */
+/* (parameters) -> argument and table of each search. */
 static Fn *make_tables(Jumps *j) {
 	RefMap map;
 	Builder *b = written_begin(j->sp, j->f, &map);
@@ -529,7 +540,7 @@ static Fn *make_tables(Jumps *j) {
 	return build_end(b, 2 * j->nsearches, results);
 }
 
-/* Counts comparisons that are wanted, or values that are met. */
+/* (parameters) -> the wanted differences, or the values that are met. */
 static Fn *make_compared(Jumps *j) {
 	const Fn *f = j->f;
 	RefMap map;
@@ -541,14 +552,14 @@ static Fn *make_compared(Jumps *j) {
 	return build_end(b, 1, &all);
 }
 
-/* A place on each side of a zero: what is wanted has its value there */
+/* A place on each side of a zero, at which the wanted values are evaluated. */
 typedef struct Sides {
 	const Jumps *j;
 	Ref *before, *behind; /* by value */
 	Ref *which;           /* by instruction */
 } Sides;
 
-/* The values of what is wanted, in branches as copy_region has them */
+/* The wanted values, in branches as copy_region visits them. */
 static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g, Ref *values) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const uint32_t n = j->f->inst_order.at[g->insts + i];
@@ -562,8 +573,8 @@ static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g
 	}
 }
 
-/* How many parts of `sides` belong to what is wanted: a search has one for each
- * knot. */
+/* The number of entries in `sides` for a wanted instruction: a search has one
+ * for each knot. */
 static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
 	if (!is_loop(in)) return count_elements(c, ref_ty(j->f, inst_result(in, 0)));
 	Dim knots = dim_const(c, 0);
@@ -573,8 +584,8 @@ static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
 	return knots;
 }
 
-/* The parts of `sides` that belong to each, in the order in which copy_region
- * counts them: the number of all. */
+/* Stores where the entries of each wanted instruction start in `sides`, in the
+ * order of copy_region. Returns the number of all entries. */
 static Dim find_lengths(const Jumps *j, Ctx *c, const Region *g, Dim at, Dim *starts) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const uint32_t n = j->f->inst_order.at[g->insts + i];
@@ -603,7 +614,8 @@ static void take_side(Builder *b, RefMap *map, const Inst *in) {
 	}
 }
 
-/* Marks what comes of the loop `from`, in g: whether it is used there. */
+/* Marks the values in g that follow from the loop `from`. Returns true when
+ * there are any. */
 static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bool *follows) {
 	bool any = false;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -621,8 +633,8 @@ static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bo
 	return any;
 }
 
-/* What bends where a table has a knot, as what keeps a place between two of
- * them, is on the side of the search, unless it has a side of its own. */
+/* A kink at a knot of a table, such as clamping a place between two knots,
+ * takes the side of the search. A side of its own takes precedence. */
 static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
 	for (uint32_t m = 0; m < j->f->insts.n; m++) {
 		const Inst *loop = &j->f->insts.at[m];
@@ -640,8 +652,8 @@ static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
 	}
 }
 
-/* (parameters, sides, before, behind) -> the value where each of what is wanted
- * is as before, as behind or as it is. */
+/* (parameters, sides, before, behind) -> the value, where each wanted value is
+ * that before, that behind or unchanged. */
 static Fn *make_sided(Jumps *j, uint32_t place) {
 	Ctx *c = j->sp->c;
 	Arena *a = j->sp->a;
@@ -686,15 +698,15 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	return build_end(b, 1, &result);
 }
 
-/* What of an integrand is asked for; from MOVING_BOTH on with searches in
- * tables */
+/* What is requested of an integrand; from MOVING_BOTH on, including searches in
+ * tables. */
 typedef enum Moving {
-	MOVING_OWN,      /* what the text compares and moves, only counted */
-	MOVING_SWITCHES, /* what is compared and moves */
+	MOVING_OWN,      /* comparisons of the text that move, only counted */
+	MOVING_SWITCHES, /* comparisons that move */
 	MOVING_BOTH,     /* ... and knots */
 	MOVING_KNOTS,    /* knots alone */
-	MOVING_TURNS,    /* all that jumps or bends, whether it moves or not */
-	MOVING_MARKS,    /* 1 for what of that moves, else 0 */
+	MOVING_TURNS,    /* all jumps and kinks, moving or not */
+	MOVING_MARKS,    /* 1 for each of those that moves, else 0 */
 } Moving;
 
 static Compared compared(Sp *sp, const Call *call, Moving moving) {
@@ -766,9 +778,9 @@ typedef enum Asked {
 	ASKED_HIDDEN,
 } Asked;
 
-/* The same of f(t, ...): what depends on t alone. Other jumps do not count.
- * count: how many tables there are, of each of which there are two results; or
- * of what is hidden 1, and 0 if nothing is. */
+/* The same for f(t, ...): what depends on t alone. Other jumps do not count.
+ * *count: the number of tables, which have two results each; for ASKED_HIDDEN
+ * 1, or 0 if nothing is hidden. */
 static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, uint32_t *count) {
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
@@ -860,8 +872,8 @@ BUILTIN(moving_switches) {
 	return av_int(sp, compared(sp, call, MOVING_OWN).n);
 }
 
-/* _refuse_hidden(df, t): 0, or an error where f may jump at a time that moves
- * and is not known. */
+/* _refuse_hidden(df, t): 0, or an error where f may jump at a moving time that
+ * is not known. */
 BUILTIN(refuse_hidden) {
 	UNUSED;
 	const Compared m = compared(sp, call, MOVING_OWN);
@@ -879,21 +891,21 @@ BUILTIN(moving_knots) {
 	return moving_places(sp, call, MOVING_KNOTS);
 }
 
-/* _moving_turns(df, x): as _clock_turns */
+/* _moving_turns(df, x): as _clock_turns. */
 BUILTIN(moving_turns) {
 	UNUSED;
 	return moving_places(sp, call, MOVING_TURNS);
 }
 
-/* _turns_that_move(df, x): 1 for each of these that moves with what is
- * captured, and 0 */
+/* _turns_that_move(df, x): 1 for each of these that moves with the captured
+ * values, else 0. */
 BUILTIN(turns_that_move) {
 	UNUSED;
 	return moving_places(sp, call, MOVING_MARKS);
 }
 
-/* _turn_changes(df, x): what these change by along the tangents of what the
- * integrand captures. */
+/* _turn_changes(df, x): the change of these along the tangents of the
+ * integrand's captured values. */
 BUILTIN(turn_changes) {
 	UNUSED;
 	Compared m = compared(sp, call, MOVING_TURNS);
@@ -966,7 +978,7 @@ BUILTIN(own_switches) {
 BUILTIN(hides_switches) {
 	UNUSED;
 	Spec spec;
-	uint32_t hidden = 1; /* of what is not known */
+	uint32_t hidden = 1; /* assumed when f cannot be analysed */
 	(void)compared_by_clock(sp, call, &spec, ASKED_HIDDEN, &hidden);
 	return av_bool(sp, hidden != 0);
 }

@@ -1,11 +1,14 @@
-/* text.c - text: finding, cutting, joining, changing and reading it; and the
+/* text.c - builtins on strings: search, split, join, conversion, reading; the
  * clock.
  *
- * Needs: specialise/internal.h. Guarantees: characters are those of Unicode,
- * bytes that are no UTF-8 count as one each. What is asked about texts that are
- * known is answered before the program runs; of others the same function
- * answers when it runs. A failure is one of running, which `try` catches. The
- * names that users see, and their help, are in stdlib/core/text.dsl.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - Characters are those of Unicode; a byte that is not UTF-8 counts as one.
+ * - A function of static strings is computed at specialisation time. For
+ *   others, the same function runs at run time.
+ * - A failure occurs at run time, so `try` catches it.
+ * - The public names and their help are in stdlib/core/text.dsl.
  */
 #include "parser/builtins/table.h"
 #include "lang/base/clock.h"
@@ -17,8 +20,8 @@
 #include <stdlib.h>
 
 #define UNUSED (void)self, (void)ncaptured, (void)captured
-/* a list with more items is not made before the program runs: a loop over it
- * would be written out */
+/* Longer lists are not made at specialisation time, because a loop over them
+ * would be unrolled. */
 enum { LONG_LIST = 64 };
 
 /* ---- characters ---------------------------------------------------------- */
@@ -35,7 +38,7 @@ static Chunk chunk_of(Value v) {
 	return (Chunk){s->text, s->head.n};
 }
 
-/* Bytes of the character at p. */
+/* The number of bytes of the character at p. */
 static size_t char_bytes(const char *p, const char *end) {
 	const unsigned char c = (unsigned char)*p;
 	const size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
@@ -51,8 +54,8 @@ static int64_t char_count(Chunk s) {
 	return n;
 }
 
-/* The code point of the n bytes at p; of a byte that is no UTF-8 the byte
- * itself. */
+/* The code point of the n bytes at p; for a byte that is not UTF-8, the
+ * byte. */
 static uint32_t char_code(const char *p, size_t n) {
 	const unsigned char *u = (const unsigned char *)p;
 	switch (n) {
@@ -74,8 +77,8 @@ static size_t char_write(uint32_t c, char out[4]) {
 	       out[2] = (char)(0x80 | (c >> 6 & 0x3f)), out[3] = (char)(0x80 | (c & 0x3f)), 4;
 }
 
-/* Blocks of letters whose capitals are a fixed distance below; `paired`:
- * capital and small letter stand side by side, the capital even. */
+/* Blocks of letters whose capitals are `below` code points before them.
+ * `paired`: capital and small letter alternate, the capital even. */
 static const struct {
 	uint32_t first, last, below;
 	bool paired;
@@ -85,7 +88,7 @@ static const struct {
                      {0x430, 0x44f, 32, false}, {0x450, 0x45f, 80, false}};
 
 static uint32_t in_case(uint32_t c, bool upper) {
-	if (upper && c == 0x3c2) return 0x3a3; /* the sigma at the end of a word */
+	if (upper && c == 0x3c2) return 0x3a3; /* final sigma */
 	for (size_t k = 0; k < sizeof small_letters / sizeof *small_letters; k++) {
 		const uint32_t first = small_letters[k].first, last = small_letters[k].last,
 					   below = small_letters[k].below;
@@ -97,9 +100,9 @@ static uint32_t in_case(uint32_t c, bool upper) {
 	return c;
 }
 
-/* ---- the functions: values in, a value or a message out ------------------ */
+/* ---- the functions: values to a value or a message ----------------------- */
 
-/* A text as the reason of a failure. */
+/* Stores a message, which is the reason of a failure. */
 static Status refuse(Ctx *c, Value *result, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static Status refuse(Ctx *c, Value *result, const char *format, ...) {
@@ -151,7 +154,7 @@ static Status give_items(ValueList *l, Value *result) {
 	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-/* Where `part` next stands from p on; NULL: nowhere. */
+/* The next occurrence of `part` from p on, or NULL. */
 static const char *next_of(const char *p, const char *end, Chunk part) {
 	for (; (size_t)(end - p) >= part.n; p++) {
 		p = memchr(p, part.at[0], (size_t)(end - p) - part.n + 1);
@@ -266,8 +269,8 @@ FUNCTION(text_count) {
 	return give(result, value_i64(times));
 }
 
-/* The place, in characters, of the first part at or behind the place args[2];
- * -1: nowhere. */
+/* The position, in characters, of the first occurrence of a part at or after
+ * position args[2]; -1: none. */
 FUNCTION(text_find) {
 	WANT_TEXTS(2, "find");
 	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
@@ -289,7 +292,8 @@ static bool same_item(Value a, Value b) {
 	return value_as_f64(a, &x) && value_as_f64(b, &y) && x == y;
 }
 
-/* A part of a text, or an item, text or number, of a list or tuple. */
+/* True for a part of a string, or for an item (string or number) of a list or
+ * tuple. */
 FUNCTION(text_contains) {
 	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
 		const SeqObject *l = (const SeqObject *)args[0].object;
@@ -314,7 +318,7 @@ FUNCTION(text_ends) {
 	return give(result, value_bool(part.n <= s.n && !memcmp(s.at + s.n - part.n, part.at, part.n)));
 }
 
-/* args[1]: true for capitals */
+/* args[1]: true for capitals. */
 FUNCTION(text_case) {
 	WANT_TEXTS(1, "upper or lower");
 	const Chunk s = chunk_of(args[0]);
@@ -332,7 +336,7 @@ FUNCTION(text_case) {
 	return give_text(c, result, &t);
 }
 
-/* args[1]: 1 at the start, 2 at the end, 3 both */
+/* args[1]: 1 at the start, 2 at the end, 3 both. */
 FUNCTION(text_trim) {
 	WANT_TEXTS(1, "trim");
 	const Chunk s = chunk_of(args[0]);
@@ -360,7 +364,7 @@ FUNCTION(text_repeat) {
 	return give_text(c, result, &t);
 }
 
-/* args: text, width, filling, whether in front */
+/* args: string, width, fill character, true to fill before the string. */
 FUNCTION(text_pad) {
 	WANT_TEXTS(1, "padding");
 	if (!is_text(args[2]) || char_count(chunk_of(args[2])) != 1)
@@ -385,7 +389,7 @@ static int text_order(const void *a, const void *b) {
 	return order ? order : (x.n > y.n) - (x.n < y.n);
 }
 
-/* args: list or tuple, whether descending */
+/* args: list or tuple, true for descending order. */
 FUNCTION(text_sort) {
 	(void)ud, (void)n;
 	bool down = false, texts = args[0].kind == V_LIST || args[0].kind == V_TUPLE;
@@ -397,7 +401,8 @@ FUNCTION(text_sort) {
 	Value *items = heap_alloc(c, (m + 1) * sizeof *items);
 	if (!items) return ST_NOMEM;
 	memcpy(items, l->items, m * sizeof *items);
-	qsort(items, m, sizeof *items, text_order); /* equal texts are the same: any sort is stable */
+	/* Equal strings are identical: any sort is stable. */
+	qsort(items, m, sizeof *items, text_order);
 	for (uint32_t i = 0; down && i < m / 2; i++) {
 		const Value v = items[i];
 		items[i] = items[m - 1 - i];
@@ -445,8 +450,8 @@ FUNCTION(text_of_codes) {
 	return st;
 }
 
-/* The characters args[1] <= k < args[2], every args[3]-th; args[4]: one alone,
- * which must be there. none: from or to the end. */
+/* The characters args[1] <= k < args[2], every args[3]-th. args[4]: a single
+ * one, which must exist. none: from the start, or to the end. */
 FUNCTION(text_slice) {
 	WANT_TEXTS(1, "an index");
 	const Chunk s = chunk_of(args[0]);
@@ -476,7 +481,7 @@ FUNCTION(text_slice) {
 		return refuse(c, result,
 		              "the slice from %lld is out of range for a text of %lld characters",
 		              (long long)from, (long long)count);
-	/* where each character begins */
+	/* The start of each character. */
 	size_t *starts = heap_alloc(c, ((size_t)count + 1) * sizeof *starts), at = 0;
 	if (!starts) return ST_NOMEM;
 	for (int64_t i = 0; i < count; i++) {
@@ -495,8 +500,8 @@ FUNCTION(text_slice) {
 	return give_text(c, result, &t);
 }
 
-/* Text without blanks around it and without _ between digits, for strtod; false
- * when it is too long for a number. */
+/* Copies text without surrounding blanks and without _ between digits, for
+ * strtod. Returns false when it is too long for a number. */
 static bool plain_number(Chunk s, char out[64], size_t *n) {
 	while (s.n && is_blank(s.at[0])) s.at++, s.n--;
 	while (s.n && is_blank(s.at[s.n - 1])) s.n--;
@@ -512,7 +517,7 @@ static bool plain_number(Chunk s, char out[64], size_t *n) {
 	return *n > 0;
 }
 
-/* The number that text says, as a literal or as print writes it. */
+/* Reads a number, written as a literal or as print writes it. */
 static bool read_number(Chunk s, Dtype d, Value *out, const char **why) {
 	char text[64], *end;
 	size_t n;
@@ -546,8 +551,8 @@ static bool read_number(Chunk s, Dtype d, Value *out, const char **why) {
 		}
 		return true;
 	}
-	/* a point is a point whatever the host's locale says: strtod is given what
-	 * it takes there */
+	/* The decimal point is a point in every locale. strtod is given the point
+	 * of the host's locale. */
 	const char *sign = text[0] == '-' || text[0] == '+' ? text + 1 : text;
 	if (!isdigit((unsigned char)sign[0]) && sign[0] != '.' && strcmp(sign, "inf") &&
 	    strcmp(sign, "nan"))
@@ -571,7 +576,7 @@ static bool read_number(Chunk s, Dtype d, Value *out, const char **why) {
 	return true;
 }
 
-/* args: the dtype's number, a text or a number */
+/* args: the dtype's code, a string or a number. */
 FUNCTION(number_of) {
 	(void)ud, (void)n;
 	int64_t code = DT_F64;
@@ -582,7 +587,7 @@ FUNCTION(number_of) {
 		const char *why;
 		if (read_number(chunk_of(v), d, result, &why)) return ST_OK;
 		const Chunk s = chunk_of(v);
-		size_t shown = 0; /* the beginning of a long one, by whole characters */
+		size_t shown = 0; /* the start of a long one, in whole characters */
 		while (shown < s.n && shown < 60) shown += char_bytes(s.at + shown, s.at + s.n);
 		return refuse(c, result, "cannot read \"%.*s%s\" as %s%s", (int)shown, s.at,
 		              shown < s.n ? "..." : "", dtype_name(d), why);
@@ -605,7 +610,7 @@ FUNCTION(clock_now) {
 
 /* ---- calling them -------------------------------------------------------- */
 
-/* The value of an argument that is known now; V_UNSET when it is not. */
+/* The value of a static argument; V_UNSET when it is not static. */
 static Value known_value(Sp *sp, const Av *v) {
 	if (v->kind == AV_STRING || v->kind == AV_NONE) return av_to_value(sp->c, v, NULL, NULL);
 	if (v->kind == AV_ARRAY) {
@@ -623,9 +628,9 @@ static Value known_value(Sp *sp, const Av *v) {
 	return out;
 }
 
-/* What the function gives for arguments that are known; NULL when they are not,
- * or when it fails, or gives a long list: then it runs when the program does.
- */
+/* The result for static arguments. NULL when they are not static, when the
+ * function fails, or when it returns a long list: it is then called at run
+ * time. */
 static Av *now(Sp *sp, const Builtin *self, const Call *call) {
 	enum { MOST = 5 };
 	Value args[MOST], result = {.kind = V_UNSET};
@@ -706,7 +711,7 @@ bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
 		const SeqObject *l = (const SeqObject *)args[0].object;
 		if (k < 0) k += l->head.n;
-		if (k < 0 || k >= (int64_t)l->head.n) return false; /* the error is said elsewhere */
+		if (k < 0 || k >= (int64_t)l->head.n) return false; /* the error is reported elsewhere */
 		*result = value_ref(l->items[k]);
 		return true;
 	}

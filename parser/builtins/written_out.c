@@ -1,11 +1,14 @@
-/* written_out.c - counted loops turn by turn
+/* written_out.c - unrolling of loops that compare.
  *
- * Needs: written_out.h. Guarantees: the function computes the same. What a loop
- * compares stands once for each turn, outside of loops.
+ * Needs: written_out.h.
+ *
+ * Contract:
+ * - The new function computes the same.
+ * - A comparison of a loop occurs once for each iteration, outside of loops.
  */
 #include "parser/builtins/written_out.h"
 
-enum { MOST_READ = 4096 }; /* instructions of a loop in all its turns */
+enum { MOST_READ = 4096 }; /* instructions of a loop over all its iterations */
 
 bool is_real_number(const Fn *f, Ref r) {
 	const Type *t = ref_ty(f, r);
@@ -20,8 +23,8 @@ bool is_own_text(Ctx *c, const Inst *in) {
 
 Builder *written_begin(Sp *sp, const Fn *f, RefMap *map) {
 	Builder *b = build_begin(sp->c, atom(sp->c, "compared"), f->span, f);
-	/* what may fail and is not compared is looked at where it may not be asked
-	 * for at all */
+	/* An instruction that may fail and is not needed for a comparison may not
+	 * run in the program at all. It is removed when unused. */
 	build_unasked(b, true);
 	*map = refmap_new(b, f, true);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
@@ -63,8 +66,8 @@ static bool whole(const Fn *f, Ref r, int64_t *x) {
 	return ref_splat(f, r, &v) && value_as_i64(v, x);
 }
 
-/* Whether the condition c says that the counter is below a known number, alone
- * or with what else it says. */
+/* True when the condition c implies that the counter is less than *below, a
+ * constant. */
 static bool bounds(const Fn *f, Ref c, Ref counter, int64_t *below) {
 	const Inst *in = ref_inst(f, c);
 	if (!in) return false;
@@ -80,8 +83,8 @@ static bool bounds(const Fn *f, Ref c, Ref counter, int64_t *below) {
 	return bounds(f, inst_arg(f, in, 0), counter, below);
 }
 
-/* Which carried value of a loop with a condition counts its turns, *turns at
- * most, from *first in steps of *step; -1: none. */
+/* The carried value of a `while` that counts its iterations: *turns at most,
+ * from *first in steps of *step. -1: none. */
 static int counter_of(const Fn *f, const Inst *in, int64_t *first, int64_t *step, int64_t *turns) {
 	const Region *condition = inst_region(f, in, 0), *body = inst_region(f, in, 1);
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -101,8 +104,8 @@ static int counter_of(const Fn *f, const Inst *in, int64_t *first, int64_t *step
 	return -1;
 }
 
-/* How many turns at most a loop of the text has that compares; -1: it is no
- * such loop, or too long. */
+/* The largest trip count of a loop of the text that compares; -1 for another
+ * loop, or one that is too long. */
 static int64_t turns_read(Sp *sp, const Fn *f, const Inst *in) {
 	int64_t turns, first, step, size = 0;
 	bool any = false;
@@ -118,8 +121,8 @@ static int64_t turns_read(Sp *sp, const Fn *f, const Inst *in) {
 	return turns <= MOST_READ && turns * size <= MOST_READ ? turns : -1;
 }
 
-/* How many instructions a region has, with all turns of its loops; MOST_READ +
- * 1: too many. */
+/* The number of instructions of a region over all iterations of its loops;
+ * MOST_READ + 1: too many. */
 static int64_t weight(const Fn *f, const Region *g) {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < g->ninsts && n <= MOST_READ; i++) {
@@ -142,7 +145,7 @@ static void set_parameters(RefMap *map, const Region *g, uint32_t skip, uint32_t
 	for (uint32_t k = 0; k < n; k++) refmap_set(map, ref_value(g->params + skip + k), carried[k]);
 }
 
-/* A counted loop: what it carries becomes what comes out of it. */
+/* Unrolls a counted loop; `carried` becomes its results. */
 static void count_turns(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns,
                         Ref *carried) {
 	const Fn *f = map->from;
@@ -156,8 +159,8 @@ static void count_turns(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t
 	}
 }
 
-/* A loop with a condition that counts. A turn is taken if those before it are
- * and the condition holds; its counter is a constant. */
+/* Unrolls a `while` with a counter. An iteration runs if the earlier ones did
+ * and the condition holds. Its counter is a constant. */
 static void go_on(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns, Ref *carried) {
 	const Fn *f = map->from;
 	const Region *condition = inst_region(f, in, 0), *body = inst_region(f, in, 1);

@@ -1,4 +1,5 @@
-/* written_out.h - functions whose comparisons can be read
+/* written_out.h - functions whose comparisons can be analysed: inlined calls,
+ * unrolled loops.
  *
  * Needs: specialise/internal.h. Private to builtins/jumps.c and written_out.c.
  */
@@ -7,19 +8,19 @@
 
 #include "parser/specialise/internal.h"
 
-/* f, of the same parameters, with its calls written out, and turn by turn the
- * loops of the text that compare real numbers. One reference; NULL: there is
- * nothing to write. Of a loop that may be left early a counter must bound the
- * turns. Loops in branches stay, and those of more than 4096 instructions in
- * all turns. */
+/* f with its calls inlined, and with those loops of the text unrolled that
+ * compare real numbers. The parameters are those of f. Returns one reference,
+ * or NULL when there is nothing to do. A loop that may be left early needs a
+ * counter that bounds its trip count. Loops in branches, and loops of more than
+ * 4096 instructions over all iterations, are not unrolled. */
 Fn *written_out(Sp *sp, Fn *f);
-/* Begins a function with the parameters of f, and a map from f's values. What
- * may fail in it is computed only where it is used. */
+/* Begins a function with the parameters of f, and a map from f's values. An
+ * instruction that may fail remains in it only where its result is used. */
 Builder *written_begin(Sp *sp, const Fn *f, RefMap *map);
-/* Whether an instruction is the user's text, and nothing that the library does
- * by itself or inside of a call. */
+/* True when an instruction comes from the user's text, not from the library or
+ * from inside a call of it. */
 bool is_own_text(Ctx *c, const Inst *in);
-/* Whether a value is an array of real numbers that are no whole ones. */
+/* True for an array of a real floating-point dtype. */
 bool is_real_number(const Fn *f, Ref r);
 
 #endif
