@@ -1,13 +1,16 @@
-/* check.c - what the text of a problem alone tells: names, counts, and orders
- * against conditions on every face.
+/* check.c - syntactic checks of a problem: names, counts, and orders against
+ * conditions on every face.
  *
- * Needs: problem.h. Guarantees: everything found is reported, with its place,
- * before anything is evaluated. What needs values (types of equations, signs,
- * corners) is well_posed.c's.
+ * Needs: problem.h.
+ *
+ * Contract:
+ * - Reports all errors of the problem's text, with locations, before any
+ *   evaluation.
+ * - well_posed.c checks what needs values: types of equations, signs, corners.
  */
 #include "parser/problem/problem.h"
 
-enum { MAX_PARTS = 32 }; /* components of a vector that are told apart */
+enum { MAX_PARTS = 32 }; /* components of a vector that are distinguished */
 
 /* ---- orders -------------------------------------------------------------- */
 
@@ -70,19 +73,19 @@ Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uin
 	return f.found;
 }
 
-/* Where the highest derivative by a coordinate is written. */
+/* The location of the highest derivative with respect to a coordinate. */
 static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord,
                             uint32_t order) {
 	const Span at = derivative_place(c, l, e, field, coord, order);
 	return at.source ? at : e->problem->name_span;
 }
 
-/* ---- which components of which fields a condition is about --------------- */
+/* ---- fields and components of a condition -------------------------------- */
 
 typedef struct PartsOf {
 	Ctx *c;
 	const Layout *l;
-	uint32_t *parts; /* by field: a bit for each component */
+	uint32_t *parts; /* by field: one bit for each component */
 	uint32_t depth;
 } PartsOf;
 
@@ -122,13 +125,13 @@ static void parts_visit(void *ud, const Ast *e) {
 	} else if (jet_of_name(p->c, p->l, e->name.name, &j)) p->parts[j.field] = UINT32_MAX;
 }
 
-/* A condition at one spot, and what it is about. */
+/* A condition at one location, and the unknowns in it. */
 typedef struct Given {
 	const Ast *q;
 	const At *at;
 	Spot spot;
 	uint32_t *parts;    /* by field */
-	uint32_t nunknowns; /* that it mentions: fields, or components by their numbers */
+	uint32_t nunknowns; /* number of unknowns in it: fields, or components with an index */
 } Given;
 typedef VEC(Given) Givens;
 
@@ -164,7 +167,7 @@ static uint32_t components_of(const Ast *e, uint32_t field) {
 	return (uint32_t)m;
 }
 
-/* "u", "v[1]" */
+/* "u", "v[1]". */
 static const char *part_name(Ctx *c, const Ast *e, uint32_t field, uint32_t part) {
 	const char *name = atom_text(c, e->problem->fields[field].name);
 	return components_of(e, field) == 1 ? name : arena_printf(ctx_arena(c), "%s[%u]", name, part);
@@ -172,8 +175,8 @@ static const char *part_name(Ctx *c, const Ast *e, uint32_t field, uint32_t part
 
 /* ---- orders against conditions ------------------------------------------- */
 
-/* Whether a condition stands at the far end of the only coordinate: then
- * conditions count together, not field by field. */
+/* True when a condition is at the far end of the only coordinate. Conditions
+ * are then counted together, not field by field. */
 static bool has_far_condition(const Layout *l, const Givens *given) {
 	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic) return false;
 	for (uint32_t i = 0; i < given->n; i++)
@@ -181,8 +184,8 @@ static bool has_far_condition(const Layout *l, const Givens *given) {
 	return false;
 }
 
-/* Whether all conditions stand at one end of the only coordinate, as many as
- * the orders of all unknowns make together. */
+/* True when all conditions are at one end of the only coordinate, and their
+ * number is the sum of the orders of all unknowns. */
 static bool told_at_one_end(const Ast *e, const Layout *l, const Givens *given) {
 	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic || e->problem->eigen ||
 	    !given->n)
@@ -195,9 +198,9 @@ static bool told_at_one_end(const Ast *e, const Layout *l, const Givens *given) 
 	return given->n == order;
 }
 
-/* Of a boundary value problem in one coordinate: as many conditions as the
- * orders of all unknowns make together. Those of vectors are counted when it is
- * solved. */
+/* A boundary value problem in one coordinate: the number of conditions must be
+ * the sum of the orders of all unknowns. Conditions on vectors are counted when
+ * the problem is solved. */
 static void check_between(Ctx *c, const Ast *e, const Layout *l, const Givens *given) {
 	uint32_t order = 0;
 	for (uint32_t f = 0; f < e->problem->nfields; f++) {
@@ -213,9 +216,8 @@ static void check_between(Ctx *c, const Ast *e, const Layout *l, const Givens *g
 	           atom_text(c, l->coord[0].name), also, given->n == 1 ? "is" : "are", given->n);
 }
 
-/* How often one component of a field has a condition at each end of a
- * coordinate: in all, and in conditions that are about this component or field
- * only. */
+/* The number of conditions on one component of a field at each end of a
+ * coordinate: all of them, and those with this component or field only. */
 typedef struct Cover {
 	uint32_t all[2], own[2];
 	Span last, last_own[2];
@@ -236,15 +238,16 @@ static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32
 	return v;
 }
 
-/* In t, and where all conditions stand at one end of the only coordinate, from
- * which a solution goes on as it does in t. */
+/* Checks conditions in t. If all conditions are at one end of the only
+ * coordinate, a solution evolves from there as in t, and this check applies as
+ * well. */
 static void check_time(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part, uint32_t k,
                        uint32_t order, const Cover *v, bool *said) {
 	const Coordinate *t = &l->coord[k];
 	const char *coord = atom_text(c, t->name), *name = part_name(c, e, f, part);
 	const uint32_t total = v->all[0] + v->all[1], own = v->own[0] + v->own[1];
 	if (own > order) {
-		/* where to look for the solution of an algebraic equation */
+		/* A starting value for an algebraic equation. */
 		if (order == 0 && own == 1 && v->own[0] && l->ncoords == 1) return;
 		if (order == 0)
 			diag_error(c, E_PROBLEM_CONDITION, v->last,
@@ -281,8 +284,8 @@ static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint3
 			           "`%s` has no derivative in %s and takes no condition there", name, coord);
 		else *said = false;
 	} else if (order % 2) {
-		/* as many as its order, at either end; at order 1 what enters where
-		 * is known when it is evaluated (well_posed.c), as it is of systems */
+		/* As many as its order, at either end. At order 1, evaluation shows
+		 * which end is an inflow (well_posed.c); the same holds for systems. */
 		if (own > order && order > 1 && alone && !vector)
 			diag_error(c, E_PROBLEM_CONDITION, v->last,
 			           "`%s` is %s order in %s and takes %u conditions there; there are %u", name,
@@ -335,8 +338,9 @@ static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint3
 	} else *said = false;
 }
 
-/* On the boundary of a region an unknown of second order has a condition
- * somewhere: where each of its parts lies is known when it is solved. */
+/* On the boundary of a region, an unknown of second order needs a condition
+ * somewhere. The positions of the parts are known when the problem is
+ * solved. */
 static void check_region(Ctx *c, const Ast *e, const Layout *l, const Givens *given, uint32_t f) {
 	uint32_t order = 0, coord = 0, parts = 0;
 	for (uint32_t k = 0; k < l->ncoords; k++)
@@ -360,7 +364,7 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, const Givens
 		const Coordinate *x = &l->coord[k];
 		if (!x->lo) continue;
 		const uint32_t order = order_in(l, f, k);
-		bool said = false; /* once for a field and a coordinate */
+		bool said = false; /* once for each field and coordinate */
 		for (uint32_t part = 0; part < components_of(e, f) && !said; part++) {
 			const Cover v = cover_of(given, f, part, k);
 			if (x->periodic) {
@@ -379,8 +383,8 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, const Givens
 
 /* ---- names --------------------------------------------------------------- */
 
-/* Names in the equations: an unknown one is most likely a slip, or a derivative
- * by what is no coordinate. */
+/* Checks the names in the equations. An unknown name is most likely a mistake,
+ * or a derivative with respect to something that is no coordinate. */
 typedef struct NameCheck {
 	Session *s;
 	Module *m;
@@ -431,7 +435,7 @@ static void check_name(NameCheck *k, const Ast *e) {
 	           best ? arena_printf(a, "; did you mean `%s`?", best) : "");
 }
 
-/* d(u, y) by what is no coordinate: reported here. */
+/* Reports d(u, y) when y is no coordinate. */
 static bool is_no_coordinate(NameCheck *k, const Ast *e) {
 	Ctx *c = ctx_of_session(k->s);
 	const Ast *by = e->call.args[1].value;
@@ -473,8 +477,7 @@ static void check_names(void *ud, const Ast *e) {
 	case A_FOR:
 	case A_WHILE:
 	case A_TRY:
-	/* bring names of their own; what is wrong with them is found when they
-	 * are evaluated */
+	/* These bring their own names; evaluation finds their errors. */
 	case A_INDEX_DEF: return;
 	case A_ASSIGN:
 		check_names(k, e->assign.value);
@@ -498,10 +501,10 @@ static void check_names(void *ud, const Ast *e) {
 	}
 }
 
-/* ---- derivatives where the names of the problem do not reach ------------- */
+/* ---- derivatives in index notation and local functions ------------------- */
 
-/* Index notation and local functions have names of their own, of which no
- * derivative by a coordinate is known. */
+/* Index notation and local functions have names of their own, whose derivatives
+ * with respect to a coordinate are unknown. */
 typedef struct Inside {
 	Ctx *c;
 	const Layout *l;
@@ -557,7 +560,7 @@ static void inside_visit(void *ud, const Ast *e) {
 	in->function = before;
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole problem --------------------------------------------------- */
 
 static void check_place(Ctx *c, const Layout *l, const At *a) {
 	if (a->value && a->name) {
@@ -660,7 +663,7 @@ static const Field *field_of_parts(const Ast *e) {
 	return NULL;
 }
 
-/* Equations in t alone may be for some components of a field: their number is
+/* Equations in t alone may be for single components of a field. Their number is
  * known when they are evaluated (reflect.c). */
 static bool counts_by_component(const Ast *e, const Layout *l) {
 	return field_of_parts(e) && l->time >= 0 && !l->nspace;

@@ -1,12 +1,14 @@
-/* flux_terms.c - the terms of an equation: which of them are derivatives of a
- * flux, and what is left.
+/* flux_terms.c - splits an equation into derivatives of fluxes and other terms.
  *
- * Needs: problem.h. Guarantees: left - right is the sum of factor times
- * D_coord(f) over the terms with a coordinate, and of factor times f over the
- * others; each f is a function of coordinates and jets, as a residual is. Only
- * the outermost derivatives of first order are taken apart: what stands under
- * them is the flux, as it was written. A name of a local definition stands for
- * its expression.
+ * Needs: problem.h.
+ *
+ * Contract:
+ * - left - right is the sum of factor times D_coord(f) over the terms with a
+ *   coordinate, and of factor times f over the others.
+ * - Each f is a function of coordinates and jets, as a residual is.
+ * - Only the outermost derivatives of first order are split off. Their operand
+ *   is the flux, as written.
+ * - A name of a local definition stands for its expression.
  */
 #include "parser/problem/problem.h"
 
@@ -66,7 +68,7 @@ static void visit(Terms *t, const Ast *x, double factor) {
 		visit(t, x->binary.left, x->op == AO_MUL ? factor * by : factor / by);
 	else if (local && local->kind == A_ASSIGN) visit(t, local->assign.value, factor);
 	else if (number(x, &by) && by == 0) {
-		/* the right side of an equation that ends with == 0 */
+		/* The right side of an equation that ends with == 0. */
 	} else if (d.kind == DER_BY && d.order == 1) add_term(t, d.operand, factor, (int)d.coord, -1);
 	else if (d.kind == DER_DIV)
 		for (uint32_t i = 0; i < t->l->nspace; i++)

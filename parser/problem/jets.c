@@ -1,9 +1,13 @@
-/* jets.c - which derivatives the equations of a problem need, and where its
- * conditions stand.
+/* jets.c - the derivatives that the equations of a problem need, and the
+ * locations of its conditions.
  *
- * Needs: problem.h. Guarantees: purely syntactic, and never fewer jets than
- * evaluation asks for: an expression under a derivative needs the jets of the
- * product rule, under a divergence those of the component that is derived.
+ * Needs: problem.h.
+ *
+ * Contract:
+ * - The analysis is purely syntactic.
+ * - It finds at least the jets that evaluation requests. An expression under a
+ *   derivative needs the jets of the product rule; under a divergence, those of
+ *   the differentiated component.
  */
 #include "parser/problem/problem.h"
 
@@ -62,7 +66,7 @@ bool jet_of_name(Ctx *c, const Layout *l, Atom name, Jet *jet) {
 	return false;
 }
 
-/* u_xt */
+/* The name of a jet, such as u_xt. */
 Atom jet_name(Ctx *c, const Layout *l, const Jet *j) {
 	const char *text = atom_text(c, l->e->problem->fields[j->field].name);
 	bool any = false;
@@ -126,10 +130,11 @@ static void add_jet(Layout *l, const Jet *j) {
 	if (jet_find(l, j) < 0 && l->njets < MAX_JETS) l->jets[l->njets++] = *j;
 }
 
-/* The jet and, for a shifted one, those the product rule passes through. */
+/* Adds a jet and, if it is shifted, those that the product rule passes
+ * through. */
 static void need_jet(Needs *n, const Jet *j) {
 	uint8_t k[MAX_COORDS] = {0};
-	while (n->l->njets < MAX_JETS) { /* too many: whoever evaluates says so */
+	while (n->l->njets < MAX_JETS) { /* too many: evaluation reports it */
 		Jet one = *j;
 		for (int i = 0; i < MAX_COORDS; i++) one.order[i] = (uint8_t)(one.order[i] + k[i]);
 		add_jet(n->l, &one);
@@ -192,13 +197,14 @@ Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 
 static void need_visit(void *ud, const Ast *e);
 
-/* e under `order` more derivatives by a coordinate, of its component `part`. */
+/* Collects the jets of the component `part` of e, under `order` more
+ * derivatives with respect to a coordinate. */
 static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, int part) {
 	const int before = n->part;
 	Jet j;
 	if (n->shift[coord] + order > MAX_ORDER) n->l->njets = MAX_JETS;
 	if (n->l->njets == MAX_JETS) return;
-	/* the derivative of a jet is a jet */
+	/* The derivative of a jet is a jet. */
 	if (e->kind == A_NAME && !local_named(n->l, e->name.name) &&
 	    jet_of_name(n->c, n->l, e->name.name, &j)) {
 		j.order[coord] = (uint8_t)(j.order[coord] + order);
@@ -230,7 +236,7 @@ static void need_derivative(Needs *n, const Der *d) {
 		else if (place_kind(n->place) == PLACE_PART)
 			for (uint32_t i = 0; i < l->nspace; i++) {
 				if (d->order == 1) need_under(n, d->operand, l->space[i], 1, part);
-				/* higher ones are refused (residual.c) */
+				/* Higher orders are rejected (residual.c). */
 				for (uint32_t k = 0; d->order == 2 && k < l->nspace; k++) {
 					n->shift[l->space[i]]++;
 					need_under(n, d->operand, l->space[k], 1, part);
@@ -310,7 +316,7 @@ void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place) {
 
 /* ---- layout -------------------------------------------------------------- */
 
-/* box([a, b], [c, d]): its intervals, or NULL. */
+/* The intervals of box([a, b], [c, d]), or NULL. */
 static Ast *const *box_sides(Ctx *c, const Domain *d, uint32_t *n) {
 	const Ast *r = d->region;
 	if (!r || r->kind != A_CALL || r->call.callee->kind != A_NAME ||
@@ -361,8 +367,8 @@ void layout_coords(Ctx *c, Layout *l, const Ast *e) {
 				.name = d->coords[k], .span = d->spans[k], .domain = d, .periodic = d->periodic};
 			x->lo = d->kind == DOMAIN_INTERVAL ? d->lo : sides ? sides[2 * k] : NULL;
 			x->hi = d->kind == DOMAIN_INTERVAL ? d->hi : sides ? sides[2 * k + 1] : NULL;
-			/* round a circle there is no beginning: a periodic t is a
-			 * coordinate like those of space */
+			/* A circle has no start: a periodic t is a coordinate like those of
+			 * space. */
 			if (l->time < 0 && !x->periodic && !strcmp(atom_text(c, x->name), "t")) {
 				if (!x->lo)
 					malformed(c, x->span, "the time `t` runs over an interval, not over a region");
@@ -393,7 +399,7 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 		need_equation(c, l, e->problem->equations[i]);
 	for (uint32_t i = 0; i < e->problem->nevents; i++)
 		layout_need(c, l, e->problem->events[i].expr, PLACE_INSIDE);
-	if (e->problem->eigen_apart) { /* the eigenvalue is a number, and stands last */
+	if (e->problem->eigen_apart) { /* the eigenvalue is a scalar and the last field */
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < l->njets; i++)
 			if (l->jets[i].field != nf) l->jets[n++] = l->jets[i];
@@ -419,7 +425,7 @@ void layout_inside(Ctx *c, Layout *l, const Ast *e) {
 		if (!e->problem->equations[i]->equation.nats) need_equation(c, l, e->problem->equations[i]);
 }
 
-/* ---- places -------------------------------------------------------------- */
+/* ---- locations ----------------------------------------------------------- */
 
 static Spot face_of(const Layout *l, uint32_t coord, int side, const char *name) {
 	const Coordinate *x = &l->coord[coord];

@@ -1,12 +1,15 @@
-/* jumps.c - derivatives of what may jump: where the product rule loses a part
- * of the statement.
+/* jumps.c - derivatives of operands that may jump, where the product rule loses
+ * a part of the equation.
  *
- * Needs: problem.h, lang/passes/smoothness.h. Guarantees: a derivative of order
- * n is left to the rules of calculus where its operand is proven to have n
- * derivatives that are functions: it is smooth, or continuous with bends and n
- * is 1. All others are told, with the flux under them, so that a method takes
- * differences of the flux. ∂x(k*∂x(u)) with a k that jumps is one; k*u_xx with
- * such a k is not, and says something else.
+ * Needs: problem.h, lang/passes/smoothness.h.
+ *
+ * Contract:
+ * - The rules of calculus give a derivative of order n if its operand provably
+ *   has n derivatives that are functions: it is smooth, or it is continuous
+ *   with kinks and n is 1.
+ * - All other derivatives are returned with their flux, so that a method takes
+ *   differences of the flux. ∂x(k*∂x(u)) with a k that jumps is one. k*u_xx
+ *   with such a k is not; it is another equation.
  */
 #include "parser/problem/problem.h"
 
@@ -19,24 +22,24 @@ typedef struct Jumps {
 	Av *problem;
 	const Layout *l;
 	Av *const *sizes;
-	int under; /* the coordinate of the derivative that this one stands in, or -1 */
+	int under; /* the coordinate of the enclosing derivative, or -1 */
 	uint32_t depth;
 	VEC_HANDED out;
 } Jumps;
 
 static void visit(void *ud, const Ast *e);
 
-/* In what a function's smoothness is asked for: a coordinate and another one,
- * or -1, the fields, the values that are handed over. */
+/* The variables in which smoothness is tested: a coordinate and another one, or
+ * -1; the fields; the values that are passed in. */
 typedef struct In {
 	int coord, other;
 	bool fields, values;
 } In;
 
-/* How smooth a function of coordinates and jets is, and, where `more` is not
- * NULL, of n values of these types, `groups` times over. *result (may be NULL):
- * the type of what it gives, left as it is where that is not one array;
- * *depends (may be NULL): whether that depends on what it is asked for. */
+/* The smoothness of a function of coordinates and jets and, if `more` is not
+ * NULL, of n values of these types, `groups` times. *result (may be NULL): the
+ * type of its result, unchanged if that is not one array. *depends (may be
+ * NULL): true if it depends on the variables `in`. */
 static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint32_t n,
                                 const TypeId *more, In in, TypeId *result, bool *depends) {
 	Sp *sp = t->sp;
@@ -62,15 +65,15 @@ static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint3
 	if (depends) *depends = true;
 	if (s.promised || !s.fn) return SMOOTH_JUMPS;
 	if (result && fn_nresults(s.fn) == 1) *result = ref_type(s.fn, fn_result(s.fn, 0));
-	/* leaves: what the problem has captured, the coordinates, the jets, the
-	 * values */
+	/* Leaves: the captured values of the problem, the coordinates, the jets,
+	 * the values. */
 	const uint32_t captured = s.nleaves - l->ncoords - l->njets - groups * n,
 				   eigen = fields_with_equation(l->e);
 	bool *active = ARENA_ARRAY(sp->a, bool, fn_nparams(s.fn) + 1u);
 	for (uint32_t i = 0; i < l->ncoords + l->njets + n; i++) {
 		const int k = s.param_of_leaf[captured + i];
 		const bool is_coord = i < l->ncoords, is_jet = !is_coord && i < l->ncoords + l->njets;
-		/* an eigenvalue is the same everywhere */
+		/* An eigenvalue is the same everywhere. */
 		const bool asked = is_coord ? (int)i == in.coord || (int)i == in.other
 		                   : is_jet ? in.fields && l->jets[i - l->ncoords].field < eigen
 		                            : in.values;
@@ -90,11 +93,12 @@ static TypeId type_by(Jumps *t, const Ast *e) {
 	TypeId type = type_scalar(t->sp->c, DT_F64);
 	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0,
 	                    0, NULL, (In){-1, -1, false, false}, &type, NULL);
-	/* a derivative is a real number, of what is whole as well */
+	/* A derivative is real, also that of an integer. */
 	return type_with_dtype(t->sp->c, type, DT_F64);
 }
 
-/* Names whose derivatives are known: coordinates, jets, functions and data. */
+/* True for a name whose derivatives are known: a coordinate, a jet, a function
+ * or data. */
 static bool is_plain(const Jumps *t, const Ast *e) {
 	if (e->kind == A_CONST) return true;
 	if (e->kind != A_NAME) return false;
@@ -119,7 +123,7 @@ static void consider(Jumps *t, const Ast *whole, const Ast *operand, uint32_t co
 		if (t->out.at[i].operand == operand && t->out.at[i].coord == coord &&
 		    t->out.at[i].order == order)
 			return;
-	/* one that stands under another derivative is derived once more */
+	/* A derivative under another one is differentiated once more. */
 	const uint32_t taken = order + (t->under >= 0 ? 1 : 0);
 	VEC_HANDED within;
 	bool rough = inside(t, operand, -1, &within) > 0;
@@ -188,8 +192,8 @@ static Av *inner_record(Jumps *t, const Handed *g) {
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }
 
-/* by: the equation as a function of the values of all of them, whose types
- * these are; k: which one this is */
+/* by: the equation as a function of the values of all these derivatives, whose
+ * types are `slots`. k: the number of this one. */
 static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots,
                        uint32_t k) {
 	Sp *sp = t->sp;
@@ -198,8 +202,8 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 	VEC_HANDED within = {0}, beneath;
 	bool deep = g->order > 2;
 	Av *f;
-	/* the second derivative of e is the first one of ∂(e), which is a
-	 * difference of e */
+	/* The second derivative of e is the first derivative of ∂(e), which is a
+	 * difference of e. */
 	if (g->order >= 2) {
 		const Handed once = {g->operand, g->text, g->coord, 1};
 		VEC_PUSH(sp->a, &within, once);
@@ -216,7 +220,7 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 		inner[i] = inner_record(t, &within.at[i]);
 		types[i] = type_by(t, within.at[i].operand);
 	}
-	/* with the inner derivatives given: what jumps in the flux besides */
+	/* Other jumps in the flux, with the inner derivatives given. */
 	Smoothness place = SMOOTH_ALWAYS, state = SMOOTH_ALWAYS;
 	if (g->order == 1) {
 		place = smoothness_of(t, f, g->text->span, 1, within.n, types,
@@ -224,12 +228,13 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 		state = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){-1, -1, true, false},
 		                      NULL, NULL);
 	}
-	/* smooth in the fields: what jumps does so at places alone */
+	/* Smooth in the fields: jumps are at fixed positions only. */
 	Av *operand = problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL);
 	const bool fixed = smoothness_of(t, operand, g->text->span, 0, 0, NULL,
 	                                 (In){-1, -1, true, false}, NULL, NULL) == SMOOTH_ALWAYS;
-	/* c in c*∂(f): linear where c does not depend on derivatives that are
-	 * handed over, and nothing is lost by parts where c is continuous */
+	/* c in c*∂(f). The term is linear if c does not depend on the derivatives
+	 * that are passed in. Integration by parts loses nothing if c is
+	 * continuous. */
 	Av *factor = av_builtin(sp, "_given_factor", 2,
 	                        (Av *[]){by, av_string(sp, arena_printf(sp->a, "%u", k))});
 	bool linear = false;

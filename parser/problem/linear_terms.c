@@ -1,14 +1,19 @@
-/* linear_terms.c - which derivatives an equation has only in linear terms with
- * constant factors.
+/* linear_terms.c - the derivatives that an equation has only in linear terms
+ * with constant factors.
  *
- * Needs: problem.h. Guarantees: decided by the syntax before anything is built,
- * and cautiously: sums, differences, products with and quotients by what names
- * no field and no coordinate, and derivatives of such sums, term by term. A jet
- * that is left out may be linear all the same, one that is named is.
+ * Needs: problem.h.
+ *
+ * Contract:
+ * - The syntax decides, before anything is built.
+ * - Linear terms are sums, differences, products with and quotients by
+ *   expressions without fields and coordinates, and derivatives of such sums,
+ *   term by term.
+ * - The result is conservative: every jet reported is linear; others may be
+ *   linear too.
  */
 #include "parser/problem/problem.h"
 
-/* The derivatives that a term stands under. */
+/* The derivatives that enclose a term. */
 typedef struct Under {
 	const Ast *call;
 	const struct Under *outer;
@@ -43,7 +48,7 @@ static void find_coordinate(void *ud, const Ast *e) {
 	ast_children(e, find_coordinate, m);
 }
 
-/* Whether e names no field and no coordinate. */
+/* True when e names no field and no coordinate. */
 static bool is_constant(const Linear *n, const Ast *e) {
 	Layout own;
 	layout_coords(n->c, &own, n->bent->e);
@@ -53,8 +58,8 @@ static bool is_constant(const Linear *n, const Ast *e) {
 	return own.njets == 0 && !m.found;
 }
 
-/* e is not linear: what it needs under the derivatives around it, each of this
- * term alone. */
+/* e is not linear. Adds the jets that it needs under each of the enclosing
+ * derivatives, which apply to this term alone. */
 static void need_bent(const Linear *n, const Ast *e) {
 	Arena *a = ctx_arena(n->c);
 	for (const Under *u = n->under; u; u = u->outer) {

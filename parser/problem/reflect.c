@@ -1,15 +1,18 @@
 /* reflect.c - a problem as a record for the methods of the library: domains,
- * jets, residuals, conditions with their places.
+ * jets, residuals, conditions with their locations.
  *
- * Needs: problem.h, structural_index.h. Guarantees: what
- * docs/methods/problems.md says of the record; nothing is solved here.
+ * Needs: problem.h, structural_index.h.
+ *
+ * Contract:
+ * - The record is that of docs/methods/problems.md.
+ * - Nothing is solved here.
  */
 #include "parser/problem/residual_values.h"
 #include "parser/problem/structural_index.h"
 
 typedef struct Reflection {
 	Sp *sp;
-	Sp inner; /* the ends of the domain, places and sizes are expressions over the parameters */
+	Sp inner; /* for domain ends, locations and sizes, which are expressions over the parameters */
 	Av *p;
 	const Layout *l;
 	Av **sizes;
@@ -27,7 +30,7 @@ static Av *number(Reflection *r, const Ast *e, const char *what) {
 	return av_array(r->sp, sp_scalar(r->sp, sp_expr(&r->inner, e), DT_F64, e->span, what));
 }
 
-/* A place as (coord, side, value, name, point). */
+/* A location as (coord, side, value, name, point). */
 static Av *at_record(Reflection *r, const Spot *s, Span at) {
 	Sp *sp = r->sp;
 	static const char *const labels[] = {"coord", "side", "value", "name", "point"};
@@ -48,8 +51,8 @@ static Av *at_record(Reflection *r, const Spot *s, Span at) {
 		(Av *[]){av_int(sp, s->coord), av_int(sp, s->side), value, av_string(sp, s->name), point});
 }
 
-/* The number of components of a residual, 0 of a number: found by specialising
- * it, which is only needed where there are vectors. */
+/* The number of components of a residual, 0 for a scalar. The residual must be
+ * specialised to find it, which is needed only for vectors. */
 static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spec) {
 	Sp *sp = r->sp;
 	const Layout *l = r->l;
@@ -85,7 +88,7 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spe
 			t.rank);
 	int64_t rows = 0;
 	SymId symbol;
-	/* long: as long as the field whose length it is */
+	/* A symbolic extent is that of the field it belongs to. */
 	if (t.rank && !dim_is_const(sp->c, t.dims[0], &rows) && dim_is_sym(sp->c, t.dims[0], &symbol)) {
 		for (uint32_t i = 0; i < s.nargs; i++) {
 			const Type has = *ref_ty(s.fn, fn_param(s.fn, i));
@@ -96,8 +99,8 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spe
 	return (uint32_t)rows;
 }
 
-/* Those of an equation's jets at a place that are in linear terms with constant
- * factors only, and the others. */
+/* Splits the jets of an equation at a location into those that occur only in
+ * linear terms with constant factors, and the others. */
 static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear, Av **bent) {
 	Sp *sp = r->sp;
 	Layout *all = ARENA_NEW(sp->a, Layout), *other = ARENA_NEW(sp->a, Layout);
@@ -115,8 +118,8 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear,
 	*bent = av_seq(sp, AV_TUPLE, out.n, out.at);
 }
 
-/* The residual of an equation with where it holds, the jets that it mentions,
- * and its text; linear and bent: those of the jets at that place. */
+/* The residual of an equation with its location, its jets and its text. linear
+ * and bent: the two groups of split_jets at that location. */
 static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at,
                            Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
@@ -139,7 +142,7 @@ static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const 
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated
- * for the system to be one of ordinary differential equations. */
+ * for the system to become one of ordinary differential equations. */
 static Av *structure_record(Sp *sp, uint32_t nf, const int *order) {
 	static const char *const labels[] = {"turns", "orders", "left"};
 	int *c = ARENA_ARRAY(sp->a, int, 2 * nf + 1), *d = c + nf;
@@ -172,8 +175,8 @@ static Av *events_of(Reflection *r) {
 	return av_seq(sp, AV_TUPLE, events.n, events.at);
 }
 
-/* A number out of the bounding box of a region's value: its fields lo and hi,
- * an item for each coordinate of the region. */
+/* A bound of a region: the i-th item of the field lo or hi of its value, for
+ * the i-th coordinate. */
 static Av *bound_of(Reflection *r, Av *region, const char *end, uint32_t i, Span at) {
 	Sp *sp = r->sp;
 	Av *bounds = region->kind == AV_RECORD ? av_field(region, atom(sp->c, end)) : NULL;
@@ -192,15 +195,14 @@ static bool static_number(Sp *sp, const Av *v, double *out) {
 	return k && value_as_f64(k->value, out);
 }
 
-/* Whether an equation is between numbers; one of a vector of unknown length is
- * not. */
+/* True for a scalar equation; false for a vector of unknown extent. */
 static bool is_number(const Residual *r) {
 	return r->spec.fn && !r->spec.promised && r->spec.result->kind == AV_ARRAY &&
 	       !ref_ty(r->spec.fn, fn_result(r->spec.fn, 0))->rank;
 }
 
-/* Problems in space are looked at as a whole; gives their type in words, ""
- * where it was not found. */
+/* Checks a problem in space as a whole. Returns its type in words, "" if none
+ * was found. */
 static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) {
 	const Layout *l = r->l;
 	Statement *s = &r->statement;
@@ -216,11 +218,11 @@ static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) 
 	for (uint32_t i = 0; i < l->e->problem->nfields; i++)
 		if (!av_static_int(r->sp, r->sizes[i], &s->sizes[i])) return "";
 	if (!l->nspace) {
-		/* as many equations as fields have been counted in the text */
+		/* check.c has counted that there are as many equations as fields. */
 		uint32_t inside = 0;
 		for (uint32_t i = 0; i < s->residuals.n; i++) inside += !s->residuals.at[i].at;
 		const uint32_t before = diag_count(r->sp->c, SEV_ERROR);
-		bool numbers = r->vectors; /* all equations are between numbers, as none with a vector is */
+		bool numbers = r->vectors; /* there are vectors, and all equations are scalar */
 		for (uint32_t i = 0; i < s->residuals.n; i++)
 			numbers &= s->residuals.at[i].at || is_number(&s->residuals.at[i]);
 		if (numbers || inside != l->e->problem->nfields) statement_counts(s);
@@ -235,7 +237,8 @@ static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) 
 	return s->type;
 }
 
-/* The parts of a region's boundary have the names that its value says. */
+/* A part of a region's boundary must have a name that the region's value
+ * lists. */
 static void check_part(Reflection *r, Av *region, const At *at) {
 	Sp *sp = r->sp;
 	Av *names = region->kind == AV_RECORD ? av_field(region, atom(sp->c, "names")) : NULL;
@@ -298,7 +301,7 @@ Av *problem_reflect(Sp *sp, Av *p) {
 		jets[i] = av_seq(sp, AV_TUPLE, l->ncoords + 1, parts);
 	}
 	VEC_AVS equations = {0}, conditions = {0};
-	/* of each field by the only coordinate, in each equation */
+	/* The order of each field in the only coordinate, in each equation. */
 	int *order = ARENA_ARRAY(sp->a, int, (size_t)nf *nf + 1);
 	for (uint32_t i = 0; i < nf * nf; i++) order[i] = -1;
 	Layout *own = ARENA_NEW(sp->a, Layout);
@@ -306,7 +309,7 @@ Av *problem_reflect(Sp *sp, Av *p) {
 		const Ast *q = e->problem->equations[i];
 		Av *said = av_string(sp, source_of(sp->c, q));
 		layout_of_equation(sp->c, own, e, q);
-		VEC_AVS used = {0}; /* which jets this one mentions */
+		VEC_AVS used = {0}; /* the jets of this equation */
 		bool *mentions = ARENA_ARRAY(sp->a, bool, l->njets + 1);
 		for (uint32_t k = 0; k < l->njets; k++) {
 			mentions[k] = jet_find(own, &l->jets[k]) >= 0;

@@ -1,13 +1,18 @@
-/* residual.c - problem blocks: a function on jet space for each equation.
+/* residual.c - lowering of problem blocks: a function on jet space for each
+ * equation.
  *
- * Needs: problem.h. Guarantees: an equation becomes left - right as a function
- * of the coordinates and of the jets (the fields and their derivatives that any
- * equation of the problem needs, in one fixed order) at one point, knowing
- * nothing of grids or networks. A derivative of an expression is its total
- * derivative on jet space: D_x F = dF/dx + sum over jets of dF/du_J u_{J+x}
- * (Olver, Applications of Lie Groups to Differential Equations, 2.3), which is
- * one forward derivative of F. The operators of vector calculus are made of
- * that alone.
+ * Needs: problem.h.
+ *
+ * Method: the derivative of an expression is its total derivative on jet space:
+ * D_x F = dF/dx + sum over jets of dF/du_J u_{J+x} (Olver, Applications of Lie
+ * Groups to Differential Equations, 2.3), which is one forward derivative of F.
+ * The operators of vector calculus consist of such derivatives.
+ *
+ * Contract:
+ * - An equation becomes left - right as a function of the coordinates and the
+ *   jets at one point. It knows nothing of grids or networks.
+ * - The jets are the fields and derivatives that any equation of the problem
+ *   needs, in one fixed order.
  */
 #include "parser/problem/problem.h"
 
@@ -19,11 +24,11 @@ typedef struct ProblemScope {
 	Av *const *jets;
 	Av *self; /* the problem value */
 	uint32_t place;
-	Av *normal; /* of a part of a region's boundary: the outer normal as a tuple, else NULL */
-	/* derivatives whose values are handed over, as problem_given writes
-	 * them; NULL: none */
+	Av *normal; /* on a part of a region's boundary: the outer normal as a tuple; else NULL */
+	/* Derivatives whose values are passed in, as problem_given writes them;
+	 * NULL: none. */
 	const char *given;
-	Av *const *values; /* these */
+	Av *const *values; /* their values */
 } ProblemScope;
 
 #define BUILTIN(fname)                                                                             \
@@ -88,8 +93,8 @@ Av *problem_total(Sp *sp, Av *problem, const Handed *d) {
 	return f;
 }
 
-/* The value that is handed over for e derived so often by each coordinate, or
- * NULL. */
+/* The value that is passed in for the derivative of e of this order in each
+ * coordinate, or NULL. */
 static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 	const char *p = sp->problem->given;
 	for (uint32_t i = 0; p && *p; i++) {
@@ -106,14 +111,14 @@ static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 
 /* ---- derivatives --------------------------------------------------------- */
 
-/* A field or one of its derivatives as it stands, whose total derivative is the
+/* True for a field or one of its derivatives, whose total derivative is the
  * next jet. */
 static bool is_jet(Sp *sp, const Ast *e, Jet *j) {
 	return e->kind == A_NAME && !local_named(sp->problem->l, e->name.name) &&
 	       jet_of_name(sp->c, sp->problem->l, e->name.name, j);
 }
 
-/* e derived so often by each coordinate. */
+/* The derivative of e of the given order in each coordinate. */
 static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 	const ProblemScope *p = sp->problem;
 	const Layout *l = p->l;
@@ -126,7 +131,7 @@ static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 		if (k >= 0) return p->jets[k];
 	}
 	Av *f = problem_expression(sp, p->self, e, p->place, p->normal);
-	/* each application is a function of the same arguments */
+	/* Each application is a function of the same arguments. */
 	for (uint32_t i = 0; i < l->ncoords; i++)
 		for (uint32_t k = 0; k < order[i]; k++)
 			f = av_builtin(sp, "_total", 3, (Av *[]){p->self, f, number_text(sp, i)});
@@ -149,7 +154,7 @@ static uint32_t rank_of(Sp *sp, const Av *v) {
 	return v->kind == AV_ARRAY ? ref_ty(build_fn(sp->b), v->ref)->rank : 0;
 }
 
-/* Parts joined along a new last axis. */
+/* Stacks parts along a new last axis. */
 static Av *joined(Sp *sp, uint32_t n, Av *const *parts, Span at) {
 	const uint32_t rank = rank_of(sp, parts[0]);
 	if (!rank) return sp_stack(sp, n, parts, at);
@@ -169,8 +174,8 @@ static Av *joined(Sp *sp, uint32_t n, Av *const *parts, Span at) {
 	return sp_call(sp, av_builtin(sp, "stack", 0, NULL), &call);
 }
 
-/* Component i along the last axis of what an operator acts on; in one dimension
- * a number is its own component. */
+/* Component i of an operator's operand, along its last axis. In one dimension a
+ * scalar is its own component. */
 static Av *component(Sp *sp, const char *what, Av *v, uint32_t i, Span at) {
 	const uint32_t rank = rank_of(sp, v), n = sp->problem->l->nspace;
 	int64_t length = -1;
@@ -192,7 +197,7 @@ static Av *curl_of(Sp *sp, const Ast *e, Span at) {
 	Av *d[3] = {0};
 	for (uint32_t i = 0; i < l->nspace && l->nspace <= 3; i++)
 		d[i] = derived_by(sp, e, l->space[i], 1, at);
-	if (l->nspace == 2 && !rank_of(sp, d[0])) /* of a stream function */
+	if (l->nspace == 2 && !rank_of(sp, d[0])) /* curl of a stream function */
 		return sp_stack(sp, 2, (Av *[]){d[1], sp_unary(sp, AO_NEG, d[0], at)}, at);
 	if (l->nspace == 2)
 		return added(sp, AO_SUB, component(sp, "curl", d[0], 1, at),
@@ -209,7 +214,7 @@ static Av *curl_of(Sp *sp, const Ast *e, Span at) {
 	return joined(sp, 3, out, at);
 }
 
-/* ∂n(e): of a box the signed derivative, of a region n·grad(e). */
+/* ∂n(e): the signed derivative on a box, n·grad(e) on a region. */
 static Av *normal_derivative(Sp *sp, const Der *d, Span at) {
 	const ProblemScope *p = sp->problem;
 	const Layout *l = p->l;
@@ -278,7 +283,7 @@ static Av *derivative(Sp *sp, const Der *d, Span at) {
 	sp_fail(sp, E_INTERNAL, at, "no derivative");
 }
 
-/* grad(V)(x) of a function V is what it is outside of problems. */
+/* grad(V)(x) of a function V has the same meaning as outside of problems. */
 static bool is_function(Sp *sp, const Ast *e) {
 	Jet j;
 	if (e->kind != A_NAME || coord_index(sp->problem->l, e->name.name) >= 0 || is_jet(sp, e, &j))
@@ -309,7 +314,7 @@ Av *sp_special_call(Sp *sp, const Ast *e) {
 
 /* ---- evaluation ---------------------------------------------------------- */
 
-/* Marks the local definitions that e mentions, and those that these mention. */
+/* Marks the local definitions that e mentions, directly or through others. */
 typedef struct Mentions {
 	const Layout *l;
 	bool *wanted;
@@ -331,8 +336,8 @@ static void mention_visit(void *ud, const Ast *e) {
 	}
 }
 
-/* A Sp whose names are those of the problem, at given coordinates and jets; the
- * local definitions that e needs have run, in order. */
+/* Makes a Sp whose names are those of the problem at given coordinates and
+ * jets. Evaluates the local definitions that e needs, in order. */
 static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem, const Call *call,
                   uint32_t place, Av *normal, const char *given, Av *const *values, const Ast *e) {
 	*sp = *outer;
@@ -343,7 +348,7 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 	sp->self = problem;
 	if (coords->n != l->ncoords || jets->n != l->njets)
 		sp_fail(sp, E_INTERNAL, l->e->span, "wrong number of coordinates or jets");
-	/* by name as well, so that what closes over them does by value */
+	/* By name as well, so that closures capture them by value. */
 	for (uint32_t i = 0; i < l->ncoords; i++)
 		env_set(sp, sp->env, l->coord[i].name, coords->items[i]);
 	for (uint32_t i = 0; i < l->njets; i++)
@@ -376,8 +381,8 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 		if (m.wanted[i]) sp_expr(sp, l->e->problem->locals[i]);
 }
 
-/* Enters the problem captured[0], and gives the expression that captured[1]
- * numbers. */
+/* Enters the problem captured[0] and returns the expression of number
+ * captured[1]. */
 static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured,
                              Av *const *captured, const Call *call) {
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
@@ -406,7 +411,7 @@ static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, 
 }
 
 /* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]);
- * _problem_expr(problem, expression, place, given)(coords, jets, values) */
+ * _problem_expr(problem, expression, place, given)(coords, jets, values). */
 BUILTIN(problem_expr) {
 	(void)self;
 	Sp inner;
@@ -420,8 +425,8 @@ BUILTIN(problem_expr) {
 	                 e->equation.right->span);
 }
 
-/* _problem_body(problem, block, place)(coords, jets): what an event makes of
- * the jets, none for those that it leaves. */
+/* _problem_body(problem, block, place)(coords, jets): the jets after an event,
+ * none for those that it leaves unchanged. */
 BUILTIN(problem_body_of) {
 	(void)self;
 	Sp inner;
@@ -453,8 +458,8 @@ BUILTIN(total) {
 		Jet next = l->jets[i];
 		next.order[coord]++;
 		const int at = jet_find(l, &next);
-		/* a jet whose successor is not laid out does not occur under the
-		 * derivative; an eigenvalue is constant */
+		/* A jet whose successor is not in the layout does not occur under the
+		 * derivative. An eigenvalue is constant. */
 		dj[i] =
 			at >= 0
 				? jets->items[at]
@@ -469,8 +474,8 @@ BUILTIN(total) {
 	return both->items[1];
 }
 
-/* _given_first()(coords, jets, values): the first of the values, for a flux
- * that is a derivative and nothing else. */
+/* _given_first()(coords, jets, values): the first value, for a flux that is
+ * only a derivative. */
 BUILTIN(given_first) {
 	UNUSED;
 	uint32_t n;
@@ -480,8 +485,8 @@ BUILTIN(given_first) {
 	return items[0];
 }
 
-/* _given_factor(f, k)(coords, jets, values, directions): the derivative of f by
- * the k-th value along the k-th direction. */
+/* _given_factor(f, k)(coords, jets, values, directions): the derivative of f
+ * with respect to the k-th value, along the k-th direction. */
 BUILTIN(given_factor) {
 	UNUSED;
 	uint32_t n, m;
@@ -512,7 +517,7 @@ BUILTIN(given_factor) {
 	return both->items[1];
 }
 
-/* ---- the value ----------------------------------------------------------- */
+/* ---- problems as values -------------------------------------------------- */
 
 Av *problem_bound(Sp *sp, Av *p, Span at) {
 	if (p->kind != AV_PROBLEM)
@@ -528,15 +533,15 @@ Av *problem_bound(Sp *sp, Av *p, Span at) {
 
 BUILTIN(problem_info) {
 	UNUSED;
-	/* a problem that the library made of another one brings its description:
-	 * manufacture() in verification.dsl */
+	/* A problem that the library derives from another one brings its
+	 * description: manufacture() in verification.dsl. */
 	Av *made =
 		call->args[0]->kind == AV_RECORD ? av_field(call->args[0], atom(sp->c, "statement")) : NULL;
 	if (made && made->kind == AV_RECORD) return made;
 	return problem_reflect(sp, problem_bound(sp, call->args[0], call->spans[0]));
 }
 
-/* _parameters(problem): its parameters with their values, a record. */
+/* _parameters(problem): its parameters with their values, as a record. */
 BUILTIN(parameters) {
 	UNUSED;
 	const Av *p = problem_bound(sp, call->args[0], call->spans[0]);

@@ -1,8 +1,9 @@
-/* residual_values.c - residuals of a statement as numbers, and the little
- * linear algebra that its checks need.
+/* residual_values.c - numeric residuals of a problem, and the linear algebra of
+ * its checks.
  *
- * Needs: residual_values.h; ir_services for running a function. Guarantees: an
- * evaluation that fails leaves no message.
+ * Needs: residual_values.h; ir_services for running a function.
+ *
+ * Contract: an evaluation that fails leaves no message.
  */
 #include "parser/problem/residual_values.h"
 
@@ -144,8 +145,7 @@ void sample_of(const Statement *s, uint32_t k, bool rest, double *coords, double
 }
 
 /* The characteristic polynomial by Faddeev and LeVerrier, its roots by Durand
- * and Kerner: for matrices of a few rows, where that is accurate enough for
- * signs. */
+ * and Kerner. For small matrices this is accurate enough for signs. */
 bool eigenvalues_of(uint32_t n, const double *a, double *re, double *im) {
 	double m[MAX_SYSTEM * MAX_SYSTEM] = {0}, next[MAX_SYSTEM * MAX_SYSTEM], p[MAX_SYSTEM + 1],
 						  scale = 0;

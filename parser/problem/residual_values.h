@@ -1,10 +1,11 @@
-/* residual_values.h - residuals of a statement as numbers, at given coordinates
- * and jets, while it is being looked at.
+/* residual_values.h - numeric residuals of a problem at given coordinates and
+ * jets, for its checks.
  *
- * Needs: problem.h. Private to parser/problem/. A residual can be evaluated
- * where everything that it takes in is known then: parameters that are
- * arguments of a function being differentiated are not, and nothing is said
- * about the statement in that case.
+ * Needs: problem.h. Private to parser/problem/.
+ *
+ * Contract: a residual can be evaluated if all its inputs are static.
+ * Parameters that are arguments of a function being differentiated are not. The
+ * problem is not judged in that case.
  */
 #ifndef ATLED_PARSER_PROBLEM_RESIDUAL_VALUES_H
 #define ATLED_PARSER_PROBLEM_RESIDUAL_VALUES_H
@@ -17,56 +18,57 @@ typedef struct Residual {
 	Spot spot;
 	Av *f;
 	Spec spec;
-	uint32_t rows;  /* 0: a number */
-	bool *mentions; /* by jet: what its text names */
+	uint32_t rows;  /* 0: a scalar */
+	bool *mentions; /* by jet: true if its text mentions it */
 } Residual;
 
 typedef struct Statement {
 	Sp *sp;
 	const Layout *l;
-	bool checking;                         /* the program is not run */
+	bool checking;                         /* the program does not run */
 	double lo[MAX_COORDS], hi[MAX_COORDS]; /* of intervals */
-	bool bounded;                          /* all of them are known */
-	int64_t *sizes;                        /* by field: 0 a number */
-	uint32_t *offset; /* by jet: where its components lie among those of all jets */
+	bool bounded;                          /* all of them are static */
+	int64_t *sizes;                        /* by field: 0 for a scalar */
+	uint32_t *offset; /* by jet: the index of its first component among those of all jets */
 	uint32_t total;
 	VEC(Residual) residuals;
-	const char *type; /* in words, once it has been found */
+	const char *type; /* in words, after it has been found */
 } Statement;
 
 static inline uint32_t statement_parts(const Statement *s, uint32_t field) {
 	return s->sizes[field] ? (uint32_t)s->sizes[field] : 1;
 }
 static inline uint32_t residual_rows(const Residual *r) { return r->rows ? r->rows : 1; }
-/* The residual at coordinates and at the components of all jets; false when it
- * has no finite value there, or cannot be had now. `out` has residual_rows. */
+/* The residual at given coordinates and components of all jets. Returns false
+ * when it has no finite value there, or cannot be evaluated now. `out` has
+ * residual_rows elements. */
 bool residual_at(const Statement *s, const Residual *r, const double *coords, const double *jets,
                  double *out);
-/* What one component of one jet adds: R(base + e) - R(base). False also when
- * the residual is not linear in it, unless `any`. */
+/* The contribution of one component of one jet: R(base + e) - R(base). Also
+ * returns false when the residual is not linear in it, unless `any`. */
 bool residual_slope(const Statement *s, const Residual *r, const double *coords, const double *base,
                     uint32_t component, bool any, double *out);
 
 enum { SAMPLES = 5 };
-/* The k-th place of a few inside the domain, and values for all jets there:
- * any, but the initial values of fields that have them. With `rest` all are
- * zero. */
+/* The k-th sample point inside the domain, and values of all jets there. They
+ * are arbitrary, except for the initial values of fields that have them. With
+ * `rest` all are zero. */
 void sample_of(const Statement *s, uint32_t k, bool rest, double *coords, double *jets);
-/* The value that a condition gives to its field at a place: it is about one
- * field's value alone, and linear in it. */
+/* The value that a condition gives to its field at a point. Returns false
+ * unless the condition contains only the value of one field, linearly. */
 bool value_given(const Statement *s, const Residual *r, const double *coords, uint32_t *field,
                  double *out);
 
-/* Eigenvalues of a real n by n matrix, n at most 8; false when the iteration
- * does not settle. */
+/* Eigenvalues of a real n by n matrix, n at most 8. Returns false when the
+ * iteration does not converge. */
 enum { MAX_SYSTEM = 8 };
 bool eigenvalues_of(uint32_t n, const double *a, double *re, double *im);
 
-/* well_posed.c: reports what is ill-posed, and names the type; throws after
+/* well_posed.c: reports what is ill-posed and determines the type; throws after
  * errors. */
 void statement_check(Statement *s);
-/* Whether there are as many scalar equations as components of unknowns; reports
- * what is not so. */
+/* Checks that there are as many scalar equations as components of unknowns, and
+ * reports a mismatch. */
 void statement_counts(const Statement *s);
 
 #endif

@@ -1,18 +1,19 @@
 /* structural_index.c - structural analysis of differential-algebraic systems.
  *
- * Needs: structural_index.h. Guarantees: as stated there.
+ * Needs: structural_index.h.
  *
- * J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364:
- * a transversal of highest value in the signature matrix, and the smallest
- * offsets that go with it; they are what Pantelides' algorithm finds. The
- * transversal grows by augmenting paths of highest gain.
+ * Method: J. D. Pryce, A simple structural analysis method for DAEs, BIT 41
+ * (2001) 364: a transversal of highest value in the signature matrix, and the
+ * smallest offsets that belong to it. Pantelides' algorithm finds the same
+ * offsets. The transversal grows by augmenting paths of highest gain.
  */
 #include "parser/problem/structural_index.h"
 
 enum { NONE = -1 };
 
-/* One more equation gets an unknown: the path of highest gain from a free
- * equation to a free unknown (Bellman and Ford). False: there is none. */
+/* Matches one more equation, along the path of highest gain from a free
+ * equation to a free unknown (Bellman and Ford). Returns false when there is
+ * none. */
 static bool augment(uint32_t n, const int *order, int *unknown_of, int *equation_of, int *gain,
                     int *from) {
 	for (uint32_t j = 0; j < n; j++) {

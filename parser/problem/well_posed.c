@@ -1,18 +1,22 @@
-/* well_posed.c - whether a statement can be solved: its type from the principal
- * symbol, and what its conditions say together.
+/* well_posed.c - well-posedness of a problem: its type from the principal
+ * symbol, and the consistency of its conditions.
  *
- * Needs: residual_values.h. Guarantees: an error is reported where the
- * statement has no solution that depends on its data continuously, whatever the
- * solution is: the residuals' highest coefficients are looked at in several
- * places, with several values of everything that they depend on, and all must
- * agree. What an author may mean is a warning. What cannot be evaluated (a
- * parameter that a derivative is taken by) is left alone.
+ * Needs: residual_values.h.
  *
- * With u ~ exp(mu t + i xi x) the terms of highest order of M d^q u/dt^q +
- * S(d/dx) u = 0, of order p in space, give mu^q = -i^p * eigenvalue of M^-1
- * S(xi): Hadamard's condition is that Re mu is bounded (Kreiss and Lorenz,
+ * Method: with u ~ exp(mu t + i xi x), the terms of highest order of M d^q
+ * u/dt^q + S(d/dx) u = 0, of order p in space, give mu^q = -i^p * eigenvalue of
+ * M^-1 S(xi). Hadamard's condition is that Re mu is bounded (Kreiss and Lorenz,
  * Initial-Boundary Value Problems and the Navier-Stokes Equations, 1989, ch.
  * 2).
+ *
+ * Contract:
+ * - An error is reported if no solution depends continuously on the data,
+ *   whatever the solution is. The highest coefficients of the residuals are
+ *   evaluated at several points, with several values of everything they depend
+ *   on, and all must agree.
+ * - Anything that the author may intend is a warning.
+ * - A problem that cannot be evaluated (a parameter with respect to which a
+ *   derivative is taken) is not judged.
  */
 #include "parser/problem/residual_values.h"
 
@@ -41,7 +45,7 @@ static uint32_t time_order(const Layout *l, const Jet *j) {
 	return l->time < 0 ? 0 : j->order[l->time];
 }
 
-/* A warning once: a statement is looked at whenever it is solved. */
+/* Warns only once, because a problem is checked whenever it is solved. */
 static Diag *warn_once(const Statement *s, DiagCode code, Span at, const char *message) {
 	for (uint32_t i = 0; i < diag_total(s->sp->c); i++) {
 		const Diag *d = diag_at(s->sp->c, i);
@@ -74,13 +78,13 @@ void statement_counts(const Statement *s) {
 
 /* ---- the principal symbol ------------------------------------------------ */
 
-/* The terms of highest order of all equations at one place: rows are equations,
- * columns components of the unknowns. */
+/* The terms of highest order of all equations at one point. Rows are equations,
+ * columns are components of the unknowns. */
 typedef struct Symbol {
-	/* unknowns; order in t, the same for all or 0; highest order in space of
-	 * terms without t */
+	/* n: unknowns. q: order in t, the same for all or 0. p: highest order in
+	 * space of terms without t. */
 	uint32_t n, q, p;
-	double m[MAX_SYSTEM * MAX_SYSTEM]; /* of the q-th derivatives by t */
+	double m[MAX_SYSTEM * MAX_SYSTEM]; /* of the q-th derivatives with respect to t */
 	struct Term {
 		Jet jet;
 		double c[MAX_SYSTEM * MAX_SYSTEM];
@@ -94,8 +98,8 @@ static uint32_t first_part(const Statement *s, uint32_t field) {
 	return n;
 }
 
-/* Orders that the jets of the equations inside have; false when the unknowns
- * differ in their order in t, or are too many. */
+/* The orders of the jets in the equations inside. Returns false when the
+ * unknowns differ in their order in t, or are too many. */
 static bool orders_of(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
 	const uint32_t nf = fields_with_equation(l->e);
@@ -118,8 +122,8 @@ static bool orders_of(const Statement *s, Symbol *y) {
 	return true;
 }
 
-/* Coefficients at the k-th sample; false: they cannot be had, or the statement
- * is not linear in what it has of highest order. */
+/* Coefficients at the k-th sample. Returns false when they cannot be evaluated,
+ * or when the problem is not linear in its terms of highest order. */
 static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 	const Layout *l = s->l;
 	double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1),
@@ -161,8 +165,8 @@ static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 	return true;
 }
 
-/* Whether the terms of highest order do not depend on the solution: the same
- * with all jets zero. */
+/* True when the terms of highest order do not depend on the solution: they are
+ * the same with all jets zero. */
 static bool state_free(const Statement *s, const Symbol *of) {
 	Symbol a = *of, b = *of;
 	for (uint32_t k = 0; k < 2; k++) {
@@ -178,7 +182,7 @@ static bool state_free(const Statement *s, const Symbol *of) {
 	return true;
 }
 
-/* Whether every unknown has an initial value that can be evaluated. */
+/* True when every unknown has an initial value that can be evaluated. */
 static bool starts_known(const Statement *s) {
 	double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1), out[64];
 	uint32_t known = 0;
@@ -197,7 +201,8 @@ static bool starts_known(const Statement *s) {
 	return known == fields_with_equation(s->l->e);
 }
 
-/* M^-1 A for n by n matrices; false when M is singular. */
+/* Replaces A by M^-1 A, for n by n matrices. Returns false when M is
+ * singular. */
 static bool solve_left(uint32_t n, const double *m, double *a) {
 	double w[MAX_SYSTEM * MAX_SYSTEM];
 	memcpy(w, m, n * n * sizeof *w);
@@ -234,7 +239,8 @@ static void along(const Statement *s, const Symbol *y, const double *xi, double 
 	}
 }
 
-/* The k-th of some directions in space; false when there are no more. */
+/* The k-th of several directions in space. Returns false when there are no
+ * more. */
 static bool direction(uint32_t dims, uint32_t k, double *xi) {
 	if (dims == 1) {
 		xi[0] = 1;
@@ -253,11 +259,11 @@ static bool direction(uint32_t dims, uint32_t k, double *xi) {
 	return k < dims + 12;
 }
 
-/* How mu^q lies: over all directions, the largest and least real part and the
- * largest imaginary one, relative to the largest eigenvalue. */
+/* The location of mu^q over all directions: the largest and least real part and
+ * the largest imaginary part, relative to the largest eigenvalue. */
 typedef struct Growth {
 	double most, least, imaginary, scale;
-	bool known, oscillates; /* mu is i times what is below: an odd order, q = 1 */
+	bool known, oscillates; /* mu is i times these values: an odd order, q = 1 */
 } Growth;
 
 static Growth growth_of(const Statement *s, const Symbol *y) {
@@ -283,14 +289,14 @@ static Growth growth_of(const Statement *s, const Symbol *y) {
 		}
 		for (uint32_t i = 0; i < y->n * y->n; i++) size = fmax(size, fabs(a[i]));
 	}
-	/* the highest order alone decides nothing where its matrix is nilpotent, as
-	 * of u_t == v, v_t == u_xx: its eigenvalues are rounding */
+	/* The highest order alone decides nothing if its matrix is nilpotent, as
+	 * for u_t == v, v_t == u_xx: the eigenvalues are rounding errors. */
 	if (g.scale <= 1e-6 * size) g.known = false;
 	g.oscillates = turn % 2;
 	return g;
 }
 
-/* Where a term of highest order in space stands. */
+/* The location of a term of highest order in space. */
 static Span principal_span(const Statement *s, const Symbol *y) {
 	const Ast *e = s->l->e;
 	for (uint32_t t = 0; t < y->nterms; t++)
@@ -303,7 +309,7 @@ static Span principal_span(const Statement *s, const Symbol *y) {
 	return e->problem->name_span;
 }
 
-/* Whether some condition stands at this end of t. */
+/* A condition at this end of t, or NULL. */
 static const Residual *condition_in_time(const Statement *s, int side) {
 	for (uint32_t i = 0; i < s->residuals.n; i++) {
 		const Residual *r = &s->residuals.at[i];
@@ -319,7 +325,7 @@ static const char *time_end(const Statement *s, int side) {
 	                    source_of(s->sp->c, side ? t->hi : t->lo));
 }
 
-/* Problems that go on in t. */
+/* Checks a problem that evolves in t, and returns its type. */
 static const char *check_evolution(const Statement *s, Symbol *y) {
 	Ctx *c = s->sp->c;
 	const Residual *first = condition_in_time(s, 0), *last = condition_in_time(s, 1);
@@ -395,7 +401,7 @@ static const char *check_evolution(const Statement *s, Symbol *y) {
 	return kind;
 }
 
-/* Several unknowns and no t: elliptic where no direction is characteristic, det
+/* Several unknowns without t: elliptic if no direction is characteristic, det
  * S(xi) != 0. */
 static const char *steady_system(const Statement *s, Symbol *y) {
 	uint32_t seen = 0;
@@ -417,7 +423,7 @@ static const char *steady_system(const Statement *s, Symbol *y) {
 	return seen ? "elliptic" : "";
 }
 
-/* One unknown and no t: the signs of the eigenvalues of the second-order part
+/* One unknown without t: the signs of the eigenvalues of the second-order part
  * (Courant and Hilbert II, ch. III). */
 static const char *check_steady(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
@@ -462,17 +468,17 @@ static const char *check_steady(const Statement *s, Symbol *y) {
 	return hyperbolic == seen ? "hyperbolic" : degenerate == seen ? "parabolic" : "mixed";
 }
 
-/* ---- which way a solution is carried ------------------------------------- */
+/* ---- direction of transport ---------------------------------------------- */
 
-/* Whether a condition has the value of a field, not only derivatives. */
+/* True when a condition contains the value of a field, not only derivatives. */
 static bool has_value(const Statement *s, const Residual *r) {
 	for (uint32_t j = 0; j < s->l->njets; j++)
 		if (r->mentions[j] && !jet_order(s->l, &s->l->jets[j], false)) return true;
 	return false;
 }
 
-/* First order in t and x: as many conditions at an end as characteristics enter
- * there. */
+/* First order in t and x: an end takes as many conditions as characteristics
+ * enter there. */
 static void check_flow(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
 	Ctx *c = s->sp->c;
@@ -500,8 +506,8 @@ static void check_flow(const Statement *s, Symbol *y) {
 			if (k && (above != up || below != down)) return;
 			up = above, down = below;
 		}
-		/* conditions; those that are not for derivatives alone: ∂n(u) == 0
-		 * may stand where the solution leaves freely */
+		/* All conditions, and those that do not contain derivatives only: ∂n(u)
+		 * == 0 is allowed where the solution leaves freely. */
 		uint32_t given[2] = {0}, values[2] = {0};
 		const Residual *last[2] = {NULL, NULL};
 		for (uint32_t k = 0; k < s->residuals.n; k++) {
@@ -547,7 +553,7 @@ static void check_flow(const Statement *s, Symbol *y) {
 	}
 }
 
-/* ---- conditions that meet ------------------------------------------------ */
+/* ---- conditions at corners ----------------------------------------------- */
 
 static const char *place_text(const Statement *s, const Residual *a, const Residual *b) {
 	const char *text = "";
@@ -563,8 +569,8 @@ static const char *place_text(const Statement *s, const Residual *a, const Resid
 static void check_pair(const Statement *s, const Residual *a, const Residual *b) {
 	const Layout *l = s->l;
 	double scale = 0;
-	/* how large the values are: a small step is a matter of rounding a
-	 * solution */
+	/* The size of the values: a small mismatch may be the rounding of a
+	 * solution. */
 	for (uint32_t k = 0; k < SAMPLES; k++) {
 		double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1), x[64];
 		uint32_t f = 0;
@@ -640,7 +646,7 @@ static void check_constants(const Statement *s) {
 				double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1);
 				sample_of(s, k, k == 0, coords, jets);
 				for (uint32_t part = 0; part < statement_parts(s, f) && !fixed; part++) {
-					/* what cannot be evaluated may fix it */
+					/* A residual that cannot be evaluated may fix it. */
 					fixed = !residual_slope(s, r, coords, jets, s->offset[j] + part, true, out);
 					for (uint32_t m = 0; m < residual_rows(r); m++) fixed |= out[m] != 0;
 				}
@@ -673,7 +679,7 @@ static void check_constants(const Statement *s) {
 	}
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole problem --------------------------------------------------- */
 
 void statement_check(Statement *s) {
 	Ctx *c = s->sp->c;
