@@ -1,15 +1,18 @@
-/* rest_arguments.c - which named arguments a function with `...options` takes,
- * as far as its text tells.
+/* rest_arguments.c - the named arguments of a function with `...options`, as
+ * far as its text shows them.
  *
- * Needs: specialise/internal.h. Guarantees: for messages, signatures and
- * completion only: calls are bound by call.c, whatever is said here. What is
- * found are the named parameters of the functions that the options are handed
- * on to, near or far, but for those that are given at their side; a function
- * that does anything else with its options takes arguments that nobody knows.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - The result is for messages, signatures and completion only; call.c binds
+ *   calls independently of it.
+ * - Collects the named parameters of every function that receives the options,
+ *   directly or through other calls, except those passed explicitly.
+ * - A function that uses its options in any other way takes unknown arguments.
  */
 #include "parser/specialise/internal.h"
 
-#define REST_DEPTH 8 /* functions that hand options on to each other */
+#define REST_DEPTH 8 /* longest chain of functions that forward options */
 
 typedef struct Search {
 	Ctx *c;
@@ -37,8 +40,8 @@ static bool given(const Ast *call, Atom name) {
 	return false;
 }
 
-/* A call that takes the options: its own named parameters, and where it hands
- * on what is left. */
+/* A call that receives the options: visits its own named parameters, and the
+ * functions to which it forwards the remaining options. */
 static void receiver(Search *s, const Ast *call) {
 	Ctx *c = s->c;
 	const Ast *callee = call->call.callee;
@@ -77,7 +80,7 @@ static void receiver(Search *s, const Ast *call) {
 static void search(void *ud, const Ast *e) {
 	Search *s = ud;
 	if (e->kind == A_NAME) {
-		if (e->name.name == s->rest) s->known = false; /* read in some other way */
+		if (e->name.name == s->rest) s->known = false; /* used in some other way */
 		return;
 	}
 	if (e->kind != A_CALL) {

@@ -1,19 +1,23 @@
-/* suggest.c - "did you mean": of the names in scope the one that is spelled
- * like a wrong name and fits where that stands.
+/* suggest.c - "did you mean": the name in scope with the nearest spelling that
+ * fits the use.
  *
- * Needs: specialise/internal.h, diag_nearest. Guarantees: what is surely no
- * function is not suggested for a call, nor a function for a number; a function
- * that is suggested takes as many arguments as the call has, and those that it
- * names; a record has the field that is asked of it. What cannot be known
- * without running counts as fitting. Looks a candidate up only when its
- * spelling is near, since that may read a module of the library.
+ * Needs: specialise/internal.h, diag_nearest.
+ *
+ * Contract:
+ * - A name that is surely no function is not suggested for a call, nor a
+ *   function for a number.
+ * - A suggested function accepts the number of arguments of the call and its
+ *   named arguments. A suggested record has the field.
+ * - Whatever only a run can show counts as fitting.
+ * - A candidate is looked up only if its spelling is near, because that may
+ *   read a module of the library.
  */
 #include "parser/specialise/internal.h"
 
 typedef enum UseKind {
 	USE_ANY,
 	USE_CALL,     /* f(...): `call` */
-	USE_FUNCTION, /* handed over to be called */
+	USE_FUNCTION, /* passed as an argument, to be called */
 	USE_NUMBER,   /* an operand of arithmetic, an index */
 	USE_ITEMS,    /* x[...], for i in x */
 	USE_FIELD     /* r.name */
@@ -23,10 +27,10 @@ typedef struct NameUse {
 	UseKind kind;
 	const Ast *at;  /* the call, or the field */
 	uint32_t given; /* positional arguments of a call */
-	bool open;      /* of which there may be more: ...items */
+	bool open;      /* there may be more: ...items */
 } NameUse;
 
-/* ---- where the name stands ----------------------------------------------- */
+/* ---- the use of the name ------------------------------------------------- */
 
 typedef struct Search {
 	Sp *sp;
@@ -66,8 +70,7 @@ static const Ast *equation_of(Value v) {
 	return f->code_kind == CODE_AST ? f->code : NULL;
 }
 
-/* What a function does with its k-th argument: calls it, or computes with it.
- */
+/* How a function uses its k-th argument: it calls it, or computes with it. */
 static UseKind use_of_argument(Sp *sp, const Ast *call, uint32_t k) {
 	if (call->call.callee->kind != A_NAME) return USE_ANY;
 	const Atom name = call->call.callee->name.name;
@@ -149,9 +152,9 @@ static void search_visit(void *ud, const Ast *e) {
 	}
 }
 
-/* ---- whether a candidate fits -------------------------------------------- */
+/* ---- fit of a candidate -------------------------------------------------- */
 
-/* Whether a function with these parameters can be called like this. */
+/* True when a function with these parameters accepts this call. */
 static bool takes(const NameUse *u, uint32_t n, const Param *params) {
 	uint32_t positional = 0, required = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -197,12 +200,12 @@ static bool function_fits(Ctx *c, const NameUse *u, CodeKind kind, const void *c
 	return !e || takes(u, e->function.nparams, e->function.params);
 }
 
-/* Of values that are no functions. */
+/* True when a value that is no function fits. */
 static bool data_fits(const NameUse *u, bool array, bool text, bool record, bool sequence) {
 	switch (u->kind) {
 	case USE_CALL:
 	case USE_FUNCTION: return !array && !text && !record && !sequence;
-	/* a sparse matrix is one that computes, and is asked for before */
+	/* A sparse matrix can be an operand; the caller passes it as an array. */
 	case USE_NUMBER: return !record;
 	case USE_ITEMS: return !record;
 	case USE_FIELD: return !array && !text && !sequence;
@@ -248,8 +251,8 @@ static bool candidate_fits(void *ud, const char *name) {
 		const FunctionObject *f = (const FunctionObject *)g.object;
 		return function_fits(sp->c, s->use, (CodeKind)f->code_kind, f->code);
 	}
-	/* only its kind and fields are looked at: no constant is made of its
-	 * data */
+	/* Only its kind and fields are inspected; its data does not become a
+	 * constant. */
 	if (g.kind != V_UNSET) {
 		Av shape = {.kind = value_is_array(g)                       ? AV_ARRAY
 		                    : g.kind == V_STRING                    ? AV_STRING
