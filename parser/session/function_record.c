@@ -1,11 +1,15 @@
-/* function_record.c - functions and problems as records of texts and values, so
- * that files can hold them, and back.
+/* function_record.c - functions and problems as records of strings and values,
+ * for files.
  *
- * Needs: specialise/internal.h. Guarantees: a function of the library is found
- * again by its text in the module it came from, and is refused when the library
- * has changed it; one of the program is read again from its text, and looks
- * other functions up by their names when it is called, as any function does.
- * What a function captured goes with it. A piece of IR goes in its binary form.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - A function of the library is found again by its text in its module, and
+ *   rejected when the library has changed it.
+ * - A function of the program is parsed again from its text. It looks up other
+ *   functions by name when it is called, like any function.
+ * - The record contains the captured values.
+ * - A piece of IR is stored in its binary form.
  */
 #include "parser/specialise/internal.h"
 
@@ -30,8 +34,8 @@ static void give_record(Ctx *c, uint32_t n, const char *const *names, Value *val
 	if (out->kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 }
 
-/* The binary form is a multiple of eight bytes, so whole numbers hold it: the
- * first byte is the lowest of the first. */
+/* The binary form is a multiple of eight bytes and is stored as integers, the
+ * first byte lowest. */
 static Value ir_words(Ctx *c, Value f) {
 	Text bytes;
 	text_init(&bytes, c);
@@ -103,7 +107,7 @@ Status session_function_out(Ctx *c, Value f, Value *record) {
 	return st;
 }
 
-/* ---- back ---------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 typedef struct Search {
 	Ctx *c;
@@ -180,7 +184,7 @@ static void function_in(Ctx *c, void *arg) {
 	Atom *names = ARENA_ARRAY(ctx_arena(c), Atom, n + 1);
 	Value *items = ARENA_ARRAY(ctx_arena(c), Value, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		/* those of builtins have none */
+		/* The captured values of builtins have no names. */
 		names[i] = !strcmp(from, "builtin") ? 0 : kept->fields[i].name;
 		items[i] = kept->fields[i].value;
 	}

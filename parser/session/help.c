@@ -1,13 +1,14 @@
-/* help.c - what is told about a name: how it is called, the comment above its
- * definition, its text, its rules.
+/* help.c - help on a name: its signature, the comment above its definition, its
+ * text, its rules.
  *
- * Needs: specialise/internal.h, the embedded texts of the library. Guarantees:
- * runs nothing but the module of the library that a name comes from, when it is
- * first asked for.
+ * Needs: specialise/internal.h, the embedded texts of the library.
+ *
+ * Contract: runs nothing but the library module that defines the name, when
+ * that is first needed.
  */
 #include "parser/specialise/internal.h"
 
-/* Where the line before the one at `at` begins; `at` itself at the beginning of
+/* The start of the line before the one that starts at `at`; 0 at the start of
  * the text. */
 static uint32_t line_before(const char *text, uint32_t at) {
 	if (at) at--;
@@ -15,8 +16,7 @@ static uint32_t line_before(const char *text, uint32_t at) {
 	return at;
 }
 
-/* Adds the comment lines from `first` on that come before `end`, without their
- * marks. */
+/* Adds the comment lines from `first` up to `end`, without their marks. */
 static void comment_lines(Text *out, const char *text, uint32_t first, uint32_t end) {
 	while (first < end && text[first] == '#') {
 		const char *p = text + first + 1, *stop = memchr(p, '\n', end - first - 1);
@@ -28,8 +28,8 @@ static void comment_lines(Text *out, const char *text, uint32_t first, uint32_t 
 	}
 }
 
-/* Whether the first line of a comment says how the function is called: then it
- * is the whole of the help. */
+/* True when the first line of a comment shows a call of the function. The
+ * comment is then the complete help. */
 static bool comment_signs(const char *text, uint32_t first, const char *name) {
 	const size_t n = strlen(name);
 	for (const char *p = text + first + 1; text[first] == '#' && *p != '\n'; p++)
@@ -37,10 +37,10 @@ static bool comment_signs(const char *text, uint32_t first, const char *name) {
 	return false;
 }
 
-/* The doc comment of a definition: the comment lines right above it, or above
- * those that stand between without a blank line when their comment names it,
- * too. Sets where it ends; returns where it begins, the same where there is
- * none. */
+/* The doc comment of a definition: the comment lines directly above it. A
+ * comment above neighbouring definitions, without blank lines between, counts
+ * if it shows a call of this one. Stores its end and returns its start, which
+ * are equal if there is none. */
 static uint32_t comment_above(const char *text, uint32_t start, const char *name, uint32_t *end) {
 	uint32_t first = start, line = line_before(text, start);
 	while (first > 0 && text[line] != '#' && text[line] != '\n') {
@@ -56,8 +56,8 @@ static uint32_t comment_above(const char *text, uint32_t start, const char *name
 	return first;
 }
 
-/* The details and example of a builtin: the lines below "# NAME" in the text
- * `builtins`. */
+/* Adds the details and example of a builtin: the lines below "# NAME" in the
+ * text `builtins`. */
 static void builtin_details(const char *name, Text *out) {
 	for (uint32_t k = 0; library_texts[k].name; k++) {
 		if (strcmp(library_texts[k].name, "builtins")) continue;
@@ -72,8 +72,8 @@ static void builtin_details(const char *name, Text *out) {
 	}
 }
 
-/* "name(...)" at the start of a text: the length of it, 0 when it does not
- * start so. */
+/* The length of "name(...)" at the start of a text; 0 when it starts
+ * otherwise. */
 static size_t call_length(const char *text, size_t n, const char *name) {
 	const size_t k = strlen(name);
 	if (n <= k || strncmp(text, name, k) || text[k] != '(') return 0;
@@ -85,8 +85,7 @@ static size_t call_length(const char *text, size_t n, const char *name) {
 	return 0;
 }
 
-/* What stands in a definition before the equals sign, or all of its first line.
- */
+/* Adds a definition up to its equals sign, or its first line. */
 static void definition_head(Text *out, const char *text, size_t n, const char *name) {
 	size_t k = call_length(text, n, name);
 	if (!k) {
@@ -114,15 +113,15 @@ static void add_option(void *ud, const Param *p, Atom name) {
 	VEC_PUSH(ctx_arena(ctx_of_session(o->s)), &o->seen, name);
 	size_t n;
 	const char *text = p ? source_text(ctx_of_session(o->s), p->span.source, &n) : NULL;
-	for (uint32_t i = p ? p->span.start : 0; p && i < p->span.end; i++) { /* in one line */
+	for (uint32_t i = p ? p->span.start : 0; p && i < p->span.end; i++) { /* on one line */
 		if (text[i] == '\n') text_str(o->out, " ");
 		else if (text[i] != ' ' || text[i - 1] != '\n') text_add(o->out, text + i, 1);
 	}
 	if (!p) text_str(o->out, atom_text(ctx_of_session(o->s), name));
 }
 
-/* The head of a definition with, in place of `...options`, the arguments that
- * it stands for. */
+/* Adds the head of a definition, with the arguments that it accepts in place of
+ * `...options`. */
 static bool head_with_options(Session *s, const Ast *e, Text *out, const char *name) {
 	const Param *rest = e->kind != A_PROBLEM && e->function.nparams
 	                        ? &e->function.params[e->function.nparams - 1]
@@ -188,7 +187,7 @@ bool session_help(Session *s, const char *name, Text *out, bool source) {
 			text_format(out, "%s\n", b->doc ? b->doc : name);
 			builtin_details(name, out);
 			if (source) text_str(out, "it is built in: its definition is not in the language\n");
-			session_library_module(s, "calculus"); /* has its rule */
+			session_library_module(s, "calculus"); /* contains its rule */
 		} else text_format(out, "%s: a function of the host program\n", name);
 		const Ast *rules[16];
 		const uint32_t nrules = session_rules_named(s, name, rules, 16);

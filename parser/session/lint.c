@@ -1,24 +1,26 @@
-/* lint.c - what the text of a program alone tells: names that nothing gives a
- * value, calls that cannot fit, and what is written for nothing.
+/* lint.c - undefined names, calls with wrong arguments, unused results.
  *
- * Needs: specialise/internal.h. Guarantees: looks into every function, called
- * or not, and runs nothing; an unknown name or a wrong call is said once, with
- * the words that the specialiser has for it, and only where no meaning of the
- * rest could mend it. Warnings never stand where the program means something by
- * it: what starts with `_` is meant, statements at top level show their
- * results, and only calls of library functions without effects are thrown away.
+ * Needs: specialise/internal.h.
+ *
+ * Contract:
+ * - Inspects every function, called or not, and runs nothing.
+ * - An unknown name or a wrong call is reported once, in the words of the
+ *   specialiser. It must be wrong whatever the remaining program means.
+ * - A warning never concerns anything intended: names that start with `_`, and
+ *   results of statements at top level. Only calls of library functions without
+ *   effects are reported as unused.
  */
 #include "parser/specialise/internal.h"
 
 typedef struct Local {
 	Atom name;
 	Span span;
-	bool plain; /* set by `name = ...` in a function: worth a warning when nobody reads it */
+	bool plain; /* set by `name = ...` in a function: warn if it is never read */
 	bool used;
 } Local;
 
-/* The names of a function, or of what stands inside it and has names of its
- * own; the outermost is the program. */
+/* The names of a function, or of a construct inside it with names of its own.
+ * The outermost scope is the program. */
 typedef struct Scope {
 	struct Scope *outer;
 	VEC(Local) locals;
@@ -30,13 +32,13 @@ typedef struct Checker {
 	Sp sp;
 	Scope *scope, *program;
 	const Program *p;
-	bool problem; /* inside a problem: coordinates, fields and their derivatives are names there */
-	bool indices; /* inside index notation: a name that is only an index has a message of its own */
-	const Ast *statement; /* of top level */
-	bool broken;          /* the text has syntax errors: a name may be one of what was not read */
+	bool problem; /* inside a problem: coordinates, fields and their derivatives are names */
+	bool indices; /* inside index notation: a name that is only an index has its own message */
+	const Ast *statement; /* the current statement of top level */
+	bool broken;          /* syntax errors: a name may be set in a part that was not parsed */
 } Checker;
 
-/* ---- names that are given values ----------------------------------------- */
+/* ---- bindings ------------------------------------------------------------ */
 
 static Local *find(const Scope *s, Atom name) {
 	for (uint32_t i = 0; i < s->locals.n; i++)
@@ -60,7 +62,8 @@ static void bind_target(Checker *k, const Ast *t, bool plain) {
 		bind_target(k, t->tuple.items[i], false);
 }
 
-/* What a function's body sets, functions inside it left out. */
+/* Binds the names that a function's body sets, except those in inner
+ * functions. */
 static void bind_body(void *ud, const Ast *e) {
 	Checker *k = ud;
 	switch ((AstKind)e->kind) {
@@ -124,7 +127,7 @@ static bool in_library(Checker *k, Atom name) {
 	return (b && b->doc) || !strcmp(text, "args") || !strcmp(text, "ans");
 }
 
-/* The definition that a name stands for wherever it is called: the only one of
+/* The definition that a name refers to wherever it is called: the only one of
  * the program, or the library's. */
 static const Ast *definition(Checker *k, Atom name) {
 	const Ast *found = NULL;
@@ -137,7 +140,7 @@ static const Ast *definition(Checker *k, Atom name) {
 		found = e;
 	}
 	if (find(k->program, name)) {
-		for (uint32_t i = 0; found && i < k->p->n; i++) { /* a variable of this name, too */
+		for (uint32_t i = 0; found && i < k->p->n; i++) { /* a variable also has this name */
 			Atom *names;
 			uint32_t n;
 			if (k->p->items[i]->kind == A_DEF) continue;
@@ -174,7 +177,7 @@ static void given_visit(void *ud, const Ast *e) {
 	ast_children(e, given_visit, g);
 }
 
-/* The kind of value that a name has wherever it is set, where the text shows
+/* Tests the kind of value that a name has wherever it is set, if the text shows
  * it. */
 static int given_fits(const struct text_names *t, Atom name) {
 	struct given_values g = {.name = name};
@@ -205,8 +208,8 @@ static int given_fits(const struct text_names *t, Atom name) {
 	return suggest_fits_value(&t->suggest, &v);
 }
 
-/* What the text tells of a name that it gives a value: a function's parameters,
- * or the kind of a value. */
+/* The text's knowledge of a name that it binds: a function's parameters, or the
+ * kind of a value. */
 static int text_fits(void *ud, Atom name) {
 	struct text_names *t = ud;
 	if (!resolve(t->k, name)) return -1;
@@ -234,7 +237,7 @@ static void use_name(Checker *k, const Ast *e) {
 	else diag_error(k->c, E_NAME, e->span, "no `%s`", text);
 }
 
-typedef struct Taken { /* named arguments that a function takes */
+typedef struct Taken { /* the named arguments that a function takes */
 	Checker *k;
 	VEC(const char *) names;
 } Taken;
@@ -251,8 +254,8 @@ static void add_taken(void *ud, const Param *p, Atom name) {
 	VEC_PUSH(t->k->sp.a, &t->names, atom_text(t->k->c, name));
 }
 
-/* The number and names of a call's arguments, where the function is known by
- * its name. The words are those of call.c. */
+/* Checks the number and names of a call's arguments, if the function is known
+ * by its name. The messages are those of call.c. */
 static void check_call(Checker *k, const Ast *e) {
 	if (k->problem || k->broken || e->call.callee->kind != A_NAME) return;
 	const Ast *fn = definition(k, e->call.callee->name.name);
@@ -272,7 +275,7 @@ static void check_call(Checker *k, const Ast *e) {
 			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
 				known |= p->name == a->name && !p->rest;
-				/* given by its name */
+				/* Passed by name. */
 				if (p->name == a->name && !p->named && !p->rest && !p->fallback) required--;
 			}
 			if (known) continue;
@@ -281,7 +284,7 @@ static void check_call(Checker *k, const Ast *e) {
 			if (!rest_each(k->c, fn, find_taken, add_taken, &t)) continue;
 			for (uint32_t m = 0; m < t.names.n; m++) known |= !strcmp(t.names.at[m], wrong);
 			if (known) continue;
-			/* one that has its value already is not meant */
+			/* A parameter that has a value is no candidate. */
 			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
 				bool has = p->rest || (m < given && !p->named);
@@ -318,7 +321,7 @@ static void check_call(Checker *k, const Ast *e) {
 	}
 }
 
-/* ---- what is written for nothing ----------------------------------------- */
+/* ---- unused results ------------------------------------------------------ */
 
 static bool library_call(Checker *k, const Ast *e, const char *const *names) {
 	if (e->kind != A_CALL || e->call.callee->kind != A_NAME ||
@@ -330,8 +333,8 @@ static bool library_call(Checker *k, const Ast *e, const char *const *names) {
 	return false;
 }
 
-/* True when a value is all that an expression gives: nothing happens while it
- * is computed, and it cannot fail on purpose. */
+/* True when an expression only produces a value: it has no effects and cannot
+ * fail on purpose. */
 static bool only_a_value(Checker *k, const Ast *e) {
 	static const char *const pure[] = {"push",   "sort",  "flip", "reshape", "transpose",
 	                                   "concat", "stack", "sin",  "cos",     "exp",
@@ -374,8 +377,8 @@ static void warn_thrown_away(Checker *k, const Ast *e) {
 		          atom_text(k->c, e->call.callee->name.name));
 }
 
-/* Statements in a row; `used`: the value of the last one is asked for.
- * `inside`: of a function or loop, where nothing shows results. */
+/* Consecutive statements. `used`: the value of the last one is needed.
+ * `inside`: in a function or loop, where results are not shown. */
 static void walk_statements(Checker *k, uint32_t n, Ast *const *items, bool used, bool inside) {
 	static const char *const fails[] = {"error", "exit", NULL};
 	for (uint32_t i = 0; i < n; i++) {
@@ -391,12 +394,12 @@ static void walk_statements(Checker *k, uint32_t n, Ast *const *items, bool used
 			Span rest = span_join(items[i + 1]->span, items[i + 1]->span);
 			Diag *d = diag_warning(k->c, W_UNREACHABLE, rest, "this is never reached");
 			diag_second(k->c, d, e->span, "what comes before it leaves here");
-			inside = false; /* said once */
+			inside = false; /* report once */
 		}
 	}
 }
 
-/* An expression whose value is asked for, or not. */
+/* An expression whose value is needed or not (`used`). */
 static void walk_value(Checker *k, const Ast *e, bool used) {
 	switch ((AstKind)e->kind) {
 	case A_BLOCK: walk_statements(k, e->block.n, e->block.items, used, true); return;
@@ -421,7 +424,7 @@ static void walk_value(Checker *k, const Ast *e, bool used) {
 	}
 }
 
-/* ---- the walk ------------------------------------------------------------ */
+/* ---- traversal ----------------------------------------------------------- */
 
 static void open_scope(Checker *k, Scope *s) {
 	*s = (Scope){.outer = k->scope};
@@ -537,7 +540,7 @@ void check_program(Session *s, Arena *a, const Program *p, bool whole) {
 	open_scope(&k, &scope);
 	k.program = &scope;
 	for (uint32_t i = 0; i < p->n; i++) bind_body(&k, p->items[i]);
-	/* what a program sets is there for whoever uses it */
+	/* The names that a program sets are available to its users. */
 	for (uint32_t i = 0; i < scope.locals.n; i++) scope.locals.at[i].plain = false;
 	walk_statements(&k, p->n, p->items, true, false);
 	for (uint32_t i = 0; i < p->n && whole; i++) {

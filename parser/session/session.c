@@ -1,10 +1,12 @@
-/* session.c - modules, global names, the cache of specialisations, and running
- * statements. Checking without running is in typecheck.c, what is told about
- * names in help.c.
+/* session.c - modules, global names, the cache of specialisations, and the
+ * running of statements.
  *
- * Needs: specialise/internal.h, the services of the higher rooms. Guarantees: a
- * statement is one function: it is specialised as a whole, run, and only then
- * do its names change.
+ * Needs: specialise/internal.h, the services of higher layers.
+ *
+ * Contract:
+ * - A statement is one function: it is specialised as a whole and run, and only
+ *   then do its names change.
+ * - typecheck.c checks without running; help.c describes names.
  */
 #include "parser/specialise/internal.h"
 
@@ -23,15 +25,15 @@ typedef struct FamilyEntry {
 typedef struct Export {
 	Atom name;
 	uint32_t library; /* index in library_texts */
-	/* of those in the same bucket, which are in the library's order;
-	 * NO_EXPORT: the last */
+	/* The next in the same bucket, in the library's order; NO_EXPORT: the
+	 * last. */
 	uint32_t next;
 } Export;
 
 #define NO_EXPORT UINT32_MAX
 enum { EXPORT_BUCKETS = 1024 };
 
-/* derivative NAME(...) = ...: as written. */
+/* derivative NAME(...) = ..., as written. */
 typedef struct RuleDef {
 	Atom name;
 	const Ast *e;
@@ -50,8 +52,8 @@ typedef struct IndexLambda {
 	const Ast *lambda;
 } IndexLambda;
 
-/* a function and its form with derivatives where eigenvalues meet: a
- * reference to each */
+/* A function and its form with derivatives where eigenvalues coincide; a
+ * reference to each. */
 typedef struct WholeFn {
 	Fn *from, *fn;
 	bool *active;
@@ -61,8 +63,8 @@ struct Session {
 	Ctx *c;
 	Arena *a;
 	Module *modules, *main;
-	/* what the program around gives the library under private names, and the
-	 * functions it asked for; no text */
+	/* A module without text: values that the host program gives the library
+	 * under private names, and builtins that it looked up. */
 	Module *given;
 	Hidden hidden;
 	Frame *retry;
@@ -70,14 +72,14 @@ struct Session {
 	struct Member *finished;
 	uint32_t yielded, left_out;
 	bool wants_unroll;
-	uint64_t specialised; /* functions finished */
+	uint64_t specialised; /* number of finished functions */
 	FamilyEntry *families[FAMILY_BUCKETS];
 	VEC(Export) exports;
 	uint32_t export_heads[EXPORT_BUCKETS]; /* by name */
 	VEC(Module *) loaded;                  /* by library index */
 	VEC(RuleDef) rules;
-	struct Ruled *ruled;    /* calls of functions that have one */
-	struct KeptIr *kept_ir; /* what functions that are IR stand for */
+	struct Ruled *ruled;    /* calls of functions with a rule */
+	struct KeptIr *kept_ir; /* the code of functions that are IR */
 	VEC(CachedRule) cached_rules;
 	VEC(WholeFn) wholes;
 	VEC(IndexLambda) lambdas;
@@ -86,7 +88,7 @@ struct Session {
 	int64_t random_key, random_counter;
 	const char *folder;
 	uint32_t input_count;
-	VEC(StatementDone) done; /* of the text that ran last in the user's module */
+	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */
 };
 
 Session *session_of(const Ctx *c) { return ctx_slot(c, SLOT_PARSER); }
@@ -154,8 +156,8 @@ void session_add_family(Session *s, struct Family *f, const char *key) {
 	s->families[e->hash % FAMILY_BUCKETS] = e;
 }
 
-/* A function's name was bound anew: whatever looked it up by name is out of
- * date. */
+/* A function's name has a new binding: everything that looked it up by name is
+ * invalid. */
 static void forget_specialisations(Session *s) {
 	for (int i = 0; i < FAMILY_BUCKETS; i++) {
 		for (FamilyEntry *e = s->families[i]; e; e = e->next) family_release(e->family);
@@ -233,7 +235,7 @@ static Module *module_new(Session *s, Atom name, SourceId source, bool library) 
 	return m;
 }
 
-/* The first export of the name from number `from` of its bucket on, or NULL. */
+/* The first export of the name from index `from` of its bucket on, or NULL. */
 static const Export *find_export(const Session *s, Atom name, uint32_t from) {
 	while (from != NO_EXPORT && s->exports.at[from].name != name) from = s->exports.at[from].next;
 	return from == NO_EXPORT ? NULL : &s->exports.at[from];
@@ -253,8 +255,8 @@ static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	bool was_code = g->value.kind == V_FUNCTION || g->value.kind == V_PROBLEM,
 		 is_code = v.kind == V_FUNCTION || v.kind == V_PROBLEM;
 	if (g->value.kind == V_UNSET) {
-		/* a first definition can hide a name of the library that was looked up
-		 * before */
+		/* A first definition can hide a library name that was looked up
+		 * before. */
 		if (!m->library && first_export(s, name)) forget_specialisations(s);
 	} else if (was_code || is_code || g->baked) forget_specialisations(s);
 	g->baked = false;
@@ -266,7 +268,7 @@ static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud,
                            Value *last);
 
-/* The names a library text defines at the start of a line. */
+/* Indexes the names that a library text defines at the start of a line. */
 static void index_library(Session *s, uint32_t k) {
 	const char *t = library_texts[k].text, *end = t + library_texts[k].size;
 	while (t < end) {
@@ -312,8 +314,8 @@ static void load_protected(Ctx *c, void *arg) {
 	run_statements(l->s, l->m, &p, NULL, NULL, NULL);
 }
 
-/* Runs a module's text. One that fails is not found again: the next use starts
- * anew. */
+/* Runs a module's text. A module that fails is not found again, so the next use
+ * loads it again. */
 static Status load_module(Session *s, Module *m) {
 	Load l = {s, m};
 	Status st = ctx_protect(s->c, load_protected, &l);
@@ -388,13 +390,13 @@ Value session_lookup(Session *s, Module *from, Atom name) {
 		g = own_global(from->used.at[i], name);
 		if (g && atom_text(s->c, name)[0] != '_') return g->value;
 	}
-	/* the library's own, shared among its modules */
+	/* The library's own names, shared among its modules. */
 	bool private_name = atom_text(s->c, name)[0] == '_';
 	if (from->library || !private_name) {
 		Value v = session_library(s, name);
 		if (v.kind != V_UNSET) return v;
 	}
-	/* what the program gave the library under a private name */
+	/* Values that the host program gave the library under a private name. */
 	if (from->library && private_name && (g = own_global(s->given, name))) return g->value;
 	return (Value){.kind = V_UNSET};
 }
@@ -518,7 +520,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 	st->sp.underived = true;
 	st->sp.statement = st->e;
 	Sp *sp = &st->sp;
-	/* a loop carries the module's variables like any others */
+	/* A loop carries the module's variables like any others. */
 	Atom *names;
 	uint32_t nnames;
 	ast_assigned(sp, st->e, &names, &nnames);
@@ -547,7 +549,8 @@ static void specialise_statement(Ctx *c, void *arg) {
 	}
 	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.rng)->ref);
 	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.io)->ref);
-	/* room for new names now: once the statement has run, nothing may fail */
+	/* Reserve space for new names now: after the statement has run, nothing may
+	 * fail. */
 	VEC_RESERVE(s->a, &st->m->globals, st->m->globals.n + st->assigned.n);
 	Fn *plain = build_end(st->b, results.n, results.at);
 	st->b = NULL;
@@ -614,7 +617,8 @@ out:
 	ctx_throw(c, status);
 }
 
-/* A definition needs no running: a function value with the data it mentions. */
+/* A definition needs no run: it is a function value with the data it
+ * mentions. */
 static Value define_function(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
 	VEC_RESERVE(s->a, &m->globals, m->globals.n + 1);
@@ -636,7 +640,8 @@ static Value define_function(Session *s, Module *m, const Ast *e) {
 	                         own, k, names, items);
 	arena_free(a);
 	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
-	/* a derivative rule belongs to the function above it, not to its name */
+	/* A derivative rule belongs to the function defined before it, not to the
+	 * name. */
 	for (uint32_t i = 0; i < s->rules.n && !m->library; i++)
 		if (s->rules.at[i].name == own && s->rules.at[i].module == m)
 			s->rules.at[i] = s->rules.at[--s->rules.n];
@@ -644,8 +649,8 @@ static Value define_function(Session *s, Module *m, const Ast *e) {
 	return v;
 }
 
-/* Whether an expression calls something with a text, as mesh("part.msh"), and
- * names no parameter of the problem. */
+/* Tests an expression: does it call something with a string, such as
+ * mesh("part.msh"), and does it name a parameter of the problem? */
 typedef struct Reads {
 	const Ast *problem;
 	bool text, parameter;
@@ -660,9 +665,9 @@ static void reads_visit(void *ud, const Ast *e) {
 	ast_children(e, reads_visit, r);
 }
 
-/* A region out of a file is read when the problem is defined, under a name that
- * no program has: what a file holds is known from the next statement on, and
- * the problem is asked for its region within a statement. */
+/* Reads a region from a file when the problem is defined, and stores it under a
+ * name that no program can have. The contents of a file are static only from
+ * the next statement on, but the region is needed within a statement. */
 static void read_region(Session *s, Module *m, const Ast *e) {
 	for (uint32_t i = 0; i < e->problem->ndomains; i++) {
 		Ast *region =
@@ -681,8 +686,7 @@ static void read_region(Session *s, Module *m, const Ast *e) {
 	}
 }
 
-/* A rule of the user goes with a function of the same module, defined before
- * it. */
+/* A rule of the user needs a function of the same module, defined before it. */
 static void check_rule(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
 	const char *name = atom_text(c, e->derivative.name);
@@ -817,7 +821,7 @@ uint32_t session_done(const Session *s, const StatementDone **at) {
 	return s->done.n;
 }
 
-/* ---- calls from outside -------------------------------------------------- */
+/* ---- calls by the host --------------------------------------------------- */
 
 typedef struct ValueCall {
 	Session *s;
@@ -925,7 +929,8 @@ static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value
 			result->kind = V_UNSET;
 			Status st = b->native(b->native_ud, c, n, args, result);
 			if (st == ST_OK && result->kind == V_UNSET) *result = value_none();
-			/* the message of a function of ours, which knows no place */
+			/* The message of a native function of ours, which has no
+			 * location. */
 			if (st == ST_ERROR && result->kind == V_STRING) {
 				diag_error(c, E_VALUE, span_of(c, span), "%s",
 				           ((const StringObject *)result->object)->text);
@@ -964,13 +969,13 @@ typedef struct TypedCall {
 	Arena *a;
 	Builder *b;
 	Fn *fn;
-	Text *described; /* NULL: nobody asks */
+	Text *described; /* NULL: not requested */
 } TypedCall;
 
 static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf);
 
-/* What a value is, in the form of value_type_print; the types of arrays are
- * those of the finished function's results, which stand in the order of the
+/* Describes a value in the form of value_type_print. The types of its arrays
+ * are those of the finished function's results, which are in the order of the
  * leaves. */
 static void describe(const TypedCall *k, const Av *v, uint32_t *leaf) {
 	Ctx *c = k->s->c;
@@ -1065,7 +1070,7 @@ Status session_specialise_described(Session *s, Value f, Fn **out, Text *text) {
 	return specialise(&(TypedCall){.s = s, .f = f, .described = text}, out);
 }
 
-/* ---- names from outside -------------------------------------------------- */
+/* ---- names from the host ------------------------------------------------- */
 
 struct get {
 	Session *s;
@@ -1136,7 +1141,7 @@ static void define_native(Ctx *c, void *arg) {
 		HostDef *def = ARENA_NEW(s->a, HostDef);
 		*def = *n->host;
 		def->name = arena_copy(s->a, n->name, strlen(n->name));
-		/* a rule belonged to the function that had the name */
+		/* A rule belonged to the previous function of that name. */
 		for (uint32_t i = 0; i < s->rules.n; i++)
 			if (s->rules.at[i].name == name && s->rules.at[i].module == s->main)
 				s->rules.at[i] = s->rules.at[--s->rules.n];
@@ -1212,7 +1217,7 @@ void session_each_in_module(Session *s, const char *module,
 	}
 }
 
-/* ---- rules of calculus --------------------------------------------------- */
+/* ---- derivative rules of primitives -------------------------------------- */
 
 typedef struct RuleJob {
 	Session *s;
@@ -1306,7 +1311,7 @@ uint32_t session_rules_named(const Session *s, const char *name, const Ast **out
 	return n;
 }
 
-/* ---- taking definitions back --------------------------------------------- */
+/* ---- restoring definitions ----------------------------------------------- */
 
 struct SessionMark {
 	uint32_t nrules, nused;
@@ -1332,7 +1337,7 @@ SessionMark *session_mark(Session *s, Arena *a) {
 
 void session_back_to(Session *s, const SessionMark *k) {
 	Module *m = s->main;
-	uint32_t n = 0; /* of the rules since, those of the library stay: its modules stay read */
+	uint32_t n = 0; /* later rules of the library stay, because its modules stay loaded */
 	bool changed = false;
 	for (uint32_t i = 0; i < s->rules.n; i++) {
 		const RuleDef r = s->rules.at[i];
@@ -1349,7 +1354,7 @@ void session_back_to(Session *s, const SessionMark *k) {
 	m->used.n = m->used_names.n = k->nused;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- life cycle ---------------------------------------------------------- */
 
 struct Ruled **session_ruled(Session *s) {
 	return &s->ruled;

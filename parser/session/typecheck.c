@@ -1,19 +1,22 @@
-/* typecheck.c - a program specialised without being run: its names, types,
- * shapes, derivatives and problems, all errors in one go.
+/* typecheck.c - checking of a program without running it: names, types, shapes,
+ * derivatives, problems.
  *
- * Needs: specialise/internal.h; check.c for what the text alone tells.
- * Guarantees: the session's variables, rules and modules are afterwards what
- * they were; what hangs on a value that only a run gives is not judged; a
- * statement that fails takes nothing with it but what needs its result.
+ * Needs: specialise/internal.h; lint.c for checks of the text alone.
+ *
+ * Contract:
+ * - All errors are reported at once.
+ * - The session's variables, rules and modules are unchanged afterwards.
+ * - Code that depends on a value known only from a run is not judged.
+ * - A failed statement affects only the statements that need its result.
  */
 #include "parser/specialise/internal.h"
 
-/* The statement that is looked at, and all statements around it: they are one
- * function that nobody runs. */
+/* The statement being checked. All statements are one function, which never
+ * runs. */
 typedef struct Checked {
 	Session *s;
 	const Ast *e;
-	/* or the function that is called with what its parameters say they are */
+	/* Or the function that is called with arguments of its declared types. */
 	const struct Declared *declared;
 	Arena *a;
 	Builder *b;
@@ -27,14 +30,15 @@ static void check_one(Ctx *c, void *arg) {
 	else sp_expr(&st->sp, st->e);
 }
 
-typedef struct Length { /* one that a type names */
+typedef struct Length { /* an extent that a type names */
 	Atom name;
 	Dim dim;
 } Length;
 #define LENGTHS_MOST (MAX_RANK * 4)
 
-/* An array, or a record of them, of a declared type: lengths that are named are
- * any, but one for each name. NULL when the type leaves more open than that. */
+/* An array of a declared type, or a record of them. Named extents are
+ * arbitrary, one for each name. NULL when the type leaves more open than
+ * that. */
 static Av *declared_value(Checked *st, const Ast *type, Length *lengths, uint32_t *n) {
 	Sp *sp = &st->sp;
 	if (type->type.is_record) {
@@ -68,8 +72,8 @@ static Av *declared_value(Checked *st, const Ast *type, Length *lengths, uint32_
 	return av_array(sp, build_param(st->b, t, 0));
 }
 
-/* Values for a function whose parameters say their types, to call it with, so
- * that its body is looked at. */
+/* Arguments for a function whose parameters declare their types: a call with
+ * them checks its body. */
 typedef struct Declared {
 	const Ast *e;
 	uint32_t n;
@@ -105,8 +109,8 @@ static void check_declared(Ctx *c, void *arg) {
 	sp_call(&st->sp, f, &call);
 }
 
-/* What a statement that failed would have set is lost, and what needs it says
- * nothing more. */
+/* Marks the names that a failed statement would have set as lost, so that their
+ * uses report nothing more. */
 static void lose_names(Checked *st) {
 	const Ast *e = st->e;
 	Atom *names;
@@ -118,8 +122,7 @@ static void lose_names(Checked *st) {
 	for (uint32_t i = 0; i < n; i++) env_set(&st->sp, st->sp.env, names[i], sp_lost());
 }
 
-/* True when the last message is one of those before it again: found in the text
- * first, and by specialising later. */
+/* True when the last message repeats an earlier one, found in the text. */
 static bool said_before(Ctx *c, uint32_t mark) {
 	uint32_t n = diag_total(c);
 	const Diag *d = n ? diag_at(c, n - 1) : NULL;
@@ -134,8 +137,8 @@ static bool said_before(Ctx *c, uint32_t mark) {
 	return false;
 }
 
-/* declared: a function is looked at by itself; depends: on a value that only a
- * run gives. */
+/* declared: a function is checked by itself. depends: on a value known only
+ * from a run. */
 static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declared, bool depends) {
 	Ctx *c = st->sp.c;
 	uint32_t mark = diag_total(c);
@@ -143,10 +146,11 @@ static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declar
 	Status status = ctx_protect(c, body, st);
 	if (status == ST_OK) return;
 	build_regions_close(st->b);
-	/* what depends on values that only a run gives cannot be judged here */
+	/* Code that depends on values known only from a run cannot be judged
+	 * here. */
 	const Diag *last = diag_total(c) > mark ? diag_at(c, diag_total(c) - 1) : NULL;
 	const char *code = last ? diag_code_id(last->code) : "";
-	/* types, derivatives, problems; a wrong name is wrong in any case */
+	/* Types, derivatives, problems. A wrong name is wrong in any case. */
 	const bool type = *code && depends && code[2] >= '3' && code[2] <= '5';
 	if (last && (type || last->code == E_NOT_STATIC || said_before(c, mark)))
 		diag_truncate(c, mark);
@@ -158,8 +162,8 @@ static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declar
 	if (!declared) lose_names(st);
 }
 
-/* Whether a statement's value hangs on one that only a run gives: dynamic data
- * of top level, or what was made of such. */
+/* True when a statement's value depends on one known only from a run: dynamic
+ * data of top level, or a value made from it. */
 static bool is_tainted(const Checked *st, const Ast *e, const Atom *names, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++)
 		if (ast_mentions(e, names[i])) return true;
@@ -200,8 +204,8 @@ static void check_text(Ctx *c, void *arg) {
 		if (st.e->kind == A_USE) check_step(&st, check_one, false, false);
 	}
 	check_program(s, st.a, &p, ok);
-	/* where a part of the text could not be read, what it set is not known, and
-	 * what the rest says may be wrong only for that */
+	/* If a part of the text could not be parsed, the names that it sets are
+	 * unknown. Other errors may only follow from that. */
 	for (uint32_t i = 0; ok && i < p.n; i++) {
 		const Ast *e = st.sp.statement = st.e = p.items[i];
 		if (e->kind == A_USE) continue;
@@ -225,8 +229,7 @@ static void check_text(Ctx *c, void *arg) {
 	if (!ok || diag_count(c, SEV_ERROR)) ctx_throw(c, ST_ERROR);
 }
 
-/* A program that is checked gives its rules and modules to nobody but itself.
- */
+/* The rules and modules of a checked program are visible to itself only. */
 static void check_marked(Ctx *c, void *arg) {
 	const Source *r = arg;
 	Arena *a = arena_new(c);
