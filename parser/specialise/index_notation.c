@@ -782,6 +782,18 @@ static void want_some(Sp *sp, Op op, Lv kept, uint32_t n, const Ix *const *which
 	sp_branch(sp, c, of_some, NULL, of_nothing, &op, at);
 }
 
+/* True for any() and all(), whose elements are conditions. */
+static bool is_logical(Sp *sp, const Ast *call) {
+	const char *name = atom_text(sp->c, call->call.callee->name.name);
+	return !strcmp(name, "any") || !strcmp(name, "all");
+}
+
+static void want_conditions(Sp *sp, const Ast *call, Ref r, Span at) {
+	if (!is_logical(sp, call) || ty(sp, r)->dtype == DT_BOOL) return;
+	sp_fail(sp, E_TYPE, at, "`%s` takes conditions, not %s",
+	        atom_text(sp->c, call->call.callee->name.name), sp_type_text(sp, av_array(sp, r)));
+}
+
 static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Sp *sp = nt->sp;
 	Scope s = {.outer = nt->scope};
@@ -824,6 +836,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 			v = contract(&inner, v, f[i], n, now, body->span);
 		}
 	} else v = lv_expr(&inner, body);
+	want_conditions(sp, call, v.ref, body->span);
 	if (gen->comprehension.filter) {
 		Lv c = lv_expr(&inner, gen->comprehension.filter);
 		want_condition(sp, c.ref, gen->comprehension.filter->span);
@@ -960,35 +973,45 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 
 /* ---- entries ------------------------------------------------------------- */
 
+static Av *reduction_of_nothing(Sp *sp, const Ast *call, Op op) {
+	if (op == OP_REDUCE_SUM) return av_weak(sp, build_f64(sp->b, 0));
+	if (op == OP_REDUCE_PROD) return av_weak(sp, build_f64(sp->b, 1));
+	if (is_logical(sp, call)) return av_bool(sp, op == OP_REDUCE_MIN);
+	sp_at(sp, call->span);
+	return of_nothing(sp, &op);
+}
+
+/* A reduction over the items of a tuple or list. The filter decides first: an
+ * item that it leaves out is not computed. */
+static Av *unrolled_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen, Av *over) {
+	const Ast *body = gen->comprehension.body, *filter = gen->comprehension.filter;
+	const Op pair = op == OP_REDUCE_PROD ? OP_MUL : op == OP_REDUCE_MAX ? OP_MAX : OP_MIN;
+	Av *r = NULL;
+	for (uint32_t i = 0; i < over->n; i++) {
+		Env *saved = sp->env;
+		sp->env = env_new(sp, saved);
+		sp_assign(sp, gen->comprehension.clauses[0].names[0], over->items[i], gen->span);
+		if (!filter || sp_want_bool(sp, sp_expr(sp, filter), filter->span, "the condition")) {
+			Av *v = sp_expr(sp, body);
+			if (is_logical(sp, call))
+				want_conditions(sp, call, sp_want_array(sp, v, body->span, "any")->ref, body->span);
+			r = !r                    ? v
+			    : op == OP_REDUCE_SUM ? sp_binary(sp, AO_ADD, r, v, gen->span, NO_SPAN, NO_SPAN)
+			                          : sp_elementwise(sp, pair, 2, (Av *[]){r, v}, gen->span);
+		}
+		sp->env = saved;
+	}
+	return r ? r : reduction_of_nothing(sp, call, op);
+}
+
 Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen) {
 	Notation nt = {.sp = sp, .e = call};
 	/* A generator over a tuple or list is unrolled. */
 	if (gen->comprehension.n == 1 && gen->comprehension.clauses[0].n == 1 &&
 	    gen->comprehension.clauses[0].range) {
 		Av *over = sp_expr(sp, gen->comprehension.clauses[0].range);
-		if (over->kind == AV_TUPLE || over->kind == AV_LIST) {
-			Av *r = NULL;
-			for (uint32_t i = 0; i < over->n; i++) {
-				Env *saved = sp->env;
-				sp->env = env_new(sp, saved);
-				sp_assign(sp, gen->comprehension.clauses[0].names[0], over->items[i], gen->span);
-				Av *v = sp_expr(sp, gen->comprehension.body);
-				bool keep = true;
-				if (gen->comprehension.filter)
-					keep = sp_want_bool(sp, sp_expr(sp, gen->comprehension.filter),
-					                    gen->comprehension.filter->span, "the condition");
-				sp->env = saved;
-				if (!keep) continue;
-				Op pair = op == OP_REDUCE_SUM    ? OP_ADD
-				          : op == OP_REDUCE_PROD ? OP_MUL
-				          : op == OP_REDUCE_MAX  ? OP_MAX
-				                                 : OP_MIN;
-				if (r && op == OP_REDUCE_SUM)
-					r = sp_binary(sp, AO_ADD, r, v, gen->span, NO_SPAN, NO_SPAN);
-				else r = r ? sp_elementwise(sp, pair, 2, (Av *[]){r, v}, gen->span) : v;
-			}
-			return r ? r : av_weak(sp, build_f64(sp->b, op == OP_REDUCE_PROD ? 1 : 0));
-		}
+		if (over->kind == AV_TUPLE || over->kind == AV_LIST)
+			return unrolled_reduction(sp, call, op, gen, over);
 	}
 	Lv v = lv_reduce(&nt, call, op, gen);
 	return av_array(sp, v.ref);

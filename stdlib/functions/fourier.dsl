@@ -250,7 +250,6 @@ _convolve_by(a, b) = {
   y
 }
 _convolve_fft(a, b) = {
-  n = len(a) + len(b) - 1
   y = ifft(fft(concat(a + 0.0, zeros(len(b) - 1))) * fft(concat(b + 0.0, zeros(len(a) - 1))))
   if dtype(a[0] * b[0]) == "c128" or dtype(a[0] * b[0]) == "c64" { y } else { real(y) }
 }

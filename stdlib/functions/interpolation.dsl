@@ -250,7 +250,6 @@ _barycentric(x, y, w, t) = {
   # At a node: its value, and as derivative a row of the differentiation matrix.
   c = w / where(hit, 1.0, where(expand(at_node, rank(t)), 1.0, d))
   k = argmax(hit; axis = rank(t))
-  gap = x[k] - stop_gradient(x[k])
   e = expand(x[k], rank(t)) - x
   slope =
     sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(e == 0, 1.0,

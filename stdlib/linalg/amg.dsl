@@ -471,7 +471,6 @@ _aggregates(starts, to, weight) = {
 _tentative(aggregate, count, near) = {
   (n, k) = shape(near)
   T = near
-  outside = i64(aggregate < 0)
   first = _starts(aggregate + 1, count + 1)
   list_ = argsort(aggregate)
   place = i64(zeros(count, k)) - 1

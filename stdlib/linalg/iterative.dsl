@@ -293,7 +293,6 @@ jacobi_preconditioner(A) = {
 ilu0(A) = {
   _want_stored("ilu0", A)
   (starts, rows, diagonal, V) = _ilu0(A.column_start, A.rows, stop_gradient(A.values))
-  n = len(starts) - 1
   (apply = r -> _upper_solve(starts, rows, diagonal, V,
     _lower_solve(starts, rows, diagonal, V, r, true)),
     adjoint = r -> _lower_adjoint(starts, rows, diagonal, V,

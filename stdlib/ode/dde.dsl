@@ -118,7 +118,6 @@ _kept_between(lo, hi, size, s) = {
 }
 
 _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = {
-  n = len(y0)
   many = len(lags)
   # a dummy step of y0 before the first one, so that there is always a step; it
   # is not part of the result
@@ -405,7 +404,6 @@ _say_unfollowed(rate) = error(
 _most_turns() = 12
 _iterated(f, before, lags, t0, T0, Y0, starts0, t, y, end, m, o) = {
   d = m.degree
-  many = len(lags)
   first = stop_gradient(t0)
   c = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   times = t + c * (end - t)

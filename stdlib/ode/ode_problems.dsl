@@ -300,7 +300,6 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   sizes = info.sizes
   o = (...o, names = _state_names(info, S.orders))
   zero = _flat_zero(info)
-  nought = _split(zero, sizes)
   (tops, flow, own_slope) = _explicit_rates(info, S)
   y0 = _state(_start_parts(info, S.orders))
   singular = if own_slope {
@@ -421,7 +420,6 @@ _consistent(info, S, h, t0, y0) = {
   worst = argmax(off / (size + 1e-300))
   if off[worst] > 1e-6 * size[worst] {
     names = _hidden_names(info, S)
-    which = list(...names)
     for (k, name) in enumerate(names) {
       if k == worst {
         error(

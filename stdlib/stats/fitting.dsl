@@ -72,7 +72,6 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
   weight = if kind(sigma) == "none" { 1.0 } else { ravel(1 / (sigma + 0 * y)) }
   residual = v -> weight * (ravel(model(back(v), x) + 0.0) - data)
   m = len(data)
-  n = len(v0)
   assert(level > 0 and level < 1,
     "fit: level is the probability of the intervals, between 0 and 1, and not {level}")
   assert(len(residual(stop_gradient(v0 + 0.0))) == m,

@@ -60,10 +60,18 @@ says '1:31 W0223 0' 'f(x) = { if x > 0 { return 1; x }; x }'
 says '1:36 W0223 0' 'f(x) = { for i in 0..x { continue; print(i) } }'
 says '1:10 W0224 0' 'f(x) = { push(x, 1); x }' 
 says '1:17 W0224 1:20 W0224 0' 'for i in 0..3 { 2; i == 3 }'
+says '1:10 W0224 0' 'f(x) = { "doc"; x }'
+says '1:10 W0224 0' 'f(x) = { "{x}" "b"; x }'
+says '0' 'f(x) = { "{print(x)}"; x }'
+says '1:10 W0224 0' 'f(x) = { (x, 1); x }'
 says '1:1 W0222 0' $'use nn as n\nx = 2'
 says '0' $'use nn as n\nx = n.mlp([1, 2, 1])'
 says '0' $'f(x) = { print(x); x }\n1 + 1\nf(2);'
 
+# the library is clean; its names are known only inside of it
+for file in stdlib/*/*.dsl stdlib/*/*/*.dsl; do
+	same "warnings of $file" "$("$atled" check "$file" 2>&1 | grep -E '\[W[0-9]+\]$')" ''
+done
 # every program of the tree is clean
 for file in examples/*.dsl bench/programs/*.dsl; do
 	same "check $file" "$("$atled" check "$file" 2>&1)$?" 0

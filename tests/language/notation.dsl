@@ -116,3 +116,14 @@ n = 5
 total(u) = sum(u[i] * u[i + 1] for i in 0..len(u) - 1)
 total([1, 2, 3])             #> 8
 total(ones(20))              #> 19.0
+
+# Reductions over the items of a tuple or list: of no items as of an empty array,
+# and the filter decides before an item is computed.
+(all(x > 0 for x in ()), any(x > 0 for x in list()))     #> (true, false)
+(all(x > 5 for x in (1, 2) if x > 3), any(x > 5 for x in (1, 2) if x > 3))   #> (true, false)
+(sum(x for x in ()), prod(x for x in ()))                #> (0.0, 1.0)
+try { max(x for x in ()) } catch m { m }                 #> the largest element of nothing
+try { min(x for x in (1, 2) if x > 5) } catch m { m }    #> the smallest element of nothing
+sum(1 / x for x in (0, 2) if x > 0)                      #> 0.5
+sum(len(x) for x in (1.0, "ab") if kind(x) == "string")  #> 2
+(any(x > 1 for x in (1, 2)), all(x > 1 for x in (1, 2))) #> (true, false)

@@ -88,7 +88,7 @@ fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path =
     takes_guess = true)
 
 _linear_of(word) = {
-  k = _one_of("fem has the linear solvers", word, list("auto", "direct", "cg", "amg"))
+  _one_of("fem has the linear solvers", word, list("auto", "direct", "cg", "amg"))
   word
 }
 _solve_fem(info, m, o) =
@@ -438,9 +438,7 @@ _fixed_values(P, D, t) = {
     if not _at_start(P, c) {
       if _condition_order(P, c) == 0 {
         f = _condition_field(P, c, 0)
-        m = max(1, P.info.sizes[f])
         c0 = P.first[f]
-        z0 = zeros(P.nc, 1 + P.d)
         x0 = 0.6281 * min(D.X; axis = 0) + 0.3719 * max(D.X; axis = 0)
         normal = zeros(P.d)
         if not _is_linear(P.info, list(c)) {

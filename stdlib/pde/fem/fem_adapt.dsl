@@ -191,7 +191,6 @@ _fem_adaptive(P, M, m, o) = {
       faces = reshape(M.faces, -1, P.d))
   M = pinned(_to_be_bisected(M))
   (factor, e, turns, done) = (1.0, inf, 1, false)
-  old = M
   D = _discrete(P, M, m)
   U = _fem_values(P, D, m,
     if kind(o.guess) == "none" { zeros(D.total) } else { _guess_at_nodes(P, D, o.guess) })[0]

@@ -116,7 +116,6 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest,
       V = z
       W = fixed
       W[free] = where(of_free > 0, (base + h * γ * V)[free], W[free])
-      last = guess
       W[free] = where(of_free > 0, W[free], (U * (1 - rated))[free])
       turn = 0
       done = false

@@ -324,7 +324,6 @@ _form_of(P) = {
 _form_defect(P, rule, t, X) = {
   n = len(X)
   (d, nc) = (P.d, P.nc)
-  k = iota(n)
   # Values that differ between points, the same in every run.
   some = (salt, form) -> reshape(mod(abs(_scrambled(iota(size(form)) + 1.0, salt)), 1.0) + 0.25,
     ...shape(form))

@@ -310,7 +310,6 @@ _face_points(info, c, M, s) = {
 # each condition (condition: its index, -1 for equations), for M features of
 # bandwidths s (inf: any).
 _rfm_blocks(info, rows, weight, M, s, shift) = {
-  d = len(info.coords)
   out =
     list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift),
       weight = 1.0, condition = -1))
