@@ -11,7 +11,7 @@
 #include "solvers/linear/shifted_system.h"
 #include "solvers/solvers.h"
 #include "solvers/linear/sparse.h"
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include "solvers/fft/real_transforms.h"
 
 static void register_all(Ctx *c, void *arg) {

@@ -11,7 +11,7 @@
 #ifndef ATLED_BACKEND_KERNELS_SMALL_LINALG_H
 #define ATLED_BACKEND_KERNELS_SMALL_LINALG_H
 
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 
 enum { SMALL_MATRIX = 24 }; /* rows up to which these are used */
 

@@ -9,7 +9,7 @@
 #define ATLED_BACKEND_NUMLIB_BLAS_H
 
 #include "lang/base/context.h"
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 
 /* Opens the library. Returns false and sets *why (static) if it cannot be
  * loaded. Cheap when it is open. */

@@ -13,7 +13,7 @@
 #define ATLED_BACKEND_NUMLIB_BLOCKED_FACTOR_H
 
 #include "lang/base/context.h"
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 
 /* Multiplications that take about ten milliseconds of one processor. */
 #define BLOCKS_FROM (1 << 28)

@@ -20,7 +20,7 @@
 #ifndef ATLED_BACKEND_NUMLIB_LAPACK_H
 #define ATLED_BACKEND_NUMLIB_LAPACK_H
 
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 #include <limits.h>
 
 enum { LAPACK_MISSING = INT_MIN };

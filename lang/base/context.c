@@ -16,7 +16,7 @@
 #include "lang/base/arena.h"
 #include "lang/base/clock.h"
 #include "lang/base/diag.h"
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -75,6 +75,7 @@ struct Ctx {
 	HeapAccount *account;
 	Arena *arena;
 	Protect *protect;
+	CtxHooks hooks;
 
 	VEC(AtomText) atoms;
 	/* Open addressing. Holds Atoms; 0 is free (the empty string is never looked
@@ -356,6 +357,8 @@ void ctx_free(Ctx *c) {
 bool ctx_verifies(const Ctx *c) { return c->verifies; }
 
 Arena *ctx_arena(Ctx *c) { return c->arena; }
+
+CtxHooks *ctx_hooks(Ctx *c) { return &c->hooks; }
 
 void *ctx_slot(const Ctx *c, Slot s) { return c->slots[s].state; }
 

@@ -203,4 +203,12 @@ typedef enum Slot {
 void *ctx_slot(const Ctx *c, Slot s);
 void ctx_set_slot(Ctx *c, Slot s, void *state, void (*free_state)(Ctx *c, void *state));
 
+/* What this layer asks of those above; NULL until they have been used. */
+struct Text;
+typedef struct CtxHooks {
+	/* Appends a function of the IR, given its FunctionObject's code. */
+	void (*print_code)(struct Text *out, const void *code);
+} CtxHooks;
+CtxHooks *ctx_hooks(Ctx *c);
+
 #endif

@@ -15,7 +15,7 @@
 #ifndef ATLED_LANG_BASE_TENSOR_H
 #define ATLED_LANG_BASE_TENSOR_H
 
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 #include <stdatomic.h>
 
 typedef struct Buffer {

@@ -10,7 +10,7 @@
  *   digits that give the same bits, with a decimal point in every locale.
  * - Deep nesting and large shared structures are truncated with "...".
  */
-#include "lang/ir/ir.h"
+#include "lang/base/value.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -386,7 +386,7 @@ static void add_value(Printer *p, Value v, int depth) {
 		const FunctionObject *f = (const FunctionObject *)v.object;
 		const char *name = atom_text(f->head.ctx, f->name);
 		if (f->code_kind == CODE_KIND_IR && depth == 0) {
-			fn_print(t, *(const Fn *const *)f->code);
+			ctx_hooks(f->head.ctx)->print_code(t, f->code);
 			if (t->n && t->at[t->n - 1] == '\n') t->n--;
 			break;
 		}

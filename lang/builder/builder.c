@@ -109,6 +109,18 @@ void build_abandon(Builder *b) {
 	fn_unref(f);
 }
 
+uint32_t build_mark(Ctx *c) { return ir_state(c)->serial; }
+
+void build_unwind(Ctx *c, uint32_t mark) {
+	IrState *st = ctx_slot(c, SLOT_IR);
+	if (!st) return;
+	for (Builder *b = st->open; b;) {
+		Builder *outer = b->outer;
+		if (b->serial >= mark) build_abandon(b);
+		b = outer;
+	}
+}
+
 Fn *build_end(Builder *b, uint32_t nresults, const Ref *results) {
 	if (b->region->outer)
 		build_breach(b, OP_NONE, 0, NULL, "the function is ended inside a region");

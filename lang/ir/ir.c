@@ -1,7 +1,7 @@
 /* ir.c - IR data that outlives one function: attributes, transform chains, the
  * registry of functions, host calls, services.
  *
- * Needs: builder/internal.h. Everything interned is stored in the context's
+ * Needs: state.h. Everything interned is stored in the context's
  * arena.
  *
  * Contract:
@@ -12,7 +12,7 @@
  *   count (recursive functions reference each other), and open builders are
  *   abandoned.
  */
-#include "lang/builder/internal.h"
+#include "lang/ir/state.h"
 #include <stdio.h>
 
 #ifdef ATLED_STRESS
@@ -80,6 +80,8 @@ static void free_state(Ctx *c, void *state) {
 	free_arenas(st);
 }
 
+static void print_code(Text *out, const void *code) { fn_print(out, *(const Fn *const *)code); }
+
 IrState *ir_state(Ctx *c) {
 	IrState *st = ctx_slot(c, SLOT_IR);
 	if (st) return st;
@@ -94,6 +96,7 @@ IrState *ir_state(Ctx *c) {
 	VEC_PUSH(a, &st->fns, NULL);
 	VEC_PUSH(a, &st->hosts, NULL);
 	ctx_set_slot(c, SLOT_IR, st, free_state);
+	ctx_hooks(c)->print_code = print_code;
 	return st;
 }
 
@@ -285,20 +288,6 @@ bool ref_splat(const Fn *f, Ref r, Value *scalar) {
 	if (in && in->op == OP_BROADCAST) r = inst_arg(f, in, 0);
 	const Const *k = ref_constant(f, r);
 	return k && constant_splat(k->value, scalar);
-}
-
-/* ---- open builders ------------------------------------------------------- */
-
-uint32_t build_mark(Ctx *c) { return ir_state(c)->serial; }
-
-void build_unwind(Ctx *c, uint32_t mark) {
-	IrState *st = ctx_slot(c, SLOT_IR);
-	if (!st) return;
-	for (Builder *b = st->open; b;) {
-		Builder *outer = b->outer;
-		if (b->serial >= mark) build_abandon(b);
-		b = outer;
-	}
 }
 
 /* ---- host calls ---------------------------------------------------------- */

@@ -22,12 +22,6 @@ extern const Builtin builtins_problem[]; /* problem/residual.c */
 
 /* The number of characters of a string. */
 int64_t text_length(const char *text, size_t n);
-/* text[item]: a character; for a range, characters. */
-Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at);
-/* True when a value is a list or tuple of strings, or may be one at run time.
- * sp_sort_texts: sort(...) of such a value. */
-bool sp_is_texts(const Av *v);
-Av *sp_sort_texts(Sp *sp, const Call *call);
 /* len, x[i] and operators on strings and lists whose kind is known at run time,
  * without specialising anything. */
 bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);

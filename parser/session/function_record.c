@@ -11,6 +11,7 @@
  * - The record contains the captured values.
  * - A piece of IR is stored in its binary form.
  */
+#include "parser/session/session.h"
 #include "parser/specialise/internal.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
  * Contract: runs nothing but the library module that defines the name, when
  * that is first needed.
  */
+#include "parser/session/session.h"
 #include "parser/specialise/internal.h"
 
 /* The start of the line before the one that starts at `at`; 0 at the start of

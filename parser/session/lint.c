@@ -10,6 +10,7 @@
  *   results of statements at top level. Only calls of library functions without
  *   effects are reported as unused.
  */
+#include "parser/session/session.h"
 #include "parser/specialise/internal.h"
 
 typedef struct Local {

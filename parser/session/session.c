@@ -8,6 +8,7 @@
  *   then do its names change.
  * - typecheck.c checks without running; help.c describes names.
  */
+#include "parser/session/session.h"
 #include "parser/specialise/internal.h"
 
 #include <ctype.h>

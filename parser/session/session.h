@@ -9,43 +9,11 @@
 #ifndef ATLED_PARSER_SESSION_SESSION_H
 #define ATLED_PARSER_SESSION_SESSION_H
 
-#include "lang/ir/host.h"
-#include "parser/syntax/ast.h"
-
-typedef struct Session Session;
-
-typedef struct Global {
-	Atom name;
-	Value value;
-	Span span;
-	const char *doc; /* comment lines above the definition, or NULL */
-	bool baked;      /* data that a specialised function has baked in */
-} Global;
-
-typedef struct Module {
-	Atom name;
-	SourceId source; /* the first text; the user's module gets one more for each text that runs */
-	bool library;    /* part of the standard library */
-	VEC(Global) globals;
-	VEC(Atom) used_names; /* use x, use "f" as y: name -> module */
-	VEC(struct Module *) used;
-	struct Module *next;
-} Module;
-
-/* A text of the library, embedded in the program. */
-typedef struct LibraryText {
-	const char *name;
-	const char *text;
-	size_t size;
-} LibraryText;
-/* Generated at build time from stdlib/; ends with a name NULL. */
-extern const LibraryText library_texts[];
+#include "parser/scope/module.h"
 
 /* Makes the session of a context (parser slot). Loads only the index of
  * exported names. */
 Status session_init(Ctx *c);
-Session *session_of(const Ctx *c);
-Module *session_main(Session *s); /* the user's module */
 
 /* Receives results: called after each top-level expression statement that is
  * not hidden. */
@@ -67,9 +35,6 @@ uint32_t session_done(const Session *s, const StatementDone **at);
  * once. */
 Status session_check(Session *s, const char *name, const char *text, size_t n);
 
-/* A name of the library, also a private one with `_`. Borrowed; V_UNSET when
- * there is none. */
-Value session_library(Session *s, Atom name);
 /* A global of the user's module, else of the library. Borrowed; V_UNSET when
  * unknown. */
 Value session_get(Session *s, const char *name);
@@ -82,7 +47,6 @@ Status session_call(Session *s, Value f, uint32_t n, const Value *args, Value *r
 Status session_define_host(Session *s, const char *name, const HostDef *def, int nargs);
 /* Binds a native function on values to a name. It is called at run time with
  * the values themselves, and its result is dynamic. */
-typedef Status (*NativeFn)(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result);
 Status session_define_dynamic(Session *s, const char *name, NativeFn fn, void *ud);
 /* A finished function of value f on the given argument types (symbolic dims
  * allowed): for `ir`, lookups and derive. One reference. */
@@ -91,8 +55,6 @@ Status session_specialise(Session *s, Value f, uint32_t n, const TypeId *types, 
  * fields of records and the parts of tuples and lists. */
 Status session_specialise_described(Session *s, Value f, Fn **out, Text *text);
 
-/* Visits all names that can be used now, for completion and "did you mean". */
-void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud);
 /* Visit the library's modules by name, and the names of a module. The second
  * visits nothing unless the user's module uses that module. */
 void session_each_module(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud);

@@ -9,6 +9,7 @@
  * - Code that depends on a value known only from a run is not judged.
  * - A failed statement affects only the statements that need its result.
  */
+#include "parser/session/session.h"
 #include "parser/specialise/internal.h"
 
 /* The statement being checked. All statements are one function, which never

@@ -8,7 +8,7 @@
  * - A static index that is out of range is an error here; the others are
  *   checked at run time.
  */
-#include "parser/builtins/table.h"
+#include "parser/specialise/internal.h"
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 

@@ -22,7 +22,7 @@
 #define ATLED_PARSER_SPECIALISE_INTERNAL_H
 
 #include "parser/specialise/abstract_value.h"
-#include "parser/session/session.h"
+#include "parser/scope/module.h"
 
 typedef VEC(Atom) VEC_ATOMS;
 typedef VEC(Av *) VEC_AVS;
@@ -527,5 +527,14 @@ bool ast_mentions(const Ast *e, Atom name);
 /* Visits the children in which the name has the same meaning as around e. */
 void ast_children_seeing(const Ast *e, Atom name, void (*visit)(void *ud, const Ast *child),
                          void *ud);
+
+/* ---- strings (builtins/text.c) ------------------------------------------- */
+
+/* text[item]: a character; for a range, characters. */
+Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at);
+/* True when a value is a list or tuple of strings, or may be one at run time.
+ * sp_sort_texts: sort(...) of such a value. */
+bool sp_is_texts(const Av *v);
+Av *sp_sort_texts(Sp *sp, const Call *call);
 
 #endif

@@ -26,7 +26,7 @@
 #define ATLED_SOLVERS_SUNDIALS_EVENTS_H
 
 #include "lang/ir/host.h"
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 
 enum { SINCE_BEGIN = 1, SINCE_EVENT = 2 };
 /* after the options of the solver; then directions, then terminal flags */

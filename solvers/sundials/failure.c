@@ -5,7 +5,7 @@
  * Contract: one diagnostic reports the time, the unknown at fault if it is
  * known, and a hint. The caller of the solver adds the source location.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

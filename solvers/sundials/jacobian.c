@@ -8,7 +8,7 @@
  * Missing diagonal elements are added: SUNMatScaleAddI (A := I + cA) would
  * otherwise reallocate at every step, and KLU would repeat its analysis.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 
 static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {

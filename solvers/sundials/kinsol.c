@@ -10,7 +10,7 @@
  * Derivatives are in stdlib/optim/nonlinear.dsl: they follow from the zero, not
  * from the iterations.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 #include <stdio.h>
 

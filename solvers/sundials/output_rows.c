@@ -6,7 +6,7 @@
  * rows_join_first. It replaces the rows of the first steps by those of one
  * step, whose polynomial reproduces them to a fraction of the tolerances.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <float.h>
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #define ATLED_SOLVERS_SUNDIALS_SENSITIVITY_DIRECTIONS_H
 
 #include "solvers/sundials/rules.h"
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 
 /* Directions k < ns in the space of (y0, active captured values). */
 typedef struct Directions {

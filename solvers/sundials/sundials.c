@@ -6,7 +6,7 @@
  * stores a status in the Solve and returns -1, and the integrator stops at
  * once. It returns 1 for a failure that a smaller step may avoid.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * or at t0. It ends if the integrator fails, no longer advances, or exceeds
  * max_steps.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 
 /* Consecutive steps without a change of t that count as a standstill. A blow-up

@@ -7,7 +7,7 @@
  */
 #include "backend/native/unit/describe.h"
 #include "backend/native/loops/loops.h"
-#include "backend/native/explain/op_counter.h"
+#include "backend/native/kir/op_counter.h"
 #include "backend/eval/core/unit.h"
 #include <stdio.h>
 

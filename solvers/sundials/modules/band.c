@@ -9,7 +9,7 @@
  * - The matrix may use another order of the unknowns than the vectors. They are
  *   then permuted before and after the solve.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 
 typedef struct BandContent {

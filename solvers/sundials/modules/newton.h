@@ -12,7 +12,7 @@
 #ifndef ATLED_SOLVERS_SUNDIALS_MODULES_NEWTON_H
 #define ATLED_SOLVERS_SUNDIALS_MODULES_NEWTON_H
 
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 
 typedef struct Newton {
 	SUNNonlinearSolver solver;

@@ -15,7 +15,7 @@
  *   sets the Solve's status to ST_NOMEM. Callbacks then fail, and the next
  *   check ends the run.
  */
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 
 /* number of vector lengths in use: unknowns, parameters */
 #define SPARES (sizeof((Solve *)0)->spare / sizeof(N_Vector))

@@ -19,7 +19,7 @@
  *   step instead.
  */
 #include "solvers/linear/factor_cache.h"
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 
 enum { KRYLOV = 20, RESTARTS = 5, PATIENCE = 3 };

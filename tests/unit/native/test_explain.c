@@ -7,7 +7,7 @@
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
-#include "backend/native/explain/op_counter.h"
+#include "backend/native/kir/op_counter.h"
 #include "backend/native/kir/cpu.h"
 #include "parser/session/session.h"
 #include "solvers/solvers.h"

@@ -15,7 +15,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
 #include "solvers/solvers.h"
-#include "solvers/sundials/sundials.h"
+#include "solvers/sundials/modules/sundials.h"
 #include "tests/unit/support/check_of.h"
 #include <cvodes/cvodes.h>
 #include <math.h>

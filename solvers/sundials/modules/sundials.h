@@ -13,12 +13,11 @@
  *        └───────▶ March: steps from t0 to t1; reports the times at which rows
  *                         are due
  */
-#ifndef ATLED_SOLVERS_SUNDIALS_SUNDIALS_H
-#define ATLED_SOLVERS_SUNDIALS_SUNDIALS_H
+#ifndef ATLED_SOLVERS_SUNDIALS_MODULES_SUNDIALS_H
+#define ATLED_SOLVERS_SUNDIALS_MODULES_SUNDIALS_H
 
 #include "backend/eval/core/code.h"
 #include "solvers/linear/shifted_system.h"
-#include "solvers/solvers.h"
 #include "solvers/sundials/modules/library.h"
 
 enum { DEFAULT_MAX_STEPS = 500000 };

@@ -9,7 +9,7 @@
  * - Coefficient overflow records E_SHAPE and throws ST_ERROR.
  * - A throw leaves the tables unchanged.
  */
-#include "lang/ir/type.h"
+#include "lang/base/type.h"
 #include <stdio.h>
 
 #ifdef ATLED_STRESS

@@ -4,8 +4,8 @@
  * Needs: kir.h. Runs nothing: lengths, trip counts and sizes are whole numbers
  * that follow from the call's words; everything else is only counted.
  */
-#ifndef ATLED_BACKEND_NATIVE_EXPLAIN_OP_COUNTER_H
-#define ATLED_BACKEND_NATIVE_EXPLAIN_OP_COUNTER_H
+#ifndef ATLED_BACKEND_NATIVE_KIR_OP_COUNTER_H
+#define ATLED_BACKEND_NATIVE_KIR_OP_COUNTER_H
 
 #include "backend/native/kir/kir.h"
 

@@ -9,8 +9,8 @@
  *   floor(n/2)).
  * - Symbols are numbered within one function and have no meaning outside it.
  */
-#ifndef ATLED_LANG_IR_TYPE_H
-#define ATLED_LANG_IR_TYPE_H
+#ifndef ATLED_LANG_BASE_TYPE_H
+#define ATLED_LANG_BASE_TYPE_H
 
 #include "lang/base/diag.h"
 

@@ -10,7 +10,7 @@
  * cost grows like a polynomial of degree up to three (triangular loops). Where
  * the last one differs, a loop that is not long is walked turn by turn.
  */
-#include "backend/native/explain/op_counter.h"
+#include "backend/native/kir/op_counter.h"
 #include <math.h>
 
 #define STEPS_MOST 20000000u /* instructions that are walked */
