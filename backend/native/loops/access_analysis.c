@@ -1,13 +1,17 @@
-/* access_analysis.c - where the nests of a plan read arrays, row by row: what
- * loops need to know that go along the rows of several at once.
+/* access_analysis.c - the places where the nests of a plan read arrays,
+ * relative to their rows.
  *
- * Needs: loops/loops.h. Follows the index from a nest through what is inlined
- * into it to what is kept or comes from outside, as `pull` will, but without
- * emitting: of an index only that matters which runs along one of the nest's
- * axes, perhaps moved by a fixed number. Guarantees: whoever asks sees every
- * place where something that is not inlined is read, each with its index; it
- * may be seen several times. What is inlined and has a form that is not known
- * here ends it, as a place that cannot be followed.
+ * Needs: loops/loops.h.
+ *
+ * Method: follows the index from a nest through inlined values to materialised
+ * values and values from outside, as `pull` will, but emits nothing. An index
+ * component is known if it is an axis of the nest, perhaps plus a constant.
+ *
+ * Contract:
+ * - `leaf` is called for every read of a value that is not inlined, with its
+ *   index. A read may be visited more than once.
+ * - An inlined instruction that is unknown here ends the analysis with "cannot
+ *   be followed".
  */
 #include "backend/native/loops/loops.h"
 
@@ -35,8 +39,8 @@ static bool reaches_operands(Reach *w, const Inst *in, const Index *at) {
 	case OP_REDUCE_MIN: reduce_index(w->p, in, at, x); return reaches(w, inst_arg(f, in, 0), x);
 	case OP_CUMSUM:
 	case OP_CUMPROD: return reaches(w, inst_arg(f, in, 0), at);
-	/* outside of what is padded the nearest element is read, and not used:
-	 * that is nearer than `low` says */
+	/* Outside the padded operand the nearest element is read and its value
+	 * discarded. That element is nearer than `low` says. */
 	case OP_PAD: {
 		const Ref r = inst_arg(f, in, 0);
 		uint32_t n;
@@ -96,14 +100,14 @@ static bool reaches(Reach *w, Ref r, const Index *at) {
 		if (same) return true;
 	}
 	VEC_PUSH(w->p->a, &w->seen, s);
-	/* what it sums over itself goes along none of the nest's axes */
+	/* The axes that an inlined value sums over are no axes of the nest. */
 	Index all[MAX_AXES];
 	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
 	return reaches_operands(w, node_inst(w->p, n), all);
 }
 
-/* What a join along its row reads: a part that begins with row k of the join is
- * read k rows before. */
+/* The reads of a concat along its row: an operand whose first row is row k of
+ * the concat is read with offset -k. */
 static bool reaches_parts(Reach *w, const Inst *in, Index *at) {
 	const Fn *f = w->p->l->f;
 	Ctx *c = w->p->l->c;

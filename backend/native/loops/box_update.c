@@ -1,10 +1,15 @@
-/* box_update.c - boxes of arrays: what slice, pad and update reach, and the
- * frame that an update leaves as it was.
+/* box_update.c - boxes of arrays: the ranges of slice, pad and update, and the
+ * unmodified border of an update.
  *
- * Needs: loops/loops.h. Guarantees: nothing outside of an axis is read or
- * written, since what is not known to lie on it is checked first; the frame and
- * the box of an update together are the array, once each, where strides are 1
- * or -1; where the updated array lies in the result's memory nothing is copied.
+ * Needs: loops/loops.h.
+ *
+ * Contract:
+ * - Nothing outside an axis is read or written: ranges that are not provably
+ *   inside are checked first.
+ * - Where strides are 1 or -1, the border and the box of an update together
+ *   cover the array, each element once.
+ * - Nothing is copied where the updated array is already in the result's
+ *   memory.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
@@ -31,7 +36,7 @@ static bool at_least_zero(Ctx *c, Dim d) {
 	return (dim_is_const(c, d, &v) && v >= 0) || dim_is_sym(c, d, &s);
 }
 
-/* The lowest position of a side that is not empty, and the highest. */
+/* The lowest and the highest position of a side that is not empty. */
 static Dim side_low(Ctx *c, Side s) {
 	if (s.stride > 0) return s.start;
 	return dim_add(c, s.start,
@@ -67,8 +72,8 @@ bool sides_apart(Ctx *c, Side x, Side y) {
 	        gap >= 0);
 }
 
-/* Element by element is only where the place of the box is known, or nearly
- * free to look at: along short axes. */
+/* An update is computed element by element only where the box's position is
+ * known, or is cheap to test because the axis is short. */
 bool update_by_box(const Fn *f, const Inst *in) {
 	const Type *t = ref_ty(f, inst_arg(f, in, 0));
 	int64_t v;
@@ -120,8 +125,8 @@ void box_index(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
 	}
 }
 
-/* Along axis i: the positions of the box, low .. high - 1, and the axis's
- * length. */
+/* Along one axis: the positions low .. high - 1 of the box, and the axis's
+ * extent. */
 typedef struct Bounds {
 	KRef low, high, length;
 	bool all;
@@ -134,14 +139,15 @@ static Bounds bounds_of(ArrayEmit *e, const Inst *in, uint32_t i) {
 	KRef zero = k_int(k, 0), length = lower_dim(e->l, s.length), low = lower_dim(e->l, s.start);
 	if (b.all) return (Bounds){zero, b.length, b.length, true};
 	if (s.stride < 0) low = k_sub(k, low, k_sub(k, length, k_int(k, 1)));
-	/* an empty box may start anywhere */
+	/* An empty box may start anywhere. */
 	b.low = k_min(k, k_max(k, low, zero), b.length);
 	b.high = k_min(k, k_add(k, b.low, k_max(k, length, zero)), b.length);
 	return b;
 }
 
-/* x's elements at positions from[i] .. to[i] - 1 of each axis, with axis 0 left
- * to an open loop where `first` is 1. Lanes along the last axis. */
+/* Copies x's elements at positions from[i] .. to[i] - 1 of each axis, lanes
+ * along the last axis. If `first` is 1, axis 0 is an open loop of the
+ * caller. */
 static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *from,
                        const KRef *to, Index *at) {
 	enum { LANES = 8 };
@@ -162,7 +168,7 @@ static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *
 	e->memo.n = mark;
 }
 
-/* The same over axis 0 in parallel. */
+/* The same, in parallel over axis 0. */
 static void copy_parallel(ArrayEmit *e, const Node *n, KRef *from, KRef *to) {
 	enum { PART_WORK_LOG = 16 };
 	KBuilder *k = e->k;
@@ -192,7 +198,8 @@ static bool stays(ArrayEmit *e, const Node *n) {
 	       from == node_memory(e, n);
 }
 
-/* The two may be one when it runs, which only a whole copy sees. */
+/* The two arrays may be the same at run time. Only lower_copy, of the whole
+ * array, tests for that. */
 static bool may_stay(ArrayEmit *e, const Node *n) {
 	const Node *last = n;
 	while (last->lies_in) last = &e->p->nodes.at[last->lies_in - 1];
@@ -212,8 +219,8 @@ bool frame_by_rows(ArrayEmit *e, const Node *n) {
 	       n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
 }
 
-/* The frame is cut at the box's ends axis by axis: before the cut at an axis
- * only what the box covers of the axes before it is left. */
+/* The border is cut at the box's ends axis by axis. At each axis only the box's
+ * range of the earlier axes remains. */
 void emit_frame(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	KRef array;
@@ -246,8 +253,8 @@ void emit_frame(ArrayEmit *e, const Node *n) {
 	}
 }
 
-/* In the open loop over the box's rows: what lies beside the box in this row.
- */
+/* In the open loop over the box's rows: copies the elements beside the box in
+ * this row. */
 void emit_row_frame(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (stays(e, n) || may_stay(e, n) || !frame_by_rows(e, n)) return;

@@ -1,20 +1,24 @@
-/* contraction.c - contractions of a plan: which operand lies how, and the
- * strides that kernel code's CONTRACT and GEMM take.
+/* contraction.c - contractions of a plan: the layout of their operands, and the
+ * strides for CONTRACT and GEMM of the kernel IR.
  *
- * Needs: loops/loops.h. A contraction here has one contracted axis. Within a
- * region it is a product of small matrices for each block of rows:
+ * Needs: loops/loops.h.
  *
- *     rows times matrix      y[r, j] = sum_k x[r, k] w[k, j]      lanes along the rows: y' = w' x', with columns = rows of the block
- *     columns times columns  s[i, j] += sum_r x[r, i] y[r, j]     added to this part's sums
+ * A contraction here has one contracted axis. In a region it is a product of
+ * small matrices for each block of rows:
+ *
+ *     rows times matrix      y[r, j] = sum_k x[r, k] w[k, j]
+ *                            (lanes along the rows: y' = w' x')
+ *     columns times columns  s[i, j] += sum_r x[r, i] y[r, j]
+ *                            (added to the chunk's sums)
  *     of each row            y[r, i, j] = sum_k u[r, i, k] v[r, k, j]
  *
- * and outside of regions one large product through BLAS. Further axes that both
- * operands run along are loops around the product.
+ * Outside regions it is one large product by the runtime. Further axes that
+ * both operands run along are loops around the product.
  */
 #include "backend/native/loops/loops.h"
 
-/* An operand where it lies: pointer to its element at the block's first row (or
- * at 0), and strides in elements by its own axes. */
+/* An operand in its storage: pointer to its element at the block's first row
+ * (or at 0), and strides in elements by its own axes. */
 typedef struct Matrix {
 	KRef pointer;
 	KRef stride[MAX_RANK];
@@ -22,7 +26,7 @@ typedef struct Matrix {
 	bool scratch; /* padded along the lanes */
 } Matrix;
 
-/* Strides of r through the transposes in front of `base`. */
+/* Strides of r, through the transposes between it and `base`. */
 static void through_transposes(ArrayEmit *e, Ref r, Ref base, const KRef *base_stride,
                                KRef *stride) {
 	uint32_t rank = ref_ty(e->l->f, r)->rank, n;
@@ -41,7 +45,7 @@ static void through_transposes(ArrayEmit *e, Ref r, Ref base, const KRef *base_s
 	for (uint32_t i = 0; i < rank; i++) stride[i] = inner[perm[i]];
 }
 
-/* The operand's axis that runs along the nest's. */
+/* The operand's axis that runs along the nest's axis; -1: none. */
 static int axis_along(ArrayEmit *e, Ref r, const Index *at, uint32_t axis) {
 	uint32_t rank = ref_ty(e->l->f, r)->rank;
 	for (uint32_t i = 0; i < rank; i++)
@@ -52,9 +56,9 @@ static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
 	return axis_along(e, r, at, ROW_AXIS);
 }
 
-/* Copies the operand's block of rows into scratch, elements pulled: operands
- * that lie in no scratch, or are computed. `turn`: the axis of which only the
- * present turn of a slab's loop is copied; -1: none. */
+/* Copies the operand's block of rows into scratch, pulling each element. For
+ * operands that are inlined or not in scratch. `turn`: the axis of which only
+ * the current iteration of a fused outer loop is copied; -1: none. */
 static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 	KBuilder *k = e->k;
 	Type t = *ref_ty(e->l->f, r);
@@ -129,7 +133,7 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 	return m;
 }
 
-/* The operand in memory, whole. */
+/* The whole operand in memory. */
 static bool whole_matrix(ArrayEmit *e, Ref r, Matrix *m) {
 	Ref base = matrix_operand(e->p, r);
 	KRef stride[MAX_RANK];
@@ -141,7 +145,7 @@ static bool whole_matrix(ArrayEmit *e, Ref r, Matrix *m) {
 	return true;
 }
 
-/* The operand's rows of the present block. */
+/* The operand's rows of the current block. */
 static Matrix row_matrix(ArrayEmit *e, const Node *product, uint32_t operand, int row) {
 	Ref r = inst_arg(e->l->f, node_inst(e->p, product), operand);
 	Ref base = matrix_operand(e->p, r);
@@ -172,31 +176,30 @@ static bool is_one(ArrayEmit *e, KRef x) {
 
 typedef struct Product {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
-	int64_t rows, columns, terms; /* m, n and k as they are expected; terms 0: not looked at */
+	int64_t rows, columns, terms; /* m, n and k as expected; terms 0: unknown */
 	bool turn;                    /* see worth_turning */
-	/* of one product with lanes along the columns: what is added to each row
-	 * of C; 0: nothing */
+	/* A row that is added to each row of C, for a single product with lanes
+	 * over N; 0: none. */
 	KRef bias;
 } Product;
 
-/* Is a B that lies by columns worth being copied turned, so that lanes run
- * along the columns? Copying costs what a few rows cost. By the lengths that
- * are expected, not those of the call: the order of a sum must not change with
- * them. */
+/* Does it pay to pack a B stored by columns, so that lanes run over N? Packing
+ * costs as much as a few rows. The decision uses the expected extents, not
+ * those of the call, because the order of a sum must not change with them. */
 static bool worth_turning(int64_t rows, int64_t columns) { return rows >= 48 && columns >= 8; }
 
-/* Do tiles of five rows waste less than those of `tile`? Which of them it is
- * makes no difference to a bit. */
+/* Do tiles of five rows waste fewer rows than tiles of `tile` rows? The choice
+ * does not affect the bits. */
 static bool fit_in_fives(int64_t rows, int64_t tile) {
 	return (rows + 4) / 5 * 5 < (rows + tile - 1) / tile * tile;
 }
 
-/* Rows of a tile where lanes run along the columns. */
+/* Rows of a tile with lanes over N. */
 static int64_t tile_rows(const ArrayEmit *e) { return e->k->m->target.registers >= 32 ? 8 : 4; }
 
-/* Chooses where the lanes run; swaps the roles of the operands when only that
- * makes the columns contiguous. Further products of the same shape and strides
- * are added to the first. */
+/* Chooses the axis of the lanes. Exchanges the operands when only that makes
+ * the columns contiguous. The products in `more` have the same shape and
+ * strides and are added to the first. */
 static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op, uint32_t nmore,
                           const Product *more) {
 	bool swapped = false;
@@ -252,19 +255,18 @@ static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp o
 	emit_products(e, t, q, flags, op, 0, NULL);
 }
 
-/* ---- matrices with zeros on one side of a diagonal ----------------------- */
+/* ---- triangular and banded matrices -------------------------------------- */
 
-/* Columns that are done together, of some four times as many: the more, the
- * more of the zeros are multiplied, the fewer, the more often the rows are
- * read. Whole tiles. 0: it does not pay. */
+/* Columns of one of some four partial products, in whole tiles; 0: it does not
+ * pay. Wide ones multiply more zeros, narrow ones read the rows more often. */
 static int64_t band_columns(const ArrayEmit *e, const Product *q) {
 	const int64_t tile = fit_in_fives(q->columns, tile_rows(e)) ? 5 : 4;
 	return q->columns < 8 || q->columns > 512 ? 0 : ((q->columns + 3) / 4 + tile - 1) / tile * tile;
 }
 
-/* sum + 0, or NaN where one of `rows` neighbours from element `at` on is not
- * finite. Four vectors at once, since each addition waits for the one before.
- */
+/* Returns sum + 0, or NaN if one of `rows` consecutive elements from `at` on is
+ * not finite. Four vectors are in flight, since each addition waits for the one
+ * before. */
 static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KRef sum) {
 	const bool varying = true;
 	const KRef zero = k_const(k, t, 0);
@@ -276,10 +278,10 @@ static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KR
 	return k_add(k, sum, k_fold(k, OP_ADD, lanes));
 }
 
-/* The product without the terms that the band leaves out; all of them where a
- * number that they would have multiplied by 0 is not finite. Such a number
- * makes one of the results not finite that use most of the terms, so only those
- * results are looked at, and what even they do not use. */
+/* The product without the terms outside the band. It is recomputed in full if
+ * an omitted factor of a zero is not finite. Such a factor makes the result
+ * with the most terms not finite, unless that result omits it too. Only these
+ * results and those omitted factors are tested. */
 static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Band band,
                            int64_t step) {
 	KBuilder *k = e->k;
@@ -293,13 +295,14 @@ static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Ban
 		from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, turn, k_int(k, band.low))));
 	if (band.has_high)
 		to = k_min(k, q.k, k_add(k, k_add(k, turn, part.n), k_int(k, band.high - 1)));
-	part.k = k_max(k, one, k_sub(k, to, from)); /* at least one, so that something is written */
+	part.k = k_max(k, one, k_sub(k, to, from)); /* At least one, so that C is written. */
 	part.c = k_ptradd(k, q.c, k_mul(k, turn, q.c_col), size);
 	part.a = k_ptradd(k, q.a, k_mul(k, from, q.a_k), size);
 	part.b = k_ptradd(k, q.b, k_add(k, k_mul(k, turn, q.b_col), k_mul(k, from, q.b_k)), size);
 	emit_product(e, t, part, flags, K_CONTRACT);
 	k_loop_end(k, NULL, NULL);
-	/* of a low band the first result uses most terms, of a high one the last */
+	/* For a lower bound the first column has the most terms, for an upper one
+	 * the last. */
 	const KRef best = band.has_low ? zero : last,
 			   edge = k_add(k, best, k_int(k, band.has_low ? band.low : band.high));
 	sum = add_doubt(k, t, q.c, k_mul(k, best, q.c_col), q.m, sum);
@@ -314,8 +317,8 @@ static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Ban
 	k_if_end(k, NULL, NULL);
 }
 
-/* The matrix of a product of rows times a matrix: its contracted axis and its
- * free one. false: it has others, or none. */
+/* The matrix of a product of rows times a matrix, its contracted axis and its
+ * free one. False if it has other axes or lacks one. */
 static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k,
                          uint32_t *along_free) {
 	const Inst *in = node_inst(e->p, n);
@@ -331,12 +334,10 @@ static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k,
 	return wi[*along_k].axis == n->nresult && wi[*along_free].axis < n->nresult;
 }
 
-/* A matrix whose columns are contiguous (the W' of x @ W') is turned once for
- * each part of the rows and not in each block of them, where it is small and a
- * part has some blocks (turning one here costs what a product does for four):
- * for 20 x 20 that was a sixteenth of the time in f64, an eighth in f32. Where
- * lengths are other than at the first call, it is the same product with the
- * same bits. */
+/* Packs a matrix whose columns are contiguous (the W' of x @ W') once for each
+ * chunk, instead of in each block. The matrix must be small. A chunk must have
+ * four blocks, since packing here costs as much as their products' own packing.
+ * The decision uses the extents of the first call; it does not affect bits. */
 void copy_weights(ArrayEmit *e) {
 	enum { MOST_BYTES = 32768, LEAST_ROWS = 4 * 64 * MAX_PARTS };
 	KBuilder *k = e->k;
@@ -378,7 +379,7 @@ void copy_weights(ArrayEmit *e) {
 }
 
 /* The array along the columns that operand k of an addition of two [row,
- * column] arrays is in each row; 0: it is none. */
+ * column] arrays broadcasts to each row; 0: it is none. */
 static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) {
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
 	IndexContext ix = {.p = e->p};
@@ -399,7 +400,7 @@ static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) 
 	           : 0;
 }
 
-/* Will the product's lanes run along its columns? */
+/* Will the product's lanes run over N? */
 static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
 	Ref w;
 	uint32_t along_k, along_free;
@@ -413,9 +414,9 @@ static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
 }
 
 /* x @ w + b, where nothing else needs the product: the tiles add b to their
- * finished sums and write where the sum belongs, which is one pass over the
- * block's rows less. The same operations in the same order, hence the same
- * bits. What is large enough to go past the caches keeps its pass. */
+ * finished sums and store the final result, which saves a pass over the block's
+ * rows. The operations and their order are the same, so are the bits. Results
+ * large enough for non-temporal stores keep their own pass. */
 void choose_biased(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
@@ -442,8 +443,9 @@ void choose_biased(ArrayEmit *e) {
 	}
 }
 
-/* y[r, ...] over the row operand's other free axes (open loops), columns along
- * the matrix's free axis. To `sum`, where it is there, with the bias. */
+/* y[r, ...]: loops over the row operand's other free axes, columns along the
+ * matrix's free axis. If `sum` is given, the tiles add the bias and store `sum`
+ * instead. */
 static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
@@ -462,7 +464,8 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 		e->l->failed = true;
 		return;
 	}
-	/* the result: scratch, or with lanes along inner axes its rows in memory */
+	/* The result is in scratch, or with lanes along inner axes in its rows in
+	 * memory. */
 	KRef c_stride[MAX_RANK];
 	if (uses_scratch(e, n) && !sum) {
 		scratch_strides(e, n, c_stride);
@@ -485,7 +488,7 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 		a.stride[w_free] = k_int(k, 1);
 	}
 	uint32_t free_axis = wi[w_free].axis; /* of the result */
-	/* the row operand's other axes, of which the matrix may have some too */
+	/* The row operand's other axes. The matrix may share some of them. */
 	uint32_t nopen = 0, mark[MAX_RANK];
 	KRef x_at0 = b.pointer, c_at0 = c.pointer, w_at0 = a.pointer;
 	for (uint32_t i = 0; i < xrank; i++) {
@@ -509,8 +512,8 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	}
 	KRef length = lower_dim(e->l, n->axes[contracted]),
 		 columns = lower_dim(e->l, n->axes[free_axis]);
-	/* m runs along the block's rows; emit_product exchanges the operands when
-	 * the rows are contiguous */
+	/* m runs along the block's rows. emit_product exchanges the operands when
+	 * the rows are contiguous. */
 	Product q = {.c = c_at0,
 	             .c_row = c_stride[n->row],
 	             .c_col = c_stride[free_axis],
@@ -539,8 +542,8 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	if (uses_scratch(e, n) && n->memory && !sum) copy_to_memory(e, n);
 }
 
-/* One product after the other: of a row's own matrices, for each of the block's
- * rows and whatever other axes both operands run along. */
+/* A separate product of each row's own matrices: loops over the block's rows
+ * and over the other axes that both operands run along. */
 static void products_of_rows(ArrayEmit *e, Node *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
@@ -600,13 +603,13 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
 }
 
-/* Loops that are open around a product. */
+/* The loops open around a product. */
 typedef struct Around {
 	uint32_t n, mark[MAX_AXES];
 } Around;
 
-/* A term that is added to this part's sums: contracted axes other than the row,
- * and what both operands run along, become open loops. */
+/* A term added to the chunk's sums. Contracted axes other than the row, and
+ * axes that both operands run along, become open loops. */
 static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *open) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
@@ -657,15 +660,15 @@ static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *ope
 	return q;
 }
 
-/* Are both operands of the two products laid out in the same way? */
+/* Do the operands of the two products have the same layout? */
 static bool same_layout(const Product *p, const Product *q) {
 	return p->c == q->c && p->c_row == q->c_row && p->c_col == q->c_col && p->a_row == q->a_row &&
 	       p->a_k == q->a_k && p->b_k == q->b_k && p->b_col == q->b_col && p->m == q->m &&
 	       p->n == q->n && p->k == q->k && p->turn == q->turn;
 }
 
-/* All terms of the sum; neighbours that are laid out alike as one instruction,
- * which joins its partial sums once for all of them. */
+/* All terms of the sum. Consecutive terms of equal layout become one
+ * instruction, which combines its partial sums once for all of them. */
 static void columns_times_columns(ArrayEmit *e, Node *n) {
 	enum { TOGETHER = 16 };
 	KType t = node_type_of(e, n);

@@ -1,28 +1,30 @@
-/* emit.c - the loops of an array plan: regions over blocks of rows in parallel,
- * groups of nests inside, sums over the rows joined after.
+/* emit.c - emission of an array plan: regions as parallel loops over blocks of
+ * rows, groups of nests in them, and sums over the rows.
  *
- * Needs: loops/loops.h. Guarantees: what is computed depends on the lengths and
- * not on the number of threads; nothing is allocated inside loops; a store
- * reaches only elements of its array, or padding that belongs to it.
+ * Needs: loops/loops.h.
  *
- * Every loop body is written as for one element; kernel code's vector loops
- * make lanes of it.
+ * Contract:
+ * - The computation depends on extents, not on the number of threads.
+ * - Nothing is allocated inside loops.
+ * - A store reaches only elements of its array, or padding that belongs to it.
+ * - Every loop body is written as for one element. The vector loops of the
+ *   kernel IR make lanes of it.
  */
 #include "backend/native/loops/loops.h"
 
 /* ---- open loops ---------------------------------------------------------- */
 
-/* Loops over inner axes of a group. Axes of fixed length are written out in the
- * innermost body while that is little text. */
-#define FEW_LANES 8 /* elements that are hardly worth a vector */
+/* Loops over inner axes of a group. Axes of fixed extent are unrolled in the
+ * innermost body while it stays small. */
+#define FEW_LANES 8 /* fewer elements are not worth a vector */
 
 typedef struct Loops {
 	uint32_t naxes;
 	const Dim *dims;
-	bool fixed[MAX_AXES]; /* written out */
+	bool fixed[MAX_AXES]; /* unrolled */
 	int64_t length[MAX_AXES];
-	int64_t combinations; /* of the fixed ones */
-	int lane;             /* the axis that lanes run along; -1: the row, or none */
+	int64_t combinations; /* of the unrolled axes' indices */
+	int lane;             /* the axis of the lanes; -1: the row, or none */
 } Loops;
 
 static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims, int64_t most) {
@@ -35,8 +37,9 @@ static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims, int64_t m
 	return s;
 }
 
-/* Lanes along a handful of elements that lie apart would be mostly empty:
- * rather the last axis, where it is longer, though it could be written out. */
+/* The lanes of a non-contiguous loop over a few elements would be mostly empty.
+ * The last axis takes the lanes instead, if it is longer, although it could be
+ * unrolled. */
 static void prefer_last_axis(ArrayEmit *e, Loops *s) {
 	const uint32_t last = s->naxes ? s->naxes - 1 : 0;
 	uint32_t open = s->naxes;
@@ -49,9 +52,9 @@ static void prefer_last_axis(ArrayEmit *e, Loops *s) {
 	s->combinations /= s->length[last];
 }
 
-/* The index of combination c of the fixed axes; the others are open loops. An
- * axis of length 0 counts as one of length 1: what is summed over it has a
- * place. */
+/* Combination c of indices of the unrolled axes; the other axes are open loops.
+ * An axis of extent 0 counts as one of extent 1, so that a sum over it has an
+ * accumulator. */
 static void combination(const Loops *s, int64_t c, Index *at) {
 	for (uint32_t i = s->naxes; i-- > 0;) {
 		if (!s->fixed[i]) {
@@ -82,7 +85,7 @@ static void open_row_loop(ArrayEmit *e) {
 	e->axes[ROW_AXIS] = (Axis){.base = k_add(e->k, e->row_start, i)};
 }
 
-/* The same for a group: with what its updates leave as it was. */
+/* The same for a group, with the borders of its updates. */
 static void open_group_rows(ArrayEmit *e, const Group *g) {
 	open_row_loop(e);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -96,7 +99,8 @@ static void lanes_along_rows(ArrayEmit *e, KRef base) {
 	e->axes[ROW_AXIS] = (Axis){.base = k_add(e->k, e->row_start, base), .lane = k_int(e->k, 1)};
 }
 
-/* A node's index from that of its group: the row where it has it. */
+/* A node's index from that of its group: inserts the row, if the node has
+ * it. */
 static void node_index(const Node *n, const Index *inner, Index *at) {
 	uint32_t j = 0;
 	for (uint32_t i = 0; i < n->naxes; i++)
@@ -126,11 +130,11 @@ static Op join_prim(const ArrayEmit *e, const Node *n) {
 	return fold_prim((Op)node_inst(e->p, n)->op);
 }
 
-/* The largest or smallest of real numbers, exactly (NaN wins, +0 is above -0),
- * at the price of a plain comparison and three bitwise operations for each
- * element: the largest but for NaN and the zeros' signs; the sign bits of all,
- * of which only a result of zero needs any; and whether there was a NaN. What
- * is right follows when all are seen. */
+/* Exact extremes of floats (NaN wins, +0 is above -0) for a plain comparison
+ * and three bitwise operations an element. Three values are accumulated: the
+ * extreme, ignoring NaN and the signs of zeros; the combined sign bits, needed
+ * only for a result of zero; and a flag for NaN. The result is assembled at the
+ * end. */
 typedef enum ExtremePart { EXTREME_VALUE, EXTREME_SIGNS, EXTREME_NAN, EXTREME_PARTS } ExtremePart;
 
 static bool is_extreme(const ArrayEmit *e, const Node *n) {
@@ -163,8 +167,8 @@ static KRef extreme_next(ArrayEmit *e, Op op, ExtremePart part, KRef old, KRef x
 	}
 }
 
-/* Parts of two halves; over the lanes of one. Of the bits only the sign counts.
- */
+/* Combines two accumulators, or (extreme_fold) the lanes of one. Of the bits
+ * only the sign counts. */
 static KRef extreme_join(ArrayEmit *e, Op op, ExtremePart part, KRef x, KRef y) {
 	if (part == EXTREME_VALUE) return k_prim2(e->k, fold_prim(op), x, y);
 	return k_logic(e->k, part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? 0 : 1, x, y);
@@ -186,7 +190,7 @@ static KRef extreme_result(ArrayEmit *e, const KRef *parts) {
 	return k_select(k, k_lt(k, parts[EXTREME_NAN], zero), k_const(k, t, __builtin_nan("")), value);
 }
 
-/* A varying value joined over the lanes that are elements. */
+/* Reduces a varying value over the active lanes. */
 static KRef fold_lanes(ArrayEmit *e, const Node *n, KRef value, bool mask) {
 	if (!k_lanes_of(e->k, value)) return value;
 	Op op = (Op)node_inst(e->p, n)->op;
@@ -194,7 +198,7 @@ static KRef fold_lanes(ArrayEmit *e, const Node *n, KRef value, bool mask) {
 	return k_fold(e->k, fold_prim(op), value);
 }
 
-/* partial[at] joined with value. */
+/* partial[at] = partial[at] op value. */
 static void add_to_partial(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 	KBuilder *k = e->k;
 	KType t = node_type_of(e, n);
@@ -229,7 +233,7 @@ static void clear_partial(ArrayEmit *e, const Node *n) {
 	k_loop_end(k, NULL, NULL);
 }
 
-/* The parts' sums in order. */
+/* Combines the chunks' sums in order. */
 static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 	KBuilder *k = e->k;
 	KType t = node_type_of(e, n);
@@ -247,7 +251,7 @@ static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 	uint32_t lanes = ktype_size(t) == 8 ? 8 : 16;
 	k_vloop_begin(k, lanes, 0, count, 0, NULL, NULL, &base);
 	KRef inner[2];
-	/* each part's row of sums is one vector further */
+	/* The sums of the next chunk are `count` elements further. */
 	KRef spread = k_select(k, k_mask(k), init, init);
 	k_loop_begin(k, k_int(k, 0), nparts, 1, 1, &spread, inner);
 	KRef at = k_add(k, k_mul(k, inner[0], count), base);
@@ -259,8 +263,8 @@ static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 
 /* ---- may lanes run past the end? ----------------------------------------- */
 
-/* With lanes along the rows: true when nothing in the tree reads memory at a
- * stride from row to row, or at computed places. */
+/* With lanes along the rows: true when no inlined operand reads memory with a
+ * stride from row to row, or at computed positions. */
 static bool tree_pads(ArrayEmit *e, Ref r);
 
 static bool inst_pads(ArrayEmit *e, const Inst *in) {
@@ -300,8 +304,8 @@ static bool group_pads(ArrayEmit *e, const Group *g) {
 typedef struct Sum {
 	Node *n;
 	int64_t combination;
-	/* of the running value: EXTREME_PARTS for an extreme, 0 for its parts
-	 * after the first */
+	/* Number of accumulators: EXTREME_PARTS for an extreme; 0 marks those after
+	 * its first. */
 	uint32_t nparts;
 } Sum;
 
@@ -316,8 +320,8 @@ static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
 	if (n->memory && n->nresult) store_memory(e, n, at, value);
 }
 
-/* The operand of a sum over the rows (or the product of a contraction's), at
- * the nest's index. */
+/* The operand of a sum over the rows, at the nest's index; for a contraction
+ * the product of its operands. */
 static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -330,7 +334,8 @@ static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
 	return pull(e, inst_arg(f, in, 0), x);
 }
 
-/* Which of the group's axes are reduced: the last ones of any reducing node. */
+/* The first of the group's axes that is reduced. Reduced axes are the last ones
+ * of any node that reduces. */
 static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
@@ -346,7 +351,7 @@ static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
 }
 
 /* The axis along which memory is contiguous for most of the group: the last
- * axis of the first node's (first operand's) array. */
+ * axis of the array of the first node, or of its operand if it reduces. */
 static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 	int last = -1;
 	for (uint32_t i = 0; i < s->naxes; i++)
@@ -365,8 +370,8 @@ static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 		if (in->op == OP_DOT) {
 			uint32_t yrank = ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->rank;
 			dot_indices(e->p, in, at, x, y);
-			/* the second operand's last axis, which is the result's last,
-			 * unless it is the row */
+			/* The second operand's last axis, which is the result's last,
+			 * unless it is the row. */
 			if (yrank && y[yrank - 1].kind == IX_AXIS && y[yrank - 1].axis != ROW_AXIS &&
 			    !s->fixed[y[yrank - 1].axis])
 				return (int)y[yrank - 1].axis;
@@ -377,15 +382,16 @@ static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 		    !s->fixed[x[rank - 1].axis])
 			last = (int)x[rank - 1].axis;
 	}
-	/* positions are compared in order, so not in lanes along what is reduced */
+	/* Positions are compared in order, so lanes may not run along the reduced
+	 * axis. */
 	if (argmax && last >= (int)first_reduced(e, g)) return -1;
 	return last;
 }
 
-/* Stores across lines of the cache cost twice. Where the group writes a box,
- * whose beginning is anywhere, how many elements come before the first whole
- * line; 0: nothing is gained. `lane`: the group's axis or ROW_AXIS. The
- * result's memory itself begins with a line, or nearly always does. */
+/* Stores that cross cache lines cost twice. For a group that writes a box,
+ * which may begin anywhere: the number of elements before the first whole line;
+ * 0: nothing is gained. `lane`: the group's axis, or ROW_AXIS. The result's
+ * memory is assumed to begin with a line, which it nearly always does. */
 static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, KRef length) {
 	enum { LINE = 64 };
 	KBuilder *k = e->k;
@@ -413,15 +419,15 @@ static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, 
 	return 0;
 }
 
-/* While a row is worked on in the cache, memory would idle: the first loop that
- * goes along the row after others have read it asks for the next one. */
+/* Memory would idle while a row is processed in the cache. The first loop along
+ * the row after others have read it therefore prefetches the next row. */
 static bool asks_ahead(ArrayEmit *e, const Group *g) {
 	const Group *first = &e->r->groups.at[0];
 	return e->row_reads.n && g != first && g->naxes == 1 && first->naxes == 1 &&
 	       g->axes[0] == first->axes[0];
 }
 
-/* Axes are written out while the sums over the rows, one for each combination,
+/* Axes are unrolled while the sums over the rows, one for each combination,
  * stay in registers. */
 static int64_t most_combinations(const ArrayEmit *e, const Group *g) {
 	enum { SUMS = 8 };
@@ -446,7 +452,8 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		mark[nopen++] = e->memo.n;
 		open_loop(e, i, s.dims[i]);
 	}
-	/* sums over the rows stay in registers while the lanes run along them */
+	/* Sums over the rows stay in registers while the lanes run along the
+	 * rows. */
 	VEC(Sum) sums = {0};
 	VEC(KRef) init = {0};
 	uint32_t cost = 0;
@@ -479,8 +486,8 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		 head = 0, offset = 0;
 	if (vectors && !sums.n) head = update_head(e, g, &s, rows ? (int)ROW_AXIS : s.lane, length);
 	const int64_t whole = g->wide ? 8 : 16;
-	/* what is written is not read, so elements may be made twice: whole
-	 * vectors at both ends, no masks */
+	/* Nothing written is read, so elements may be computed twice: whole vectors
+	 * at both ends instead of masks. */
 	if (e->tiled && vectors && !sums.n) {
 		enum { FIRST, MIDDLE, LAST };
 		KRef turn;
@@ -499,8 +506,8 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		length =
 			k_select(k, first, before, k_select(k, last, behind, k_select(k, fits, inside, zero)));
 	} else if (head) {
-		/* two turns: up to the first whole line of the result's memory, and
-		 * the rest */
+		/* Two iterations: up to the first whole cache line of the result, then
+		 * the remainder. */
 		KRef turn;
 		mark[nopen++] = e->memo.n;
 		k_loop_begin(k, k_int(k, 0), k_int(k, 2), 1, 0, NULL, &turn);
@@ -509,7 +516,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		length = k_select(k, first, head, k_sub(k, length, head));
 	}
 	if (vectors) {
-		/* short bodies that only sum need several vectors at once to be fast */
+		/* Short bodies that only sum need several vectors in flight. */
 		bool several = rows && only_sums && cost <= 6 && !e->r->area_elements.n;
 		uint32_t lanes = (uint32_t)whole * (several ? 4u : 1u);
 		uint32_t flags = !several && !sums.n && group_pads(e, g) ? KF_PADDED : 0;
@@ -570,9 +577,9 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 
 typedef struct Reduction {
 	Node *n;
-	int64_t combination; /* of the fixed result axes */
-	/* of several accumulators: ExtremePart, or for argmax 0 the value and 1
-	 * its position */
+	int64_t combination; /* of the unrolled result axes */
+	/* Of several accumulators: ExtremePart; for argmax 0 is the value and 1 its
+	 * position. */
 	uint32_t part;
 } Reduction;
 
@@ -582,8 +589,8 @@ typedef struct ReduceEmit {
 	const Loops *s;
 	uint32_t from; /* first reduced axis */
 	VEC(Reduction) accs;
-	/* combinations of fixed result axes, of fixed reduced axes; from one of
-	 * the former to the next */
+	/* Combinations of unrolled result axes, and of unrolled reduced axes; the
+	 * step from one of the former to the next. */
 	int64_t outs, ins, step;
 } ReduceEmit;
 
@@ -594,8 +601,8 @@ static int64_t fixed_product(const Loops *s, uint32_t from, uint32_t to) {
 	return n;
 }
 
-/* One turn of the innermost body: every node at every combination of the fixed
- * axes. */
+/* One iteration of the innermost body: every node at every combination of the
+ * unrolled axes. */
 static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 	ArrayEmit *e = r->e;
 	KBuilder *k = e->k;
@@ -618,7 +625,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 		const Reduction *a = &r->accs.at[i];
 		const Inst *in = node_inst(e->p, a->n);
 		next[i] = old[i];
-		if (a->part) continue; /* follows the value before it */
+		if (a->part) continue; /* computed with the accumulator before it */
 		bool extreme = is_extreme(e, a->n);
 		for (uint32_t part = 1; extreme && part < EXTREME_PARTS; part++)
 			next[i + part] = old[i + part];
@@ -626,7 +633,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			combination(r->s, a->combination * r->step + c, inner);
 			node_index(a->n, inner, at);
 			if (in->op == OP_ARGMAX) {
-				/* the first of the largest; a NaN beats numbers */
+				/* The first of the largest; a NaN is above all others. */
 				KRef x = pull_term(e, a->n, at), best = next[i];
 				if (c == 0) next[i + 1] = old[i + 1];
 				KRef better = k_lt(k, best, x);
@@ -667,7 +674,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 	}
 }
 
-/* Loops over the reduced axes that are not fixed, from axis `axis` on, carrying
+/* Loops over the reduced axes that are not unrolled, from `axis` on, carrying
  * the accumulators. */
 static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *results) {
 	ArrayEmit *e = r->e;
@@ -685,7 +692,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 		e->memo.n = mark;
 		return;
 	}
-	if (r->s->lane < (int)r->from) { /* lanes are outside of all this */
+	if (r->s->lane < (int)r->from) { /* the loop over lanes is outermost */
 		reduce_turn(r, init, results, false);
 		return;
 	}
@@ -713,8 +720,8 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	}
 }
 
-/* `nothing` to be the largest of is an error, but for conditions: any and all
- * have an answer. */
+/* An extreme of no elements is an error, except for bools: any and all have an
+ * answer. */
 static void check_empty(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && in->op != OP_ARGMAX) return;
@@ -776,8 +783,8 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 				? ktype_of((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, node_inst(e->p, n), 0))->dtype)
 				: node_type_of(e, n);
 		for (int64_t c = 0; c < r.outs; c++) {
-			/* inside a vector loop the accumulators are vectors from the start
-			 */
+			/* Inside a vector loop the accumulators are vectors from the
+			 * start. */
 			KRef mask = vectors ? k_mask(k) : 0;
 			uint32_t nparts = op == OP_ARGMAX ? 2 : is_extreme(e, n) ? EXTREME_PARTS : 1;
 			for (uint32_t part = 0; part < nparts; part++) {
@@ -817,10 +824,10 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	if (e->r->has_row) e->memo.n = outermost;
 }
 
-/* ---- running sums, scatters, joins --------------------------------------- */
+/* ---- scans, scatters, concats -------------------------------------------- */
 
-/* Loops over axes of an array except `skip`, with lanes along the region's rows
- * or the last long axis; returns how many are open. */
+/* Opens loops over the axes of an array except `skip`, with lanes along the
+ * region's rows or the last long axis. */
 typedef struct Open {
 	uint32_t n, mark[MAX_AXES + 2];
 	bool vector[MAX_AXES + 2];
@@ -841,7 +848,7 @@ static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, in
 	o->n = 0;
 	for (int i = (int)naxes - 1; i >= 0 && lane < 0 && !rows; i--)
 		if (i != row && i != skip && !dim_number(e->p, dims[i], &v)) lane = i;
-	/* lanes would be apart by the length of the axis that is walked along */
+	/* The stride between lanes would be the extent of the scanned axis. */
 	if (lane >= 0 && skip > lane) lane = -1;
 	if (row >= 0 && !rows) {
 		o->mark[o->n] = e->memo.n;
@@ -903,8 +910,8 @@ static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
 	close_nest(e, &o);
 }
 
-/* Parts are nests of their own; along the region's row each has the rows of the
- * block that are its own, the others' have none. */
+/* Each operand has its own nest. Along the region's row it has those rows of
+ * the block that are its own, perhaps none. */
 static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	KBuilder *k = e->k;
@@ -919,7 +926,7 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 		Open o;
 		const Node *part = plan_node(e->p, r);
 		const KRef end = k_add(k, before, lower_dim(e->l, t.dims[axis]));
-		/* is there */
+		/* It is already in place. */
 		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n &&
 		    join_place(e->p, n, r) == j) {
 			before = end;
@@ -945,8 +952,9 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 	e->rows = rows;
 }
 
-#define SCATTER_WORK (1 << 15) /* elements for one part */
-#define SCATTER_PARTS 2        /* at most: each looks at all indices */
+#define SCATTER_WORK (1 << 15) /* elements for one chunk */
+/* At most, since each chunk reads all indices. */
+#define SCATTER_PARTS 2
 
 static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	KBuilder *k = e->k;
@@ -963,14 +971,15 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 		store_memory(e, n, at, pull(e, x, at));
 		close_nest(e, &o);
 	}
-	/* one after the other, except along whole rows that are written */
+	/* Elements are processed in order, except along the rows that are written
+	 * whole. */
 	Type u = *ref_ty(f, update), index_type = *ref_ty(f, which);
 	uint32_t extra = index_type.rank - (uint32_t)batch, first_tail = (uint32_t)axis + extra;
 	bool tail = u.rank > first_tail;
 	uint32_t nopen = 0, mark[MAX_AXES];
 	int lane = tail ? (int)u.rank - 1 : -1;
-	/* Each part goes through all indices and writes the positions of its own:
-	 * elements meet in their order, whoever adds them. */
+	/* Each chunk reads all indices and writes the positions in its own range.
+	 * Elements that meet are thus added in their order. */
 	KRef work = k_int(k, 1), one = k_int(k, 1), length = lower_dim(e->l, n->axes[axis]);
 	double expected = 1;
 	for (uint32_t i = 0; i < u.rank; i++) {
@@ -1053,10 +1062,10 @@ void copy_to_memory(ArrayEmit *e, Node *n) {
 /* ---- regions ------------------------------------------------------------- */
 
 static void emit_group(ArrayEmit *e, const Group *g) {
-	if (!g->nodes.n) return; /* its contraction is done with another one */
+	if (!g->nodes.n) return; /* its contraction is computed with another one */
 	Node *n = &e->p->nodes.at[g->nodes.at[0]];
 	const uint32_t span = e->k->span, mark = e->memo.n;
-	if (n->biased && !n->past) return; /* its contraction makes it */
+	if (n->biased && !n->past) return; /* fused into its contraction */
 	if (n->biased) k_if_begin(e->k, n->past, 0);
 	e->k->span = node_inst(e->p, n)->span;
 	if (n->macro != MACRO_NONE) emit_contraction(e, n);
@@ -1075,7 +1084,7 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 	e->k->span = span;
 }
 
-/* The groups of a slab, turn by turn. */
+/* The groups of a fused outer loop, in each of its iterations. */
 static void emit_slab(ArrayEmit *e, const Slab *s) {
 	KBuilder *k = e->k;
 	const uint32_t mark = e->memo.n;
@@ -1101,12 +1110,10 @@ static void emit_slab(ArrayEmit *e, const Slab *s) {
 	k_loop_end(k, NULL, NULL);
 }
 
-/* Rows in a block. With lanes along the rows as many as keep the scratch near
- * the second cache: contractions over a block's rows want it long, and a third
- * over costs nothing (Zen 3, network of 8 layers of 20: 47 ms with half of the
- * cache, 33 with three quarters, 30 with seven quarters, 32 with four times). A
- * block of plain vectors is long, so that what is done once for each block is
- * little. */
+/* Rows in a block. With lanes along the rows, as many as keep scratch near the
+ * size of L2. Contractions over a block's rows want long blocks, and exceeding
+ * L2 by half costs nothing. A block of plain vectors is long, which amortises
+ * the work done once for each block. */
 static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
@@ -1114,8 +1121,7 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	bool contracts = false;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
 		contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
-	/* of few rows shorter ones: 10000 in five blocks are three for one
-	 * thread and two for the other */
+	/* Few rows get shorter blocks, so that threads have equal shares. */
 	if (!r->area_elements.n && r->lanes == LANES_ROWS) {
 		KRef share =
 			k_shift(k, 0,
@@ -1130,8 +1136,8 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	bool plain = r->lanes == LANES_ROWS;
 	for (uint32_t i = 0; i < r->groups.n; i++)
 		plain = plain && !r->groups.at[i].naxes && !r->groups.at[i].alone;
-	/* stages: scratch in the first cache, blocks long enough for the loops'
-	 * ends not to count */
+	/* After loop fission: scratch in L1, and blocks long enough to amortise the
+	 * loops' ends. */
 	if (plain) {
 		KRef most = k_prim2(k, OP_FLOORDIV, k_int(k, e->k->m->target.l1_bytes / 2),
 		                    k_max(k, row_bytes, k_int(k, 1)));
@@ -1140,8 +1146,8 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	}
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, budget), k_max(k, row_bytes, k_int(k, 1)));
 	if (r->lanes == LANES_INNER) {
-		/* of a few rows, as a small product has them, half: two threads, tiles
-		 * of eight rows */
+		/* With few rows, as in small products, a block has half of them, for
+		 * two threads, in multiples of eight, for the tiles. */
 		KRef half = k_add(
 			k,
 			k_shift(k, 0,
@@ -1155,8 +1161,8 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	return k_max(k, k_min(k, fit, k_int(k, 128)), k_int(k, contracts ? 64 : 16));
 }
 
-/* Operations for one row, roughly: how many parts are worth it. A polynomial of
- * lengths, which the caller works out. */
+/* Approximate operations for one row, which decide the number of chunks. The
+ * caller of the unit evaluates this polynomial of extents. */
 static KRef row_work(ArrayEmit *e) {
 	Ctx *c = e->l->c;
 	Dim sum = dim_const(c, 0);
@@ -1170,8 +1176,8 @@ static KRef row_work(ArrayEmit *e) {
 	return lower_dim(e->l, sum);
 }
 
-/* Bytes of scratch for a row before area a; for all of them with a past the
- * last. */
+/* Bytes of scratch for a row before scratch slot a; for all slots if a is their
+ * number. */
 static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	KBuilder *k = e->k;
 	Ctx *c = e->l->c;
@@ -1188,13 +1194,13 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	return k_mul(k, sum, k_int(k, e->element_bytes));
 }
 
-/* Where it is large and nothing of the region reads it: a line that is written
- * whole need not be read first, and pushes nothing out. */
+/* Large arrays that the region does not read again. A line that is written
+ * whole need not be read first, and evicts nothing. */
 KRef goes_past(ArrayEmit *e, const Node *n) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
-	/* a box ends within lines */
+	/* A box ends inside cache lines. */
 	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE ||
 	    n->kind == NODE_UPDATE)
 		return 0;
@@ -1206,8 +1212,7 @@ KRef goes_past(ArrayEmit *e, const Node *n) {
 	return k_prim2(k, OP_LE, k_int(k, at / ktype_size(node_type_of(e, n))), result_count(e, n));
 }
 
-/* Parts by twos, so that two threads or four have the same to do: of five one
- * has three, the other two. */
+/* Powers of two give two or four threads equal shares. */
 KRef even_parts(KBuilder *k, KRef n) {
 	KRef parts = k_int(k, MAX_PARTS);
 	for (int64_t some = MAX_PARTS / 2; some > 2; some /= 2)
@@ -1353,7 +1358,8 @@ static void emit_rows(ArrayEmit *e) {
 	rows_join(e, w.nparts);
 }
 
-/* Small outside values that a computed index may read lie in memory. */
+/* Stores small values from outside to memory, since a computed index may read
+ * them. */
 void spill_outside(ArrayEmit *e) {
 	const Fn *f = e->l->f;
 	for (uint32_t i = 0; i < e->p->n; i++) {
@@ -1372,7 +1378,7 @@ void spill_outside(ArrayEmit *e) {
 	}
 }
 
-/* Results that are wanted in registers are read back. */
+/* Loads results that are needed in registers. */
 static void give_small(ArrayEmit *e, const Node *n) {
 	uint32_t count;
 	if (!n->wanted || !n->memory || !n->nresult ||
@@ -1403,7 +1409,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 				lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
 		if (r->within || r->streamed) {
-			/* done with a region before */
+			/* emitted with an earlier region */
 		} else if (r->stream) {
 			emit_stream(&e, i);
 		} else if (r->has_row) {
@@ -1424,7 +1430,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			}
 		}
 		e.r = NULL;
-		e.memo.n = 0; /* what was computed once is in a place now */
+		e.memo.n = 0; /* computed values are now in storage */
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++)
 		if (p->nodes.at[i].kept) give_small(&e, &p->nodes.at[i]);

@@ -1,14 +1,16 @@
-/* fusion.c - what a run of array instructions keeps, which nests it has, and
- * which of them share a loop.
+/* fusion.c - the plan of a run of array instructions: materialised values,
+ * their nests, and the nests that share a loop.
  *
- * Needs: loops/loops.h. Establishes: for every kept value its nest, region and
- * group, such that
- *   - a nest reads kept values of earlier regions, of earlier groups of its own
- *     region at its own row, or of its own group at its own index;
- *   - regions with the same row that could be one are one; so are groups;
- *   - a value that costs something is computed once.
- * The greedy order (earliest region, earliest group that the reads allow) keeps
- * a whole network's forward and backward pass in one region.
+ * Needs: loops/loops.h.
+ *
+ * Method: greedy. A nest joins the earliest region and group that its reads
+ * allow. This keeps a whole network's forward and backward pass in one region.
+ *
+ * Contract: sets nest, region and group of every materialised value, such that
+ * - a nest reads materialised values of earlier regions, of earlier groups of
+ *   its own region at its own row, or of its own group at its own index;
+ * - regions with the same row that could be one are one, and so are groups;
+ * - a costly value is computed once.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
@@ -21,7 +23,7 @@ typedef struct Pull {
 typedef struct Visit {
 	ArrayPlan *p;
 	IndexContext ix;
-	uint32_t nest; /* the node whose nest is walked */
+	uint32_t nest; /* the node whose nest is visited */
 	VEC(Pull) pulls;
 	VEC(Outside) outside;
 } Visit;
@@ -45,7 +47,7 @@ static uint32_t reduced_axes(const ArrayPlan *p, const Inst *in, Dim *out) {
 	return n;
 }
 
-/* The product of lengths when all are numbers, else -1. */
+/* The product of extents if all are small constants, else -1. */
 static int64_t fixed_count(const ArrayPlan *p, uint32_t n, const Dim *dims) {
 	int64_t count = 1, v;
 	for (uint32_t i = 0; i < n; i++) {
@@ -104,17 +106,19 @@ static void make_nodes(ArrayPlan *p) {
 	}
 }
 
-/* Not only where numbers lie: the lengths of those that do are checked where
- * they are worked out. */
+/* False for instructions that only move elements. These cannot fail at an
+ * element; their extents are checked where they are computed. */
 static bool computes(const Inst *in) {
 	return prims[in->op].elementwise || prims[in->op].effect != EFFECT_PURE;
 }
 
-/* What may fail is done for every element, as the program says: by itself where
- * it would only be asked for some of its elements, or for none. */
+/* An instruction that may fail must run for every element, as in the program.
+ * It is materialised if its users would read only some of its elements, or
+ * none. */
 static void keep_failing(ArrayPlan *p) {
 	const Fn *f = p->l->f;
-	bool *whole = ARENA_ARRAY(p->a, bool, p->nodes.n + 1); /* something asks for all its elements */
+	/* A user reads all its elements. */
+	bool *whole = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = p->nodes.n; i-- > 0;) {
 		Node *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
@@ -129,7 +133,7 @@ static void keep_failing(ArrayPlan *p) {
 	}
 }
 
-/* Operations for an element with everything that is inlined. */
+/* Operations for one element, including inlined operands. */
 static void cost_node(ArrayPlan *p, Node *n) {
 	const Inst *in = node_inst(p, n);
 	uint64_t cost = prims[in->op].work;
@@ -143,7 +147,7 @@ static void cost_node(ArrayPlan *p, Node *n) {
 	n->cost = cost > 100000 ? 100000 : (uint32_t)cost;
 }
 
-/* ---- what a nest reads --------------------------------------------------- */
+/* ---- reads of a nest ----------------------------------------------------- */
 
 static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
 	for (uint32_t i = 0; i < MAX_RANK; i++)
@@ -190,8 +194,8 @@ static void visit(Visit *v, Ref r, const Index *at) {
 		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK))
 			return;
 	VEC_PUSH(p->a, &v->pulls, pull);
-	/* what it sums over itself is written out in this nest, along none of its
-	 * axes */
+	/* Axes that an inlined value sums over are unrolled here, and are none of
+	 * the nest's axes. */
 	Index all[MAX_AXES];
 	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
 	visit_operands(v, node_inst(p, n), all);
@@ -282,7 +286,7 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at) {
 	}
 }
 
-/* Fills n->reads, and gives what was inlined on the way. */
+/* Fills n->reads. Returns the inlined values that were visited. */
 static Visit visit_nest(ArrayPlan *p, uint32_t id) {
 	Node *n = &p->nodes.at[id];
 	n->reads.n = 0;
@@ -309,12 +313,13 @@ typedef struct Volume {
 	Dim dim;
 	double work;
 	int64_t length;
-	bool around;  /* reductions along the last axis of memory run inside of it */
-	bool reduced; /* it is reduced itself */
-	bool last;    /* memory's last axis in a nest that has other long ones */
+	/* Reductions along the last axis of memory run inside it. */
+	bool around;
+	bool reduced; /* it is itself reduced */
+	bool last;    /* memory's last axis in a nest with other long axes */
 } Volume;
 
-/* The axis of memory that lies innermost is reduced, or walked along. */
+/* Is the innermost axis of memory reduced or scanned? */
 static bool reduces_last(const ArrayPlan *p, const Node *n) {
 	const Inst *in = node_inst(p, n);
 	if ((n->kind != NODE_REDUCE && n->kind != NODE_SCAN) || in->op == OP_DOT) return false;
@@ -328,8 +333,8 @@ static bool reduces_last(const ArrayPlan *p, const Node *n) {
 	return false;
 }
 
-/* Which of two is the better row, the first when they are equal. plain: nothing
- * is summed or multiplied as matrices, so lanes run along the last axis. */
+/* Is x the better row? The first one wins a tie. plain: no node reduces or
+ * multiplies matrices, so lanes run along the last axis. */
 static bool better_row(const Volume *x, const Volume *y, bool plain) {
 	enum { ROWS_ENOUGH = MAX_PARTS };
 	const bool own = x->around && !x->reduced, theirs = y->around && !y->reduced;
@@ -367,12 +372,13 @@ static void choose_rows(ArrayPlan *p) {
 			all.at[j].last = all.at[j].last || (nlong > 1 && k + 1 == n->naxes);
 		}
 	}
-	/* the longest of those that have nearly as much work as any; among equals
-	 * the first met, which is an outer axis. But one whose rows are reduced
-	 * each for itself (softmax) goes before all that are not, however long:
-	 * along the last axis lanes are neighbours, and what a row needs again is
-	 * in the cache. Where all is element by element the last axis is no row for
-	 * the same reason, if another one is long enough to be shared out. */
+	/* Repeatedly takes the longest of the extents with nearly the most work;
+	 * among equals the first met, which is an outer axis. Exceptions:
+	 * - An axis whose rows are reduced individually (softmax) precedes all
+	 *   others. Lanes along the last axis are then contiguous, and a row stays
+	 *   in the cache.
+	 * - If everything is element-wise, the last axis comes after any other with
+	 *   enough rows for all threads, for the same reason. */
 	p->rows.n = 0;
 	bool *taken = ARENA_ARRAY(p->a, bool, all.n + 1);
 	for (uint32_t i = 0; i < all.n; i++) {
@@ -394,10 +400,10 @@ static bool long_axis(const ArrayPlan *p, Dim d) {
 	return !dim_number(p, d, &v);
 }
 
-/* A join along the first axis goes by its rows where a long part is copied, or
- * made by the copying. What this plan keeps is made in its place instead
- * (join_in_place), and what is left to copy then, the cells outside of an end,
- * is a few rows. */
+/* A concat along the first axis has it as its row only if a long operand is
+ * copied or inlined. Materialised operands are computed in place instead
+ * (join_in_place). The remaining copies, such as cells outside an end, are a
+ * few rows. */
 static bool copies_rows(const ArrayPlan *p, const Node *n) {
 	const Inst *in = node_inst(p, n);
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -417,15 +423,15 @@ static bool may_be_row(const ArrayPlan *p, const Node *n, uint32_t axis) {
 	case NODE_JOIN:
 		return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0) ||
 		       (!axis && copies_rows(p, n));
-	/* a row that is reduced is summed by parts: sums, products and extremes
-	 * can be, positions cannot */
+	/* A reduction over the row is computed in chunks. Sums, products and
+	 * extremes can be combined, positions cannot. */
 	case NODE_REDUCE: return in->op != OP_ARGMAX || axis < n->nresult;
 	default: return true;
 	}
 }
 
-/* fixed lengths below it are not worth a product of matrices: their sums are
- * written out in registers */
+/* Smaller fixed extents are not worth a matrix product: their sums are unrolled
+ * in registers. */
 #define NARROW 6
 
 static bool wide_axis(const ArrayPlan *p, Dim d) {
@@ -433,11 +439,11 @@ static bool wide_axis(const ArrayPlan *p, Dim d) {
 	return !dim_number(p, d, &v) || v >= NARROW;
 }
 
-/* multiplications from which on a row's own product is code of its own, not
- * one of many lanes */
+/* From this many multiplications on, a row's own product is a separate
+ * contraction instead of one row in each lane. */
 #define EACH_WORK 512
 
-/* How a contraction of real numbers is done, given the row. */
+/* The kind of contraction for a dot of floats, given the row. */
 static Macro macro_of(const ArrayPlan *p, Node *n) {
 	const Inst *in = node_inst(p, n);
 	if (in->op != OP_DOT || n->kind != NODE_REDUCE) return MACRO_NONE;
@@ -504,7 +510,8 @@ static int row_of_value(const Node *n) {
 
 static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
 	const Node *x = &p->nodes.at[a->node];
-	/* an update's nest runs over its box, a join's over parts of its rows */
+	/* The nest of an update runs over its box, that of a concat over ranges of
+	 * its rows. */
 	int row = x->kind == NODE_UPDATE || joins_rows(p, x) ? -1 : row_of_value(x);
 	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
 }
@@ -581,8 +588,8 @@ static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, c
 	uint32_t reduced = inner_reduced(n);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const Node *m = &p->nodes.at[g->nodes.at[i]];
-		/* sums over the rows want the lanes' loop innermost, sums over inner
-		 * axes outermost; without inner axes it is both */
+		/* Sums over the rows need the loop over lanes innermost, sums over
+		 * inner axes need it outermost. Without inner axes it is both. */
 		if (k && ((n->row_sum && inner_reduced(m)) || (m->row_sum && reduced))) return false;
 		if (reduced && inner_reduced(m) && inner_reduced(m) != reduced) return false;
 	}
@@ -639,8 +646,6 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 
 /* ---- one round of planning ----------------------------------------------- */
 
-/* An operand of a contraction without the transposes in front of it: those are
- * strides. */
 Ref matrix_operand(const ArrayPlan *p, Ref r) {
 	const Node *x = plan_node(p, r);
 	while (x && !x->kept) {
@@ -657,8 +662,8 @@ typedef struct Pulled {
 	bool twice, wider;
 } Pulled;
 
-/* For each node the one other that uses it; NO_NODE where there are several, or
- * it is a result. */
+/* For each node its only user; NO_NODE if there are several, or the node is a
+ * result. */
 static uint32_t *only_users(const ArrayPlan *p) {
 	enum { NONE_YET = NO_NODE - 1 };
 	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n + 1);
@@ -677,8 +682,8 @@ static uint32_t *only_users(const ArrayPlan *p) {
 	return user;
 }
 
-/* Is a value only needed for another of the same shape, which is to be kept as
- * well? That one then, the last of a chain. */
+/* Is a value needed only for another one of the same shape that will be
+ * materialised? Then only the last value of such a chain is materialised. */
 static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, const Pulled *by) {
 	if (user == NO_NODE || n->kind != NODE_POINT) return false;
 	const Node *u = &p->nodes.at[user];
@@ -689,8 +694,8 @@ static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, co
 	return !memcmp(u->axes, n->axes, n->nresult * sizeof *n->axes);
 }
 
-/* Keeps values that more than one loop, or a longer loop than their own, would
- * compute at a cost. True when something changed. */
+/* Materialises costly values that more than one loop, or a larger loop nest
+ * than their own, would recompute. Returns true when something changed. */
 static bool keep_shared(ArrayPlan *p) {
 	enum { WORTH = 4 };
 	bool changed = false;
@@ -711,7 +716,8 @@ static bool keep_shared(ArrayPlan *p) {
 				if (v.pulls.at[j].node == q->node) b->twice = true; /* at another index */
 			b->region = n->region;
 			b->group = n->group;
-			/* loops of the nest that the value does not run along repeat it */
+			/* Loops of the nest along which the value is constant would repeat
+			 * it. */
 			const uint32_t along = axes_along(q->axis_of);
 			for (uint32_t j = 0; j < n->naxes; j++)
 				if (!(along >> j & 1) && long_axis(p, n->axes[j])) b->wider = true;
@@ -723,8 +729,8 @@ static bool keep_shared(ArrayPlan *p) {
 		if (n->kept && n->macro != MACRO_NONE) {
 			for (uint32_t k = 0; k < 2; k++) {
 				Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
-				/* an operand with the row can be copied into scratch as it is
-				 * pulled; the other must lie in memory */
+				/* An operand with the row can be copied into scratch while it
+				 * is pulled. The other must be in memory. */
 				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH ||
 				               (n->macro == MACRO_ROWS && k == n->swapped);
 				if (!x || x->kept || (has_row && x->cost == 0)) continue;
@@ -732,7 +738,9 @@ static bool keep_shared(ArrayPlan *p) {
 				changed = true;
 			}
 		}
-		cost_node(p, n); /* operands come first, and what is kept of them now is cheap */
+		/* Operands come first, so the cost excludes those materialised just
+		 * now. */
+		cost_node(p, n);
 		if (n->kept || n->kind == NODE_GUARD) continue;
 		bool costly = n->cost >= WORTH && prims[in->op].work > 0;
 		if (costly && (by[i].twice || by[i].wider) && !ends_in_another(p, n, user[i], by)) {
@@ -763,24 +771,23 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 			if (n > longest) longest = n;
 		}
 	}
-	/* rows in the lanes pay for turning what comes from memory, once; short
-	 * inner axes fill no vector */
+	/* With this many contractions, lanes along the rows pay for transposing the
+	 * arrays in memory. Short inner axes do not fill a vector. */
 	const uint32_t enough = longest <= 64 ? 2 : longest <= 1024 ? 3 : UINT32_MAX;
-	/* nor do sums along them, which end across the lanes */
+	/* Sums along short inner axes would end in reductions over lanes. */
 	const bool across = longest <= 64 && contractions && reductions > 1;
 	r->lanes = (!inner && !each) || contractions >= enough || across ? LANES_ROWS : LANES_INNER;
-	/* with a row in each lane, products of each row's own matrices are sums
-	 * like others */
+	/* With one row in each lane, products of each row's own matrices are
+	 * ordinary sums. */
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
 		Node *n = &p->nodes.at[r->nodes.at[i]];
 		if (n->macro == MACRO_EACH) n->macro = MACRO_NONE;
 	}
 }
 
-/* Sets `late` for what depends on the row with the most work, and for all that
- * follows a check of lengths. The rest goes first: what is prepared from
- * weights alone must not stand between two halves of what is done for each
- * sample. */
+/* Sets `late` for nodes that depend on the row with the most work, and for all
+ * that follow a check of extents. The others are placed first: work on weights
+ * alone must not split the loop over samples. */
 static void find_late(const ArrayPlan *p, bool *late) {
 	bool checked = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
@@ -821,8 +828,8 @@ static void plan_round(ArrayPlan *p) {
 
 /* ---- sums of contractions over the rows ---------------------------------- */
 
-/* The last of the additions that the node's only users, one after the other,
- * are; NULL when there is none. */
+/* The last addition in the chain of additions that starts at the node's only
+ * user; NULL: there is none. */
 static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *user) {
 	const Node *last = NULL;
 	for (;;) {
@@ -841,8 +848,8 @@ static bool same_result(const Node *n, const Node *m) {
 }
 
 /* The gradient of a weight that several channels share is a sum of contractions
- * over the rows. They are one contraction with a longer sum: the terms are done
- * together, where the last of them would be. */
+ * over the rows. The terms become one contraction with a longer sum, in the
+ * group of the last one. */
 static void join_terms(ArrayPlan *p) {
 	const Fn *f = p->l->f;
 	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n);
@@ -872,14 +879,15 @@ static void join_terms(ArrayPlan *p) {
 			bool same = same_result(n, m);
 			if (m == head || !same || sum_of(p, m, user) != sum) continue;
 			m->into = last + 1;
-			p->regions.at[m->region].groups.at[m->group].nodes.n = 0; /* contractions stand alone */
+			/* A contraction is alone in its group. */
+			p->regions.at[m->region].groups.at[m->group].nodes.n = 0;
 			m->group = head->group;
 			VEC_PUSH(p->a, &head->terms, j);
 		}
 	}
 }
 
-/* Who must be in memory, who in scratch, and until when. */
+/* Decides which values are in memory, which in scratch, and for how long. */
 static void choose_storage(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
@@ -890,7 +898,7 @@ static void choose_storage(ArrayPlan *p) {
 				x->memory = true;
 				continue;
 			}
-			bool own = x->group == n->group; /* a register of the same loop */
+			bool own = x->group == n->group; /* in a register of the same loop */
 			if (!own) x->scratch = true;
 			if (!own && n->group > x->last_group) x->last_group = n->group;
 		}
@@ -900,8 +908,8 @@ static void choose_storage(ArrayPlan *p) {
 		if (!n->kept || n->kind == NODE_GUARD) continue;
 		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE)
 			n->memory = true;
-		/* a contraction's result is made in scratch and copied, except where it
-		 * is accumulated over the rows */
+		/* A contraction's result is computed in scratch and copied, unless it
+		 * is accumulated over the rows. */
 		if (n->macro == MACRO_ROWS || n->macro == MACRO_EACH) {
 			n->scratch = true;
 			if (n->last_group < n->group) n->last_group = n->group;
@@ -929,8 +937,6 @@ uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_
 	return a;
 }
 
-/* The axis of a contraction's operand that a slab's loop goes along; -1: none.
- */
 int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand) {
 	Index at[MAX_AXES], x[2][MAX_RANK];
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
@@ -961,8 +967,8 @@ static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
 	}
 }
 
-/* Scratch areas: one for each value at a time, handed on when its last reader
- * is done. */
+/* Assigns scratch slots. A slot is reused after the last reader of its
+ * value. */
 static void share_areas(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n; g++) {
 		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
@@ -978,8 +984,9 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 			for (uint32_t i = 0; i < n->nresult; i++)
 				if ((int)i != n->row && !(n->slab_local && (int)i == slab_axis(n)))
 					dims[m++] = n->axes[i];
-			/* what outlives a turn of a slab's loop is there at every turn,
-			 * before its group and after its last reader */
+			/* A value that outlives an iteration of a fused outer loop is live
+			 * for the whole loop, before its group and after its last
+			 * reader. */
 			const Slab *first = slab_of(r, g), *end = slab_of(r, last);
 			const bool turns = !n->slab_local || first != end;
 			if (first && turns) from = first->from;
@@ -989,8 +996,8 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 	}
 }
 
-/* An array of the run that lies in memory and that an update changes where it
- * lies is made where the update's result belongs. */
+/* An array of the run that an update changes in place is computed in the memory
+ * of the update's result. */
 static void share_memory(ArrayPlan *p, const Piece *run) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
@@ -1002,7 +1009,8 @@ static void share_memory(ArrayPlan *p, const Piece *run) {
 	}
 }
 
-/* Which operand of a join a value is, the first where it is several. */
+/* The operand of a concat that a value is; the first one if there are
+ * several. */
 uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part) {
 	const Inst *in = node_inst(p, join);
 	uint32_t k = 0;
@@ -1015,10 +1023,10 @@ bool joins_rows(const ArrayPlan *p, const Node *n) {
 	       n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
 }
 
-/* A long part of a join along the first axis is made where it belongs, rather
- * than copied. The join itself must be in memory, not only in scratch. Neither
- * may be what a loop or a caller has a place for: others read what was there
- * before until then. */
+/* Computes a long operand of a concat along the first axis in the concat's
+ * memory, so that it is not copied. The concat must be in memory, not only in
+ * scratch. Neither may be needed after the run: the old content of its
+ * destination, a loop's or the caller's, may still be read. */
 static void join_in_place(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
@@ -1036,8 +1044,8 @@ static void join_in_place(ArrayPlan *p) {
 	}
 }
 
-/* Regions one after the other, but for those that are done with the one before:
- * in which step each is. */
+/* The step of each region. Regions run in sequence, except that those sharing
+ * an earlier region's loop share its step. */
 static uint32_t *region_steps(const ArrayPlan *p) {
 	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
 	for (uint32_t i = 1; i < p->regions.n; i++) {
@@ -1051,9 +1059,10 @@ typedef struct Life {
 	uint32_t from, to;
 } Life;
 
-/* What is needed after the run lives to its end, the rest from the step that
- * makes it to the last that reads it, so that what different steps need may
- * share memory. There are no more steps than instructions. */
+/* Lifetimes. A value needed after the run lives to its end. Others live from
+ * the step that computes them to the last that reads them, so that values of
+ * different steps may share memory. There are no more steps than
+ * instructions. */
 static Life *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
 	Life *life = ARENA_ARRAY(p->a, Life, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
@@ -1081,7 +1090,7 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD || n->into || n->windowed) continue;
-		/* a number is a register */
+		/* scalars are registers */
 		if (n->memory && n->nresult > 0 && !n->lies_in)
 			lower_slot(l, n->ref, life[i].from, life[i].to);
 		if (n->strip)
@@ -1109,7 +1118,8 @@ ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
 	p->node_of = ARENA_ARRAY(p->a, uint32_t, l->f->vals.n + 1);
 	make_nodes(p);
 	keep_failing(p);
-	/* each round keeps more; what is kept stays kept, so this ends */
+	/* Each round materialises more values and drops none, so this
+	 * terminates. */
 	do plan_round(p);
 	while (keep_shared(p));
 	while (plan_stages(p)) {

@@ -1,10 +1,13 @@
-/* index_map.c - shape changes as arithmetic on indices: where an operand is
- * read for an element of the result.
+/* index_map.c - shape changes as arithmetic on indices: the position at which
+ * an operand is read for an element of the result.
  *
- * Needs: loops/loops.h. Guarantees: the same rules serve planning, where only
- * the axes that an index follows matter, and emission, where the arithmetic is
- * emitted; an index that stays an axis of the nest stays one through every rule
- * that does not move it.
+ * Needs: loops/loops.h.
+ *
+ * Contract:
+ * - The same rules serve planning and emission. Planning only needs the axes
+ *   that an index follows; emission emits the arithmetic.
+ * - An index that is an axis of the nest stays one through every rule that does
+ *   not move it.
  */
 #include "backend/native/loops/loops.h"
 
@@ -76,8 +79,8 @@ Index index_affine(IndexContext *ix, Index i, Dim start, int64_t stride) {
 
 /* ---- reshape ------------------------------------------------------------- */
 
-/* The position of axes [from, to) of a row-major block with the given lengths.
- */
+/* The row-major position of indices along axes [from, to) of a block with
+ * extents `dims`. */
 static Index linear(IndexContext *ix, const Index *at, const Dim *dims, uint32_t from,
                     uint32_t to) {
 	bool numbers = true;
@@ -114,7 +117,7 @@ static Index linear(IndexContext *ix, const Index *at, const Dim *dims, uint32_t
 	return out;
 }
 
-/* Takes a position apart into axes [from, to). */
+/* The inverse: the indices along axes [from, to) of a position. */
 static void apart(IndexContext *ix, Index position, const Dim *dims, uint32_t from, uint32_t to,
                   Index *out) {
 	if (to - from == 1) {
@@ -158,8 +161,8 @@ static bool is_one(IndexContext *ix, Dim d) {
 	return dim_is_const(ix->p->l->c, d, &n) && n == 1;
 }
 
-/* Axes of equal length are followed from both ends, and axes of length 1 passed
- * over; what remains in the middle is counted through. */
+/* Matches axes of equal extent from both ends and skips axes of extent 1. The
+ * axes that remain in the middle are linearised and split again. */
 static void reshape_index(IndexContext *ix, const Type *from, const Type *to, const Index *at,
                           Index *out) {
 	uint32_t a = 0, b = 0, c = from->rank, d = to->rank;
@@ -190,8 +193,8 @@ void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at
 	case OP_BROADCAST: {
 		const int64_t *axes = attr_field(c, OP_BROADCAST, in->attr, 1, &n);
 		for (uint32_t i = 0; i < x.rank; i++) {
-			/* an operand axis of length 1 is stretched, unless the result's is
-			 * 1 as well */
+			/* An operand axis of extent 1 is broadcast, unless the result's is
+			 * 1 as well. */
 			out[i] = is_one(ix, x.dims[i]) ? index_number(0) : at[axes[i]];
 		}
 		return;
@@ -209,7 +212,8 @@ void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at
 			out[i] = index_affine(ix, at[i], (Dim)start[i], stride[i]);
 		return;
 	}
-	case OP_GATHER: { /* the index array: the result's batch axes, then the axes that it brings */
+	/* The index array has the result's batch axes, then its own axes. */
+	case OP_GATHER: {
 		int64_t axis = attr_int(c, OP_GATHER, in->attr, 0),
 				batch = attr_int(c, OP_GATHER, in->attr, 1);
 		for (uint32_t i = 0; i < x.rank; i++)

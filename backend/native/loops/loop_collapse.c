@@ -1,35 +1,40 @@
-/* loop_collapse.c - short rows in one go: a group whose elements lie row after
- * row without gaps is one loop along all rows of a block.
+/* loop_collapse.c - loop collapse: when the rows of a block are contiguous, one
+ * loop runs over all of them.
  *
- * Needs: loops/loops.h. With lanes along the last inner axis a row of 20 is two
- * whole vectors of 8 and a half empty one, which costs as much as a whole one
- * and more: masks, and a loop that begins anew for each row. Where all that a
- * group reads and writes is either an array with the row and the inner axis, in
- * this order, or one along the inner axis alone (a bias), the rows of a block
- * are one long row: the index of the row stands still, that of the inner axis
- * runs on over the rows, and since rows follow each other without gaps the
- * addresses are right. An array along the inner axis alone is read from a copy
- * that goes on with its beginning for another vector, at the index modulo the
- * row's length, which is carried along.
+ * Needs: loops/loops.h.
  *
- * Guarantees: each element is computed by the same operations as otherwise, so
- * the results are the same bits.
+ * With lanes along the last inner axis, a row of 20 elements is two whole
+ * vectors of 8 and a half-empty one. The half-empty one needs masks, and the
+ * loop restarts for each row.
+ *
+ * Method:
+ * - A group qualifies if it accesses only arrays [row, inner axis] and arrays
+ *   along the inner axis alone, such as a bias.
+ * - The rows of a block become one long row: the row index stays fixed and the
+ *   inner index runs on over all rows. Contiguous rows make the addresses
+ *   right.
+ * - An array along the inner axis alone is read from a copy that repeats its
+ *   beginning for another vector, at the index modulo the row's extent. The
+ *   loop carries that index.
+ *
+ * Contract: each element is computed by the same operations as without
+ * collapse, so results have the same bits.
  */
 #include "backend/native/loops/loops.h"
 
-#define SHORT_ROW 128 /* from here on the end of a row costs little */
+#define SHORT_ROW 128 /* for longer rows the end of a row costs little */
 
 typedef struct Join {
 	ArrayEmit *e;
 	const Group *g;
-	IndexContext ix; /* not emitting */
+	IndexContext ix; /* with `emitting` false */
 	VEC(Ref) periods;
-	VEC(uint32_t) dense; /* nodes */
+	VEC(uint32_t) dense; /* nodes whose scratch must be contiguous */
 } Join;
 
 static bool is_axis(Index i, uint32_t axis) { return i.kind == IX_AXIS && i.axis == axis; }
 
-/* A value that lies somewhere, read at `at`. */
+/* A read at `at` of a materialised value or one from outside. */
 static bool joins_leaf(Join *j, Ref r, const Index *at) {
 	ArrayEmit *e = j->e;
 	const Node *n = plan_node(e->p, r);
@@ -52,7 +57,8 @@ static bool joins_leaf(Join *j, Ref r, const Index *at) {
 	return true;
 }
 
-/* Of whole numbers: which element is told of must not depend on the order. */
+/* Integer operations that may fail. The element that is reported must not
+ * depend on the order. */
 static bool may_fail(const ArrayEmit *e, const Inst *in) {
 	return (in->op == OP_MOD || in->op == OP_FLOORDIV || in->op == OP_POW) &&
 	       dtype_is_int((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->dtype);
@@ -121,9 +127,9 @@ void choose_joined(ArrayEmit *e) {
 
 enum { MOST_LANES = 64 };
 
-/* A vector is a register; where a turn has few operations it is four, since
- * what goes round with the loop (the index modulo the row's length, how results
- * are stored) takes as long as they do. */
+/* The lanes of an iteration. A group of few operations has four registers,
+ * because the loop overhead (the index modulo the row's extent, the form of the
+ * stores) takes as long as the operations. Others have 8 or 16 lanes. */
 static uint32_t lanes_of(const ArrayEmit *e, const Group *g) {
 	enum { FEW = 4 };
 	const uint32_t lanes = g->wide ? 8 : 16,
@@ -166,8 +172,8 @@ void emit_joined_group(ArrayEmit *e, const Group *g,
 	const uint32_t mark = e->memo.n;
 	KRef n = lower_dim(e->l, g->axes[0]), zero = k_int(k, 0), params[2], last;
 	const bool varying = false;
-	/* a vector further: the index on the inner axis modulo its length, without
-	 * a division */
+	/* The step of one vector for the index modulo the extent, without a
+	 * division. */
 	KRef length = k_max(k, n, k_int(k, 1)), lanes = k_int(k, lanes_of(e, g));
 	KRef step = k_sub(k, lanes, k_mul(k, k_prim2(k, OP_FLOORDIV, lanes, length), length));
 	e->row_local = zero;
@@ -180,8 +186,8 @@ void emit_joined_group(ArrayEmit *e, const Group *g,
 		Node *node = &e->p->nodes.at[g->nodes.at[i]];
 		keep(e, node, at, pull_computed(e, node, at));
 	}
-	/* both candidates follow from the present one, so that a vector waits for
-	 * an addition and a choice and no more */
+	/* Both candidates follow from the current index, so an iteration waits only
+	 * for an addition and a select. */
 	KRef back = k_add(k, e->phase, k_sub(k, step, length));
 	KRef next = k_select(k, k_lt(k, back, zero), k_add(k, e->phase, step), back);
 	k_vloop_end(k, &next, &last);

@@ -1,32 +1,29 @@
-/* loop_fission.c - long chains of operations on vectors, cut into stages:
- * several short loops over a block in place of one long one.
+/* loop_fission.c - loop fission: a long dependency chain over vectors becomes
+ * several short loops over a block.
  *
- * Needs: loops/loops.h; a plan whose regions and groups stand. Establishes:
- * Node.stage, and keeps what a later stage needs of an earlier one (in scratch,
- * a block of rows in the first cache).
+ * Needs: loops/loops.h; a plan with regions and groups.
  *
- * Why. Lanes are independent, but the operations on one element follow each
- * other: tanh of exp of tanh takes some 300 cycles from load to store. A
- * processor looks a few hundred instructions ahead, which is one turn of such a
- * loop, so it waits for that turn's results most of the time. In a short loop
- * many turns fit the window and go on side by side. A store and a load for each
- * value that crosses are cheap beside that (Zen 3, the chain of 20 operations
- * of the benches: see docs/reference/performance.md).
+ * Contract: sets Node.stage. Materialises the values that a later stage reads
+ * of an earlier one, in scratch of a block of rows that fits in L1.
+ *
+ * The operations on one element depend on each other, from load to store. The
+ * reorder buffer holds about one iteration of a long chain, so a single loop is
+ * latency-bound. Many iterations of a short loop overlap. The store and load of
+ * each value that crosses a cut are cheap beside that.
  */
 #include "backend/native/loops/loops.h"
 
-/* Along a dependency chain, in the units of WORK in prims.def (about four
- * cycles): what one loop may hold. One function of the vector maths and some
- * arithmetic. */
+/* The longest dependency chain of one loop, in the units of WORK in prims.def
+ * (about four cycles): one transcendental function and some arithmetic. */
 enum { STAGE_LENGTH = 26, WORTH_KEEPING = 2 };
 
-/* The node's value is one number for each row of the region. */
+/* The node's value is one scalar for each row of the region. */
 static bool is_row_vector(const Node *n, const RowRegion *r) {
 	return n->nresult == 1 && n->naxes == 1 && n->axes[0] == r->row;
 }
 
-/* Regions that are nothing but loops over vectors: no inner axes, nothing that
- * stands alone. */
+/* The region consists of loops over vectors only: no inner axes, no group that
+ * must be alone. */
 static bool is_plain(const ArrayPlan *p, const RowRegion *r) {
 	if (!r->has_row || r->lanes != LANES_ROWS) return false;
 	for (uint32_t i = 0; i < r->groups.n; i++)
@@ -37,10 +34,11 @@ static bool is_plain(const ArrayPlan *p, const RowRegion *r) {
 }
 
 typedef struct Depth {
-	uint32_t stage, length; /* length: of the longest chain within the stage */
+	uint32_t stage, length; /* length: of the longest chain in the stage so far */
 } Depth;
 
-/* How deep each node of the plan lies, were it part of the region. */
+/* The stage and chain length of each node of the plan, as if it were part of
+ * the region. */
 static void measure(const ArrayPlan *p, const RowRegion *r, Depth *depth) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];

@@ -1,22 +1,24 @@
-/* outer_loop_fusion.c - neighbouring groups of a region that go along the same
- * axis as one loop over it.
+/* outer_loop_fusion.c - outer-loop fusion: adjacent groups of a region become
+ * one loop over their common first axis.
  *
- * Needs: loops/loops.h. A model that is mapped over (the 25 components of a
- * mixture, the heads of an attention) has loops over [25, 10] behind loops over
- * [25, 10], each for a whole block of rows: what one gives the next is 25 times
- * as much as has to exist at a time, and goes through the second cache. Where
- * the groups only read each other at their own index on the first axis, and
- * none sums over it, they are done turn by turn: all of them for the first
- * component, then for the second. What no other group reads needs scratch for
- * one turn, which stays in the first cache. What is cheap and needed by a later
- * slab again is made again there.
+ * Needs: loops/loops.h.
  *
- * Guarantees: each element is computed by the same operations in the same
- * order, so the results are the same bits.
+ * A mapped model (the 25 components of a mixture, the heads of an attention)
+ * has consecutive loops over [25, 10], each for a whole block of rows. Without
+ * fusion the intermediate array has all 25 components and spills to L2. Fused,
+ * one component is live at a time and stays in L1.
+ *
+ * Method: groups are fused if they read each other only at their own index on
+ * the first axis and none reduces it. A value that no other group reads needs
+ * scratch for one iteration. A cheap value that a later fused loop reads is
+ * recomputed there.
+ *
+ * Contract: each element is computed by the same operations in the same order,
+ * so results have the same bits.
  */
 #include "backend/native/loops/loops.h"
 
-#define CHEAP 4 /* operations: below, a value is rather computed again */
+#define CHEAP 4 /* a value of fewer operations is recomputed */
 
 int slab_axis(const Node *n) {
 	int axis = n->row == 0 ? 1 : 0;
@@ -29,7 +31,8 @@ const Slab *slab_of(const RowRegion *r, uint32_t group) {
 	return NULL;
 }
 
-/* Is the contraction done once for each index on this axis of its nest? */
+/* Is the contraction computed separately for each index on this axis of its
+ * nest? */
 static bool loops_over(const ArrayPlan *p, const Node *n, int axis) {
 	const Inst *in = node_inst(p, n);
 	uint32_t nb;
@@ -37,7 +40,7 @@ static bool loops_over(const ArrayPlan *p, const Node *n, int axis) {
 	return (uint32_t)axis < nb;
 }
 
-/* May the group be part of a slab, and along which axis? */
+/* May the group be part of a fused loop? Then *axis is the loop's axis. */
 static bool slab_group(const ArrayPlan *p, const Group *g, Dim *axis) {
 	int64_t fixed;
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -62,8 +65,8 @@ static bool slab_group(const ArrayPlan *p, const Group *g, Dim *axis) {
 	return g->nodes.n > 0;
 }
 
-/* Does the node read what groups from .. make at its own index on the axis
- * only? */
+/* Does the node read the results of groups from .. only at its own index on the
+ * axis? */
 static bool reads_own_turn(const ArrayPlan *p, const Node *n, uint32_t from) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Access *a = &n->reads.at[i];
@@ -85,8 +88,8 @@ static bool group_reads_own_turn(const ArrayPlan *p, const Group *g, uint32_t fr
 	return true;
 }
 
-/* What reads x, a node or a term of one, in this region: is it all in slabs
- * along the same axis, at x's index? */
+/* Do all reads of x in this region belong to fused loops along the same axis,
+ * at x's index? *elsewhere: some loop other than `own` reads it. */
 static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x, const Slab *own,
                              bool *elsewhere) {
 	const Node *nx = &p->nodes.at[x];
@@ -107,8 +110,8 @@ static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x,
 	return true;
 }
 
-/* Only from what lies outside of the region is it computed, so that it can be
- * made at any time. */
+/* Is it computed only from values outside the region, so that it can be
+ * computed at any time? */
 static bool from_outside(const ArrayPlan *p, const Node *n) {
 	for (uint32_t i = 0; i < n->reads.n; i++)
 		if (p->nodes.at[n->reads.at[i].node].region == n->region) return false;
@@ -122,7 +125,7 @@ static void find_slabs(ArrayPlan *p, RowRegion *r) {
 		Dim axis = 0;
 		for (; end < r->groups.n; end++) {
 			const Group *group = &r->groups.at[end];
-			if (!group->nodes.n) continue; /* its contraction is done with another one */
+			if (!group->nodes.n) continue; /* its contraction is computed with another one */
 			if (!slab_group(p, group, &axis) ||
 			    (members && (axis != s.axis || !group_reads_own_turn(p, group, g))))
 				break;

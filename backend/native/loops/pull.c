@@ -1,9 +1,13 @@
-/* pull.c - the element of a value at an index: loaded where it is kept,
- * computed in the loop where it is not.
+/* pull.c - the element of a value at an index: loaded if the value is
+ * materialised, else computed in the loop.
  *
- * Needs: loops/loops.h. Guarantees: within the open loops an element is
- * computed once (a memo keyed by value and index); loads of lanes that are no
- * element of the loop stay inside the padding of their array, or are masked.
+ * Needs: loops/loops.h.
+ *
+ * Contract:
+ * - In the open loops an element is computed once (a memo keyed by value and
+ *   index).
+ * - Loads of lanes past the loop's end stay in the padding of their array, or
+ *   are masked.
  */
 #include "backend/native/loops/loops.h"
 
@@ -47,8 +51,8 @@ bool uses_scratch(const ArrayEmit *e, const Node *n) {
 	return n->scratch && !(e->r->lanes == LANES_INNER && n->memory);
 }
 
-/* Inner axes row-major; the row is innermost with lanes along the rows, else
- * outermost with its length rounded up to whole vectors. */
+/* Inner axes are row-major. The row is innermost with lanes along the rows;
+ * else it is outermost, with rows rounded up to whole vectors. */
 void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride) {
 	bool rows = e->r->lanes == LANES_ROWS;
 	KRef s = rows ? e->block : k_int(e->k, 1);
@@ -109,8 +113,8 @@ static KRef load_at(ArrayEmit *e, KType t, KRef pointer, Address a) {
 	return k_load(k, t, KM_STRIDED, pointer, a.base, a.lane);
 }
 
-/* exact: nothing but the array's elements; past: past the caches where that
- * holds. */
+/* exact: write nothing but the array's elements. past: use a non-temporal store
+ * where it holds. */
 static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exact, KRef past) {
 	KBuilder *k = e->k;
 	int64_t one;
@@ -126,8 +130,7 @@ static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exa
 	else k_store(k, KM_STRIDED, pointer, a.base, value, a.lane);
 }
 
-/* The index in the block of rows: what follows the region's row is counted from
- * the block's first. */
+/* The index in the block: the row is relative to the block's first row. */
 static void local_row(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
 	for (uint32_t i = 0; i < n->nresult; i++) {
 		out[i] = at[i];
@@ -202,7 +205,7 @@ static void memo_add(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, KRef v
 	VEC_PUSH(e->l->scratch, &e->memo, m);
 }
 
-/* Lanes that count, 0 for all, for a check inside the open loop. */
+/* The mask of active lanes for a check in the open loop; 0: all. */
 static KRef mask_of(ArrayEmit *e) {
 	const KRef mask = e->k->lanes ? k_mask(e->k) : 0;
 	return mask && e->nonempty ? k_logic(e->k, 0, mask, e->nonempty) : mask ? mask : e->nonempty;
@@ -226,7 +229,7 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	KRef length = lower_dim(e->l, ref_ty(f, x)->dims[axis]);
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, masked(e, outside), lower_site(e->l, SITE_INDEX, in), row, length);
-	/* lanes that are no elements must not read from anywhere */
+	/* The check ignores inactive lanes, so their index is clamped. */
 	if (k_lanes_of(k, row) || e->nonempty) row = k_cut(k, outside, row);
 	for (uint32_t j = 0; j < rank; j++) {
 		if (j != axis) {
@@ -240,10 +243,11 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	return pull(e, x, from);
 }
 
-/* Pads and updates move an index inside their operand. An operand without
- * elements has no inside: loads then go to native_nowhere(), and checks hold.
- * Values pulled under this condition leave the memo, because others read them
- * without it. begin_moved returns what end_moved restores. */
+/* Pads and updates clamp an index into their operand. An operand without
+ * elements has no valid index: loads then read native_nowhere(), and checks are
+ * masked. Values pulled under this condition leave the memo, because other
+ * reads are not under it. begin_moved returns the state that end_moved
+ * restores. */
 typedef struct Moved {
 	KRef nonempty;
 	uint32_t memo;
@@ -253,7 +257,7 @@ static Moved begin_moved(const ArrayEmit *e) {
 	return (Moved){.nonempty = e->nonempty, .memo = e->memo.n};
 }
 
-/* An axis of this length along which an index was moved. */
+/* Notes an axis of this extent along which an index was clamped. */
 static void moved_along(ArrayEmit *e, Dim length, KRef len) {
 	int64_t n;
 	if (dim_is_const(e->l->c, length, &n) && n > 0) return;
@@ -266,7 +270,7 @@ static void end_moved(ArrayEmit *e, Moved m) {
 	e->nonempty = m.nonempty;
 }
 
-/* Zero outside of what is padded. */
+/* Zero outside the padded operand. */
 static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
@@ -318,7 +322,7 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 	return inside ? k_select(k, inside, value, k_const(k, t, 0)) : value;
 }
 
-/* What was written where the box is, else the array. */
+/* The new values inside the box, else the array. */
 static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
@@ -365,8 +369,8 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 	return inside ? k_select(k, inside, value, pull(e, x, at)) : value;
 }
 
-/* Along an axis of fixed lengths: the operand is known, or chosen by comparing.
- */
+/* Along an axis of fixed extents: the operand is known, or selected by
+ * comparisons. */
 static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
@@ -400,7 +404,7 @@ static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 	                     0);
 }
 
-/* A reduction over a few elements, or none, written out. */
+/* A reduction over few or no elements, unrolled. */
 static KRef pull_reduction(ArrayEmit *e, const Node *n, const Index *at) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
@@ -448,7 +452,7 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	KBuilder *k = e->k;
 	uint32_t rank = n->nresult, span = k->span, origin = k->origin;
 	KRef value;
-	/* its nest is the box's: not to be taken for an element of the array */
+	/* Its nest is the box's, so `at` is no index of the array. */
 	if (n->kind == NODE_UPDATE) return pull(e, inst_arg(f, in, 1), at);
 	if (memo_find(e, n->ref, rank, at, &value)) return value;
 	k->span = in->span;
@@ -495,8 +499,8 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	return value;
 }
 
-/* The element from the region's turned copy, where it is read at the region's
- * own row. */
+/* Loads the element from the region's packed copy, if it is read at the
+ * region's own row. */
 static bool load_turned(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
 	const Turned *t = turned_array(e, r);
 	if (!t || at[t->row].kind != IX_AXIS || at[t->row].axis != ROW_AXIS) return false;
@@ -567,8 +571,7 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
 	e->row_reads.n = 0;
 }
 
-/* A value from outside of the plan: a number, a few in registers, or an array.
- */
+/* A value from outside the plan: a scalar, some registers, or an array. */
 static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	const Type *t = ref_ty(e->l->f, r);
 	KRef pointer, stride[MAX_RANK];
@@ -586,7 +589,8 @@ static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	}
 	Type copy = *t;
 	if (!in_memory(e, r, &pointer)) {
-		/* a small value that was not spilled: planning and emission disagree */
+		/* A small value that was not spilled: planning and emission
+		 * disagree. */
 		e->l->failed = true;
 		return k_const(e->k, ktype_of((Dtype)copy.dtype), 0);
 	}
@@ -602,7 +606,7 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 	KRef value, pointer, stride[MAX_RANK];
 	Value scalar;
 	if (ref_splat(e->l->f, r, &scalar)) {
-		/* one number in all places, whatever its shape */
+		/* A constant that is equal in all elements, whatever its shape. */
 		if (memo_find(e, r, 0, at, &value)) return value;
 		double x = 0;
 		KType t = type_of_ref(e, r);
@@ -612,7 +616,8 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 		memo_add(e, r, 0, at, value);
 		return value;
 	}
-	if (n && n->into) return k_const(e->k, type_of_ref(e, r), 0); /* counted in another term */
+	/* It is included in another term. */
+	if (n && n->into) return k_const(e->k, type_of_ref(e, r), 0);
 	if (memo_find(e, r, rank, at, &value)) return value;
 	value = e->phase ? pull_period(e, r) : 0;
 	if (value) {

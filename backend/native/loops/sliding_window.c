@@ -1,56 +1,65 @@
-/* sliding_window.c - regions that follow each other along nearly the same rows,
- * done block by block in one parallel loop: values at faces, the fluxes of
- * them, what comes in less what goes out.
+/* sliding_window.c - sliding-window fusion: consecutive regions of nearly equal
+ * row extent share one parallel loop.
  *
- * Needs: loops/loops.h. A region ends where something reads the rows beside its
- * own: those must be there first. But they are near, at a fixed distance. In a
- * stream each part of the rows of the last region goes through all regions
- * block by block: of a block the first region does its rows as far ahead as the
- * others will read, then the second, and so on, so that each finds what it
- * reads in the first cache, made by the same thread, and threads wait for each
- * other once instead of after each region:
+ * Needs: loops/loops.h.
  *
- *     values at faces   |----------------|----------|----------|       |: ends of blocks; each region goes on where it stopped in the block before
+ * A region ends where an instruction reads rows beside its own. Those rows are
+ * near, at a fixed distance. Example: values at faces, fluxes through faces,
+ * differences of fluxes in cells.
+ *
+ * Method: each chunk of the last region's rows passes through all regions block
+ * by block. Of a block, each region computes its rows as far ahead as the later
+ * regions read. Intermediate values stay in the L1 of the thread that made
+ * them, and threads synchronise once instead of after each region:
+ *
+ *     values at faces   |----------------|----------|----------|
  *     fluxes            |-------------|----------|----------|
  *     cells             |----------|----------|----------|
  *
- * Only where a part begins rows are done that the part before has done as well;
- * both write the same numbers to the same place, as an element has the same
- * bits in every position of a vector. What nobody reads but the stream itself
- * lies nowhere: each part has a window of rows that goes along with its blocks.
- * Other arrays lie in memory as they would without streams.
+ * Here | is the end of a block. Each region continues where it stopped in the
+ * block before.
  *
- * Guarantees: each element is computed by the operations it has without
- * streams, so the bits are the same, and parts are cut by lengths alone. Sums
- * over rows belong to the last region, whose rows no two parts have in common.
- * Left as they are: contractions, updates (which may be made where others
- * read), what is read at places that are computed, and what may fail, since of
- * several failures the first must be told.
+ * - At the start of a chunk some halo rows are recomputed. Neighbouring chunks
+ *   write identical values there, since an element's bits do not depend on its
+ *   position in a vector.
+ * - An array that only these regions read may be in a circular buffer of rows,
+ *   one for each chunk. Other arrays are in memory as usual.
+ *
+ * Contract:
+ * - Each element is computed by the same operations as without fusion, so the
+ *   bits are the same. Chunks depend on extents alone.
+ * - Sums over rows belong to the last region, whose rows are in one chunk each.
+ * - Not supported: contractions; in-place updates (others may read the array);
+ *   gathers; operations that may fail, since the first failure must be
+ *   reported.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
 
 enum {
 	MOST_REGIONS = 8,
-	MOST_ROWS = 64, /* that a region may be ahead or behind by, or longer than another */
-	/* of a part, for each row that it does a second time; half of it where
-	 * parts are rounded up */
+	/* Limit of the distance between regions, and of the difference of their
+	 * extents. */
+	MOST_ROWS = 64,
+	/* Minimum rows of a chunk for each halo row; half of it where the number of
+	 * chunks is rounded up. */
 	LEAST_ROWS = 64,
-	ROW_VECTOR = 8 /* with lanes along the rows, regions are ahead by whole vectors */
+	ROW_VECTOR = 8 /* with lanes along the rows, distances are whole vectors */
 };
 
 /* ---- which regions ------------------------------------------------------- */
 
 typedef struct SlidingFusion {
 	ArrayPlan *p;
-	uint32_t first, reader; /* the regions from `first` on are there, this one is looked at */
-	/* region by region that it reads, from `first` on: in rows lowest ..
-	 * highest beside its own */
+	/* Regions first .. reader - 1 share the loop; `reader` is under test. */
+	uint32_t first, reader;
+	/* [region][region that it reads], from `first` on: it reads rows lowest ..
+	 * highest relative to its own. */
 	bool reads[MOST_REGIONS][MOST_REGIONS];
 	int64_t lowest[MOST_REGIONS][MOST_REGIONS], highest[MOST_REGIONS][MOST_REGIONS];
 } SlidingFusion;
 
-/* What has no rows is looked at before the loop. */
+/* Empty maxima and minima are checked before the loop. */
 static bool fails_in_loop(const ArrayPlan *p, const Inst *in) {
 	return in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && flow_may_fail(p->l->f, in);
 }
@@ -89,7 +98,7 @@ static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
 	return true;
 }
 
-/* May region id, behind those of the stream, go with them? */
+/* May region id, the next one, join the loop? */
 static bool goes_along(SlidingFusion *s, uint32_t id) {
 	ArrayPlan *p = s->p;
 	const RowRegion *r = &p->regions.at[id];
@@ -109,8 +118,7 @@ static bool goes_along(SlidingFusion *s, uint32_t id) {
 	return reads;
 }
 
-/* How far each of the regions first .. last is ahead of the last one; false:
- * too far. */
+/* Sets `before` and `ahead` of the regions first .. last. False: too far. */
 static bool set_distances(const SlidingFusion *s, uint32_t last) {
 	ArrayPlan *p = s->p;
 	for (uint32_t id = last + 1; id-- > s->first;) {
@@ -132,8 +140,8 @@ static bool set_distances(const SlidingFusion *s, uint32_t last) {
 	return true;
 }
 
-/* Elements of a row where that is a number; -1: it is not, or rows do not
- * follow each other. */
+/* Elements of a row where that is a known constant; -1: unknown, or rows are
+ * not contiguous. */
 static int64_t row_elements(const ArrayPlan *p, const Node *n) {
 	int64_t product = 1, v;
 	if (n->row != 0) return -1;
@@ -144,8 +152,8 @@ static int64_t row_elements(const ArrayPlan *p, const Node *n) {
 	return product;
 }
 
-/* What needs no more than a window: rows are few numbers, and only regions of
- * the stream read it. */
+/* Storage folding: marks the arrays that only need a circular buffer. Their
+ * rows have few elements, and only regions of this loop read them. */
 static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 	bool *outside = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
@@ -181,14 +189,15 @@ void choose_streams(ArrayPlan *p) {
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* A region while its stream is open: what ArrayEmit holds for one. */
+/* A region while its sliding-window loop is open: its part of ArrayEmit. */
 typedef struct Member {
 	const RowRegion *r;
 	RowLoop w;
 	KRef block, *areas;
 	uint32_t element_bytes;
-	int64_t below, above; /* rows of its windows before and after those of a block */
-	KRef *buffers;        /* by node of the region: where its window lies */
+	/* Rows of its circular buffers before and after those of a block. */
+	int64_t below, above;
+	KRef *buffers; /* by node of the region: the circular buffer */
 } Member;
 
 static void enter(ArrayEmit *e, const Member *m) {
@@ -198,7 +207,7 @@ static void enter(ArrayEmit *e, const Member *m) {
 	e->element_bytes = m->element_bytes;
 }
 
-/* Is it read by another region of the stream? */
+/* Is it read by one of the regions first .. last? */
 static bool read_later(const ArrayEmit *e, const Node *n, uint32_t first, uint32_t last) {
 	for (uint32_t id = first; id <= last; id++) {
 		const RowRegion *r = &e->p->regions.at[id];
@@ -211,7 +220,7 @@ static bool read_later(const ArrayEmit *e, const Node *n, uint32_t first, uint32
 	return false;
 }
 
-/* Bytes of a row of what the region makes in memory. */
+/* Bytes of a row of the region's arrays in memory. */
 static KRef bytes_made(ArrayEmit *e, const RowRegion *r) {
 	Ctx *c = e->l->c;
 	Dim sum = dim_const(c, 0);
@@ -226,8 +235,8 @@ static KRef bytes_made(ArrayEmit *e, const RowRegion *r) {
 	return lower_dim(e->l, sum);
 }
 
-/* Rows of the last region in a block: what is made for them in half of the
- * first cache; where that is few, in a quarter of the second, up to so many. */
+/* Rows of the last region in a block. The regions' arrays for them fill half of
+ * L1. If that is few rows, they fill a quarter of L2, up to FEW rows. */
 static KRef stream_block(ArrayEmit *e, KRef bytes) {
 	enum { FEW = 64, MANY = 2048 };
 	KBuilder *k = e->k;
@@ -239,8 +248,8 @@ static KRef stream_block(ArrayEmit *e, KRef bytes) {
 	return k_max(k, k_max(k, near, k_min(k, far, few)), one);
 }
 
-/* The region's rows from .. to - 1; with scratch as many at a time as fit
- * there. */
+/* Emits the region's rows from .. to - 1. With scratch, as many at a time as
+ * fit there. */
 static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), count = k_max(k, zero, k_sub(k, to, from));
@@ -262,8 +271,8 @@ static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 	k_loop_end(k, NULL, NULL);
 }
 
-/* In each part: room for the windows. The first row lies on a vector, as in
- * memory. */
+/* In each chunk: allocates the circular buffers. Their first row is aligned to
+ * a vector, as in memory. */
 static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
 	KBuilder *k = e->k;
 	int64_t longer = 0;
@@ -280,8 +289,8 @@ static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
 	}
 }
 
-/* The windows are those of the block from row `low` on; what the blocks before
- * made of their rows is moved to their beginning. */
+/* Moves the circular buffers to the block that begins at row `low`: the rows
+ * that earlier blocks computed for it are copied to the start. */
 static void move_windows(ArrayEmit *e, const Member *m, KRef begins, KRef low, KRef block) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0);
@@ -339,7 +348,8 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	e->periods.n = 0;
 	Member *last = &members[count - 1];
 	const KRef n = last->w.n, block = stream_block(e, bytes);
-	/* one block even where the last region has no rows: others may have some */
+	/* One block even where the last region has no rows, since others may have
+	 * some. */
 	const KRef nblocks =
 		k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, block, one)), block));
 	KRef nparts = k_min(k, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)),

@@ -1,23 +1,28 @@
-/* strip_mining.c - a region's rows in strips, each followed by its part of the
- * product that alone reads what the region makes: J'J without all of J.
+/* strip_mining.c - strip mining: a region's rows in strips, each followed by
+ * its part of a product, such as J'J without all of J.
  *
- * Needs: loops/loops.h. A matrix with a row for each residual, sample or
- * equation is often made only to be multiplied by its own transpose
- * (Gauss-Newton, Levenberg-Marquardt, least squares). Where a region is
- * followed by such a product, summed over the region's rows, of matrices that
- * nobody else wants, both go together: STRIP_ROWS rows of the matrices are made
- * by all threads, and while they are in the caches their product is added to
- * the result.
+ * Needs: loops/loops.h.
  *
- * Guarantees: a strip is some whole blocks, by lengths and the target alone, so
- * that results do not depend on the number of threads. Sums over the rows that
- * the region has besides go on from strip to strip, in a place for each part as
- * ever. Memory for the matrices is that of a strip.
+ * A matrix with a row for each residual, sample or equation is often computed
+ * only to be multiplied by its own transpose (Gauss-Newton,
+ * Levenberg-Marquardt, least squares).
+ *
+ * Method: a region is fused with the whole product that follows it, if the
+ * product is summed over the region's rows and nothing else needs its matrices.
+ * All threads compute up to STRIP_ROWS rows. While these are in the caches,
+ * their product is added to the result.
+ *
+ * Contract:
+ * - A strip is a number of whole blocks that depends on extents and the target
+ *   alone, so results do not depend on the number of threads.
+ * - Other sums over the region's rows continue from strip to strip, with one
+ *   accumulator for each chunk.
+ * - The matrices need the memory of one strip.
  */
 #include "backend/native/loops/loops.h"
 
-/* The matrix that operand k of the product is but for transposes, where it can
- * be made strip by strip: rows of memory that this region makes. */
+/* Operand k of the product without its transposes, if it can be computed strip
+ * by strip: rows of memory that this region writes. Else NULL. */
 static Node *stripped(ArrayPlan *p, const Node *product, uint32_t k, uint32_t region) {
 	const RowRegion *r = &p->regions.at[region];
 	Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, node_inst(p, product), k)));
@@ -27,8 +32,8 @@ static Node *stripped(ArrayPlan *p, const Node *product, uint32_t k, uint32_t re
 	return x->row == 0 && x->axes[0] == r->row && x->axes[1] != r->row ? x : NULL;
 }
 
-/* Does any nest but the product and those of the region, which are at the same
- * row, read it? */
+/* Does a nest read x that is neither the product nor in x's region? Nests of
+ * the region read it at the same row. */
 static bool is_read_elsewhere(const ArrayPlan *p, const Node *x, const Node *product) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *m = &p->nodes.at[i];
@@ -64,8 +69,8 @@ Dim strip_elements(const ArrayPlan *p, const Node *n) {
 	return dim_mul(p->l->c, n->axes[1], dim_const(p->l->c, STRIP_ROWS));
 }
 
-/* All that is made strip by strip lies so that its row number `start` is the
- * first one in memory. */
+/* Rebases the memory of everything computed strip by strip: row `start` becomes
+ * the first one in memory. */
 static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;

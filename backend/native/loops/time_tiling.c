@@ -1,31 +1,36 @@
-/* time_tiling.c - several turns of a loop at once, tile by tile: a `for` whose
- * arrays are made anew in each turn by stencils along one axis.
+/* time_tiling.c - time tiling (split tiling): several iterations of a `for`
+ * whose arrays are recomputed by stencils along one axis.
  *
- * Needs: loops/loops.h, schedule.h. Arrays that do not fit the second cache
- * come through it once in each turn of such a loop. But a row of the next turn
- * needs only rows of this one that are near (at most `reach` away), so that
- * many turns of some rows can be made while those rows are in the cache. The
- * loop is cut into blocks of turns, the rows of each block into two kinds of
- * tiles:
+ * Needs: loops/loops.h, schedule.h.
  *
- *     turn   first tiles             second tiles
- *      3        ____     ____          \    /          a tile of the first kind gets narrower by `skew` rows at either end with each turn (not at
- *      2      _/    \___/    \_         \  /           the ends of the axis), one of the second kind fills the gap at the boundary of two;
- *      1     /       \ /       \         \/            all tiles of a kind are a parallel loop
+ * Arrays larger than L2 would stream through it once in each iteration. A row
+ * of the next iteration needs only rows of this one at most `reach` away. Many
+ * iterations of some rows can therefore be computed while those rows are in the
+ * cache.
  *
- * Within a tile fronts of rows go along the axis: turn t of a block is t * skew
- * rows behind, all turns of one front before the next front. The loop's two
- * places are enough: the row that turn t + 2 puts over that of turn t is needed
- * by turn t + 1 only within `reach` of it, and those rows are made by then,
- * since a front's turns follow each other and the narrower tile leaves what the
- * gap beside it reads.
+ * Method: the loop is cut into blocks of iterations, and the rows of each block
+ * into tiles of two kinds:
  *
- * Guarantees: each element is computed once, by the operations that the loop
- * turn by turn has, so the results are the same bits, and what is computed does
- * not depend on the number of threads. Loops with anything else in a turn
- * (numbers carried along, sums over the rows, checks that may fail, several
- * loops one after the other, arrays read at places that the turn computes) are
- * left as they are.
+ *     iteration   first kind              second kind
+ *        3           ____     ____          \    /
+ *        2         _/    \___/    \_         \  /
+ *        1        /       \ /       \         \/
+ *
+ * - With each iteration, a tile of the first kind gets narrower by `skew` rows
+ *   at either end, except at the ends of the axis. A tile of the second kind
+ *   fills the gap between two. All tiles of a kind are one parallel loop.
+ * - In a tile, fronts of rows advance along the axis. Iteration t lags by
+ *   t * skew rows. All iterations of one front precede the next front.
+ * - The loop's two buffers suffice. Iteration t + 2 overwrites a row of
+ *   iteration t, which iteration t + 1 needs within `reach` of it. Those rows
+ *   are computed by then: the iterations of a front are in order, and the
+ *   narrowing tile leaves what the gap beside it reads.
+ *
+ * Contract:
+ * - Each element is computed once, by the same operations as without tiling.
+ *   Results have the same bits and do not depend on the number of threads.
+ * - Not supported in an iteration: loop-carried scalars, sums over the rows,
+ *   checks that may fail, several loops in sequence, gathers.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
@@ -37,9 +42,11 @@ struct Tiles {
 	const RowRegion *region;
 	int64_t reach; /* rows */
 	uint32_t npairs;
-	uint32_t *pairs;   /* carried values that are made anew */
-	const Node **made; /* by what */
-	int64_t *shift;    /* row r of the region makes row r + shift of the array */
+	/* Loop-carried arrays that are recomputed in each iteration. */
+	uint32_t *pairs;
+	/* The nodes that recompute them. */
+	const Node **made;
+	int64_t *shift; /* row r of the region is row r + shift of the array */
 };
 
 /* ---- which loops --------------------------------------------------------- */
@@ -50,8 +57,9 @@ typedef struct Follow {
 	int64_t most;
 } Follow;
 
-/* Arrays that the loop makes anew: their row must follow the nest's. What the
- * region itself keeps is of this turn, so read at the row that is there. */
+/* A loop-carried array must be read at an index that follows the nest's row.
+ * Values of the region itself belong to this iteration, so they must be read at
+ * the row itself. */
 static Reached follows(Reach *w, Ref r, const Node *n, const Index *at) {
 	Follow *u = w->ud;
 	for (uint32_t i = 0; i < u->t->npairs; i++) {
@@ -63,22 +71,23 @@ static Reached follows(Reach *w, Ref r, const Node *n, const Index *at) {
 		if (-by > u->most) u->most = -by;
 		return REACHED;
 	}
-	if (!n) return REACHED; /* it does not change in the loop */
+	if (!n) return REACHED; /* loop-invariant */
 	if (!n->kept) return REACHED_THROUGH;
 	const bool there = n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS &&
 	                   at[n->row].axis == w->row && !at[n->row].number;
 	return there ? REACHED : REACHED_ASTRAY;
 }
 
-/* What makes carried value k anew, in its second place. */
+/* Adds the node that recomputes carried value k in its second buffer. False:
+ * there is none of the required form. */
 static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
 	const Node *n = plan_node(t->plan, l->f->args.at[body->results + k]);
 	if (!n || !n->kept || !n->memory || n->lies_in || n->row < 0 || n->row_sum ||
 	    (uint32_t)n->row >= n->nresult)
 		return false;
 	int64_t shift = 0;
-	/* what lies around its box stays the same for ever, and is put in both
-	 * places once */
+	/* The border of its box never changes, and is copied to both buffers
+	 * once. */
 	if (n->kind == NODE_UPDATE) {
 		const Inst *in = node_inst(t->plan, n);
 		const Side s = inst_side(l->f, in, (uint32_t)n->row);
@@ -134,8 +143,8 @@ const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Whole vectors where lanes run along the rows, so that each turn's rows begin
- * where a vector does. */
+/* With lanes along the rows, whole vectors, so that each iteration's rows are
+ * aligned. */
 static int64_t skew_of(const Tiles *t) {
 	enum { VECTOR = 16 };
 	const int64_t reach = t->reach > 1 ? t->reach : 1;
@@ -150,7 +159,7 @@ static void begin(Lower *l, const Tiles *t, ArrayEmit *e, RowLoop *w) {
 	rows_sizes(e, w);
 }
 
-/* Bytes of one row of all arrays that are made anew, in both places. */
+/* Bytes of one row of all recomputed arrays, in both buffers. */
 static KRef bytes_of_row(Lower *l, const Tiles *t) {
 	KBuilder *k = &l->k;
 	KRef sum = k_int(k, 0);
@@ -165,10 +174,9 @@ static KRef bytes_of_row(Lower *l, const Tiles *t) {
 	return k_max(k, sum, k_int(k, 1));
 }
 
-/* Rows that a front goes on by: without scratch as many as are an eighth of the
- * second cache, since each turn of each front costs some tens of operations,
- * and of neighbours the second finds what the first has read in the first
- * cache. */
+/* Rows by which a front advances. Without scratch, as many as fill an eighth of
+ * L2: each iteration of a front costs some tens of operations, and adjacent
+ * rows share their reads in L1. */
 static KRef front_rows(ArrayEmit *e, const Tiles *t) {
 	KBuilder *k = e->k;
 	if (t->region->area_elements.n || t->region->lanes == LANES_ROWS) return e->block;
@@ -177,8 +185,9 @@ static KRef front_rows(ArrayEmit *e, const Tiles *t) {
 		k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 8), bytes_of_row(e->l, t)));
 }
 
-/* As many turns as keep the rows between the first and the last of them in half
- * of the second cache, and tiles of the first kind half as wide at the last. */
+/* Tile depth: as many iterations as keep the rows between the first and the
+ * last of them in half of L2. Tiles of the first kind are at least half as wide
+ * in the last iteration. */
 KRef tiles_turns(Lower *l, const Tiles *t) {
 	KBuilder *k = &l->k;
 	ArrayEmit e;
@@ -194,8 +203,10 @@ KRef tiles_turns(Lower *l, const Tiles *t) {
 	return k_max(k, one, k_min(k, k_min(k, fit, wide), k_int(k, MOST_TURNS)));
 }
 
-/* The body's arrays lie where turn t of the block has them: it reads the third
- * place of each pair in turns 2, 4 ..., which is written in turns 1, 3 ... */
+/* Sets the arrays' memory for iteration `turn` of the block. Of each array's
+ * three pointers, it reads the first in iteration 0, the second in odd ones and
+ * the third in later even ones. Odd iterations write the third, even ones the
+ * second. */
 static void set_places(Lower *l, const Tiles *t, const Region *body, const KRef *at, KRef turn) {
 	KBuilder *k = &l->k;
 	const KRef odd = k_prim2(k, OP_EQ, k_logic(k, 0, turn, k_int(k, 1)), k_int(k, 1)),
@@ -208,7 +219,8 @@ static void set_places(Lower *l, const Tiles *t, const Region *body, const KRef 
 	}
 }
 
-/* What no turn changes, before the first: in both places. */
+/* Before the first iteration: copies the elements that no iteration changes to
+ * both buffers. */
 static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef from_turn,
                         const KRef *at) {
 	KBuilder *k = e->k;
@@ -228,7 +240,8 @@ static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef f
 	k_if_end(k, NULL, NULL);
 }
 
-/* One turn for the open rows, with what the program computes in registers. */
+/* One iteration for the open rows, including the scalars that the program
+ * computes in registers. */
 static void emit_turn(ArrayEmit *e, const RowLoop *w, const Piece *p, KRef number) {
 	Lower *l = e->l;
 	const Sched *s = p->regions[0];
@@ -248,8 +261,7 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const Piece *p, KRef numbe
 	}
 }
 
-/* at: of each pair the place that is read, the one that is written, and the one
- * after that. */
+/* at: three pointers for each recomputed array, see set_places. */
 void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns, KRef most,
                 const KRef *at) {
 	KBuilder *k = &l->k;
@@ -261,7 +273,7 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 	begin(l, t, &e, &w);
 	check_run(&e);
 	emit_frames(&e, t, body, from, at);
-	/* it is read again soon */
+	/* They are read again soon. */
 	for (uint32_t i = 0; i < t->region->nodes.n; i++)
 		t->plan->nodes.at[t->region->nodes.at[i]].past = 0;
 	choose_joined(&e);
@@ -276,15 +288,16 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 		k_mul(k, k_prim2(k, OP_FLOORDIV, k_mul(k, e.part, w.nblocks), w.nparts), e.block);
 	const KRef ends = k_min(
 		k, w.n, k_mul(k, k_prim2(k, OP_FLOORDIV, k_mul(k, next, w.nblocks), w.nparts), e.block));
-	/* turn t has rows low + t * low_by .. high + t * high_by - 1 */
+	/* Iteration t has rows low + t * low_by .. high + t * high_by - 1. */
 	const KRef low = k_select(k, second, ends, begins), high = ends;
 	const KRef low_by =
 		k_select(k, second, back, k_select(k, k_prim2(k, OP_EQ, e.part, zero), zero, skew));
 	const KRef high_by =
 		k_select(k, second, skew, k_select(k, k_prim2(k, OP_EQ, next, w.nparts), zero, back));
 	rows_part(&e, &w);
-	/* for a whole block, though the last may have fewer turns: so the number is
-	 * known where that of the turns is not, to those who read kernel code */
+	/* Sized for a full block, although the last may have fewer iterations:
+	 * readers of the kernel IR then know the number of fronts without that of
+	 * the iterations. */
 	const KRef far = k_add(k, high, k_mul(k, k_sub(k, most, one), k_add(k, high_by, skew)));
 	const KRef fronts =
 		k_prim2(k, OP_FLOORDIV, k_add(k, k_sub(k, far, low), k_sub(k, front, one)), front);
@@ -292,8 +305,8 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 	k_loop_begin(k, zero, turns, 1, 0, NULL, &turn);
 	const KRef top = k_sub(k, k_add(k, low, k_mul(k, index, front)), k_mul(k, turn, skew));
 	e.row_start = k_max(k, top, k_add(k, low, k_mul(k, turn, low_by)));
-	/* the last part may be shorter than the others, so a gap may go to the end
-	 * of the axis */
+	/* The last chunk may be shorter than the others, so a gap may reach the end
+	 * of the axis. */
 	const KRef end =
 		k_min(k, k_min(k, k_add(k, top, front), w.n), k_add(k, high, k_mul(k, turn, high_by)));
 	e.rows = k_max(k, zero, k_sub(k, end, e.row_start));

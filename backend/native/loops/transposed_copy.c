@@ -1,24 +1,26 @@
-/* transposed_copy.c - arrays from outside of a region that several of its loops
- * read across: a block's rows of them, turned once.
+/* transposed_copy.c - transposed copy (packing) of arrays from outside a region
+ * that its loops read with a stride.
  *
- * Needs: loops/loops.h. With lanes along the rows, an array [row, axis] in
- * memory is read at a stride from lane to lane, each lane by a load of its own.
- * A loop that goes along further axes (of 25 means, the distance of each row to
- * each of them) would do that again at every turn. Where that happens the
- * block's rows are copied into scratch first, as what the region computes lies
- * there: [axis][row in block].
+ * Needs: loops/loops.h.
  *
- * Guarantees: only what is read at the region's own row is read from the copy;
- * it has the same bits.
+ * With lanes along the rows, an array [row, axis] in memory is read with a
+ * stride, one load for each lane. A loop over further axes (the distance of
+ * each row to each of 25 means) would repeat that in every iteration.
+ *
+ * Method: where that happens, a block's rows are first copied into scratch with
+ * the region's own layout, [axis][row in block].
+ *
+ * Contract: only reads at the region's own row use the copy, which has the same
+ * bits.
  */
 #include "backend/native/loops/loops.h"
 
-/* elements of a row: a copy is to stay in the first caches with what is
- * computed from it */
+/* Elements of a row, at most: the copy should fit in the first caches with the
+ * values computed from it. */
 #define MOST_TURNED 256
 
-/* The array's axis that is the region's row, where there is exactly one and it
- * is not the last. */
+/* The array's axis that is the region's row. False unless there is exactly one,
+ * and it is not the last. */
 static bool row_axis(const ArrayPlan *p, Dim row, Ref ref, uint32_t *axis) {
 	const Type *t = ref_ty(p->l->f, ref);
 	uint32_t found = 0;
@@ -35,10 +37,9 @@ static double row_elements(const ArrayPlan *p, Ref ref, uint32_t row) {
 	return n;
 }
 
-/* How often nest n loads an element of an array that its axes run along like
- * this: at each turn of its other loops, unless those are written out, and load
- * it once. An operand of a contraction is copied into scratch once in any case.
- */
+/* How often nest n loads an element of an array with this axis_of. Each
+ * iteration of a loop that the array does not run along loads it again, unless
+ * the loop is unrolled. A contraction copies its operands into scratch once. */
 static double times_loaded(const ArrayPlan *p, const Node *n, const int8_t *axis_of) {
 	const uint32_t along = axes_along(axis_of);
 	double times = 1;

@@ -1,18 +1,21 @@
-/* triangular.c - matrices of which one side of a diagonal is known to be zero.
+/* triangular.c - triangular (banded) structure of matrices: one side of a
+ * diagonal is known to be zero.
  *
- * Needs: loops/loops.h. Nothing is known of a matrix but the instructions that
- * make it. Where these choose between an element and 0 by comparing the
- * element's place along two axes (`where(i > j, x, 0)`, tril, triu, a mask that
- * was computed before and turned), products need no terms from the other side.
- * Places are followed back through shape changes to what counts them (iota), as
- * sums of the two axes and a number.
+ * Needs: loops/loops.h.
  *
- * Guarantees: band_of tells nothing that is not so for all lengths.
+ * Method: the structure follows from the instructions that compute a matrix. A
+ * select between an element and 0 gives a bound, if its condition compares the
+ * element's positions along two axes: `where(i > j, x, 0)`, tril, triu, a mask
+ * computed earlier and transposed. Positions are followed back through shape
+ * changes to iota, as sums of the two axes and a constant. Products then need
+ * no terms from the zero side.
+ *
+ * Contract: a bound that band_of returns holds for all extents.
  */
 #include "backend/native/loops/loops.h"
 
-/* k times the place along the first axis, plus j times that along the second,
- * plus a number. */
+/* k times the position along the first axis, plus j times that along the
+ * second, plus a constant. */
 typedef struct Line {
 	int64_t k, j, number;
 } Line;
@@ -22,10 +25,11 @@ typedef struct Follow {
 	IndexContext ix;
 	uint32_t k, j; /* the axes */
 	Band *band;
-	uint32_t left; /* instructions that may still be looked at */
+	uint32_t left; /* instructions that may still be visited */
 } Follow;
 
-/* May the place be followed through it? Then where its operand is read. */
+/* Can the position be followed through the instruction? Then `out` is the index
+ * at which its operand is read. */
 static bool changes_shape(Follow *w, const Inst *in, const Index *at, Index *out) {
 	switch (in->op) {
 	case OP_BROADCAST:
@@ -37,7 +41,7 @@ static bool changes_shape(Follow *w, const Inst *in, const Index *at, Index *out
 	}
 }
 
-/* The whole number that element `at` of r is. */
+/* The integer value of element `at` of r, as a Line. */
 static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
 	const Fn *f = w->p->l->f;
 	Value v;
@@ -70,7 +74,7 @@ static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
 	}
 }
 
-/* What follows from d < 0. */
+/* The bound that follows from d < 0. */
 static void below_zero(Band *band, Line d) {
 	if (d.k == 1 && d.j == -1 && (!band->has_high || -d.number < band->high))
 		band->has_high = true, band->high = -d.number;
@@ -78,7 +82,7 @@ static void below_zero(Band *band, Line d) {
 		band->has_low = true, band->low = d.number + 1;
 }
 
-/* What follows from element `at` of the bool r being `value`. */
+/* The bounds that follow from element `at` of the bool r being `value`. */
 static void from_condition(Follow *w, Ref r, const Index *at, bool value) {
 	const Fn *f = w->p->l->f;
 	const Inst *in = ref_inst(f, r);
@@ -97,7 +101,7 @@ static void from_condition(Follow *w, Ref r, const Index *at, bool value) {
 		from_condition(w, a, at, v.b ? value : !value);
 	if ((in->op != OP_LT && in->op != OP_LE) || !line_of(w, a, at, &x) || !line_of(w, b, at, &y))
 		return;
-	/* x < y is x - y < 0, its contrary y - x - 1 < 0; and so on */
+	/* x < y is x - y < 0, its negation y - x - 1 < 0; similarly for <=. */
 	const int64_t less = in->op == OP_LT ? 0 : 1;
 	if (value) below_zero(w->band, (Line){x.k - y.k, x.j - y.j, x.number - y.number - less});
 	else below_zero(w->band, (Line){y.k - x.k, y.j - x.j, y.number - x.number - 1 + less});
