@@ -1,18 +1,23 @@
-/* scalarise.c - instructions on scalars and small fixed shapes: every element
- * is a register, everything is unrolled.
+/* scalarise.c - scalar replacement: instructions on scalars and small fixed
+ * shapes, fully unrolled, with every element in a register.
  *
- * Needs: lower/context.h. Guarantees: the same values and the same failures as
- * the evaluator; sums are joined pairwise, so they may differ from it in the
- * last bits. An index that is a number picks; one known at run time selects
- * among a few elements, or goes through the stack.
+ * Needs: lower/context.h.
  *
- * Where lanes are rows (map_vectorise.c) an array has one axis more than what
- * is here: axes in attributes are counted without it.
+ * Contract:
+ * - Values and failures are the evaluator's. Reductions combine pairwise and
+ *   products use multiply-adds, so their last bits may differ.
+ * - A constant index picks an element. An index known at run time selects among
+ *   a few elements, or uses the stack.
+ * - Where lanes are rows (map_vectorise.c), the types have an additional row
+ *   axis. Axes in attributes are counted without it here.
  */
 #include "backend/native/lower/context.h"
 
-#define SELECT_MOST 8 /* elements that a chain of selects picks from; more go through the stack */
-#define WORK_MOST 512 /* element operations that one unrolled instruction may cost */
+/* Elements that a chain of selects chooses from; with more, the stack is
+ * used. */
+#define SELECT_MOST 8
+/* Element operations of one unrolled instruction, at most. */
+#define WORK_MOST 512
 
 bool type_is_small(Ctx *c, TypeId t, uint32_t *count) {
 	const Type *ty = type_of(c, t);
@@ -48,8 +53,8 @@ Shape lower_shape(const Lower *l, Ref r) {
 	return s;
 }
 
-/* Words of an attribute, one for each axis of r, without that of its row axis.
- */
+/* The words of an attribute with one word for each axis of r, without that of
+ * the row axis. */
 static uint32_t local_words(const Lower *l, Ref r, uint32_t n, const int64_t *words, int64_t *out) {
 	const int row = lower_row_axis(l, r);
 	uint32_t m = 0;
@@ -58,13 +63,13 @@ static uint32_t local_words(const Lower *l, Ref r, uint32_t n, const int64_t *wo
 	return m;
 }
 
-/* An axis of r counted without its row axis, which it is not. */
+/* An axis of r, counted without the row axis; it must not be the row axis. */
 static int64_t local_axis(const Lower *l, Ref r, int64_t axis) {
 	const int row = lower_row_axis(l, r);
 	return axis - (row >= 0 && axis > row);
 }
 
-/* A list of axes of r, without its row axis. */
+/* A list of axes of r, without the row axis. */
 static uint32_t local_axes(const Lower *l, Ref r, uint32_t n, const int64_t *axes, int64_t *out) {
 	const int row = lower_row_axis(l, r);
 	uint32_t m = 0;
@@ -120,7 +125,7 @@ KRef lower_element(Lower *l, const Inst *in, KRef x, KRef y, KRef mask) {
 
 /* ---- shapes: where each element of the result comes from ----------------- */
 
-/* Every start is a number and the run lies on the axis. */
+/* The start is a constant, and the whole range is inside the axis. */
 static bool fixed_run(Ctx *c, Dim start, int64_t n, int64_t step, int64_t length, int64_t *first) {
 	if (!dim_is_const(c, start, first)) return false;
 	if (!n) return true;
@@ -128,7 +133,7 @@ static bool fixed_run(Ctx *c, Dim start, int64_t n, int64_t step, int64_t length
 	return *first >= 0 && *first < length && last >= 0 && last < length;
 }
 
-/* Where a slice, pad or update begins and its strides. */
+/* Starts and strides of a slice, pad or update. */
 static void run_words(const Lower *l, const Inst *in, int64_t *start, int64_t *stride,
                       uint32_t *n) {
 	uint32_t all;
@@ -171,7 +176,7 @@ static bool fixed_update(const Lower *l, const Inst *in, int64_t *first) {
 
 static void small_broadcast(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
-	int64_t axes[MAX_RANK] = {0}; /* of the operand's axes, in the result */
+	int64_t axes[MAX_RANK] = {0}; /* by axis of the operand: the axis of the result */
 	const int64_t *all = attr_field(l->c, OP_BROADCAST, in->attr, 1, &n);
 	const int row = lower_row_axis(l, inst_arg(l->f, in, 0)),
 			  to_row = lower_row_axis(l, inst_result(in, 0));
@@ -313,8 +318,8 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	}
 }
 
-/* The positions of a run along `axis`: first + k * step, for each of the other
- * coordinates. */
+/* The sequences of elements along `axis`, one for each combination of the other
+ * coordinates. `step` is the distance between their elements. */
 typedef struct Lines {
 	uint32_t n, length, step, inner;
 } Lines;
@@ -349,7 +354,7 @@ static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 		for (uint32_t k = 1; k < r.length; k++) {
 			KRef v = x[at + k * r.step];
 			KRef more = k_lt(b, best, v);
-			if (inexact) { /* the first NaN wins over all numbers, and nothing over it */
+			if (inexact) { /* the first NaN is above all numbers, and nothing is above it */
 				KRef unordered = k_not(b, k_prim2(b, OP_LE, v, best));
 				more = k_logic(b, 0, unordered, k_prim2(b, OP_EQ, best, best));
 			}
@@ -397,8 +402,8 @@ static DotShape dot_shape(const Lower *l, const Inst *in) {
 	return d;
 }
 
-/* Puts the coordinates of the axes that are neither batched nor contracted
- * where they belong; gives the next result axis. */
+/* Sets the coordinates of the axes that are neither batched nor contracted.
+ * Returns the next result axis. */
 static uint32_t free_axes(const Shape *s, uint32_t nc, const int64_t *contract, uint32_t nb,
                           const int64_t *batch, const int64_t *at, uint32_t next, int64_t *out) {
 	for (uint32_t i = 0; i < s->rank; i++) {
@@ -440,7 +445,7 @@ static void small_dot(Lower *l, const Inst *in, const KRef *x, const KRef *y, KR
 
 /* ---- indices ------------------------------------------------------------- */
 
-/* A gather or scatter as gather.c sees it. */
+/* A gather or scatter, as in backend/eval/ops/gather.c. */
 typedef struct Places {
 	uint32_t length, outer, per_batch, nindex, row;
 	const KRef *index; /* i64 */
@@ -482,11 +487,11 @@ static Places places_of(Lower *l, const Inst *in, bool check) {
 	return p;
 }
 
-/* Elements in memory of the frame, where they can be indexed. Uniform elements
- * take one number each, varying ones a number for each lane. */
+/* Elements in stack memory, where they can be indexed. A uniform element takes
+ * one scalar, a varying one a scalar for each lane. */
 typedef struct Spilled {
 	KRef at;
-	uint32_t lanes; /* 0: one number */
+	uint32_t lanes; /* 0: uniform elements */
 } Spilled;
 
 static bool is_varying(const Lower *l, const KRef *x, uint32_t n) {
@@ -495,7 +500,7 @@ static bool is_varying(const Lower *l, const KRef *x, uint32_t n) {
 	return varying;
 }
 
-/* Reads the element, or writes a value there. */
+/* Loads the element, or stores `value` if it is not 0. */
 static KRef spilled(Lower *l, Spilled s, KRef index, KType t, KRef value) {
 	KBuilder *b = &l->k;
 	KMode mode = KM_UNIFORM;
@@ -601,7 +606,7 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 		out[i] = spilled(l, memory, k_int(b, i), t, 0);
 }
 
-/* ---- which, and how much ------------------------------------------------- */
+/* ---- which instructions, and their cost ---------------------------------- */
 
 bool small_takes(const Lower *l, const Inst *in) {
 	uint32_t count = 0, out = 0;
@@ -647,7 +652,7 @@ bool small_rule(const Lower *l, const Inst *in, uint32_t out) {
 	case OP_GATHER:
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: {
-		Places p = places_of((Lower *)(uintptr_t)l, in, false); /* looks only */
+		Places p = places_of((Lower *)(uintptr_t)l, in, false); /* reads only */
 		return p.outer * p.nindex * p.row * (p.length <= SELECT_MOST ? p.length : 1) <= WORK_MOST;
 	}
 	default: return false;
@@ -675,7 +680,7 @@ void lower_small(Lower *l, const Inst *in) {
 		k_progress(b, lower_site(l, SITE_PROGRESS, in), in->nargs, told);
 		return;
 	}
-	if (in->op == OP_FORMAT) return; /* of a message: made when it is needed */
+	if (in->op == OP_FORMAT) return; /* of a message: computed when it is reported */
 	if (in->op == OP_FAIL) {
 		const Inst *text = message_text(l->f, inst_arg(l->f, in, 0));
 		KRef told[2] = {k_int(b, 0), k_int(b, 0)};

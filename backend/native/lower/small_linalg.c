@@ -1,17 +1,20 @@
-/* small_linalg.c - factorisations and triangular solves: of small matrices
- * every element a register, everything unrolled; of others in memory, by the
- * runtime; and calls of host functions, which are made in the same way.
+/* small_linalg.c - factorisations and triangular solves, unrolled in registers
+ * or by the runtime; direct calls of host functions.
  *
- * Needs: lower/context.h. Guarantees: factorisations do the operations of
- * kernels/small_linalg.c in the same order, so that pivots, bits, and what
- * counts as singular are the evaluator's; solves fuse products and differences,
- * as contractions do. Pivots are chosen by selection, not by branches: with
- * varying elements each lane pivots for itself.
+ * Needs: lower/context.h.
+ *
+ * Contract:
+ * - Factorisations do the operations of kernels/small_linalg.c in the same
+ *   order. Pivots, bits and the test for singularity are the evaluator's.
+ *   Solves use multiply-adds, as contractions do.
+ * - Pivots are chosen by selection, not by branches. With varying elements each
+ *   lane has its own pivots.
  */
 #include "backend/native/lower/schedule.h"
 #include "lang/ir/host.h"
 
-/* Leading axes of a factorisation's operand: so many matrices. */
+/* The number of matrices, from the leading axes of a factorisation's
+ * operand. */
 static uint32_t matrix_count(const Shape *s) {
 	uint32_t n = 1;
 	for (uint32_t i = 0; i + 2 < s->rank; i++) n *= (uint32_t)s->n[i];
@@ -19,12 +22,12 @@ static uint32_t matrix_count(const Shape *s) {
 }
 
 /* The first failure of a row's matrices, found without branches. Only `any` is
- * computed where nothing fails: the rest is told, and so belongs to the branch
- * that tells. */
+ * computed on success: the other values are used in the branch of the failure
+ * alone, and belong to it. */
 typedef struct Failure {
 	KRef any;           /* bool; 0: nothing can fail */
-	KRef pivot, matrix; /* i64: where `any` holds */
-	uint32_t number;    /* of the matrix at hand */
+	KRef pivot, matrix; /* i64, valid where `any` holds */
+	uint32_t number;    /* of the current matrix */
 } Failure;
 
 static void note_failure(Lower *l, Failure *all, KRef bad, int64_t pivot) {
@@ -35,8 +38,8 @@ static void note_failure(Lower *l, Failure *all, KRef bad, int64_t pivot) {
 	all->any = all->any ? k_logic(b, 1, all->any, bad) : bad;
 }
 
-/* Stops where there is one; told are the pivot and which matrix it is, -1 when
- * there is no other. */
+/* Fails where `any` holds. Reports the pivot and the number of the matrix, -1
+ * if there is only one. */
 static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t count) {
 	KBuilder *b = &l->k;
 	if (!all->any) return;
@@ -53,8 +56,8 @@ static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t
 
 /* ---- the algorithms ------------------------------------------------------ */
 
-/* Column j's entries from row j on: where[i] says that row i is the one that
- * belongs in row j, larger[i] that it is larger than all before it. */
+/* Pivot of column j, from the entries of rows j and below. where[i]: row i is
+ * the pivot row. larger[i]: entry i is larger than all before it. */
 static void choose_pivot(Lower *l, uint32_t n, uint32_t j, const KRef *a, KRef *larger,
                          KRef *where) {
 	KBuilder *b = &l->k;
@@ -70,8 +73,7 @@ static void choose_pivot(Lower *l, uint32_t n, uint32_t j, const KRef *a, KRef *
 	}
 }
 
-/* x[j] and the entry that belongs there change places; entries are `step`
- * apart. */
+/* Exchanges x[j] with the pivot row's entry. Entries are `step` apart. */
 static void swap_rows(Lower *l, uint32_t n, uint32_t j, const KRef *larger, const KRef *where,
                       KRef *x, uint32_t step) {
 	KBuilder *b = &l->k;
@@ -133,7 +135,7 @@ static void cholesky_matrix(Lower *l, uint32_t n, KRef *a, Failure *failed) {
 	}
 }
 
-/* op(T) X = B in place; r columns. */
+/* Solves op(T) X = B in place, with r columns. */
 static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjoint, bool unit,
                          const KRef *t, KRef *x, Failure *failed) {
 	KBuilder *b = &l->k;
@@ -157,8 +159,8 @@ static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjo
 
 /* ---- matrices in memory -------------------------------------------------- */
 
-/* A host function that machine code may call: numbers and vectors, of which one
- * result. */
+/* A host function that machine code may call: scalars and vectors as operands,
+ * and one as its result. */
 static bool host_takes(const Fn *f, const Inst *in) {
 	const HostDef *def = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0))->def;
 	if (!def->direct || in->nresults != 1 || in->nargs + 1 > HOST_DIRECT_MOST) return false;
@@ -181,8 +183,9 @@ bool matrix_takes(const Fn *f, const Inst *in) {
 	return true;
 }
 
-/* The operand's elements copied to where the runtime may write, or be shown
- * them: `to`, or 0 for a place on the stack. */
+/* A pointer to the operand's elements. `written`: a copy that the runtime may
+ * overwrite, at `to`. Registers are stored to `to`, or to the stack if it is
+ * 0. */
 static KRef in_memory(Lower *l, Ref r, KRef to, bool written) {
 	KBuilder *b = &l->k;
 	const Place *p = lower_place(l, r);
@@ -198,7 +201,7 @@ static KRef in_memory(Lower *l, Ref r, KRef to, bool written) {
 	return to;
 }
 
-/* Memory for result k: its own, or the stack's where the result is going to be
+/* Memory for a result: its own, or the stack if the result will be in
  * registers. */
 static KRef result_memory(Lower *l, Ref r) {
 	uint32_t count;
