@@ -1,13 +1,18 @@
-/* control.c - emission of a unit's pieces in order: branches, loops with what
- * they carry, single elements of arrays in memory.
+/* control.c - emission of a unit's pieces in order.
  *
- * Needs: schedule.h, with every class's memory known. Guarantees: indices are
- * checked as the evaluator checks them; every loop polls after about a thousand
- * operations; a loop's result lies where its class has its memory.
+ * Branches, loops with their carried values, single elements of arrays in
+ * memory.
+ *
+ * Needs: schedule.h, with the memory of every class known.
+ *
+ * Contract:
+ * - Indices are checked as in the evaluator.
+ * - Every loop polls after about POLL_WORK operations.
+ * - A loop's result is in the memory of its class.
  */
 #include "backend/native/lower/schedule.h"
 
-#define UNROLL_TURNS 16  /* of a loop that is written out at most */
+#define UNROLL_TURNS 16  /* iterations of an unrolled loop, at most */
 #define UNROLL_SIZE 1024 /* operations it may become */
 
 static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
@@ -26,9 +31,9 @@ void lower_copy(Lower *l, Ref like, KRef to, KRef from) {
 
 static KRef pointer_of(Lower *l, Ref r) { return lower_place(l, r)->pointer; }
 
-/* Lengths that a guard made equal need not be written alike: what one type has
- * in registers may lie in memory, and the other way round. So r as the elements
- * of `like`, whose type is small, ... */
+/* Extents that a guard made equal may be written differently. One type may then
+ * be in registers and the other in memory. Returns r as the elements of `like`,
+ * whose type is small. */
 static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
 	KBuilder *b = &l->k;
 	const Place *p = lower_place(l, r);
@@ -41,7 +46,7 @@ static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
 	return out;
 }
 
-/* ... and r in memory, at `to` */
+/* Copies r to memory at `to`. */
 static void put_at(Lower *l, Ref r, KRef to) {
 	KBuilder *b = &l->k;
 	const Place *p = lower_place(l, r);
@@ -65,7 +70,7 @@ static int64_t fixed(const Lower *l, Dim d) {
 	return v;
 }
 
-/* The index checked, as i64. */
+/* Emits the check of an index and returns it as i64. */
 static KRef checked_index(Lower *l, const Inst *in, KRef given, KRef length) {
 	KBuilder *b = &l->k;
 	KRef index = k_convert(b, given, KT_I64);
@@ -79,7 +84,7 @@ static Rows open_rows(Lower *l, const Inst *in) {
 	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0),
 			 batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
 	Rows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
-	/* what is gathered is small; a length of x may be known from there alone */
+	/* The result of a gather is small, and may determine an extent of x. */
 	if (in->op == OP_GATHER) {
 		const Type *small = ref_ty(l->f, inst_result(in, 0));
 		for (uint32_t i = 0; i < axis; i++) x.dims[i] = small->dims[i];
@@ -124,8 +129,8 @@ static void direct_gather(Lower *l, const Inst *in) {
 	lower_set_small(l, inst_result(in, 0), n, out);
 }
 
-/* One index for whole rows that lie in memory: a row of u for each position
- * before the axis. */
+/* One index for whole rows in memory: a row of u for each position before the
+ * axis. */
 static void scatter_rows(Lower *l, const Inst *in, KRef to, KRef index) {
 	KBuilder *b = &l->k;
 	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0));
@@ -177,7 +182,7 @@ static void direct_scatter(Lower *l, const Inst *in) {
 	}
 	const Place *u = lower_place(l, inst_arg(l->f, in, 2));
 	Rows r = open_rows(l, in);
-	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are wanted */
+	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are needed */
 	KRef to = lower_destination(l, result);
 	KType t = lower_ktype(l, result);
 	lower_copy(l, x, to, pointer_of(l, x));
@@ -195,7 +200,7 @@ static void direct_scatter(Lower *l, const Inst *in) {
 	lower_set_memory(l, result, to);
 }
 
-/* Positions of the elements of a box of fixed lengths, in row-major order. */
+/* The indices of a box's elements, for fixed extents, in row-major order. */
 static KRef *box_positions(Lower *l, const Inst *in, uint32_t count, const Type *box,
                            const Type *whole) {
 	KBuilder *b = &l->k;
@@ -237,7 +242,7 @@ static void direct_update(Lower *l, const Inst *in) {
 	Type whole = *ref_ty(l->f, x), box = *ref_ty(l->f, v);
 	const Place *u = lower_place(l, v);
 	KRef *at = box_positions(l, in, u->count, &box, &whole);
-	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are wanted */
+	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are needed */
 	KRef to = lower_destination(l, result);
 	lower_copy(l, x, to, pointer_of(l, x));
 	for (uint32_t e = 0; e < u->count; e++)
@@ -255,7 +260,8 @@ static bool always_fails(const Lower *l, const Sched *s) {
 	return false;
 }
 
-/* Emits a branch; small results go to `flat`, arrays to their memory. */
+/* Emits a branch. Small results go to `flat`, arrays to their memory. Returns
+ * the number of values in `flat`. */
 static uint32_t emit_branch(Lower *l, const Inst *in, const Sched *s, KRef *flat) {
 	uint32_t n = 0;
 	lower_pieces(l, s);
@@ -307,7 +313,7 @@ static void emit_if(Lower *l, const Piece *p, const Inst *in) {
 
 /* ---- tapes --------------------------------------------------------------- */
 
-/* One number for all elements. */
+/* Sets all elements to one scalar. */
 static void fill(Lower *l, Ref like, KRef to, const Value *v) {
 	KBuilder *b = &l->k;
 	const KType t = lower_ktype(l, like);
@@ -324,9 +330,9 @@ static void fill(Lower *l, Ref like, KRef to, const Value *v) {
 	k_vloop_end(b, NULL, NULL);
 }
 
-/* The tape has what it had before the loop. That is one number mostly, and each
- * turn writes the elements at its own number: then nothing is put there unless
- * there are fewer turns than places. */
+/* Initialises the tape with its contents before the loop. These are mostly one
+ * scalar. If each iteration writes the elements at its own index, the tape is
+ * filled only when there are fewer iterations than places. */
 void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
@@ -339,7 +345,8 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 		lower_copy(l, tape, to, first->pointer);
 		return;
 	}
-	/* what comes in may have been computed for somebody else, whose it is */
+	/* The incoming array is not used: it may belong to another use, or not have
+	 * been computed. */
 	const Region *body = inst_region(f, in, 0);
 	const Inst *write = ref_inst(f, f->args.at[body->results + k]);
 	const Dim length = ref_ty(f, tape)->dims[attr_int(l->c, OP_SCATTER_SET, write->attr, 0)];
@@ -361,13 +368,13 @@ typedef struct Looping {
 	const Piece *p;
 	const Inst *in;
 	uint32_t first;   /* operand of the first carried value */
-	uint32_t n;       /* carried by the kernel code's loop */
-	uint32_t counter; /* which of them counts the turns, for polls; UINT32_MAX: none */
+	uint32_t n;       /* values carried by the kernel IR's loop */
+	uint32_t counter; /* the one that counts iterations, for polls; UINT32_MAX: none */
 	KRef *init, *at, *next;
 } Looping;
 
-/* What the kernel code's loop starts with; arrays that are changed in place are
- * brought where that happens. */
+/* Collects the initial values of the kernel IR's loop. Arrays that the loop
+ * changes in place are copied to their memory. */
 static void collect_init(Looping *w, bool odd_known, KRef odd) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
@@ -387,8 +394,8 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 			KRef first = lower_destination(l, out),
 				 second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
 			KRef *present = &w->init[w->n++];
-			/* an even number of turns starts beside, so that the last turn
-			 * writes where the result belongs */
+			/* With an even trip count the first iteration writes to the second
+			 * buffer, so that the last one writes to the result's. */
 			if (odd_known) {
 				KRef x = k_select(b, odd, first, second), y = k_select(b, odd, second, first);
 				first = x;
@@ -404,7 +411,7 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 	}
 }
 
-/* Places of a region's parameters, from the kernel values `at`. */
+/* Sets the places of a region's parameters from the kernel values `at`. */
 static void set_params(Looping *w, const Region *r, uint32_t skip, bool body) {
 	Lower *l = w->l;
 	const KRef *at = w->at;
@@ -460,8 +467,8 @@ static void collect_next(Looping *w, const Region *r) {
 	}
 }
 
-/* Places of the loop's results, from the values in `at`. untouched: the present
- * array of a pair does not lie where the result belongs. */
+/* Sets the places of the loop's results from the values in `at`. untouched: the
+ * current array of a pair is not in the result's memory. */
 static void set_results(Looping *w, KRef untouched) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
@@ -505,7 +512,7 @@ static uint32_t flat_size(const Looping *w) {
 	return n;
 }
 
-/* Turns between two polls: a power of two. */
+/* Iterations between two polls: a power of two. */
 static int64_t poll_turns(uint32_t work) {
 	int64_t turns = 1;
 	while (turns * 2 * work <= POLL_WORK) turns *= 2;
@@ -534,14 +541,14 @@ void lower_progress(Lower *l, const Inst *in, bool begins) {
 		k_progress(&l->k, begins ? PROGRESS_ENTER : PROGRESS_LEAVE, 0, NULL);
 }
 
-/* ---- short loops written out --------------------------------------------- */
+/* ---- unrolling of short loops -------------------------------------------- */
 
 typedef struct Written {
 	double size; /* operations */
-	/* registers are chosen by a computed number, which costs one operation
-	 * for each of them */
+	/* Registers are selected by a computed index, which costs one operation for
+	 * each of them. */
 	bool indexes;
-	bool runs; /* array instructions: not to be written more than once */
+	bool runs; /* array instructions: must be emitted only once */
 } Written;
 
 static void add_written(const Lower *l, const Sched *s, double times, Written *w) {
@@ -570,8 +577,8 @@ static void add_written(const Lower *l, const Sched *s, double times, Written *w
 	}
 }
 
-/* A short loop over the elements of small arrays: with its counter known in
- * each turn they stay in registers that need no choosing. */
+/* Whether to unroll a short loop over elements of small arrays. With a known
+ * counter, their registers need no selection. */
 static bool is_written_out(const Lower *l, const Piece *p, const Inst *in, int64_t turns) {
 	if (turns < 1 || turns > UNROLL_TURNS) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -600,8 +607,8 @@ static void write_out(Looping *w, int64_t turns) {
 	set_results(w, 0);
 }
 
-/* Blocks of turns that are done at once. What is carried is arrays in two
- * places. */
+/* Emits blocks of iterations as time tiles. All carried values are arrays in
+ * two buffers. */
 static void emit_tiled(Looping *w, KRef count, KRef *params, KRef *out) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
@@ -693,7 +700,7 @@ static void emit_while(Lower *l, const Piece *p, const Inst *in) {
 	l->loops--;
 	lower_progress(l, in, false);
 	w.at = out;
-	/* an odd number of turns ends where the result belongs */
+	/* An odd trip count ends in the result's memory. */
 	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, out[w.counter], k_int(b, 1)), k_int(b, 1));
 	set_results(&w, k_not(b, odd));
 }

@@ -1,9 +1,14 @@
-/* describe.c - the loops of a unit, as a scientist reads them: what is computed
- * together, over what, where it is kept, and how much it is.
+/* describe.c - the loops of a unit, in words.
  *
- * Needs: describe.h, loops/loops.h, op_counter.h. Guarantees: only reads what
- * lowering has made. Operations are counted as kernel code does them: what is
- * computed twice counts twice.
+ * For each loop: what is computed together, over which extents, where results
+ * are stored, and how many operations it takes.
+ *
+ * Needs: describe.h, loops/loops.h, op_counter.h.
+ *
+ * Contract:
+ * - Only reads the data of the lowering.
+ * - Operations are counted as the kernel IR performs them: recomputed values
+ *   count again.
  */
 #include "backend/native/unit/describe.h"
 #include "backend/native/loops/loops.h"
@@ -11,10 +16,10 @@
 #include "backend/eval/core/unit.h"
 #include <stdio.h>
 
-#define MARGIN 14u /* columns for line numbers */
+#define MARGIN 14u /* width of the column of line numbers */
 #define WORDS_MOST 10u
 
-/* ---- pieces of text ------------------------------------------------------ */
+/* ---- parts of the text --------------------------------------------------- */
 
 typedef struct UserPlace {
 	const Ctx *c;
@@ -35,7 +40,7 @@ void lines_add(Lines *lines, const Fn *f, const Inst *in) {
 	chain_calls(f->ctx, in->chain, see_call, &u);
 	if (!u.span.source || source_is_library(f->ctx, u.span.source)) return;
 	if (!lines->n) lines->source = u.span.source;
-	/* statements are texts of their own under one name */
+	/* Statements are separate sources with the same name. */
 	if (u.span.source != lines->source &&
 	    strcmp(source_name(f->ctx, u.span.source), source_name(f->ctx, lines->source))) {
 		lines->more = true;
@@ -90,7 +95,7 @@ static void print_length(Text *out, const Fn *f, Dim d, const int64_t *syms) {
 	text_str(out, text);
 }
 
-/* "1000 x 3"; lengths that are not known by their names. syms: by symbol, -1
+/* Prints "1000 x 3"; unknown extents by their names. syms: by symbol, -1
  * unknown. */
 static void describe_shape(Text *out, const Fn *f, uint32_t n, const Dim *dims,
                            const int64_t *syms) {
@@ -110,29 +115,29 @@ void describe_amount(Text *out, double n, const char *unit) {
 	text_format(out, n < 99.95 && k ? "%.2g %s%s" : "%.0f %s%s", n, prefixes[k], unit);
 }
 
-/* A line of notes: how far the unit itself is indented is not known yet, and
- * goes where the tab is. */
+/* Begins a line of notes. The unit's own indentation is not known yet and is
+ * inserted at the tab. */
 static void margin(Text *out, uint32_t depth, const Lines *lines) {
 	describe_margin(out, 0, lines);
 	text_str(out, "\t");
 	for (uint32_t i = 0; i < depth; i++) text_str(out, "  ");
 }
 
-/* ---- what is fused ------------------------------------------------------- */
+/* ---- fused instructions -------------------------------------------------- */
 
 /* The instructions that one loop computes. */
 typedef struct Fused {
 	const Lower *l;
 	const ArrayPlan *p;
 	bool *seen;         /* by node */
-	VEC(uint32_t) list; /* to be cleared in `seen` */
+	VEC(uint32_t) list; /* entries to clear in `seen` */
 	Lines lines;
 	uint32_t nwords;
 	Op words[WORDS_MOST];
 	uint32_t counts[WORDS_MOST];
 	bool more;
 	double flops;
-	bool known; /* all lengths are */
+	bool known; /* all extents are known */
 } Fused;
 
 static bool moves_only(Op op) {
@@ -193,8 +198,8 @@ static double operations(const ArrayPlan *p, const Inst *in) {
 	}
 }
 
-/* n and what is inlined into it, each once; `times` elements of its result are
- * computed. */
+/* Adds n and the nodes inlined into it, each once. `times` elements of its
+ * result are computed. */
 static void gather(Fused *u, const Node *n, double times, bool top) {
 	const uint32_t id = (uint32_t)(n - u->p->nodes.at);
 	if (u->seen[id] || (n->kept && !top)) return;
@@ -209,8 +214,8 @@ static void gather(Fused *u, const Node *n, double times, bool top) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Node *x = plan_node(u->p, inst_arg(u->l->f, in, k));
 		if (!x || x->kept) continue;
-		/* a contraction's operand is copied once, not computed for each column
-		 */
+		/* A contraction's operand is copied once, not computed for each
+		 * column. */
 		gather(u, x, n->macro != MACRO_NONE ? volume(u, x->nresult, x->axes) : times, false);
 	}
 }
@@ -250,7 +255,7 @@ typedef struct Describe {
 	const Lower *l;
 	Text *out;
 	const int64_t *syms;
-	const KNumber *values; /* of the entry's kernel code */
+	const KNumber *values; /* of the entry's kernel IR */
 } Describe;
 
 static void print_operand_shape(const Describe *d, Ref r) {
@@ -274,7 +279,7 @@ static void print_contraction(const Describe *d, const Node *n, const Fused *u, 
 	uint32_t dots = n->terms.n + 1;
 	Fused rest = *u;
 	for (uint32_t i = 0; i < rest.nwords; i++)
-		if (rest.words[i] == OP_DOT) { /* what is left was computed for its operands */
+		if (rest.words[i] == OP_DOT) { /* remaining ones were computed for its operands */
 			rest.counts[i] -= dots < rest.counts[i] ? dots : rest.counts[i];
 			if (rest.counts[i]) continue;
 			rest.nwords--;
@@ -383,7 +388,7 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 
 /* ---- control flow and small values --------------------------------------- */
 
-/* Neighbours on registers are told as one. */
+/* Adjacent instructions on registers are reported together. */
 typedef struct Registers {
 	uint32_t n;
 	Lines lines;
@@ -442,7 +447,7 @@ static void describe_control(const Describe *d, const Piece *p, const Inst *in, 
 
 static void describe_row_insts(const Describe *d, uint32_t n, const InstId *insts, uint32_t depth);
 
-/* A loop or branch of the program as it was for one row. */
+/* A loop or branch of the original program for one row. */
 static void describe_row_control(const Describe *d, const Inst *in, uint32_t depth) {
 	const Fn *f = d->l->f;
 	Lines lines = {0};

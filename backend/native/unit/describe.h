@@ -1,33 +1,33 @@
 /* describe.h - native code in words, for plan(f, x) and native(f, x).
  *
- * Needs: schedule.h, tier.h. The text is for people: one or two lines for each
- * loop, with the user's line numbers.
+ * Needs: schedule.h, tier.h. The text is for users: one or two lines for each
+ * loop, with their line numbers.
  */
 #ifndef ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
 #define ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
 
 #include "backend/native/lower/schedule.h"
 
-/* A unit that has just been lowered, while everything its lowering knew is
- * there: what it costs under the hints, then its loops. Each line has a tab
- * where it may be indented further. */
+/* Describes a unit: its cost under the hints, then its loops. Must be called
+ * after lowering, while `l` is still in memory. A tab in each line marks the
+ * place for further indentation. */
 void describe_unit(Text *out, const Lower *l);
 
-/* ---- pieces of text, shared ---------------------------------------------- */
+/* ---- parts of the text, shared ------------------------------------------- */
 
-/* The lines of the user's program that instructions came from, calls into the
- * library as the user's line that calls. */
+/* The source lines of instructions. A call into the library counts as the
+ * user's line that calls it. */
 typedef struct Lines {
-	SourceId source; /* of the first */
+	SourceId source; /* of the first line */
 	uint32_t n, at[12];
 	bool more;
 } Lines;
 void lines_add(Lines *lines, const Fn *f, const Inst *in);
-/* "3", "3-5, 9" */
+/* Prints lines: "3", "3-5, 9". */
 void lines_print(Text *out, const Lines *lines);
-/* The lines in a column, then two spaces for each level. */
+/* Prints the lines in a column, then two spaces for each level. */
 void describe_margin(Text *out, uint32_t depth, const Lines *lines);
-/* "12 kB", "3.4 Mflop" */
+/* Prints an amount: "12 kB", "3.4 Mflop". */
 void describe_amount(Text *out, double n, const char *unit);
 
 #endif

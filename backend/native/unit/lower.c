@@ -1,9 +1,13 @@
-/* lower.c - the frame of a unit: what goes in and comes out, lengths, memory,
- * and the functions of the program that it calls.
+/* lower.c - the frame of a unit: inputs, outputs, extents, memory, callees.
  *
- * Needs: schedule.h. Guarantees: the module verifies; it reads what the unit
- * says it reads and writes every output and result; scalars and small arrays
- * that come in are read once, at the entry; all memory is laid out there.
+ * Needs: schedule.h.
+ *
+ * Contract:
+ * - The module passes the verifier.
+ * - It reads only the inputs that the unit lists, and writes every output and
+ *   result.
+ * - Incoming scalars and small arrays are read once, at the entry. All memory
+ *   is laid out there.
  */
 #include "backend/native/unit/describe.h"
 #include <stdio.h>
@@ -12,9 +16,9 @@
 #define CALLEE_RESULTS 16 /* KFn.result_types */
 #define CALLEE_PARAMS 32
 
-/* ---- what may stand in a unit -------------------------------------------- */
+/* ---- instructions that a unit can contain -------------------------------- */
 
-typedef struct Asked { /* functions that are being looked at, so that recursion ends */
+typedef struct Asked { /* functions under examination, so that recursion ends */
 	const Fn *fn[16];
 	uint32_t n;
 } Asked;
@@ -27,13 +31,15 @@ static bool takes_type(const Fn *f, TypeId t, bool small_only) {
 	       (!small_only || type_is_small(f->ctx, t, NULL));
 }
 
-/* A loop hands this on untouched, whatever it is. */
+/* Whether the loop passes carried value k on unchanged; its type does not
+ * matter then. */
 static bool passes(const Fn *f, const Inst *in, uint32_t k) {
 	const Region *body = inst_region(f, in, in->op == OP_FOR ? 0 : 1);
 	return f->args.at[body->results + k] == ref_value(body->params + (in->op == OP_FOR) + k);
 }
 
-/* What a loop carries can be carried by machine code, or passes through. */
+/* Whether machine code can carry the loop's values, or the loop passes them
+ * on. */
 static bool takes_carried(const Fn *f, const Inst *in, bool small_only) {
 	const uint32_t first = in->op == OP_FOR;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -49,7 +55,7 @@ static bool takes_carried(const Fn *f, const Inst *in, bool small_only) {
 static bool takes_region(const Fn *f, const Region *g, Asked *asked, bool small_only) {
 	for (uint32_t k = 0; k < g->nparams; k++) {
 		TypeId t = f->vals.at[g->params + k].type;
-		/* others: takes_carried */
+		/* For others see takes_carried. */
 		if (type_of(f->ctx, t)->kind == TY_TENSOR && !takes_type(f, t, small_only)) return false;
 	}
 	for (uint32_t i = 0; i < g->ninsts; i++)
@@ -77,7 +83,7 @@ static uint32_t flat_types(const Fn *f, uint32_t n, Ref (*which)(const Fn *, uin
 static Ref param_of(const Fn *f, uint32_t k) { return fn_param(f, k); }
 static Ref result_of(const Fn *f, uint32_t k) { return fn_result(f, k); }
 
-/* A function on small values all the way down. */
+/* Whether g, and everything it calls, works on small values. */
 static bool takes_callee(const Fn *g, Asked *asked) {
 	if (!g || !g->finished || g->effects || g->syms.n) return false;
 	for (uint32_t i = 0; i < asked->n; i++)
@@ -89,7 +95,7 @@ static bool takes_callee(const Fn *g, Asked *asked) {
 	       takes_region(g, &g->regions.at[0], asked, true);
 }
 
-/* The format around a text that is there already. */
+/* A format that only wraps an existing string. */
 static bool is_wrapper(const Fn *f, const Inst *in) {
 	return in->op == OP_FORMAT && in->nargs == 1 && ref_ty(f, inst_arg(f, in, 0))->kind == TY_DYN &&
 	       ref_inst(f, inst_arg(f, in, 0)) &&
@@ -102,9 +108,9 @@ const Inst *message_text(const Fn *f, Ref r) {
 	return in;
 }
 
-/* The callee's parameters are registers. An argument whose extent is equal by a
- * guard, but no constant here, is in memory, so the evaluator makes the call.
- */
+/* The callee's parameters are registers. An argument whose extent is equal only
+ * by a guard, and not constant here, is in memory. The evaluator makes such
+ * calls. */
 static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
 	const Fn *g = inst_callee(f->ctx, in);
 	if (!takes_callee(g, asked)) return false;
@@ -115,8 +121,8 @@ static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
 	return true;
 }
 
-/* Text that is only made to fail with: the numbers in it go with the failure.
- */
+/* Whether `in` makes a string that only failures use. The failure stores the
+ * scalars in it. */
 static bool is_message(const Fn *f, const Inst *in) {
 	const Inst *text = in->op == OP_FORMAT ? message_text(f, inst_result(in, 0)) : NULL;
 	if (!text || text->op != OP_FORMAT || text->parent != in->parent || text->nargs > 2)
@@ -185,7 +191,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 	case OP_GUARD:
 	case OP_PROGRESS: return true;
 	case OP_IF:
-		/* a branch that gives lengths of its own has nowhere to put them */
+		/* A branch cannot define extents: they have no place. */
 		return takes_region(f, inst_region(f, in, 0), asked, small_only) &&
 		       takes_region(f, inst_region(f, in, 1), asked, small_only);
 	case OP_LU:
@@ -210,15 +216,15 @@ bool lower_takes(const Fn *f, const Inst *in) {
 	return takes(f, in, &asked, false);
 }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 KType lower_ktype(const Lower *l, Ref r) { return ktype_of((Dtype)ref_ty(l->f, r)->dtype); }
 
 KRef lower_dim(Lower *l, Dim d) {
 	int64_t v;
 	SymId s;
-	/* a large number is a word like any length: the code is the same for other
-	 * numbers */
+	/* A large constant is a word like any extent, so that the same code serves
+	 * other values. */
 	if (dim_is_const(l->c, d, &v) && v <= DIM_SMALL) return k_int(&l->k, v);
 	if (dim_is_sym(l->c, d, &s) && l->syms[s]) return l->syms[s];
 	uint32_t k = 0;
@@ -266,7 +272,7 @@ static void note_type(Lower *l, TypeId t) {
 	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++) note_dim(l, ty.dims[i]);
 }
 
-/* The attribute's words that are lengths. */
+/* Notes the words of the attribute that are extents. */
 static void note_attr(Lower *l, const Inst *in) {
 	uint32_t k = 0;
 	for (const char *t = prims[in->op].attr; *t && in->attr; t++) {
@@ -299,8 +305,8 @@ static KRef number(Lower *l, Dtype d, const void *bytes) {
 	return k_bits(&l->k, ktype_of(d), bits);
 }
 
-/* Constants are made anew where they are used: they cost nothing, and belong to
- * the region they stand in. */
+/* Constants are emitted where they are used. They cost nothing, and a value
+ * belongs to its region. */
 static const Place *constant_place(Lower *l, Ref r, const Const *k) {
 	Place *p = ARENA_NEW(l->scratch, Place);
 	const Type *t = type_of(l->c, k->type);
@@ -315,14 +321,14 @@ static const Place *constant_place(Lower *l, Ref r, const Const *k) {
 	return p;
 }
 
-/* By number among the inputs; UINT32_MAX: none. */
+/* The index of r among the inputs; UINT32_MAX if it is none. */
 static uint32_t input_of(const Lower *l, Ref r) {
 	for (uint32_t k = 0; k < l->unit->ninputs; k++)
 		if (l->unit->inputs[k].ref == r) return k;
 	return UINT32_MAX;
 }
 
-/* Of values and large constants; NULL: of neither. */
+/* The place of a value or a large constant; NULL for others. */
 static Place *kept_place(Lower *l, Ref r) {
 	if (ref_is_value(r)) return &l->places[REF_INDEX(r)];
 	const uint32_t input = input_of(l, r);
@@ -355,7 +361,7 @@ void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements) {
 
 void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
 	uint32_t v = REF_INDEX(r);
-	/* its class has memory */
+	/* Its class has memory. */
 	if (l->flow->values[v].owned && l->needed[v] && !type_is_small(l->c, ref_type(l->f, r), NULL))
 		return;
 	if (l->slot_of[v]) {
@@ -399,7 +405,7 @@ int64_t lower_site(Lower *l, SiteKind kind, const Inst *in) {
 	return root->sites.n - 1;
 }
 
-/* ---- what goes in and comes out ------------------------------------------ */
+/* ---- inputs and outputs -------------------------------------------------- */
 
 typedef struct Scan {
 	Lower *l;
@@ -409,7 +415,7 @@ typedef struct Scan {
 	bool *met_const;
 	VEC(Ref) words;
 	VEC(UnitArray) inputs;
-	uint32_t *uses; /* by value: within the unit */
+	uint32_t *uses; /* by value: in the unit */
 } Scan;
 
 static void scan_ref(void *ud, Ref r) {
@@ -419,7 +425,7 @@ static void scan_ref(void *ud, Ref r) {
 	if (!k && !ref_is_value(r)) return;
 	const Type *t = ref_ty(l->f, r);
 	if (!k) s->uses[REF_INDEX(r)]++;
-	if (t->kind != TY_TENSOR) return; /* the message of a failure, or what a loop passes on */
+	if (t->kind != TY_TENSOR) return; /* a failure's message, or a value that a loop passes on */
 	bool *met = k ? &s->met_const[REF_INDEX(r)] : &s->met[REF_INDEX(r)];
 	if (*met || (!k && s->inside[REF_INDEX(r)])) return;
 	*met = true;
@@ -484,16 +490,16 @@ static void scan(Lower *l, Arena *keep, const uint32_t *total_uses) {
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* A piece of the arena that slots take one after the other. */
+/* A block of the arena, used by slots one after the other. */
 typedef struct Area {
 	Dim elements;
 	uint32_t element_bytes, free_from;
 	KRef pointer;
 } Area;
 
-/* Declares the buffer native_nowhere() where a pad or an update may need it. It
- * stands at the function's beginning, since code that declares one stays
- * inline. */
+/* Declares the buffer native_nowhere() where a pad or an update may need it.
+ * The declaration is at the function's beginning, because code that contains
+ * one is never outlined. */
 static void find_nowhere(Lower *l) {
 	for (uint32_t i = 0; i < l->f->insts.n && !l->nowhere; i++)
 		if (l->f->insts.at[i].op == OP_PAD || l->f->insts.at[i].op == OP_UPDATE)
@@ -504,7 +510,7 @@ static void lay_out(Lower *l) {
 	KBuilder *b = &l->k;
 	uint32_t n = l->slots.n;
 	uint32_t *order = ARENA_ARRAY(l->scratch, uint32_t, n + 1);
-	for (uint32_t i = 0; i < n; i++) { /* by beginning of life; mostly in order already */
+	for (uint32_t i = 0; i < n; i++) { /* sorts by start of life; mostly sorted already */
 		uint32_t k = i;
 		for (; k > 0 && l->slots.at[order[k - 1]].from > l->slots.at[i].from; k--)
 			order[k] = order[k - 1];
@@ -547,7 +553,7 @@ static uint32_t callee_number(Lower *l, const Fn *g) {
 			types[n++] = ktype_of((Dtype)ref_ty(g, fn_result(g, k))->dtype);
 	}
 	UnitCallee y = {.fn = g, .number = k_declare(l->k.m, n, types)};
-	/* calls of it may be built before it is, and are checked against this */
+	/* Calls of it may be built first, and are checked against this. */
 	l->k.m->fns.at[y.number]->nparams = 0;
 	VEC_PUSH(l->scratch, &root->callees, y);
 	return y.number;
@@ -672,8 +678,8 @@ static void emit_outputs(Lower *l) {
 	}
 }
 
-/* Output `output` (plus 1; 0: none) may have the memory of input x, of which it
- * is a changed copy. */
+/* Output `output` (plus 1; 0: none) may take the memory of input x, if it is a
+ * modified copy of x. */
 static void offer_reuse(Lower *l, Ref x, uint32_t output) {
 	const uint32_t input = input_of(l, x);
 	if (input == UINT32_MAX || !output || ref_is_const(x)) return;
@@ -693,8 +699,8 @@ bool lower_may_reuse(const Lower *l, Ref x, Ref r) {
 	       l->unit->outputs[output - 1].reuse == input;
 }
 
-/* An array that comes in and is at once copied to where an output is changed in
- * place: when nobody else has it, the copy is not needed. */
+/* Finds inputs that are copied at once to an output and changed there in place.
+ * If the input is not shared, the copy is not needed. */
 static void find_reuse(Lower *l) {
 	const Sched *top = l->flow->top;
 	for (uint32_t i = 0; i < top->pieces.n; i++) {
@@ -724,13 +730,13 @@ typedef struct Lowering {
 	const int64_t *hints;
 	Arena *scratch, *keep;
 	Unit *unit;
-	Text *notes; /* NULL: nobody asked */
+	Text *notes; /* NULL: no notes */
 	bool good;
 } Lowering;
 
-/* Code that breaks the rules of kir.h could write outside of an array: false
- * leaves the unit to the evaluator. Where everything is verified
- * ($ATLED_VERIFY) it ends the program instead, so that a test finds it. */
+/* Verifies the module, because unsound code could write outside an array. On
+ * false the evaluator runs the unit. With $ATLED_VERIFY the program is aborted
+ * instead, so that tests find the fault. */
 static bool is_sound(Ctx *c, const Fn *f, const KModule *m) {
 	Text why;
 	text_init(&why, c);

@@ -1,59 +1,59 @@
-/* map_vectorise.c - instructions that treat each row of their arrays for
- * itself, loops and branches with them: lanes are rows, a row is registers.
+/* map_vectorise.c - vectorised maps: each lane runs the program for one row.
  *
- * Needs: schedule.h, scalarise.c for the instructions, which see one row. What
- * `map` makes of a function on small values has one axis more, the row, and
- * never looks along it. Such instructions are done row by row: a parallel loop
- * over blocks, a vector loop over a block's rows, and inside it the program as
- * it was before it was mapped, so that a loop of the program carries registers
- * and not arrays.
+ * Needs: schedule.h; scalarise.c for the instructions, which see one row.
  *
- * Tapes. What a derivative keeps of each turn is an array with an axis of turns
- * beside that of rows. It stays in memory: a turn stores its row's elements
- * there (a loop at the piece's own level may carry it), and reads them again by
- * the number of a turn.
+ * Method: `map` of a function on small values adds one axis, the row, that the
+ * function never reads across. Such instructions are done row by row. A
+ * parallel loop over blocks contains a vector loop over a block's rows, and
+ * inside it runs the program as it was before mapping. A loop of the program
+ * thus carries registers instead of arrays.
  *
- * Masks. Where rows part ways (`while`, `if` and `for` under map,
- * autodiff/batch/batch.c) a mask says which rows go on, and the others keep
- * what they have: every result is select(mask, new, old). Then it makes no
- * difference to a row whether a turn runs that only others need, and "some row
- * goes on" may be asked of one vector of rows. Rows that do not go on are fed
- * the operands of one that does (gather by select(mask, iota, argmax(mask)));
- * here it is one of the same vector, or they are left alone where nothing can
- * come of it.
+ * Tapes. The values that a derivative saves in each iteration form an array
+ * with an axis of iterations beside that of rows. It stays in memory. An
+ * iteration stores its row's elements there, and later code reads them by the
+ * iteration's index. A loop at the piece's own level may carry a tape.
  *
- * Lanes. Small arrays of a loop with an axis of fixed length in common, say
- * f64[2, 14] and f64[14], are taken in the same way: the axis is what rows are,
- * and all of it lies in one vector. Sums over it join lanes and give one number
- * for all, so that here a value without the axis may follow from those that
- * have it, be carried, and be a result. There are no masks: everything else
- * that looks along the axis is not taken.
+ * Masks. Rows may diverge (`while`, `if` and `for` under map,
+ * autodiff/batch/batch.c). Then a mask marks the active rows, and inactive rows
+ * keep their values: every result is select(mask, new, old). Additional
+ * iterations therefore do not affect an inactive row, and "some row is active"
+ * may be tested for each vector separately. Inactive rows are fed the operands
+ * of an active row (gather by select(mask, iota, argmax(mask))). Here it is an
+ * active row of the same vector. Where inactive rows can neither fail nor loop
+ * forever, they keep their operands.
+ *
+ * Lanes. Small arrays of a loop may share an axis of fixed extent, such as
+ * f64[2, 14] and f64[14]. They are treated in the same way: the axis takes the
+ * place of the rows, and all of it is in one vector. Sums over it reduce the
+ * lanes to one uniform scalar. Here, a value without the axis may therefore
+ * depend on values with it, be carried, and be a result. There are no masks.
+ * Any other instruction that reads across the axis is rejected.
  */
 #include "backend/native/lower/schedule.h"
 #include <math.h>
 
 #define ROW_COUNT 64   /* elements of one row of a value */
-#define ROWS_WORK 6000 /* element operations that may be written out */
-#define BLOCK_ROWS 256 /* between two polls */
+#define ROWS_WORK 6000 /* element operations that may be emitted */
+#define BLOCK_ROWS 256 /* rows between two polls */
 #define MAX_PARTS 16
-#define TURNS_GUESSED 16 /* of a loop whose count is not known */
+#define TURNS_GUESSED 16 /* assumed trip count of a loop, where unknown */
 #define MASKS_MOST 8     /* nested */
-#define LANES_LEAST 4    /* of an axis that becomes a vector */
+#define LANES_LEAST 4    /* extent of an axis that becomes a vector */
 #define LANES_MOST 32
-#define LENGTHS_MOST 8   /* that are tried */
-#define LANES_WORK 4     /* element-wise operations for which that is worth it */
-#define UNROLL_TURNS 16  /* of a loop that is written out at most */
+#define LENGTHS_MOST 8   /* candidates */
+#define LANES_WORK 4     /* element-wise operations from which on it pays */
+#define UNROLL_TURNS 16  /* iterations of an unrolled loop, at most */
 #define UNROLL_WORK 1500 /* operations it may become */
 
 /* ---- values -------------------------------------------------------------- */
 
-/* A few numbers are registers all at once. */
+/* Whether an extent is unknown or too large for registers. */
 static bool is_long(Ctx *c, Dim d) {
 	int64_t v;
 	return !dim_is_const(c, d, &v) || v > SMALL_COUNT;
 }
 
-/* A tensor whose axes besides `row` are few fixed elements. */
+/* Whether t is a tensor whose axes other than `row` have few fixed elements. */
 static bool row_type(Ctx *c, TypeId t, Dim row, bool *has_row) {
 	const Type *ty = type_of(c, t);
 	*has_row = false;
@@ -72,7 +72,7 @@ static bool row_type(Ctx *c, TypeId t, Dim row, bool *has_row) {
 	return *has_row || type_is_small(c, t, NULL);
 }
 
-/* The length of the one axis that is not a small number; false: none, or
+/* Finds the extent of the only long axis; false when there are none or
  * several. */
 static bool only_long(Ctx *c, TypeId t, Dim *row) {
 	const Type *ty = type_of(c, t);
@@ -95,7 +95,7 @@ bool rows_take_factor(const Fn *f, const Inst *in, Dim *row) {
 			ref_type(f, k < in->nargs ? inst_arg(f, in, k) : inst_result(in, k - in->nargs));
 		const Type *ty = type_of(c, t);
 		if (!row_type(c, t, *row, &has) || !has) return false;
-		/* the permutation's rows are vectors */
+		/* A row of the permutation is a vector. */
 		const uint32_t own = k >= in->nargs && k - in->nargs == 1 ? 1 : 2;
 		for (uint32_t i = ty->rank - own; i < ty->rank; i++)
 			if (ty->dims[i] == *row) return false;
@@ -105,7 +105,7 @@ bool rows_take_factor(const Fn *f, const Inst *in, Dim *row) {
 
 /* ---- masks --------------------------------------------------------------- */
 
-/* A bool for each row, or its opposite. */
+/* A boolean for each row, or its negation. */
 typedef struct Mask {
 	Ref r; /* REF_NONE: none */
 	bool off;
@@ -113,14 +113,14 @@ typedef struct Mask {
 
 static bool same_mask(Mask x, Mask y) { return x.r == y.r && x.off == y.off; }
 
-typedef enum Across { /* what looks along the rows, and is understood */
+typedef enum Across { /* recognised operations across the rows */
 	                  ACROSS_NOT,
-	                  ACROSS_COUNT,  /* how many rows are in the mask */
-	                  ACROSS_ANY,    /* is one? */
-	                  ACROSS_FIRST,  /* the number of the first */
-	                  ACROSS_SPREAD, /* the same for each row */
-	                  /* each row's own number where it is in the mask, else
-	                   * the first's */
+	                  ACROSS_COUNT,  /* number of rows in the mask */
+	                  ACROSS_ANY,    /* whether there is one */
+	                  ACROSS_FIRST,  /* index of the first */
+	                  ACROSS_SPREAD, /* that index, for each row */
+	                  /* Each row's own index if it is in the mask, else the
+	                   * first's. */
 	                  ACROSS_FEED
 } Across;
 
@@ -130,7 +130,7 @@ static bool is_mask(const Lower *l, Ref r) {
 	       t->dims[0] == l->row;
 }
 
-/* The mask that r is, seen through negations. */
+/* The mask that r is, without its negations. */
 static Mask mask_from(const Lower *l, Ref r) {
 	Mask m = {.r = r};
 	Value v;
@@ -179,7 +179,7 @@ static Across across(const Lower *l, Ref r, Mask *mask) {
 		return across(l, inst_arg(f, in, 0), mask) == ACROSS_FIRST ? ACROSS_SPREAD : ACROSS_NOT;
 	case OP_SELECT:
 		if (!is_mask(l, inst_arg(f, in, 0))) return ACROSS_NOT;
-		for (uint32_t k = 0; k < 2; k++) { /* the builder turns a choice by a negation round */
+		for (uint32_t k = 0; k < 2; k++) { /* the builder removes a negation by swapping */
 			Mask own = mask_from(l, inst_arg(f, in, 0));
 			own.off ^= k != 0;
 			if (!is_own_number(l, inst_arg(f, in, 1 + k)) ||
@@ -192,7 +192,7 @@ static Across across(const Lower *l, Ref r, Mask *mask) {
 	}
 }
 
-/* gather(x, i) where i feeds rows. */
+/* Whether `in` is gather(x, i), where i feeds inactive rows. */
 static bool is_feed(const Lower *l, const Inst *in, Mask *mask) {
 	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 0) ||
 	    attr_int(l->c, OP_GATHER, in->attr, 1))
@@ -201,7 +201,7 @@ static bool is_feed(const Lower *l, const Inst *in, Mask *mask) {
 	       across(l, inst_arg(l->f, in, 1), mask) == ACROSS_FEED;
 }
 
-/* The mask that r, a condition for each element, is made of. */
+/* The mask from which r, a condition for each element, is broadcast. */
 static Mask mask_of(const Lower *l, Ref r) {
 	const Inst *in = ref_inst(l->f, r);
 	if (is_mask(l, r)) return mask_from(l, r);
@@ -227,8 +227,8 @@ static bool is_nothing(const Lower *l, Ref r) {
 	       x == 0;
 }
 
-/* next is what old is for rows outside of the mask. Gives the mask, or finds
- * that it is the one given. */
+/* Whether `next` equals `old` for rows outside a mask. Sets *mask; if it is set
+ * already, the masks must be the same. */
 static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 	if (next == old) return true;
 	const Inst *in = ref_inst(l->f, next);
@@ -241,7 +241,7 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 		}
 	} else if (in && in->op == OP_ADD &&
 	           (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) {
-		/* nothing is added outside */
+		/* The term is zero outside the mask. */
 		const Inst *term = ref_inst(l->f, inst_arg(l->f, in, inst_arg(l->f, in, 0) == old));
 		if (!term || term->op != OP_SELECT) return false;
 		m = mask_of(l, inst_arg(l->f, term, 0));
@@ -258,14 +258,14 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 	return true;
 }
 
-/* ---- what can be done by rows -------------------------------------------- */
+/* ---- legality ------------------------------------------------------------ */
 
 typedef struct Taking {
 	Lower l;        /* with in_rows */
 	uint32_t depth; /* open regions */
 	double work;
-	/* element-wise operations on rows, and sums over all: written out, turns
-	 * not counted */
+	/* Element-wise operations on rows, and sums over all rows: as emitted,
+	 * without trip counts. */
 	double along, joins;
 	Mask masks[MASKS_MOST];
 	uint32_t nmasks;
@@ -274,8 +274,10 @@ typedef struct Taking {
 static bool takes_inst(Taking *w, const Inst *in);
 static Taking taking(const Lower *l, Dim row, uint32_t lanes);
 
-/* ---- tapes: arrays of rows with more in a row than registers hold; also without rows, where there is one vector of them ---- */
+/* ---- tapes --------------------------------------------------------------- */
 
+/* Whether r is an array of rows with too many elements in a row for registers.
+ * With a single vector of lanes it need not have rows. */
 static bool is_tape(const Lower *l, Ref r) {
 	bool row;
 	const Type *t = ref_ty(l->f, r);
@@ -284,8 +286,9 @@ static bool is_tape(const Lower *l, Ref r) {
 	       !row_type(l->c, ref_type(l->f, r), l->row, &row);
 }
 
-/* gather or scatter_set along an axis of a tape at a number that all rows
- * share; the axes besides that and the row are few elements. */
+/* Whether `in` is a gather or scatter_set along an axis of a tape, at an index
+ * that all rows share. The axes other than that and the row must have few
+ * elements. */
 static bool at_turn(const Lower *l, const Inst *in) {
 	if ((in->op != OP_GATHER && in->op != OP_SCATTER_SET) || !is_tape(l, inst_arg(l->f, in, 0)))
 		return false;
@@ -303,7 +306,7 @@ static bool at_turn(const Lower *l, const Inst *in) {
 	return true;
 }
 
-/* The loop carries result k as a tape that a turn only writes on. */
+/* Whether the loop carries result k as a tape that an iteration only writes. */
 static bool carries_tape(const Lower *l, const Inst *in, uint32_t k) {
 	if (in->op != OP_FOR || !is_tape(l, inst_result(in, k)) ||
 	    !ref_is_value(inst_arg(l->f, in, 1 + k)))
@@ -331,7 +334,7 @@ static bool takes_ref(const Taking *w, Ref r) {
 	return !ref_is_value(r) || across(&w->l, r, &mask) == ACROSS_NOT;
 }
 
-/* Tapes among parameters and results have been looked at by takes_loop. */
+/* takes_loop checks the tapes among parameters and results. */
 static bool takes_region(Taking *w, const Region *g, bool any_result) {
 	bool row, good = true;
 	w->depth++;
@@ -353,7 +356,7 @@ static bool push_mask(Taking *w, Mask mask) {
 	return true;
 }
 
-/* The mask under which a body's turn counts. */
+/* The mask of the rows on which an iteration of the body has an effect. */
 static Mask body_mask(const Lower *l, const Inst *in, const Region *body) {
 	Mask mask = {.r = REF_NONE};
 	for (uint32_t k = 0; k < in->nresults && !l->row_lanes; k++)
@@ -385,7 +388,7 @@ static bool takes_loop(Taking *w, const Inst *in) {
 		if (!takes_region(w, test, true)) return false;
 		Ref go_on = region_result(l, test, 0);
 		if (across(l, go_on, &any) == ACROSS_ANY) {
-			/* the mask is carried, and the same for test and body */
+			/* The mask must be carried, and be the same for test and body. */
 			mask = body_mask(l, in, body);
 			if (!mask.r || mask.off || any.off || REF_INDEX(mask.r) < body->params ||
 			    REF_INDEX(mask.r) >= body->params + body->nparams)
@@ -395,7 +398,8 @@ static bool takes_loop(Taking *w, const Inst *in) {
 			return false;
 		}
 	}
-	/* how many turns there are differs from vector to vector */
+	/* The trip count differs between vectors, so results without rows must be
+	 * invariant. */
 	for (uint32_t k = 0; k < in->nresults && mask.r; k++)
 		if (!has_row(w, inst_result(in, k)) &&
 		    region_result(l, body, k) != ref_value(body->params + first_of(in) + k))
@@ -407,10 +411,10 @@ static bool takes_loop(Taking *w, const Inst *in) {
 	return true;
 }
 
-/* Residuals. What a derivative keeps of a branch that some rows take comes out
- * of it for all rows, chosen or not. It may be anything for rows that are not,
- * as long as it is read only where they are not chosen either: in branches of
- * the same mask, that give nothing to other rows. */
+/* Residuals: the values that a derivative saves in a branch. The branch returns
+ * them for all rows, and they are undefined for rows that skip it. This is
+ * allowed where only branches of the same mask read them and pass nothing to
+ * other rows. */
 typedef struct Residuals {
 	uint32_t first, n; /* values */
 	const bool *is;
@@ -455,8 +459,9 @@ static bool residuals_stay(const Taking *w, const Inst *in, Mask mask, const boo
 	return !x.read;
 }
 
-/* mask: that of a branch for some rows, which is on while the branch runs.
- * residual: by result, not kept as it was for rows outside of it. */
+/* mask: set to the mask of a branch that some rows take; it is active while the
+ * branch runs. residual: by result, whether rows outside the mask may get a new
+ * value. */
 static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
@@ -485,7 +490,7 @@ static bool takes_if(Taking *w, const Inst *in) {
 	return !any || residuals_stay(w, in, mask, residual);
 }
 
-/* The axes before the row hold as many elements in both. */
+/* Whether the axes before the row have as many elements in both. */
 static bool same_front(const Lower *l, Ref x, Ref y) {
 	int64_t front[2] = {1, 1}, n;
 	for (uint32_t k = 0; k < 2; k++) {
@@ -594,8 +599,9 @@ static bool takes_rows(const Lower *l, const Inst *in) {
 	return small_rule(l, in, count);
 }
 
-/* Elements of an array that is the same for all rows and too large for
- * registers: it lies in memory, since what is computed by rows is small. */
+/* Whether `in` reads elements of an array that all rows share and that is too
+ * large for registers. It is in memory, since values computed by rows are
+ * small. */
 static bool is_lookup(const Lower *l, const Inst *in) {
 	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 1)) return false;
 	const Ref x = inst_arg(l->f, in, 0);
@@ -629,7 +635,7 @@ static bool takes_turn(Taking *w, const Inst *in) {
 	       (row || l->row_lanes) && ref_is_value(x);
 }
 
-/* A sum over the axis that lies in the lanes. */
+/* Whether `in` reduces over the axis in the lanes. */
 static bool joins_lanes(const Lower *l, const Inst *in) {
 	uint32_t n[2], at[2];
 	const int64_t *axes[2];
@@ -653,8 +659,8 @@ static bool joins_lanes(const Lower *l, const Inst *in) {
 	}
 }
 
-/* Whether what goes into the instruction's results has the row where they have
- * it: a length that a guard makes equal is another one here. */
+/* Whether the values that become the instruction's results have the row at the
+ * same axis as these. An extent that only a guard makes equal differs here. */
 static bool rows_alike(const Taking *w, const Inst *in) {
 	const Fn *f = w->l.f;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -673,7 +679,7 @@ static bool takes_inst(Taking *w, const Inst *in) {
 	const Fn *f = l->f;
 	Mask mask;
 	bool rows = false, row;
-	/* who reads it has to understand it */
+	/* Its users must recognise it. */
 	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return true;
 	if (in->op == OP_FOR || in->op == OP_WHILE || in->op == OP_IF) {
 		for (uint32_t k = 0; k < in->nresults; k++)
@@ -715,7 +721,7 @@ static bool takes_inst(Taking *w, const Inst *in) {
 	return rows ? takes_rows(l, in) : small_takes(l, in);
 }
 
-/* Operations written out: loops count once. */
+/* Emitted operations: loops count once. */
 static double written(const Taking *w, const Inst *in) {
 	double n = 1;
 	for (uint32_t k = 0; k < in->nregions; k++) {
@@ -745,8 +751,8 @@ bool rows_take(const Lower *l, const Inst *in, Dim row) {
 		const Ref out = inst_result(in, k);
 		if (across(&w.l, out, &mask) != ACROSS_NOT) return false;
 		if (has_row(&w, out)) continue;
-		/* there is no row whose number this would be, unless nothing happens to
-		 * it or nobody asks */
+		/* A result without rows must be invariant or unused: rows would have
+		 * different values. */
 		if (in->op != OP_FOR && in->op != OP_WHILE) return false;
 		const Region *body = inst_region(l->f, in, in->op == OP_FOR ? 0 : 1);
 		if (l->uses[REF_INDEX(out)] &&
@@ -781,7 +787,8 @@ bool rows_must(const Lower *l, const Inst *in, Dim *row) {
 	return false;
 }
 
-/* Lengths that arrays in the region end with, the largest first, each once. */
+/* The extents of the last axes of arrays in the region, the largest first,
+ * without duplicates. */
 typedef struct Lengths {
 	uint32_t n;
 	int64_t at[LENGTHS_MOST];
@@ -813,8 +820,8 @@ bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
 		*row = dim_const(l->c, lengths.at[k]);
 		for (*lanes = LANES_LEAST; *lanes < lengths.at[k]; *lanes *= 2) {}
 		Taking w = taking(l, *row, *lanes);
-		/* to join the lanes of a vector takes as long as a few operations on it
-		 */
+		/* Reducing the lanes of a vector costs as much as a few operations on
+		 * it. */
 		if (takes_inst(&w, in) && written(&w, in) <= ROWS_WORK && w.along >= LANES_WORK &&
 		    w.along >= 2 * w.joins)
 			return true;
@@ -826,8 +833,8 @@ bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
 
 typedef struct RowsEmit {
 	Lower *l;
-	bool feeds; /* rows that do not go on may fail, or not end */
-	KRef base;  /* row number of lane 0 */
+	bool feeds; /* inactive rows could fail, or not terminate */
+	KRef base;  /* row index of lane 0 */
 } RowsEmit;
 
 static void emit_inst(RowsEmit *e, const Inst *in);
@@ -838,18 +845,18 @@ static const Inst *inst_in(const Lower *l, const Region *g, uint32_t i) {
 	return &l->f->insts.at[l->f->inst_order.at[g->insts + i]];
 }
 
-/* One value for each lane. */
+/* Makes x varying. */
 static KRef spread(KBuilder *b, KRef x) {
 	return k_lanes_of(b, x) ? x : k_select(b, k_mask(b), x, x);
 }
 
-/* A mask that was made before this piece, and looked along there, is not here:
- * its rows cannot be told apart. */
+/* Whether the mask's rows are available. They are not when the mask was made,
+ * and reduced across rows, before this piece. */
 static bool is_here(RowsEmit *e, Mask mask) {
 	return lower_place(e->l, mask.r)->kind == PLACE_SMALL;
 }
 
-/* Rows of the loop that are in the mask. */
+/* The active lanes whose rows are in the mask. */
 static KRef rows_in(RowsEmit *e, Mask mask) {
 	KBuilder *b = &e->l->k;
 	if (!is_here(e, mask)) {
@@ -918,7 +925,7 @@ static void emit_region(RowsEmit *e, const Region *g, const bool *which, bool wa
 		if (!which || which[i] == wanted) emit_inst(e, inst_in(e->l, g, i));
 }
 
-/* By number in the region: the mask needs it. */
+/* Marks the instructions, by position in the region, that r depends on. */
 static void need(const Lower *l, const Region *g, Ref r, bool *needs);
 
 typedef struct Needing {
@@ -942,15 +949,15 @@ static void need(const Lower *l, const Region *g, Ref r, bool *needs) {
 	}
 }
 
-/* What a loop carries in kernel values: `at` gets them for r, the count is
- * given back. */
+/* Writes the kernel values of r that a loop carries to `at`, and returns their
+ * number. spreads: values with rows become varying. */
 static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
 	if (is_tape(e->l, r)) return 0;
 	const Place *p = lower_place(e->l, r);
 	const bool varying = spreads && lower_row_axis(e->l, r) >= 0;
 	const uint32_t n = lower_shape(e->l, r).count;
-	/* a constant along the rows: one number for all of them, or the loop is
-	 * not for rows */
+	/* A constant along the rows must be one scalar; otherwise the loop cannot
+	 * be done by rows. */
 	if (p->count != n) {
 		bool one = p->count > 0;
 		for (uint32_t i = 1; i < p->count; i++) one = one && p->elements[i] == p->elements[0];
@@ -969,8 +976,8 @@ static uint32_t count_of(const Lower *l, Ref r) {
 	return is_tape(l, r) ? 0 : lower_shape(l, r).count;
 }
 
-/* The loop's carried values become those of parameters or results; what the
- * body hands on as it is, is what went in. */
+/* Sets parameters or results, from value `first` on, to the carried values
+ * `at`. */
 static void set_carried(RowsEmit *e, const Inst *in, uint32_t first, const KRef *at) {
 	Lower *l = e->l;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -1003,8 +1010,8 @@ static uint32_t region_work(const Lower *l, const Region *g) {
 	return n < 1e6 ? (uint32_t)n : 1000000;
 }
 
-/* One turn: a body whose rows part ways runs where some row of the vector needs
- * it. */
+/* Emits one iteration. A body with a mask runs where some row of the vector is
+ * active. */
 static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask, uint32_t n,
                       const KRef *old, KRef *next) {
 	Lower *l = e->l;
@@ -1029,7 +1036,7 @@ static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask
 	k_if_end(b, no, next);
 }
 
-/* Something picks among registers by a computed number. */
+/* Whether an instruction selects a register by a computed index. */
 static bool picks(const Lower *l, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = inst_in(l, g, i);
@@ -1043,8 +1050,8 @@ static bool picks(const Lower *l, const Region *g) {
 	return false;
 }
 
-/* A short loop that picks by its counter is written out: then the numbers are
- * known. */
+/* Whether to unroll: a short loop that selects by its counter has constant
+ * indices then. */
 static bool is_written_out(const Lower *l, const Inst *in, const Region *body, KRef count) {
 	const Taking w = taking(l, l->row, l->row_lanes);
 	int64_t turns;
@@ -1125,8 +1132,8 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	const uint32_t most = carried_most(l, in);
 	KRef *values[2] = {room(l, most), room(l, most)}, *out = room(l, most);
 	Mask any;
-	/* whether a row of any vector is in the mask, where that was asked
-	 * before */
+	/* Tests the rows of this vector where the mask is available. Otherwise uses
+	 * the condition from before this piece, which covers all vectors. */
 	const Place *all = lower_place(l, inst_arg(l->f, in, 0));
 	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY &&
 	                   (is_here(e, any) || all->kind != PLACE_SMALL);
@@ -1143,7 +1150,7 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	set_carried(e, in, in->results, out);
 }
 
-/* One turn's elements of a tape, read or written. */
+/* Reads or writes one iteration's elements of a tape. */
 static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
@@ -1186,7 +1193,7 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	else lower_set_memory(l, inst_result(in, 0), tape->pointer);
 }
 
-/* What is left when nothing is joined. */
+/* The neutral element of a reduction. */
 static KRef nothing_of(KBuilder *b, Op op, KType t) {
 	if (op == OP_ADD || op == OP_MUL) return k_const(b, t, op == OP_MUL);
 	if (t == KT_F64 || t == KT_F32) return k_const(b, t, op == OP_MAX ? -INFINITY : INFINITY);
@@ -1195,7 +1202,7 @@ static KRef nothing_of(KBuilder *b, Op op, KType t) {
 	return k_bits(b, t, (uint64_t)(op == OP_MAX ? least : -(least + 1)));
 }
 
-/* Each lane joins what it has, then the lanes are joined. */
+/* Each lane reduces its own elements, then the lanes are reduced. */
 static void emit_join(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
@@ -1230,7 +1237,7 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
 		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
 		lower_set_small(l, inst_result(in, 0), 1, &number);
-		/* many rows have no one value to tell */
+		/* Progress is not reported: many rows have no single value. */
 	} else if (in->op != OP_PROGRESS || l->row_lanes) lower_small(l, in);
 }
 
@@ -1264,8 +1271,8 @@ static void note_input(void *ud, Ref r) {
 	VEC_PUSH(s->l->scratch, &s->list, r);
 }
 
-/* Element i of the rows of lanes: its index for lane 0, and the step from row
- * to row. */
+/* The index of element i for the row in lane 0; *step is the distance between
+ * rows. */
 static KRef element_at(RowsEmit *e, Ref r, uint32_t i, int64_t *step) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
@@ -1307,7 +1314,7 @@ static void store_rows(RowsEmit *e, Ref r, KRef to) {
 
 /* ---- a run --------------------------------------------------------------- */
 
-/* May a row that does not go on fail, or go on for ever? */
+/* Whether an inactive row could fail or not terminate. */
 static bool has_hazard(const Lower *l, const Inst *in, bool masked) {
 	Mask mask;
 	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return false;
@@ -1332,7 +1339,7 @@ static bool has_wide(const Lower *l, const Inst *in) {
 	return false;
 }
 
-/* Arithmetic alone, and as many turns for each row. */
+/* Whether there is only arithmetic, with the same trip counts for all rows. */
 static bool is_arithmetic(const Lower *l, const Inst *in) {
 	if (in->op == OP_WHILE || (prims[in->op].traits & TRAIT_MATHS)) return false;
 	for (uint32_t r = 0; r < in->nregions; r++) {
@@ -1343,18 +1350,17 @@ static bool is_arithmetic(const Lower *l, const Inst *in) {
 	return true;
 }
 
-/* A row's operations mostly wait for each other, so rows of f64 are taken two
- * registers at a time, or where there is nothing but arithmetic four: more
- * values go to the stack, which costs less. Four are too many for vector maths,
- * which has enough to do with two; and where rows differ in their turns, all of
- * a vector wait for the last. */
+/* A row's operations mostly wait for each other, so rows of f64 take two
+ * registers at a time, or four where there is only arithmetic. The additional
+ * spills cost less than the latency. Four are too many for transcendental
+ * functions, which overlap enough with two. They are also too many where trip
+ * counts differ, because all rows of a vector wait for the last. */
 static uint32_t row_lanes(const Lower *l, bool wide, bool arithmetic) {
 	const uint32_t bytes = l->k.m->target.vector_bytes;
 	return !wide || bytes >= 64 || (arithmetic && bytes >= 32) ? 16 : 8;
 }
 
-/* An array in registers, of which each element is one, in memory of the frame.
- */
+/* Stores a small array, whose elements are registers, in the stack frame. */
 static KRef laid_down(Lower *l, const Place *p, KType t, uint32_t lanes) {
 	KBuilder *b = &l->k;
 	KRef at = k_stack(b, (int64_t)(p->count + lanes) * ktype_size(t));
@@ -1373,8 +1379,8 @@ static void take_up(Lower *l, Ref r, KRef from) {
 	lower_set_small(l, r, count, x);
 }
 
-/* Elements that are one value for the whole row need no vector: zeros, mostly.
- */
+/* Whether elements along the row are all one value, mostly zero, and need no
+ * vector. x gets these values. */
 static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
 	const Type t = *ref_ty(l->f, r);
 	const int row = lower_row_axis(l, r);
@@ -1389,11 +1395,9 @@ static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
 	return true;
 }
 
-/* A loop whose rows are one vector: what it carries without the axis leaves the
- * vector loop, which has one turn, as one number. */
 /* A value that all rows share may have been computed in every lane. Then its
- * lanes go to the frame, whose address is returned, and *x becomes `nothing`.
- * Returns 0 for a value that is uniform already. */
+ * lanes are stored in the frame; returns their address and sets *x to
+ * `nothing`. Returns 0 for a uniform value. */
 static KRef in_first_lane(Lower *l, KRef *x, KRef nothing) {
 	KBuilder *b = &l->k;
 	if (!k_lanes_of(b, *x)) return 0;
@@ -1403,6 +1407,8 @@ static KRef in_first_lane(Lower *l, KRef *x, KRef nothing) {
 	return at;
 }
 
+/* Emits a loop whose rows are one vector. Carried values without the axis leave
+ * the vector loop, which has one iteration, as uniform scalars. */
 static void lanes_emit(Lower *l, const Piece *p) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;

@@ -1,16 +1,19 @@
-/* schedule.c - the order of a unit's instructions, lifetimes, and who shares
- * memory with whom.
+/* schedule.c - order of a unit's instructions, lifetimes, shared memory.
  *
- * Needs: schedule.h. Establishes what that header says. The order keeps array
- * instructions together, so that one plan sees as many as possible: what does
- * not depend on the run being gathered goes before it. Checks keep their order
- * among each other.
+ * Needs: schedule.h.
  *
- * Memory. A loop that changes an array only at single elements (scatter), or
- * hands it through branches and loops that do, changes it in place: chain()
- * follows the loop's result backwards to the parameter and collects the values
- * on the way into one class. Everything else that a loop computes anew
- * alternates between two places.
+ * Contract:
+ * - As in schedule.h.
+ * - Array instructions stay together, so that one plan covers as many as
+ *   possible. Instructions that do not depend on the run being collected go
+ *   before it.
+ * - Checks keep their order among each other.
+ *
+ * Memory. A loop changes an array in place if it changes only elements or boxes
+ * of it, or passes it through branches and loops that do. The function chain()
+ * follows the loop's result back to the parameter, and the values on the way
+ * become one class. Any other array that a loop carries alternates between two
+ * buffers.
  */
 #include "backend/native/lower/schedule.h"
 
@@ -33,7 +36,7 @@ void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 	for (uint32_t r = 0; r < in->nregions; r++) region_refs(f, inst_region(f, in, r), visit, ud);
 }
 
-/* ---- which instructions are what ----------------------------------------- */
+/* ---- classification of instructions -------------------------------------- */
 
 bool flow_may_fail(const Fn *f, const Inst *in) {
 	switch ((Op)in->op) {
@@ -96,8 +99,8 @@ bool direct_takes(const Lower *l, const Inst *in) {
 		if (is_small(l, inst_arg(l->f, in, 0)) ||
 		    !type_is_small(l->c, ref_type(l->f, inst_arg(l->f, in, 1)), &count))
 			return false;
-		/* one index: whole rows, such as a loop writes on its tape, one in each
-		 * turn */
+		/* One index: whole rows. A loop writes its tape this way, one row in
+		 * each iteration. */
 		return is_small(l, inst_arg(l->f, in, 2)) ||
 		       (count == 1 && !attr_int(l->c, (Op)in->op, in->attr, 1));
 	}
@@ -116,7 +119,7 @@ static ValueFlow *flow_of(const Lower *l, Ref r) { return &l->flow->values[REF_I
 
 typedef struct Using {
 	Lower *l;
-	Sched *s; /* where the using piece stands */
+	Sched *s; /* the schedule that contains the using piece */
 	Piece *p; /* NULL: the region's results */
 	uint32_t at;
 } Using;
@@ -129,12 +132,12 @@ static void note_use(void *ud, Ref r) {
 	VEC_PUSH(l->scratch, &v->uses, u->at);
 	Piece *p = u->p;
 	Sched *s = u->s;
-	/* the piece at the value's own level that contains the use */
+	/* Find the piece at the value's own level that contains the use. */
 	while (s && s != v->home) {
 		p = s->owner;
 		s = s->outer;
 	}
-	if (!v->home) { /* from outside: the top level's */
+	if (!v->home) { /* from outside: use the top level */
 		s = u->s;
 		p = u->p;
 		for (; s->outer; s = s->outer) p = s->owner;
@@ -200,15 +203,15 @@ static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId
 /* A run in which some instructions must be done row by row. By position in the
  * run: */
 typedef struct Split {
-	uint32_t *at;     /* by value: position plus 1 of the instruction that computes it */
+	uint32_t *at;     /* by value: 1 plus the position of the instruction that computes it */
 	bool *rows;       /* done by rows */
-	bool *for_rows;   /* read by one that is done by rows */
-	bool *for_arrays; /* read by one that is not */
+	bool *for_rows;   /* read by an instruction done by rows */
+	bool *for_arrays; /* read by another instruction */
 	uint32_t *inside; /* uses of the first result within the run */
-	bool reads_rows, reads_arrays; /* of the instruction whose operands are visited */
+	bool reads_rows, reads_arrays; /* of the instruction whose operands are being visited */
 	uint32_t *stage, now;
-	uint32_t *latest; /* stage that its users leave it */
-	bool mark;        /* visiting marks the operands; else it looks at them */
+	uint32_t *latest; /* latest stage that its users allow */
+	bool mark;        /* visits mark the operands; otherwise they inspect them */
 } Split;
 
 static void split_ref(void *ud, Ref r) {
@@ -234,8 +237,8 @@ static void delay_ref(void *ud, Ref r) {
 	if (by < x->latest[k - 1]) x->latest[k - 1] = by;
 }
 
-/* What cannot fail is done in the last stage that its users leave, together
- * with as much as possible. */
+/* Moves instructions that cannot fail to the latest stage that their users
+ * allow, so that they join as many others as possible. */
 static void delay(Lower *l, Split *x, uint32_t n, const InstId *insts, uint32_t last) {
 	x->latest = ARENA_ARRAY(l->scratch, uint32_t, n);
 	for (uint32_t i = 0; i < n; i++) x->latest[i] = last;
@@ -254,9 +257,9 @@ static void visit_operands(Lower *l, Split *x, uint32_t i, bool mark) {
 	inst_refs(l->f, inst_at(l, l->flow->run.at[i]), split_ref, x);
 }
 
-/* By rows is what must be, what only leads to it, and what follows from it and
- * leads to nothing else. Then stages: the arrays' part of each before the
- * rows'. */
+/* Splits a run. Done by rows are: instructions that must be, those that lead
+ * only to them, and those that follow from them and lead to nothing else. Then
+ * stages: in each, array instructions precede those done by rows. */
 static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	const Flow *w = l->flow;
 	Arena *a = l->scratch;
@@ -339,9 +342,9 @@ static void want_ref(void *ud, Ref r) {
 	if (ref_is_value(r)) ((Wanting *)ud)->wanted[REF_INDEX(r)] = true;
 }
 
-/* Emits what the instruction needs of the run; the rest stays, to be done
- * together with what follows. All of it where the order of what may fail would
- * change. */
+/* Emits the part of the run that the instruction needs. The remainder stays, to
+ * be done with later instructions. Emits the whole run where the order of
+ * instructions that may fail would change. */
 static void flush_for(Lower *l, Sched *s, const Inst *in) {
 	Flow *w = l->flow;
 	const uint32_t n = w->run.n;
@@ -390,15 +393,15 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	Piece *p = new_piece(l, s, kind);
 	p->inst = i;
 	p->from = p->to = l->flow->next++;
-	/* the operands are read at the beginning; what regions read comes while
-	 * they are scheduled */
+	/* The operands are read at the beginning. Reads inside regions are noted
+	 * while these are scheduled. */
 	Using u = {l, s, p, p->from};
 	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
 	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0)))
 		flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == PIECE_CONTROL) {
 		Flow *w = l->flow;
-		/* a run that is being gathered outside goes on after this piece */
+		/* A run being collected outside continues after this piece. */
 		VEC(InstId) held = {.at = w->run.at, .n = w->run.n, .cap = w->run.cap};
 		const bool held_fails = w->run_fails, held_rows = w->by_rows;
 		const Dim held_row = w->row;
@@ -435,7 +438,7 @@ static bool depends_on_run(const Lower *l, const Inst *in) {
 	return d.found;
 }
 
-/* The array whose memory r may have under another shape. */
+/* The array whose memory r may share under another shape. */
 static Ref alias_root(const Lower *l, Ref r) {
 	for (const Inst *in = ref_inst(l->f, r); in && (in->op == OP_RESHAPE || in->op == OP_STOP);
 	     in = ref_inst(l->f, r))
@@ -443,7 +446,7 @@ static Ref alias_root(const Lower *l, Ref r) {
 	return r;
 }
 
-/* The run reads an array that this instruction may overwrite. */
+/* Whether the run reads an array that this instruction may overwrite. */
 static bool run_reads_operands(const Lower *l, const Inst *in) {
 	const Flow *w = l->flow;
 	for (uint32_t i = 0; i < w->run.n; i++) {
@@ -457,7 +460,8 @@ static bool run_reads_operands(const Lower *l, const Inst *in) {
 	return false;
 }
 
-/* What may fail in the run can be done by rows, in its order. */
+/* Whether all instructions of the run that may fail can be done by rows, in
+ * their order. */
 static bool run_fails_by_rows(const Lower *l, Dim row) {
 	for (uint32_t i = 0; i < l->flow->run.n; i++) {
 		const Inst *in = inst_at(l, l->flow->run.at[i]);
@@ -473,13 +477,13 @@ static void schedule(Lower *l, Sched *s) {
 	for (uint32_t n = 0; n < s->ninsts; n++) {
 		InstId i = s->insts[n];
 		const Inst *in = inst_at(l, i);
-		if (in->op == OP_PROGRESS) continue; /* at the end: it must not cut what belongs together */
+		if (in->op == OP_PROGRESS) continue; /* at the end, so that it does not split a run */
 		bool dependent = depends_on_run(l, in);
 		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
 		Dim row;
 		uint32_t lanes;
-		/* the first failure is told: what is done by rows is done together, the
-		 * rest before or after */
+		/* The first failure must be reported. Instructions done by rows run
+		 * together, so others that may fail go before or after them. */
 		if (l->flow->by_rows && ordered && !rows_take(l, in, l->flow->row)) flush(l, s);
 		dependent = depends_on_run(l, in);
 		if (rows_must(l, in, &row)) {
@@ -500,7 +504,7 @@ static void schedule(Lower *l, Sched *s) {
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_SMALL, i);
 		} else if (small_takes(l, in)) {
-			/* no element follows from a few others */
+			/* Factorisations: every element depends on all others. */
 			const bool whole = in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE;
 			if (dependent && !whole) {
 				append(l, i);
@@ -513,7 +517,7 @@ static void schedule(Lower *l, Sched *s) {
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_MATRIX, i);
-			/* the runtime makes all of them */
+			/* The runtime writes all of them. */
 			for (uint32_t k = 0; k < in->nresults; k++) l->needed[in->results + k] = true;
 		} else if (direct_takes(l, in) &&
 		           (writes_elements(in) || !(ref_is_value(inst_arg(l->f, in, 0)) &&
@@ -563,7 +567,7 @@ static bool used_between(const ValueFlow *v, uint32_t after, uint32_t to) {
 	return false;
 }
 
-/* Within the region s: nothing reads r from after the beginning of p on. */
+/* Whether nothing in region s reads r after the beginning of p. */
 static bool dead_after(const Lower *l, Ref r, const Piece *p, const Sched *s) {
 	const ValueFlow *v = flow_of(l, r);
 	return uses_at(v, p->from) == 1 && !used_between(v, p->from, s->end) && !v->outside &&
@@ -577,16 +581,17 @@ bool flow_dies_at(const Lower *l, Ref x, const Piece *p) {
 	       !used_between(v, p->from, p->to);
 }
 
-/* ---- updates of boxes where the array lies ------------------------------- */
+/* ---- box updates in place ------------------------------------------------ */
 
-/* What of the updated array a value is computed from. */
+/* The elements of the updated array that a value is computed from: its own, or
+ * elements outside the box. */
 enum { FROM_OWN = 1, FROM_BESIDE = 2 };
 
 typedef struct InPlace {
 	const Lower *l;
 	const Inst *update;
 	uint8_t *from; /* by position in the run */
-	uint32_t uses; /* of the array that are harmless */
+	uint32_t uses; /* harmless uses of the array */
 } InPlace;
 
 static const Inst *run_def(const Lower *l, const Piece *p, Ref r, uint32_t *at) {
@@ -599,7 +604,8 @@ static const Inst *run_def(const Lower *l, const Piece *p, Ref r, uint32_t *at) 
 	return NULL;
 }
 
-/* A whole number that is a length: constants, extents, sums of these. */
+/* Converts an integer made of constants, extents and sums to a Dim; false for
+ * others. */
 static bool number_as_dim(const Lower *l, Ref r, Dim *out) {
 	const Const *k = ref_constant(l->f, r);
 	int64_t v;
@@ -621,8 +627,8 @@ static bool number_as_dim(const Lower *l, Ref r, Dim *out) {
 	return true;
 }
 
-/* Along an axis of x: what a slice takes, or a gather of one index that is
- * known as a length. */
+/* The range that a read covers along an axis: a slice, or a gather of one index
+ * that number_as_dim converts. False for other reads. */
 static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) {
 	if (in->op == OP_SLICE) {
 		*out = inst_side(l->f, in, axis);
@@ -636,8 +642,8 @@ static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) 
 	return number_as_dim(l, inst_arg(l->f, in, 1), &out->start);
 }
 
-/* What is read of the updated array: exactly what is written, elements that
- * stay, or (0) perhaps some of both. */
+/* Compares a read of the updated array with the box. FROM_OWN: it reads exactly
+ * the box. FROM_BESIDE: it reads only elements outside. 0: unknown. */
 static uint8_t read_against(const Lower *l, const Inst *read, const Inst *update) {
 	bool own = read->op == OP_SLICE, beside = false;
 	for (uint32_t i = 0; i < ref_ty(l->f, inst_result(update, 0))->rank; i++) {
@@ -689,8 +695,7 @@ bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in) {
 	       !used_between(v, p->from, p->to);
 }
 
-/* Within a run: where the array of r came from before the updates that are made
- * in place. */
+/* Within a run: the origin of r's array before the updates in place. */
 static Ref run_source(const Lower *l, const Piece *p, Ref r) {
 	uint32_t at;
 	for (;;) {
@@ -717,9 +722,9 @@ typedef struct Chain {
 	VEC(Ref) members;
 } Chain;
 
-/* Is r, a value visible at the end of s, what in-place changes make of the
- * array `from`, which s (or an outer region) has? Collects the values on the
- * way. */
+/* Whether r, a value visible at the end of s, results from changes in place of
+ * the array `from`. That array belongs to s or an outer region. Collects the
+ * values on the way in `out`. */
 static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out);
 
 static bool chain_if(Lower *l, const Piece *p, uint32_t result, Ref from, Chain *out) {
@@ -736,8 +741,9 @@ static bool is_within(const Sched *s, const Sched *region) {
 	return false;
 }
 
-/* The operand that the array of a result of piece p comes from, when p changes
- * it in place. written: where what p gives is changed next. */
+/* Sets *source to the operand whose array piece p changes in place to make
+ * `result`. Returns false when it does not. written: the position where the
+ * result is changed next. */
 static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref from,
                        uint32_t written, Ref *source, Chain *out) {
 	const Inst *in = p->kind == PIECE_RUN ? ref_inst(l->f, result) : inst_at(l, p->inst);
@@ -763,12 +769,12 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref
 		return ref_is_value(*source) && dead_after(l, *source, p, s);
 	case PIECE_CONTROL:
 		if (in->op == OP_IF) {
-			/* both branches must lead to the same array; it is `from` itself,
-			 * or what the region made of it before */
+			/* Both branches must lead to the same array: `from` itself, or a
+			 * value that the region made of it before. */
 			Ref r = l->f->args.at[p->regions[0]->region->results + which];
 			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
 				const ValueFlow *v = flow_of(l, r);
-				/* in a branch of a branch, too */
+				/* Also in a nested branch. */
 				if (!is_within(v->home, p->regions[0]) || !v->piece) break;
 				const Inst *d = ref_inst(l->f, r);
 				if (v->piece->kind == PIECE_ROWS ||
@@ -803,8 +809,8 @@ static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
 	while (r != from) {
 		if (!ref_is_value(r)) return false;
 		const ValueFlow *v = flow_of(l, r);
-		/* the result is read once: by the end of the region, or by the step
-		 * that changes it further */
+		/* The result is read once: by the end of the region, or by the step
+		 * that changes it next. */
 		if (v->home != s || !v->piece || v->piece->kind == PIECE_ROWS || v->outside) return false;
 		VEC_PUSH(l->scratch, &out->members, r);
 		Ref source;
@@ -819,8 +825,8 @@ static void join_chain(Lower *l, Ref with, const Chain *c) {
 	for (uint32_t i = 0; i < c->members.n; i++) unite(l, with, c->members.at[i]);
 }
 
-/* May the memory of x, which has a class of its own, be taken over by what
- * piece p makes of it? */
+/* Whether piece p may take over the memory of x, which has a class of its own,
+ * for its result. */
 static bool gives_memory(const Lower *l, const Sched *s, const Piece *p, Ref x) {
 	if (!ref_is_value(x)) return false;
 	const ValueFlow *v = flow_of(l, x);
@@ -835,7 +841,7 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 			result = body_result(l, in, p, k), out = inst_result(in, k);
 		Carry *y = &p->carries[k];
 		if (is_small(l, param)) continue;
-		l->needed[REF_INDEX(out)] = true; /* the loop itself needs its memory */
+		l->needed[REF_INDEX(out)] = true; /* the loop itself uses its memory */
 		ValueFlow *end = ref_is_value(result) ? flow_of(l, result) : NULL;
 		Chain c = {{0}};
 		if (result == param) {
@@ -892,8 +898,8 @@ static void link_run(Lower *l, Sched *s, Piece *p) {
 	}
 }
 
-/* What a branch computes for one result of its `if`, and for nothing else after
- * it, is computed where that has its place. */
+/* A value that a branch computes for one result of its `if`, and for nothing
+ * else after it, is computed in that result's memory. */
 static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref out) {
 	const Ref r = l->f->args.at[branch->region->results + k];
 	if (!ref_is_value(r)) return;
@@ -917,7 +923,7 @@ static void link(Lower *l, Sched *s) {
 				const Inst *in = inst_at(l, p->insts[k]);
 				for (uint32_t r = 0; r < in->nresults; r++)
 					flow_of(l, inst_result(in, r))->owned = true;
-				/* a tape goes on where it lies */
+				/* A tape stays in its memory. */
 				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
 					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
 					if (rows_tape(l, out, p) && gives_memory(l, s, p, init)) unite(l, init, out);
@@ -931,7 +937,7 @@ static void link(Lower *l, Sched *s) {
 		} else if (p->kind == PIECE_MATRIX) {
 			for (uint32_t k = 0; k < in->nresults; k++)
 				flow_of(l, inst_result(in, k))->owned = true;
-			if (in->op == OP_HOST) continue; /* its result is not made where an operand lies */
+			if (in->op == OP_HOST) continue; /* does not compute in place */
 			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
 			if (!is_small(l, x) && gives_memory(l, s, p, x)) unite(l, x, inst_result(in, 0));
 		} else if (p->kind == PIECE_DIRECT && writes_elements(in)) {
@@ -971,8 +977,8 @@ static void live_to(ValueFlow *v) {
 	                                     : 0;
 }
 
-/* Who shares another's memory without owning it keeps it alive: later pieces
- * first. */
+/* A value that shares another's memory without owning it extends that value's
+ * life. Later pieces come first. */
 static void extend(Lower *l, const Sched *s) {
 	for (uint32_t i = s->pieces.n; i-- > 0;) {
 		const Piece *p = s->pieces.at[i];
@@ -984,8 +990,8 @@ static void extend(Lower *l, const Sched *s) {
 			Ref source = inst_arg(l->f, in, p->kind == PIECE_ALIAS ? 0 : first_init(in) + k);
 			if (!ref_is_value(source)) continue;
 			ValueFlow *v = flow_of(l, source);
-			/* a source from further out lives as long as the piece at its own
-			 * level anyway */
+			/* A source of an outer level lives until the end of the enclosing
+			 * piece anyway. */
 			if (v->home == s && out->lives_to > v->lives_to) v->lives_to = out->lives_to;
 		}
 		for (uint32_t r = 0; r < in->nregions; r++) extend(l, p->regions[r]);
@@ -1006,7 +1012,7 @@ static void lifetimes(Lower *l) {
 		                                            : 0;
 		if (from < y->from) y->from = from;
 		if (x->lives_to > y->to) y->to = x->lives_to;
-		/* a branch writes its results before the piece ends */
+		/* A branch writes its results before the piece ends. */
 		if (x->piece && x->piece->to > y->to) y->to = x->piece->to;
 	}
 }
@@ -1027,8 +1033,8 @@ static uint32_t add_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
 	return l->slots.n;
 }
 
-/* Outputs have buffers; what a body computes for its next turn has the loop's;
- * the rest gets slots. */
+/* Outputs have buffers. The value that a body computes for its next iteration
+ * has the loop's memory. Others get slots. */
 static void assign(Lower *l, Sched *s) {
 	Flow *w = l->flow;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
