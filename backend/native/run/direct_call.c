@@ -1,19 +1,23 @@
-/* direct_call.c - a function that is one unit of machine code, called without a
- * frame: what an integrator does with a right-hand side.
+/* direct_call.c - calls of a function that is one unit, without a frame.
  *
- * Needs: tier.h, runtime.h. Guarantees: the record of the call, its lengths and
- * the memory of its results are made once; a call sets pointers and numbers and
- * enters the code. Whatever the direct way cannot do (operands of another form,
- * a check that fails and must be told) goes the ordinary way, with the same
- * results.
+ * Used for example by integrators for right-hand sides.
+ *
+ * Needs: tier.h, runtime.h.
+ *
+ * Contract:
+ * - The call's record, its extents and the memory of its results are made once.
+ *   A call sets pointers and scalars and enters the code.
+ * - Calls that the direct path cannot handle take the ordinary path, with the
+ *   same results. Examples are operands of another form and failed checks,
+ *   which need a message.
  */
 #include "backend/native/run/runtime.h"
 #include "backend/native/run/unit_step.h"
 #include "lang/base/clock.h"
 
-/* Where an operand of the unit comes from. */
+/* The source of an operand of the unit. */
 typedef struct Source {
-	const Value *fixed; /* a constant; NULL: */
+	const Value *fixed; /* a constant, or NULL: */
 	uint32_t param;
 } Source;
 
@@ -23,17 +27,17 @@ struct DirectCall {
 	NativeUnit *unit;
 	uint32_t nparams, nresults;
 	Source *arrays, *words; /* of the unit's inputs and words */
-	int64_t *counts;        /* by parameter: elements of an array */
-	Value *results;         /* by result of the function; arrays owned */
+	int64_t *counts;        /* by parameter: elements of an array, or -1 */
+	Value *results;         /* by result of the function; arrays are owned */
 	int32_t *result_from;   /* >= 0: output of the unit; < 0: its scalar result ~k */
-	int32_t first;          /* the unit's output that is result 0, or -1 */
+	int32_t first;          /* the output of the unit that is result 0, or -1 */
 	void **buffers;
-	int64_t *memory; /* words, then results, of the call */
+	int64_t *memory; /* the call's words, then its results */
 	Arena *arena;
 };
 
-/* The only step of the code, when it is a unit and gives all of the function's
- * results. */
+/* The only step of the code, if it is a unit that computes all of the
+ * function's results; else NULL. */
 static const Step *only_unit(const Code *hot) {
 	const Block *b = &hot->body;
 	if (b->nsteps != 1 || b->steps->inner != eval_native || b->steps->nsyms) return NULL;
@@ -58,7 +62,7 @@ static const Value *source_value(Source s, const Value *args) {
 	return s.fixed ? s.fixed : &args[s.param];
 }
 
-/* Lengths and results, in a frame that has the parameters. */
+/* Computes extents and allocates results, in a frame with the parameters. */
 static bool settle(DirectCall *d, const Step *s, Frame *f) {
 	const Unit *u = d->unit->unit;
 	for (uint32_t i = 0; i < u->nsyms + u->ndims; i++)
@@ -85,7 +89,7 @@ static bool settle(DirectCall *d, const Step *s, Frame *f) {
 			d->buffers[u->ninputs + i] = made->data;
 			wanted = true;
 		}
-		if (!wanted) return false; /* the same array twice, or one for nobody: the ordinary way */
+		if (!wanted) return false; /* the same array twice, or an unused one: the ordinary path */
 	}
 	for (uint32_t k = 0; k < d->nresults; k++)
 		if (d->result_from[k] >= 0 && d->results[k].kind == V_UNSET) return false;
@@ -112,7 +116,7 @@ static bool settle_in_frame(DirectCall *d, const Step *s, const Value *args) {
 	for (uint32_t k = 0; k < d->nparams && ok; k++) ok = has_type(&f, args[k], &hot->params[k]);
 	const uint32_t diags = diag_total(d->c);
 	ok = ok && settle(d, s, &f);
-	diag_truncate(d->c, diags); /* the ordinary call says it, at its time */
+	diag_truncate(d->c, diags); /* the ordinary call reports it */
 	heap_free(d->c, slots, bytes);
 	return ok;
 }
@@ -153,13 +157,13 @@ DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never) {
 	Code *hot = code->hooks->ready(backend_of(c), code, never);
 	if (!hot) return NULL;
 	const Step *s = only_unit(hot);
-	*never = true; /* what stands in the way now always will */
+	*never = true; /* an obstacle now is permanent */
 	if (!s) return NULL;
 	Making m = {.code = code, .hot = hot, .s = s};
 	const uint32_t diags = diag_total(c);
 	if (ctx_protect(c, make, &m) != ST_OK) {
 		arena_free(m.arena);
-		diag_truncate(c, diags); /* no memory for it: the ordinary way */
+		diag_truncate(c, diags); /* out of memory: the ordinary path */
 		return NULL;
 	}
 	DirectCall *d = m.made;
@@ -182,7 +186,7 @@ void direct_end(DirectCall *d) {
 	fn_unref(fn);
 }
 
-/* The call as any other, its results where the direct call's are. */
+/* An ordinary call, with its results stored where the direct call's are. */
 static Status ordinary(DirectCall *d, const Value *args, Tensor *into, const Value **results) {
 	Value few[4], *made = d->nresults <= 4 ? few : heap_alloc(d->c, d->nresults * sizeof *made);
 	if (!made) return ST_NOMEM;
@@ -204,7 +208,8 @@ static Status ordinary(DirectCall *d, const Value *args, Tensor *into, const Val
 	return st;
 }
 
-/* The results' arrays may have been taken, or replaced by the ordinary way. */
+/* False when the caller has taken a result's array, or the ordinary path has
+ * replaced it by one that cannot be written. */
 static bool has_memory(DirectCall *d) {
 	for (uint32_t k = 0; k < d->nresults; k++) {
 		if (d->result_from[k] < 0) continue;
@@ -216,8 +221,8 @@ static bool has_memory(DirectCall *d) {
 	return true;
 }
 
-/* Not where machine code would read past its end, or reads a constant there
- * that the caller knows nothing of. */
+/* False where machine code would read past the end of `into`, or where `into`
+ * overlaps a constant that the code reads. */
 bool direct_can_fill(const DirectCall *d, const Tensor *into) {
 	if (!unit_reads(into)) return false;
 	const char *end = into->data + (size_t)into->count * dtype_size((Dtype)into->dtype);
@@ -237,7 +242,7 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	const uint32_t nwords = u->nwords + u->nsyms + u->ndims;
 	char here = 0;
 	bool never;
-	/* from outside, as in code_call_into */
+	/* A call from outside, as in code_call_into. */
 	if (!be->depth) be->told_diags = UINT32_MAX, be->stack_base = &here;
 	bool direct = d->code->hooks->ready(be, d->code, &never) == d->hot && has_memory(d) &&
 	              (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));

@@ -1,29 +1,24 @@
-/* gemm_driver.c - a large product of matrices by the code generator's register
- * tiles.
+/* gemm_driver.c - large matrix products with generated register tiles.
  *
- * Needs: gemm_driver.h, cpu.h for the caches. Guarantees: what gemm_driver.h
- * says.
+ * Needs: gemm_driver.h, cpu.h for the cache sizes.
  *
- * Of B blocks of TILES_DEPTH rows are packed panel by panel, each as wide as a
- * tile, once for all threads; blocks of A's rows stay in the second cache and
- * pass all panels. Where A's columns are no neighbours its blocks are packed,
- * too, a vector's length of rows with a column as neighbours. A B by rows of
- * four times the second cache at most is read where it lies: packed by two
- * threads it has to come from the other's cache, and 256 x 256 in f64 took 1.39
- * times as long where these are far from each other, 1.05 where they are near
- * (f32: 1.33 and 1.11); at twice this size it makes no difference, and 2048 x
- * 2048 takes 5 % longer. A by rows as it lies is 1 to 3 % faster than packed at
- * all these sizes. Measured on a Zen 5 (one thread, processor time, beside a
- * busy machine) at n = 1024: depths of 128, 256, 384 and 512 take 1.18, 1, 0.97
- * and 0.95 in f64; panels of 2 vectors instead of 3 are some 5 % slower; panels
- * for twice the second cache instead of once 1 % faster, since A is packed less
- * often.
+ * Method: packed panels, as in Goto and van de Geijn (2008).
+ *
+ * - Blocks of TILES_DEPTH rows of B are packed panel by panel, as wide as a
+ *   tile, once for all threads.
+ * - Blocks of A's rows stay in the second-level cache and pass all panels.
+ * - Where A's columns are not contiguous, its blocks are packed, too: a vector
+ *   of rows with the elements of a column adjacent. A stored by rows is faster
+ *   in place.
+ * - A row-major B of at most four times the second-level cache is read in
+ *   place. Panels packed by several threads would have to come from other
+ *   processors' caches.
  */
 #include "backend/native/run/gemm_driver.h"
 #include "backend/native/kir/cpu.h"
 #include <string.h>
 
-enum { BLOCK_ROWS = 96 /* a multiple of all lanes */, LINES = 8 };
+enum { BLOCK_ROWS = 96 /* a multiple of all lane counts */, LINES = 8 };
 
 static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
@@ -32,7 +27,7 @@ int64_t tiles_columns(const NativeTiles *t, int64_t size) {
 	return up(fit < 256 ? 256 : fit, t->columns);
 }
 
-/* Behind both there is room for what is turned. */
+/* Both sizes include space for writes of the transposing pack past its end. */
 int64_t tiles_rows_room(const NativeTiles *t, int64_t size) {
 	return (BLOCK_ROWS * TILES_DEPTH + t->lanes * t->lanes) * size;
 }
@@ -41,14 +36,14 @@ int64_t tiles_panels_room(const NativeTiles *t, int64_t size, int64_t columns) {
 	return (up(columns, t->columns) * TILES_TERMS + t->lanes * t->columns) * size;
 }
 
-/* Of each block of depth in turn, all panels. */
+/* The offset of a panel: all panels of the first block of depth come first. */
 static int64_t panel_at(const NativeTiles *t, int64_t size, int64_t n, int64_t p, int64_t depth,
                         int64_t j) {
 	return (p * up(n, t->columns) + j * depth) * size;
 }
 
-/* `wide` neighbours of each of k lines that are `step` bytes apart, one line
- * after the other; past the first `there` of them 0. */
+/* Copies the first `wide` elements of each of k lines, `step` bytes apart, one
+ * line after the other. Elements from `there` on become 0. */
 #define PACK_LINES(BYTES)                                                                          \
 	for (int64_t p = 0; p < k; p++, o += (BYTES), from += step) memcpy(o, from, (BYTES))
 static void pack_lines(char *o, const char *from, int64_t step, int64_t k, int64_t wide,
@@ -59,7 +54,7 @@ static void pack_lines(char *o, const char *from, int64_t step, int64_t k, int64
 			memcpy(o, from, (size_t)(there * size));
 		return;
 	}
-	switch (wide * size) { /* what tiles have */
+	switch (wide * size) { /* sizes that tiles have */
 	case 64: PACK_LINES(64); break;
 	case 192: PACK_LINES(192); break;
 	default: PACK_LINES((size_t)(wide * size));
@@ -78,13 +73,13 @@ static void pack_apart(char *o, const char *from, int64_t step, int64_t apart, i
 	else PACK_APART(float);
 }
 
-/* Panels of `wide` out of n, of each k lines; panels are `lines` long. A panel
- * that is turned writes a few lines further than it goes, which come later; for
- * the last one there is room. */
+/* Packs panels of `wide` columns out of n, with k lines each; panels are
+ * `lines` long. A transposing pack writes some lines past a panel's end, which
+ * the next panel overwrites. After the last one there is space. */
 static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, int64_t apart,
                  int64_t k, int64_t lines, int64_t n, int64_t wide, int64_t size) {
 	const char *from = data;
-	/* a few lines from one end to the other, as they lie in memory */
+	/* Some lines from one end to the other, as they are in memory. */
 	for (int64_t p = 0; apart == 1 && p < k; p += LINES)
 		for (int64_t j = 0; j < n; j += wide)
 			pack_lines(o + (j * lines + p * wide) * size, from + (p * step + j) * size, step * size,
@@ -97,7 +92,7 @@ static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, 
 	}
 }
 
-/* So many lines of all panels are a part. */
+/* A chunk packs this many lines of all panels. */
 enum { PACK_LINES_IN_PART = 64 };
 
 int64_t tiles_packs(int64_t k) { return (k + PACK_LINES_IN_PART - 1) / PACK_LINES_IN_PART; }
@@ -107,8 +102,8 @@ void tiles_pack(const NativeTiles *t, int64_t size, int64_t n, int64_t k, BlasMa
 	const int64_t first = part * PACK_LINES_IN_PART, p = first / TILES_DEPTH * TILES_DEPTH,
 				  depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
 	int64_t lines = k - first < PACK_LINES_IN_PART ? k - first : PACK_LINES_IN_PART;
-	/* what is turned goes on into the next panel: the first part does all of
-	 * them in order */
+	/* A transposing pack writes into the next panel, so the first chunk packs
+	 * all panels in order. */
 	if (depth % t->lanes) {
 		if (first != p) return;
 		lines = depth;
@@ -123,11 +118,10 @@ bool tiles_read(int64_t size, int64_t n, int64_t k, BlasMatrix b) {
 	       (double)n * (double)k * (double)size <= 4.0 * (double)native_target()->l2_bytes;
 }
 
-/* One tile's rows by the panel at column j; of the last one, where a vector of
- * columns or more is missing, vector by vector. Operands as numbers: of
- * structures compilers move two words at a time through the lower part of a
- * vector register, and so wait for the last tile's sums, a twentieth of all the
- * time. */
+/* Multiplies one tile's rows by the panel at column j. Where the last panel
+ * lacks a whole vector of columns or more, it proceeds vector by vector. The
+ * operands are scalars, not structures. Compilers move a structure two words at
+ * a time through vector registers, which waits for the last tile's sums. */
 static void tile(const NativeTiles *t, int64_t size, int64_t rows, int64_t n, int64_t depth,
                  int64_t j, const char *a, int64_t a_row, int64_t a_step, const char *b,
                  int64_t b_step, char *o, int64_t leading, bool add) {

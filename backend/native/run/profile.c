@@ -1,10 +1,13 @@
-/* profile.c - how often and how long each piece of machine code ran, by the
- * user's lines; and kernel code for developers to look at.
+/* profile.c - profile of machine code by source lines; dumps of kernel IR.
  *
- * Needs: describe.h, tier.h. Guarantees: costs a comparison for each call while
- * it is off; figures stay when the functions they are of are gone; where memory
- * fails a call is not counted. One kernel is one function and one set of lines:
- * a function that is compiled again counts on.
+ * Needs: describe.h, tier.h.
+ *
+ * Contract:
+ * - When off, it costs a comparison for each call.
+ * - Records remain when their functions are freed.
+ * - When memory fails, a call is not counted.
+ * - A record is one function and one set of lines. A function that is compiled
+ *   again continues its record.
  */
 #include "backend/native/unit/describe.h"
 #include "backend/native/run/unit_step.h"
@@ -13,7 +16,7 @@ typedef struct Figure {
 	struct Figure *next;
 	size_t bytes;
 	ProfileFigure shown;
-	char text[]; /* the name and the place, each with its zero */
+	char text[]; /* name and place, each zero-terminated */
 } Figure;
 
 struct Profile {
@@ -73,7 +76,7 @@ void profile_free(Ctx *c, Profile *p) {
 	if (p) heap_free(c, p, sizeof *p);
 }
 
-/* ---- kernel code --------------------------------------------------------- */
+/* ---- kernel IR ----------------------------------------------------------- */
 
 void backend_set_dump(Ctx *c, void (*write)(void *ud, const char *text, size_t n), void *ud) {
 	Backend *be = backend_of(c);

@@ -1,15 +1,19 @@
-/* runtime.c - what generated code calls: parallel loops, polls, scratch memory,
- * copies, large products; and the way into it.
+/* runtime.c - runtime of generated code, and its entry.
  *
- * Needs: runtime.h, thread_pool.h, blas.h. Guarantees: results, and which
- * failure is told, do not depend on the number of threads; the memory a call
- * takes is charged to its context; a call that fails leaves nothing behind.
+ * Parallel loops, polls, scratch memory, copies, large products.
  *
- * Each call of an entry has a Run on the C stack, and each part of a parallel
- * loop has its own, with its own copy of the call's record: nothing that
- * generated code writes into the record is shared between threads. Scratch
- * memory lies on stacks of slabs: one for the call (arena), one for the calling
- * thread and one for each worker (scratch), all kept in the backend's state.
+ * Needs: runtime.h, thread_pool.h, blas.h.
+ *
+ * Contract:
+ * - Results, and the reported failure, do not depend on the number of threads.
+ * - A call's memory is charged to its context.
+ * - A failed call leaves nothing allocated.
+ *
+ * Each call of an entry has a Run on the C stack. Each chunk of a parallel loop
+ * has its own, with its own copy of the call's record: threads share nothing
+ * that generated code writes there. Scratch memory is on stacks of slabs: one
+ * for the call (arena), one for the calling thread and one for each worker
+ * (scratch). The backend's state owns them all.
  */
 #include "backend/native/run/runtime.h"
 #include "backend/eval/core/unit.h"
@@ -23,29 +27,31 @@
 #include <sys/mman.h>
 
 #define LINE ((size_t)64)
-#define SLAB_BYTES ((size_t)64 * 1024) /* the first slab of a stack */
+#define SLAB_BYTES ((size_t)64 * 1024) /* first slab of a stack */
 #define SLAB_GROWS_TO ((size_t)16 * 1024 * 1024)
-#define KEEP_BYTES ((size_t)32 * 1024 * 1024)    /* of scratch that stays allocated between calls */
-#define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024) /* of an 8 MB stack, as in run.c */
-/* of it that one nested call of generated code is taken to need */
+/* Scratch that stays allocated between calls. */
+#define KEEP_BYTES ((size_t)32 * 1024 * 1024)
+/* Of an 8 MB stack, as in interpreter.c. */
+#define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024)
+/* Assumed use of it by one nested call of generated code. */
 #define CALL_BYTES ((ptrdiff_t)2048)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
 typedef struct Slab {
 	struct Slab *next;
-	size_t used, room, bytes; /* bytes: with this header and what alignment takes */
+	size_t used, room, bytes; /* bytes: including this header and the alignment */
 	char *at;
 } Slab;
 
-/* A thread's. Blocks after `now` are unused. Those of different threads are on
- * different lines. */
+/* The stack of a thread. Slabs after `now` are unused. Stacks of different
+ * threads are on different cache lines. */
 typedef struct Stack {
 	_Alignas(64) Slab *first;
 	Slab *now;
 	size_t bytes;
-	/* that its parts of parallel loops did, ever; who runs them writes it,
-	 * the loop's caller reads it afterwards */
+	/* Total work of the thread's chunks of parallel loops. The thread that runs
+	 * them writes it; the loop's caller reads it afterwards. */
 	uint64_t work;
 } Stack;
 
@@ -56,11 +62,11 @@ typedef struct Mark {
 
 typedef struct NativeState {
 	Stack arena, scratch;
-	Stack *workers; /* of the pool's workers 1 .. nworkers */
+	Stack *workers; /* for the pool's workers 1 .. nworkers */
 	uint32_t nworkers, depth;
-	uint64_t counted;  /* of the stacks' work */
-	NativeTrace trace; /* of the call that failed last */
-	size_t bytes;      /* of this record */
+	uint64_t counted;  /* of the stacks' work, already counted */
+	NativeTrace trace; /* of the last failed call */
+	size_t bytes;      /* size of this record */
 	void *block, *workers_block;
 	size_t workers_bytes;
 } NativeState;
@@ -91,7 +97,7 @@ static Slab *slab_new(Ctx *c, size_t room) {
 	return b;
 }
 
-/* `bytes` from a 64-byte boundary with 64 more behind them; NULL when memory
+/* `bytes` from a 64-byte boundary, with 64 more after them; NULL when memory
  * fails. */
 static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 	if (bytes < 0 || bytes > INT64_MAX / 4) return NULL;
@@ -109,7 +115,7 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 		room = 0;
 #endif
 		b = slab_new(c, room < need ? need : room);
-		if (!b && room > need) b = slab_new(c, need); /* near the limit */
+		if (!b && room > need) b = slab_new(c, need); /* near the memory limit */
 		if (!b) return NULL;
 		if (last) last->next = b;
 		else s->first = b;
@@ -123,7 +129,7 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 
 static void *nowhere;
 
-/* Reserves up to 256 GiB of addresses, less where the system refuses. Pages
+/* Reserves up to 256 GiB of addresses, or less where the system refuses. Pages
  * that are only read take no memory. A read beyond the reserve would need an
  * empty array whose other axes have that many bytes. */
 static void reserve_nowhere(void) {
@@ -169,7 +175,7 @@ static size_t stacks_bytes(const NativeState *s) {
 	return n;
 }
 
-/* A cleared block from a 64-byte boundary (the allocator promises less). */
+/* A zeroed block from a 64-byte boundary (the allocator guarantees less). */
 static void *aligned_block(Ctx *c, size_t bytes, void **block, size_t *block_bytes) {
 	*block_bytes = bytes + LINE;
 	char *p = *block = heap_alloc(c, *block_bytes);
@@ -199,7 +205,7 @@ void native_state_free(Ctx *c, NativeState *s) {
 
 size_t native_state_bytes(const Backend *be) { return be->native ? stacks_bytes(be->native) : 0; }
 
-/* Room for the stacks of a pool of that width; no part is running. */
+/* Makes stacks for n workers. No chunk may be running. */
 static bool reserve_workers(Ctx *c, NativeState *s, uint32_t n) {
 	if (n <= s->nworkers) return true;
 	void *block;
@@ -217,21 +223,21 @@ static bool reserve_workers(Ctx *c, NativeState *s, uint32_t n) {
 
 /* ---- runs ---------------------------------------------------------------- */
 
-/* One parallel loop, shared by its parts. What a part begins with is one line
- * of the cache, which is written where something fails. */
+/* A parallel loop, shared by its chunks. The fields that each chunk reads first
+ * are one cache line, which is written only on failure. */
 typedef struct Shared {
 	_Alignas(64) Backend *be;
 	NativeState *state;
-	/* as it was when the loop began; nobody changes it until the loop ends */
+	/* As at the beginning of the loop; constant until its end. */
 	const NativeCall *call;
 	NativeBody body;
 	void *env;
-	Stack *workers;  /* of the state, whose own line the caller writes to at each loop */
-	atomic_int halt; /* a Status: everybody stops */
-	/* failed part of the lowest number so far: parts above it need not run */
+	Stack *workers;  /* the state's; its own line is written by the caller at each loop */
+	atomic_int halt; /* a Status: all chunks stop */
+	/* The lowest failed chunk so far; later chunks need not run. */
 	_Atomic int64_t lowest;
-	pthread_mutex_t lock; /* of the arena, and of: */
-	int32_t status;       /* how part `lowest` failed */
+	pthread_mutex_t lock; /* protects the arena, and: */
+	int32_t status;       /* status of chunk `lowest` */
 	int64_t site, fail_a, fail_b;
 	NativeTrace trace;
 } Shared;
@@ -240,8 +246,8 @@ typedef struct Run {
 	Backend *be;
 	NativeState *state;
 	Stack *scratch;
-	int64_t granted; /* poll_left as it was last set */
-	Shared *shared;  /* NULL outside of parallel loops */
+	int64_t granted; /* poll_left when last set */
+	Shared *shared;  /* NULL outside parallel loops */
 	int64_t part, worked;
 	bool worker; /* not the context's thread */
 	NativeTrace *trace;
@@ -249,7 +255,7 @@ typedef struct Run {
 
 static Run *run_of(const NativeCall *call) { return call->runtime; }
 
-/* Work since the last poll; grants more. */
+/* The work since the last poll; grants more. */
 static uint64_t work_done(NativeCall *call, Run *r) {
 	const int64_t used = r->granted - call->poll_left;
 	call->poll_left = r->granted = NATIVE_POLL_EVERY;
@@ -272,7 +278,7 @@ int32_t atled_rt_poll(NativeCall *call) {
 	}
 	const int halted = atomic_load_explicit(&s->halt, memory_order_relaxed);
 	if (halted) return halted;
-	/* nobody will ask why */
+	/* An earlier chunk has failed, and its failure is the one reported. */
 	if (atomic_load_explicit(&s->lowest, memory_order_relaxed) < r->part) return ST_INTERRUPTED;
 	if (r->worker) {
 		r->worked += (int64_t)used;
@@ -315,7 +321,7 @@ void *atled_rt_scratch(NativeCall *call, int64_t bytes) {
 }
 
 void atled_rt_copy(void *to, const void *from, int64_t bytes) {
-	/* an output may have its input's memory */
+	/* An output may share its input's memory. */
 	if (bytes > 0 && to != from) memmove(to, from, (size_t)bytes);
 }
 
@@ -338,7 +344,7 @@ static void part_failed(Shared *s, const NativeCall *call, int64_t part, int32_t
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Stores past the caches are not in order with others until this. */
+/* Orders non-temporal stores with other stores. */
 static inline void end_streams(void) {
 #if defined(__x86_64__)
 	__builtin_ia32_sfence();
@@ -362,7 +368,7 @@ static void run_part(void *ud, int64_t part) {
 	r.scratch = w ? &s->workers[w - 1] : &s->state->scratch;
 	NativeCall call = *s->call;
 	call.runtime = &r;
-	call.asked = 0; /* parts are no turns */
+	call.asked = 0; /* chunks do not report iterations */
 	call.poll_left = r.granted = NATIVE_POLL_EVERY;
 	const Mark mark = stack_mark(r.scratch);
 	const int32_t st = s->body(&call, s->env, part);
@@ -372,8 +378,8 @@ static void run_part(void *ud, int64_t part) {
 	if (st != NATIVE_OK) part_failed(s, &call, part, st);
 }
 
-/* Work of parts is accounted for where it is done or at the end, so this poll
- * is for the interrupt and the clock. */
+/* Chunks account for their work themselves or at the end. This poll is for
+ * interrupts and time limits. */
 static Status watch_parts(void *ud) {
 	Shared *s = ud;
 	Status st = (Status)atomic_load_explicit(&s->halt, memory_order_relaxed);
@@ -386,7 +392,7 @@ static Pool *pool_of(Backend *be) {
 	return pool && pool_width(pool) > 1 ? pool : NULL;
 }
 
-/* What parts did since this was last asked for. */
+/* The work of chunks since the last call. */
 static uint64_t parts_work(NativeState *s) {
 	uint64_t all = s->scratch.work;
 	for (uint32_t i = 0; i < s->nworkers; i++) all += s->workers[i].work;
@@ -395,7 +401,7 @@ static uint64_t parts_work(NativeState *s) {
 	return fresh;
 }
 
-/* In order, with the caller's record. */
+/* Runs the chunks in order, with the caller's record. */
 static int32_t parallel_alone(NativeCall *call, NativeBody body, void *env, int64_t nparts) {
 	Stack *scratch = run_of(call)->scratch;
 	for (int64_t k = 0; k < nparts; k++) {
@@ -437,13 +443,11 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 
 /* ---- large products ------------------------------------------------------ */
 
-/* BLAS packs the other operand anew for each part: parts of 128 rows cost 3 to
- * 9 %, of 256 rows 1 to 7 % (f64, 256 .. 1024 rows; by columns it is twice
- * that). Without parts there would be no threads, so: from 128 rows on up to 8
- * parts, then by 256. Where C is wide, parts that are nearly squares pack less
- * of both operands, (rows + columns) k numbers: 512 x 1024 of 2048 x 2048 is 3
- * to 10 % faster than 256 x 2048. At 1024 and less squares gained nothing. */
-/* Of 941 x 941 in 4, 6 and 8 parts: 1.00, 1.03, 1.08 times as long. */
+/* Sizes of chunks for BLAS. BLAS packs the other operand again for each chunk,
+ * but without chunks there would be no threads. Hence at most FEW_PARTS chunks
+ * of at least PART_ROWS rows, then chunks of twice as many rows. Where C is
+ * wide, nearly square chunks pack less of both operands: (rows + columns) k
+ * scalars. */
 enum {
 	PART_ROWS = 128,
 	FEW_PARTS = 8,
@@ -452,7 +456,8 @@ enum {
 	WIDE_COLUMNS = 1024,
 	MOST_PARTS = 64
 };
-/* by tiles: rows of a part, at least; rows that are done between two polls */
+/* With tiles: minimum and maximum rows of a chunk. The maximum bounds the work
+ * between two polls. */
 enum { TILES_LEAST = 64, PIECE = 512 };
 #define PARTS_FROM 4e6 /* multiplications */
 #define TILES_MANY 1e8
@@ -461,26 +466,27 @@ typedef struct Gemm {
 	NativeCall *call;
 	Dtype d;
 	int64_t size, m, n, k;
-	int64_t rows, columns; /* of C in one part */
-	int64_t across;        /* parts beside each other */
+	int64_t rows, columns; /* of C in one chunk */
+	int64_t across;        /* chunks side by side */
 	BlasMatrix a, b;
 	char *c;
 	int64_t leading;
 	bool accumulate, blas;
-	/* B = A' and C is written where it lies: only what is on or below the
-	 * diagonal is computed (of its blocks, without BLAS, all) */
+	/* B = A' and C is written in place: only elements on or below the diagonal
+	 * are computed (without BLAS, whole diagonal blocks). */
 	bool symmetric;
-	const NativeTiles *tiles; /* NULL: through BLAS */
-	char *panels, *room;      /* for tiles: what is packed of B, and of A by each thread */
-	/* one, where the product is a part of another loop or has one part */
+	const NativeTiles *tiles; /* NULL: use BLAS */
+	char *panels, *room;      /* for tiles: packed B, and packed A of each thread */
+	/* rooms is 1 where the product is inside a parallel loop or has one
+	 * chunk. */
 	int64_t room_bytes, rooms;
-	/* of a matrix by its own transpose: the last terms are being added */
+	/* For a matrix times its own transpose: adding the last terms. */
 	bool last;
 	bool strips, more; /* see GEMM_STRIPS */
-	uint64_t work;     /* of each part, as it is counted */
+	uint64_t work;     /* of each chunk, as counted */
 } Gemm;
 
-/* C += A B, for when there is no BLAS, or sizes that it cannot be told. */
+/* C = or += A B, without BLAS or for sizes that BLAS cannot take. */
 #define PLAIN(T)                                                                                   \
 	do {                                                                                           \
 		for (int64_t i = 0; i < rows; i++) {                                                       \
@@ -494,8 +500,8 @@ typedef struct Gemm {
 		}                                                                                          \
 	} while (0)
 
-/* o (rows x columns, rows `leading` apart) = the matrix, by blocks that stay in
- * the nearest cache whichever way it lies. */
+/* Copies a to o (rows x columns, `leading` apart) in blocks that fit the
+ * first-level cache for either layout. */
 static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char *o,
                  int64_t leading) {
 	enum { EDGE = 32 };
@@ -516,7 +522,7 @@ static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char
 	}
 }
 
-/* What is below the diagonal goes above it. */
+/* Copies the elements below the diagonal to above it. */
 static void mirror(int64_t size, int64_t n, char *block, int64_t leading) {
 	for (int64_t i = 1; i < n; i++)
 		pack(size, i, 1, (BlasMatrix){block + i * leading * size, 1, i}, block + i * size, leading);
@@ -524,7 +530,7 @@ static void mirror(int64_t size, int64_t n, char *block, int64_t leading) {
 
 static void gemm_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
-	/* the longest first, so that no thread is left alone with it */
+	/* The longest first, so that no thread is left alone with it. */
 	if (g->symmetric) part = (g->m - 1) / g->rows - part;
 	const int64_t row = part / g->across * g->rows, column = part % g->across * g->columns;
 	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows;
@@ -543,13 +549,13 @@ static void gemm_part(void *ud, int64_t part) {
 		blas_syrk_lower(ctx, g->d, rows, g->k, a, block, g->leading, g->accumulate);
 		mirror(g->size, rows, block, g->leading);
 	}
-	/* What is left of the part's diagonal block goes above it, where no other
-	 * part writes. */
+	/* Copies the part left of the diagonal block to above it. No other chunk
+	 * writes there. */
 	if (g->symmetric && row)
 		pack(g->size, row, rows, (BlasMatrix){c, 1, g->leading}, g->c + row * g->size, g->leading);
 }
 
-/* By tiles: rows of C, whose panels are packed. */
+/* By tiles: rows of C. The panels are packed already. */
 static void tiles_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
 	const int64_t row = part * g->rows, rows = g->m - row < g->rows ? g->m - row : g->rows;
@@ -565,8 +571,8 @@ static void pack_part(void *ud, int64_t part) {
 	tiles_pack(g->tiles, g->size, g->n, g->k, g->b, part, g->panels);
 }
 
-/* A block of a triangle; when it is done it goes above the diagonal, where no
- * other part writes. */
+/* Computes a block of a triangle. When complete, copies it to above the
+ * diagonal, where no other chunk writes. */
 static void own_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
 	const TilesBlock b = tiles_own_block(g->tiles, g->m, part);
@@ -575,7 +581,7 @@ static void own_part(void *ud, int64_t part) {
 	if (!g->last) return;
 	const int64_t l = g->leading, from = b.column > b.row ? b.column : b.row,
 				  left = b.columns_end < from ? b.columns_end : from;
-	/* columns left of the block's own rows, the triangle, what is below it */
+	/* Columns left of the block's own rows, the triangle, the part below it. */
 	if (b.column < left)
 		pack(g->size, left - b.column, b.rows_end - b.row,
 		     (BlasMatrix){g->c + (b.row * l + b.column) * g->size, 1, l},
@@ -604,7 +610,7 @@ static uint64_t work_of(const Gemm *g) {
 	return work < 1e18 ? (uint64_t)work : (uint64_t)1e18;
 }
 
-/* All parts. What is counted, `work`, is the same however many there are. */
+/* Runs all chunks. The counted `work` does not depend on their number. */
 static Status run_parts(Gemm *g, int64_t parts, Pool *pool, void (*body)(void *, int64_t),
                         uint64_t work) {
 	g->work = work / (uint64_t)parts;
@@ -617,9 +623,9 @@ static Status run_parts(Gemm *g, int64_t parts, Pool *pool, void (*body)(void *,
 	return st == ST_OK ? poll_work(g, work % (uint64_t)parts) : st;
 }
 
-/* Terms at a time: first their panels are packed, which threads share, then
- * come the parts. They go on where that is in the third cache; one thread alone
- * in its second. */
+/* Computes some terms at a time. The threads first pack their panels together,
+ * then run the chunks. The panels fit the third-level cache, or for a single
+ * thread its second-level cache. */
 static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void *, int64_t)) {
 	const BlasMatrix a = g->a, b = g->b;
 	const int64_t k = g->k, most = pool || g->symmetric ? TILES_TERMS : TILES_DEPTH;
@@ -641,11 +647,10 @@ static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void 
 	return st;
 }
 
-/* Some columns of C at a time, and of those blocks of rows for the threads
- * there are: tiles add up in the same order wherever they are. More blocks than
- * threads, so that a thread that was held up can be helped. When each block
- * packed for itself that was a sixth of the time of 1024 x 1024 in f32 with two
- * threads. */
+/* Computes some columns of C at a time, in blocks of rows. The summation order
+ * does not depend on the blocks. There are more blocks than threads, so that
+ * others can help a delayed thread. The panels are packed once for all
+ * blocks. */
 static Status tiles_parts(Gemm *g) {
 	Run *r = run_of(g->call);
 	const NativeTiles *t = g->tiles;
@@ -685,7 +690,7 @@ static Status tiles_parts(Gemm *g) {
 
 static bool fits_int(int64_t x) { return x <= INT_MAX && x >= -INT_MAX; }
 
-/* The matrix as BLAS takes it: where it lies, or copied to scratch. */
+/* The matrix in a form that BLAS accepts: in place, or copied to scratch. */
 static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t columns, BlasMatrix *a) {
 	if (blas_takes(a, rows, columns)) return true;
 	int64_t bytes;
@@ -706,10 +711,9 @@ static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t column
 			*to = (accumulate ? *to : (T)0) + ((const T *)(const void *)g->c)[i * g->leading + j]; \
 		}
 
-/* C is cut into parts that the sizes alone determine, so that no sum depends on
- * the number of threads: OpenBLAS itself runs on one thread. (With threads of
- * its own it would cut differently for each number of them, and they would spin
- * beside ours; see blas.c.) */
+/* Cuts C into chunks by the extents alone, so that no sum depends on the number
+ * of threads. OpenBLAS itself runs on one thread. Its own threads would cut by
+ * their number and spin beside ours; see blas.c. */
 static Status gemm_parts(Gemm *g) {
 	NativeCall *call = g->call;
 	Run *r = run_of(call);
@@ -723,9 +727,8 @@ static Status gemm_parts(Gemm *g) {
 	g->rows = g->m;
 	g->columns = g->n;
 	g->across = 1;
-	/* of a triangle the last part is the longest: enough of them that threads
-	 * can share it, few enough that BLAS packs what is left of each only so
-	 * often */
+	/* In a triangle the last chunk is the longest. There are enough chunks to
+	 * share it among threads, and few enough to limit packing by BLAS. */
 	if (g->symmetric && parts > 1 && parts <= FEW_PARTS) {
 		parts = g->m / TRIANGLE_ROWS;
 		parts = parts < 4 ? 4 : parts < FEW_PARTS ? parts : FEW_PARTS;
@@ -754,7 +757,7 @@ static Status gemm_parts(Gemm *g) {
 static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 	const bool accumulate = g->accumulate;
 	if (g->m <= 0 || g->n <= 0) return NATIVE_OK;
-	/* C by columns is its transpose by rows: C' = B' A' */
+	/* C by columns is its transpose by rows: C' = B' A'. */
 	if (c_col != 1 && g->n > 1 && (c_row == 1 || g->m == 1)) {
 		const BlasMatrix a = {g->b.data, g->b.column_stride, g->b.row_stride},
 						 b = {g->a.data, g->a.column_stride, g->a.row_stride};
@@ -849,7 +852,7 @@ int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r
 	int64_t failed = 0;
 	Status st = ST_OK;
 	call->poll_left -= n * n * ((what & 3) == FACTOR_SOLVE ? r : n / 3);
-	if (LIKELY(n <= SMALL_MATRIX)) { /* as the functions below do it, without the way there */
+	if (LIKELY(n <= SMALL_MATRIX)) { /* as the functions below, without their overhead */
 		if ((what & (3 | FACTOR_UNIT)) == (FACTOR_SOLVE | FACTOR_UNIT)) {
 			small_trisolve(d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT, true, a, x);
 			return 0;
@@ -876,7 +879,7 @@ int32_t atled_rt_host(NativeCall *call, int64_t host, void *p0, int64_t n0, void
 	return (int32_t)h->def->direct(run_of(call)->be->ctx, h, all + 1, all);
 }
 
-/* ---- the way in ---------------------------------------------------------- */
+/* ---- the entry ----------------------------------------------------------- */
 
 const NativeTrace *native_trace(const Backend *be) {
 	static const NativeTrace none;
@@ -912,7 +915,8 @@ void *native_runtime_symbol(const char *name) {
 	return NULL;
 }
 
-/* Nested calls that the C stack has room for, within the context's limit. */
+/* The number of nested calls that fit on the C stack, within the context's
+ * limit. */
 static int64_t depth_allowed(const Backend *be, const char *here) {
 	const uint32_t limit = ctx_depth_limit(be->ctx);
 	const int64_t left = limit > be->depth ? (int64_t)(limit - be->depth) : 0;

@@ -1,18 +1,23 @@
-/* unit_step.c - a unit as one step of a prepared block: operands in, one call
- * of machine code, results out; and what is said when a check fails.
+/* unit_step.c - a unit as one step of a prepared block.
  *
- * Needs: tier.h, runtime.h. Guarantees: nothing is allocated but the outputs
- * and copies of operands that machine code cannot read as they are; an operand
- * that dies here and is nobody else's may give its memory to an output; a
- * failed check is told in the evaluator's words, at the instruction that
- * failed.
+ * Passes operands to machine code, stores its results, and reports failures.
+ *
+ * Needs: tier.h, runtime.h.
+ *
+ * Contract:
+ * - Allocates only the outputs, and copies of operands that machine code cannot
+ *   read in place.
+ * - An operand that dies here and is not shared may give its memory to an
+ *   output.
+ * - A failed check is reported in the evaluator's words, at the failed
+ *   instruction.
  */
 #include "backend/native/run/unit_step.h"
 #include "backend/native/lower/context.h"
 #include "backend/native/run/runtime.h"
 #include "lang/base/clock.h"
 
-enum { FEW = 32 }; /* arrays and words for which there is room on the C stack */
+enum { FEW = 32 }; /* arrays and words that fit on the C stack */
 
 /* ---- failures ------------------------------------------------------------ */
 
@@ -58,7 +63,7 @@ Value unit_number(Dtype d, int64_t w) {
 	return v;
 }
 
-/* The user's error, with the numbers that came with it in its text. */
+/* The user's error. Its message may contain the scalars a and b. */
 static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, int64_t a,
                              int64_t b) {
 	const Const *k = ref_constant(fn, inst_arg(fn, in, 0));
@@ -127,7 +132,8 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 	return step_told(f, &s, st);
 }
 
-/* With the place and the calls around it as the evaluator tells them. */
+/* Reports a failure with its place and the calls around it, as the evaluator
+ * does. */
 static __attribute__((cold, noinline)) Status unit_failed(Frame *f, const Step *s, const Unit *u,
                                                           const NativeCall *call, Status st) {
 	const NativeTrace t = *native_trace(f->be);
@@ -157,11 +163,11 @@ bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	return dim_position(f, s, d, out); /* a polynomial may be a position, and negative */
 }
 
-/* Machine code reads whole vectors: to the next multiple of 64 bytes from the
- * first element on. Past the end of memory that is not ours (a host's array)
- * that is harmless as long as it stays in the page of the last element. */
+/* Machine code reads whole vectors: up to the next multiple of 64 bytes from
+ * the first element on. Reading past the end of foreign memory (a host's array)
+ * is harmless within the page of the last element. */
 bool unit_reads(const Tensor *t) {
-	enum { PAGE = 4096 }; /* the smallest there is */
+	enum { PAGE = 4096 }; /* the smallest page size */
 	const Buffer *b = t->buffer;
 	if (!t->contiguous) return false;
 	const size_t bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);
@@ -170,17 +176,17 @@ bool unit_reads(const Tensor *t) {
 	return !bytes || ((uintptr_t)end - 1) / PAGE == ((uintptr_t)t->data + bytes - 1) / PAGE;
 }
 
-/* The array's elements as machine code wants them; *copy is owned when it had
- * to be made. */
+/* The array's elements in a form that machine code reads; *copy owns a copy
+ * when one was needed. */
 static void *array_of(Frame *f, const Value *v, Tensor **copy) {
 	if (LIKELY(v->kind == V_TENSOR && unit_reads(v->tensor))) return v->tensor->data;
 	*copy = v->kind == V_TENSOR ? tensor_copy(f->ctx, v->tensor) : value_to_tensor(f->ctx, *v);
 	return *copy ? (*copy)->data : NULL;
 }
 
-/* The caller's memory for output k, when machine code can write to it. It must
- * not lie in what the unit reads, for which the caller cannot answer where it
- * is not an argument. */
+/* The caller's memory for output k, if machine code can write to it. It must
+ * not overlap the unit's inputs. The caller guarantees this for arguments only,
+ * so constants are checked here. */
 static Tensor *usable_place(const Frame *f, const NativeUnit *u, uint32_t k, void *const *buffers,
                             const int64_t *shape) {
 	const TypeRef *t = &u->outputs[k];
