@@ -1,14 +1,19 @@
-/* code_cache.c - a directory of object files: read with suspicion, written
- * beside and renamed, the oldest removed.
+/* code_cache.c - a directory of object files.
  *
- * Needs: code_cache.h. Guarantees: what code_cache.h says. The directory is
- * opened and checked once and everything else goes through its descriptor, so
- * nobody can put another one in its place in between.
+ * Files are written under a temporary name, then renamed; the least recently
+ * used are evicted.
  *
- * A file is a header and the object; its name is the key, so a file of another
- * key under this name (a copy, a damaged disk) shows in the header. The times
- * of files say when they were last used, to within an hour: a hit need not
- * write to the disk.
+ * Needs: code_cache.h.
+ *
+ * Contract:
+ * - As in code_cache.h.
+ * - The directory is opened and checked once. All accesses use its descriptor,
+ *   so nobody can replace it in between.
+ *
+ * A file is a header and the object; its name is the key. The header has the
+ * key, too, and reveals a file of another key under this name (a copy, a
+ * damaged disk). A file's modification time is its last use, to within an hour,
+ * so most hits need not write to the disk.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -45,8 +50,8 @@ struct NativeCache {
 	int directory;
 	uint64_t bound;
 	pthread_mutex_t lock;
-	/* since the directory was last counted; at first so much that the first
-	 * file counts it */
+	/* Bytes written since the directory was last scanned. Initially large
+	 * enough that the first file causes a scan. */
 	uint64_t written;
 };
 
@@ -84,7 +89,8 @@ NativeKey native_key(KHash module, const char *cpu, uint64_t options, const char
 
 /* ---- the directory ------------------------------------------------------- */
 
-/* A directory of ours that nobody else can enter; -1 when it is not. */
+/* Opens a directory that this user owns and nobody else can enter; creates it
+ * if missing. Returns -1 otherwise. */
 static int open_directory(const char *path) {
 	if (*path != '/') return -1;
 	mkdir(path, 0700);
@@ -142,7 +148,8 @@ static void file_name(NativeKey key, char name[NAME_BYTES]) {
 	         (unsigned long long)key.lo);
 }
 
-/* One of ours: an object, or what a process that died left half-written. */
+/* Whether the file is the cache's: an object, or a temporary file. A process
+ * that died may have left the latter incomplete. */
 static bool is_ours(const char *name, bool *temporary) {
 	const size_t hex = strspn(name, "0123456789abcdef");
 	*temporary = hex == 32 && strlen(name) > 36 && !strcmp(name + strlen(name) - 4, ".tmp");
@@ -229,8 +236,8 @@ static int older_first(const void *x, const void *y) {
 	return a->used.tv_nsec < b->used.tv_nsec ? -1 : a->used.tv_nsec > b->used.tv_nsec;
 }
 
-/* Counts the files and removes the oldest until three quarters of the bound are
- * used. Under the lock. */
+/* Scans the files and removes the least recently used until three quarters of
+ * the bound are used. The caller holds the lock. */
 static void evict(NativeCache *c) {
 	const int fd = openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;

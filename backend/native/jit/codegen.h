@@ -1,39 +1,42 @@
-/* codegen.h - the code generator's library (libatled-codegen.so) seen from
- * outside: one function from kernel code to an object file.
+/* codegen.h - interface of the code generator's library (libatled-codegen.so).
  *
- * The library holds LLVM, statically and hidden, and is opened when something
- * must be compiled for the first time (native/jit/compile_service.c). It calls
- * nothing of the program: memory comes from malloc, results are the caller's to
- * free(). Thread-safe: each call has an LLVM context of its own.
+ * One function turns a kernel IR module into an object file.
+ *
+ * Contract:
+ * - The library contains LLVM, statically linked and hidden. compile_service.c
+ *   opens it at the first compilation.
+ * - It calls nothing in the program. Memory comes from malloc, and the caller
+ *   frees the results.
+ * - Thread-safe: each call has its own LLVM context.
  */
 #ifndef ATLED_BACKEND_NATIVE_JIT_CODEGEN_H
 #define ATLED_BACKEND_NATIVE_JIT_CODEGEN_H
 
 #include "backend/native/kir/kir.h"
 
-/* Any change of the generated code's meaning or quality changes this: it is
- * part of the cache's key. */
+/* Part of the cache key. Increase it with any change of the meaning or quality
+ * of generated code. */
 #define CODEGEN_VERSION 27
 
 typedef struct CodegenOptions {
 	const char *entry; /* symbol of the entry function */
 	int level;         /* 0 quick, 2 full */
-	/* will hardly run, so the less there is to compile the better: a vector
-	 * loop has one body, with a mask, for whole vectors and the rest */
+	/* Code that will hardly run: compile as little as possible. A vector loop
+	 * has one masked body for whole vectors and remainder. */
 	bool once;
-	bool assembly;    /* text in `out` instead of an object */
-	bool ir;          /* LLVM's IR as text instead (to debug the generator) */
-	bool debug_lines; /* a line table: line numbers are SpanId numbers; for gdb and perf */
-	/* with a body for everything that is called, nothing precompiled; so are
-	 * text and what has a line table */
+	bool assembly;    /* assembly text in `out` instead of an object */
+	bool ir;          /* LLVM IR as text instead, to debug the generator */
+	bool debug_lines; /* a line table with SpanId numbers as line numbers, for gdb and perf */
+	/* Emit a body for every called function and use no precompiled ones. Text
+	 * output and modules with a line table are always whole. */
 	bool whole;
-	/* instead of the module: the functions in it that any module may share,
-	 * as a NativeKernels; for the build */
+	/* Instead of the module, emit its functions that any module may share, as a
+	 * NativeKernels record. For the build. */
 	bool kernels;
 } CodegenOptions;
 
-/* A large module comes as several objects that refer to each other by the names
- * of functions: this record, then one after the other. */
+/* A large module is returned as several objects that refer to each other by
+ * function names: this record, then the objects one after the other. */
 #define NATIVE_PARTS_MAGIC "AtledP1\n"
 #if __has_attribute(nonstring)
 #define NOT_A_STRING __attribute__((nonstring))
@@ -42,15 +45,15 @@ typedef struct CodegenOptions {
 #endif
 enum { NATIVE_PARTS_MOST = 24 };
 typedef struct NativeParts {
-	char magic[8] NOT_A_STRING; /* fills all eight: no zero ends it */
+	char magic[8] NOT_A_STRING; /* fills all eight bytes, without a terminating zero */
 	uint64_t n, bytes[NATIVE_PARTS_MOST];
 } NativeParts;
 
 /* Precompiled functions for one target: this record, then n times a
- * NativeKernel and its object, `bytes` long and filled up to a multiple of 8.
- */
+ * NativeKernel followed by its object. An object has `bytes` bytes and is
+ * padded to a multiple of 8. */
 typedef struct NativeKernels {
-	KTarget target; /* caches aside: code that depends on them is not precompiled */
+	KTarget target; /* without the caches: code that depends on them is not precompiled */
 	uint64_t n;
 } NativeKernels;
 typedef struct NativeKernel {
@@ -59,13 +62,13 @@ typedef struct NativeKernel {
 } NativeKernel;
 
 typedef struct CodegenOutput {
-	char *bytes; /* malloc; NULL on failure */
+	char *bytes; /* from malloc; NULL on failure */
 	size_t n;
 	char error[256];
 	double seconds;
 } CodegenOutput;
 
-/* 0, or -1 with `error`. The symbol looked up in the library is
+/* Returns 0, or -1 with `error` set. The library exports it as
  * "atled_codegen". */
 typedef int (*CodegenFn)(const KModule *m, const CodegenOptions *options, CodegenOutput *out);
 int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out);

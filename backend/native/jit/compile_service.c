@@ -1,16 +1,17 @@
-/* compile_service.c - the compile service: a table of code in memory, the cache
- * on disk, the library that compiles, and a thread that does it in the
- * background.
+/* compile_service.c - code table, disk cache, library and background thread.
  *
- * Needs: compile_service.h, dlfcn.h, pthreads. Guarantees: what
- * compile_service.h says. What the process shares is in one struct under one
- * lock; compiling and loading happen outside of it, so two threads that want
- * the same at once may both make it, and one result is thrown away.
+ * Needs: compile_service.h, dlfcn.h, pthreads.
  *
- * After a fork the child has no background thread: requests that were under way
- * are done there, without a result. A child of a process that was compiling at
- * that moment does not compile again, for LLVM's and the dynamic linker's locks
- * may be taken for ever; what is on disk it still loads.
+ * Contract:
+ * - As in compile_service.h.
+ * - The state of the process is one struct under one lock. Compiling and
+ *   loading happen outside the lock. Two threads that need the same code may
+ *   therefore both compile it; one result is dropped.
+ * - After a fork the child has no background thread. Requests in progress count
+ *   as done there, without a result.
+ * - If the parent was compiling during the fork, the child never compiles
+ *   again, because LLVM's and the dynamic linker's locks may stay locked. It
+ *   still loads objects from disk.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -44,13 +45,13 @@ struct NativeCode {
 
 struct NativeRequest {
 	NativeService *service;
-	NativeRequest *next_mine, *before_mine; /* of the service */
+	NativeRequest *next_mine, *before_mine; /* in the service's list */
 	NativeRequest *next;                    /* in the queue */
 	KModule *module;
 	NativeOptions options;
 	char name[NAME_BYTES];
 	atomic_bool done;
-	bool abandoned; /* nobody waits for it any more: it goes once it is done */
+	bool abandoned; /* Nobody waits for it any more; it is freed when done. */
 	NativeCode *code;
 	NativeCounters counters;
 	char why[WHY_BYTES];
@@ -60,19 +61,19 @@ struct NativeService {
 	Ctx *ctx;
 	NativeCounters counters;
 	NativeRequest *requests;
-	atomic_uint_least64_t pending; /* those that are not done, counted: it is asked at every call */
+	atomic_uint_least64_t pending; /* number of unfinished requests; read at every call */
 };
 
-/* The process's. */
+/* The state of the process. */
 static struct Store {
-	pthread_mutex_t life; /* taken first, while services begin and end */
+	pthread_mutex_t life; /* acquired first, while services begin and end */
 	pthread_mutex_t lock;
 	pthread_cond_t wake, finished;
 	uint32_t services, alive, compiling;
-	bool broken; /* by a fork */
+	bool broken; /* by a fork during a compilation */
 	NativeCode *buckets[BUCKETS];
 	NativeCache *cache;
-	/* the background */
+	/* The background thread. */
 	bool started, quit;
 	pthread_t thread;
 	NativeRequest *first, *last, *running;
@@ -83,8 +84,7 @@ static struct Store {
 	.finished = PTHREAD_COND_INITIALIZER,
 };
 
-/* The library, found and opened under its own lock: opening takes milliseconds.
- */
+/* The library. It has its own lock, because opening it takes milliseconds. */
 static struct Library {
 	pthread_mutex_t lock;
 	bool looked, found;
@@ -99,8 +99,8 @@ static void say(char *why, size_t cap, const char *text) {
 
 /* ---- the library --------------------------------------------------------- */
 
-/* What names the generator in keys: a library that was built anew is another
- * one. */
+/* Sets library.identity, part of the key: a rebuilt library has another
+ * identity. */
 static bool is_library(const char *path) {
 	struct stat st;
 	if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
@@ -137,7 +137,7 @@ static bool own_folder(char folder[PATH_MAX]) {
 	return true;
 }
 
-/* Under the library's lock. */
+/* The caller holds the library's lock. */
 static bool find_library(void) {
 	if (library.looked) return library.found;
 	library.looked = true;
@@ -210,7 +210,7 @@ bool native_available(NativeService *s, char *why, size_t cap) {
 
 static NativeCode **bucket_of(NativeKey key) { return &store.buckets[key.lo % BUCKETS]; }
 
-/* With one more reference; under the lock. */
+/* Adds a reference. The caller holds the lock. */
 static NativeCode *find_code(NativeKey key) {
 	for (NativeCode *code = *bucket_of(key); code; code = code->next)
 		if (code->key.lo == key.lo && code->key.hi == key.hi) {
@@ -220,7 +220,7 @@ static NativeCode *find_code(NativeKey key) {
 	return NULL;
 }
 
-/* Takes the object. */
+/* Takes ownership of the object. */
 static NativeCode *add_code(NativeKey key, NativeObject *object) {
 	NativeCode *code = malloc(sizeof *code);
 	if (!code) {
@@ -236,7 +236,7 @@ static NativeCode *add_code(NativeKey key, NativeObject *object) {
 	}
 	pthread_mutex_unlock(&store.lock);
 	if (!same) return code;
-	native_unload(object); /* another thread was faster */
+	native_unload(object); /* another thread was first */
 	free(code);
 	return same;
 }
@@ -268,8 +268,8 @@ uint32_t native_codes_alive(void) {
 	return n;
 }
 
-/* "atled_NAME_0123456789abcdef": the name in letters that tools take, and the
- * key. */
+/* "atled_NAME_0123456789abcdef": the name, in characters that tools accept, and
+ * the key. */
 static void entry_symbol(NativeKey key, const char *name, char symbol[ENTRY_BYTES]) {
 	char plain[NAME_BYTES];
 	size_t n = 0;
@@ -292,7 +292,7 @@ static NativeObject *load_timed(const void *bytes, size_t n, const char *symbol,
 	return object;
 }
 
-/* False when nothing may be compiled in this process any more. */
+/* False when this process may no longer compile. */
 static bool begin_compiling(char *why, size_t cap) {
 	pthread_mutex_lock(&store.lock);
 	const bool good = !store.broken;
@@ -338,8 +338,8 @@ static NativeObject *compile(const KModule *m, const NativeOptions *o, NativeCac
 	return object;
 }
 
-/* Line tables tell numbers of this process's texts, which the module's hash
- * leaves out. */
+/* Line tables contain SpanId numbers of this process, which the module's hash
+ * omits. */
 static uint64_t hash_of_spans(const KModule *m) {
 	uint64_t h = 1;
 	for (uint32_t k = 0; k < m->fns.n; k++) {
@@ -350,8 +350,8 @@ static uint64_t hash_of_spans(const KModule *m) {
 	return h >> 8;
 }
 
-/* What code of m is known by. False with `why`: nothing can be compiled here.
- */
+/* The key of code for m. Returns false with `why` when nothing can be compiled
+ * here. */
 static bool key_of(const KModule *m, const NativeOptions *o, NativeKey *key, char *why,
                    size_t cap) {
 	char identity[64], generator[64 + NAME_BYTES + 1];
@@ -421,7 +421,7 @@ NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptio
 
 /* ---- the background ------------------------------------------------------ */
 
-/* The service is there as long as any of its requests is not done. */
+/* A service lives at least as long as its unfinished requests. */
 static void set_done(NativeRequest *r) {
 	atomic_fetch_sub(&r->service->pending, 1);
 	atomic_store_explicit(&r->done, true, memory_order_release);
@@ -433,7 +433,7 @@ static void *background(void *unused) {
 	for (;;) {
 		while (!store.first && !store.quit) pthread_cond_wait(&store.wake, &store.lock);
 		NativeRequest *r = store.first;
-		if (store.quit) break; /* no service is left, so no request */
+		if (store.quit) break; /* no services remain, so no requests */
 		store.first = r->next;
 		if (!store.first) store.last = NULL;
 		store.running = r;
@@ -448,7 +448,8 @@ static void *background(void *unused) {
 	return NULL;
 }
 
-/* Under the lock. Signals are the host's business. */
+/* The caller holds the lock. The thread blocks all signals: they belong to the
+ * host program. */
 static bool start_background(void) {
 	if (store.started) return true;
 	sigset_t all, before;
@@ -470,7 +471,7 @@ uint64_t native_requests_pending(const NativeService *s) {
 	return atomic_load_explicit(&s->pending, memory_order_acquire);
 }
 
-/* The service and its context have no more to do with it. */
+/* Detaches r from its service and adds r's counters to it. */
 static void leave_service(NativeRequest *r) {
 	NativeService *s = r->service;
 	if (!s) return;
@@ -484,19 +485,20 @@ static void leave_service(NativeRequest *r) {
 	s->counters.code_bytes += r->counters.code_bytes;
 	s->counters.compile_seconds += r->counters.compile_seconds;
 	s->counters.load_seconds += r->counters.load_seconds;
-	/* here: its memory is the context's, and this is the context's thread */
+	/* Freed here: the memory is the context's, and this is the context's
+	 * thread. */
 	kmodule_free(r->module);
 	r->service = NULL;
 }
 
-/* Of a request that is not wanted any more. */
+/* Frees a request whose result is not needed. */
 static void drop(NativeRequest *r) {
 	native_code_free(r->code);
 	leave_service(r);
 	free(r);
 }
 
-/* Those that were abandoned and are done by now. */
+/* Frees abandoned requests that are done. */
 static void drop_abandoned(NativeService *s) {
 	for (NativeRequest *r = s->requests, *next; r; r = next) {
 		next = r->next_mine;
@@ -532,7 +534,7 @@ NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions 
 	return r;
 }
 
-/* Taken out of the queue if it is there: then it is done, too. */
+/* Removes the request from the queue if it is there, and marks it done. */
 static void leave_queue(NativeRequest *r) {
 	pthread_mutex_lock(&store.lock);
 	NativeRequest *before = NULL, *q = store.first;
@@ -622,8 +624,8 @@ NativeService *native_service_new(Ctx *c) {
 	return s;
 }
 
-/* With the last service the thread ends; nobody else can have requests then,
- * and new services wait. */
+/* The thread ends with the last service. Nobody else has requests then, and new
+ * services wait on store.life. */
 void native_service_free(NativeService *s) {
 	if (!s) return;
 	for (NativeRequest *r = s->requests; r; r = r->next_mine) leave_queue(r);

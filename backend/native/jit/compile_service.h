@@ -1,13 +1,18 @@
-/* compile_service.h - from kernel code to a callable entry: what is in memory,
- * else on disk, else what the code generator's library makes of it.
+/* compile_service.h - compile service: from kernel IR to a callable entry.
  *
- * Needs: kir.h, elf_loader.h, code_cache.h, codegen.h. Guarantees: code is the
- * process's: contexts that ask for the same get the same, and it stays as long
- * as one of them holds it. The library with LLVM in it is opened when something
- * must be compiled and never before; without it everything here says no and the
- * evaluator goes on. A service belongs to one context and is used by one thread
- * at a time; services on several threads do not disturb each other. No failure
- * here is an error of the program.
+ * Code comes from memory, else from the cache on disk, else from the code
+ * generator's library.
+ *
+ * Needs: kir.h, elf_loader.h, code_cache.h, codegen.h.
+ *
+ * Contract:
+ * - Code belongs to the process. Contexts that ask for the same code share it,
+ *   and it lives as long as one of them holds a reference.
+ * - The library with LLVM is opened only when something must be compiled.
+ *   Without it all functions here report failure, and the evaluator continues.
+ * - A service belongs to one context and is used by one thread at a time.
+ *   Services on several threads do not interfere.
+ * - No failure here is an error of the program.
  */
 #ifndef ATLED_BACKEND_NATIVE_JIT_COMPILE_SERVICE_H
 #define ATLED_BACKEND_NATIVE_JIT_COMPILE_SERVICE_H
@@ -16,66 +21,67 @@
 #include "backend/native/jit/elf_loader.h"
 
 typedef struct NativeService NativeService;
-typedef struct NativeCode NativeCode; /* counted */
+typedef struct NativeCode NativeCode; /* reference-counted */
 
 typedef struct NativeOptions {
-	const char *name; /* of the function, for perf and gdb; NULL: none. Part of the key */
+	const char *name; /* of the function, for perf and gdb; or NULL. Part of the key */
 	int level;        /* CodegenOptions.level */
 	bool once;        /* CodegenOptions.once */
 	bool debug_lines;
 } NativeOptions;
 
-/* What a service did. Seconds are of the thread that did it, the background's
- * included. */
+/* Statistics of a service. Seconds are those of the compiling thread, including
+ * the background thread. */
 typedef struct NativeCounters {
 	uint64_t compiled, from_memory, from_disk, failed;
-	uint64_t code_bytes; /* of objects that were made or read */
+	uint64_t code_bytes; /* of objects that were compiled or read */
 	double compile_seconds, load_seconds;
 } NativeCounters;
 
 NativeService *native_service_new(Ctx *c); /* NULL when memory fails */
-/* Stops what is under way; code that was taken stays its holder's, and requests
- * are still to be ended, without a result. */
+/* Cancels pending work. Code that was taken remains with its holder. Requests
+ * must still be ended, and yield no result. */
 void native_service_free(NativeService *s);
 const NativeCounters *native_counters(const NativeService *s);
-/* False when nothing can be compiled here: no target, or no library; `why` says
- * it in a line. Opens nothing. */
+/* Returns false when nothing can be compiled here: there is no target or no
+ * library. `why` (cap bytes) gets a line with the reason. Opens nothing. */
 bool native_available(NativeService *s, char *why, size_t cap);
 
-/* NULL with `why`. m is only read. */
+/* Returns code for m, with one reference, or NULL with `why` set. m is only
+ * read. */
 NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why,
                            size_t cap);
-/* Whether code of m is at hand, in memory or on disk, so that native_compile
- * need only take it. */
+/* Whether code for m is in memory or on disk, so that native_compile need not
+ * compile it. */
 bool native_is_known(const KModule *m, const NativeOptions *o);
 NativeEntry native_code_entry(const NativeCode *code);
 size_t native_code_bytes(const NativeCode *code);
-/* gives one reference back; on any thread; NULL is allowed */
+/* Releases one reference. Allowed on any thread; code may be NULL. */
 void native_code_free(NativeCode *code);
 
 /* ---- in the background --------------------------------------------------- */
 
 typedef struct NativeRequest NativeRequest;
-/* Takes m over and returns at once; a thread of the process compiles one
- * request after the other. NULL when memory or threads fail: then m is still
- * the caller's. The name in `o` is copied. */
+/* Takes ownership of m and returns at once. One thread of the process compiles
+ * the requests in order. Returns NULL when memory or threads fail; then m still
+ * belongs to the caller. The name in `o` is copied. */
 NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o);
 bool native_request_done(const NativeRequest *r); /* cheap */
-/* how many of its requests are not done, cancelled ones included */
+/* The number of unfinished requests of s, cancelled ones included. */
 uint64_t native_requests_pending(const NativeService *s);
-/* Each request is ended once, by one of these two. Waits for it if it is not
- * done; as native_compile. */
+/* Ends a request; each request is ended by exactly one of these two functions.
+ * Waits until it is done. Results as for native_compile. */
 NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap);
-/* Without a result, and at once: LLVM cannot be stopped, so one that is being
- * compiled goes on, and the service, which waits for it at its end, drops what
- * comes of it. NULL is allowed. */
+/* Ends a request at once, without a result. LLVM cannot be interrupted: a
+ * compilation in progress continues. The service waits for it at its end and
+ * drops the result. r may be NULL. */
 void native_request_cancel(NativeRequest *r);
 
 /* ---- for dumps and tests ------------------------------------------------- */
 
-/* The library's function, opening it; NULL with `why`. */
+/* The library's function; opens the library. NULL with `why` set on failure. */
 CodegenFn native_codegen(char *why, size_t cap);
-/* Looks for the library anew at the next need. While nobody compiles. */
+/* Makes the next use search for the library again. Nothing may be compiling. */
 void native_forget_library(void);
 uint32_t native_codes_alive(void);
 

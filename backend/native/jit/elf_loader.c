@@ -1,21 +1,25 @@
-/* elf_loader.c - our own small linker: sections of an ELF relocatable object,
- * or of several that refer to each other, into one mapping, relocations
- * applied, undefined symbols from a fixed table.
+/* elf_loader.c - linker for relocatable ELF objects in memory.
  *
- * Needs: elf_loader.h, elf.h, mmap; runtime.h for the addresses of the runtime.
- * Guarantees: what elf_loader.h says: every offset, size and index that the
- * object gives is checked against what is there before it is used.
+ * Copies the sections of one object, or of several that refer to each other,
+ * into one mapping. Applies relocations and resolves undefined symbols from a
+ * fixed table.
  *
- * One mapping of three zones, on pages of their own, at most MOST_BYTES long,
- * so that code reaches data and other code by the displacements that
- * instructions have: 2 GB on x86-64, 128 MB for calls on AArch64.
+ * Needs: elf_loader.h, elf.h, mmap; runtime.h for the runtime's addresses.
+ *
+ * Contract:
+ * - As in elf_loader.h: every offset, size and index in the object is checked
+ *   before use.
+ *
+ * The mapping has three zones on pages of their own. It has at most MOST_BYTES,
+ * so that code reaches data and other code by displacements in instructions.
+ * These reach 2 GB on x86-64, and 128 MB for calls on AArch64.
  *
  *     code and stubs (read, execute) | constants, the table of addresses (read) | data (read, write)
  *
- * Functions of the program may be farther away, so calls go through a stub
- * here: a jump to where the 8 bytes at its end say. Unwind tables are left out:
- * nothing unwinds through generated code. What relocations of each architecture
- * do is a table; the rest is the same for both.
+ * Functions of the program may be farther away. Calls of them go through a stub
+ * in the mapping, which jumps to the address in its last 8 bytes. Unwind tables
+ * are omitted: nothing unwinds through generated code. A table describes each
+ * architecture's relocations; the remainder of the code is common.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -55,17 +59,18 @@ struct NativeObject {
 typedef struct Section {
 	Elf64_Shdr h;
 	Zone zone;
-	uint64_t at; /* in the mapping */
+	uint64_t at; /* offset in the mapping */
 } Section;
 
-/* Of a symbol that is referred to: its stub's and its address's place in their
- * tables, plus 1. near: it is in the mapping and needs no stub. */
+/* For a referenced symbol: 1 plus the indices of its stub and of its address in
+ * their tables. near: it is in the mapping and needs no stub. */
 typedef struct Slots {
 	uint32_t stub, address;
 	bool near;
 } Slots;
 
-/* One object; what is loaded may be several that refer to each other. */
+/* One object; the loaded code may consist of several that refer to each
+ * other. */
 typedef struct Part {
 	const char *bytes;
 	size_t n;
@@ -81,34 +86,39 @@ typedef struct Loader {
 	size_t cap;
 	Part parts[NATIVE_PARTS_MOST];
 	uint32_t nparts, nstubs, naddresses;
-	bool low; /* some relocation wants addresses of 32 bits */
+	bool low; /* some relocation needs 32-bit addresses */
 	uint64_t zone_at[NZONES], zone_bytes[NZONES], bytes_mapped, stubs_at, addresses_at;
 	char *map;
 } Loader;
 
 /* ---- architectures ------------------------------------------------------- */
 
-/* A relocation's value: a symbol with its addend, also without a sign; the
- * distance to it; the distance of the 4 KiB pages; its place in such a page. */
+/* The value of a relocation:
+ *
+ * - VALUE, UNSIGNED: the symbol's address plus the addend;
+ * - DISTANCE: its distance from the relocated place;
+ * - PAGES: the distance of their 4 KiB pages;
+ * - IN_PAGE: its offset in its page.
+ */
 typedef enum Number { VALUE, UNSIGNED, DISTANCE, PAGES, IN_PAGE } Number;
 
-/* What is meant by a symbol: itself; itself, but its stub where it is not in
- * the mapping; the 8 bytes that hold its address. */
+/* The referent of a relocation: the symbol; the symbol, or its stub if it is
+ * not in the mapping; the 8 bytes that hold its address. */
 typedef enum Referent { ITSELF, NEAR, ADDRESS } Referent;
 
-/* What a relocation does: of its value, which has `bits` bits, those from bit
- * `drop` on become a number of `width` bytes, or a field from bit `at` on of an
- * instruction. The dropped ones are zero. */
+/* A relocation uses `bits` bits of its value. Those from bit `drop` on become
+ * an integer of `width` bytes, or a field of an instruction that begins at bit
+ * `at`. The dropped bits must be zero. */
 typedef struct Relocation {
 	uint16_t type;
-	uint8_t width; /* 0: nothing to do */
+	uint8_t width; /* 0: no operation */
 	Number value;
 	Referent way;
 	uint8_t bits, drop, at;
 } Relocation;
 
-/* stub_code: a jump to where the 8 bytes behind it say. GAP: what is between
- * functions, a trap. */
+/* stub_code: a jump to the address in the 8 bytes after it. GAP: the byte
+ * between functions, which traps. */
 #if defined(__x86_64__)
 enum { MACHINE = EM_X86_64, GAP = 0xcc };
 /* jmp *2(%rip) */
@@ -161,7 +171,7 @@ static bool fail(Loader *l, const char *format, ...) {
 	return false;
 }
 
-/* ---- what undefined symbols may be --------------------------------------- */
+/* ---- resolution of undefined symbols ------------------------------------- */
 
 typedef void (*AnyFn)(void);
 
@@ -235,7 +245,7 @@ static bool within(const Part *p, uint64_t at, uint64_t bytes) {
 	return at <= p->n && bytes <= p->n - at;
 }
 
-/* The objects that the bytes are: one, or what NativeParts lists. */
+/* Finds the objects in the bytes: one, or those that NativeParts lists. */
 static bool find_parts(Loader *l, const char *bytes, size_t n) {
 	NativeParts head;
 	if (n < sizeof head || memcmp(bytes, NATIVE_PARTS_MAGIC, sizeof head.magic)) {
@@ -273,7 +283,7 @@ static bool read_header(Loader *l, Part *p) {
 	return p->sections || fail(l, "out of memory");
 }
 
-/* The text at `at` of a string table; NULL when it does not end inside. */
+/* The string at `at` of a string table; NULL when it has no end inside. */
 static const char *text_at(const Part *p, const Section *table, uint64_t at) {
 	if (at >= table->h.sh_size) return NULL;
 	const char *text = p->bytes + table->h.sh_offset + at;
@@ -353,7 +363,7 @@ static const Relocation *relocation_of(const Elf64_Rela *r) {
 	return NULL;
 }
 
-/* Writes a relocation's value; false where it has more bits than the place. */
+/* Writes a relocation's value; false when the place has too few bits. */
 static bool put_number(const Relocation *how, char *place, uint64_t v) {
 	const uint64_t here = (uint64_t)(uintptr_t)place, in_page = 4095;
 	switch (how->value) {
@@ -369,12 +379,12 @@ static bool put_number(const Relocation *how, char *place, uint64_t v) {
 	if (v & (((uint64_t)1 << how->drop) - 1)) return false;
 	v >>= how->drop;
 	if (how->bits - how->drop == 8 * how->width) {
-		memcpy(place, &v, how->width); /* little-endian: the low bytes */
+		memcpy(place, &v, how->width); /* little-endian: the low-order bytes */
 		return true;
 	}
 	uint32_t in, field = (1u << (how->bits - how->drop)) - 1, bits = (uint32_t)v & field;
 	memcpy(&in, place, sizeof in);
-	/* adrp has the low two elsewhere */
+	/* ADRP has the two low bits elsewhere. */
 	if (how->value == PAGES)
 		in = (in & ~(3u << 29 | field >> 2 << 5)) | (bits & 3) << 29 | bits >> 2 << 5;
 	else in = (in & ~(field << how->at)) | bits << how->at;
@@ -384,7 +394,7 @@ static bool put_number(const Relocation *how, char *place, uint64_t v) {
 
 static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *at);
 
-/* Checks a relocation and notes the stub or address it needs. */
+/* Checks a relocation and allocates the stub or address it needs. */
 static bool check_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
 	const Relocation *how = relocation_of(r);
 	if (!how)
@@ -409,7 +419,7 @@ static bool check_relocation(Loader *l, Part *p, const Section *target, const El
 	return true;
 }
 
-/* Functions that are defined in code. */
+/* Whether a symbol is a function defined in a code section. */
 static bool is_function(const Part *p, const Elf64_Sym *s) {
 	return s->st_shndx < p->nsections && s->st_shndx != SHN_UNDEF &&
 	       p->sections[s->st_shndx].zone == ZONE_CODE &&
@@ -417,7 +427,7 @@ static bool is_function(const Part *p, const Elf64_Sym *s) {
 	       ELF64_ST_TYPE(s->st_info) <= STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_OBJECT;
 }
 
-/* A function that is defined and not local; its place in the mapping. */
+/* Finds a defined, non-local function; *at is its offset in the mapping. */
 static bool find_function(const Part *p, const char *name, uint64_t *at) {
 	for (uint32_t k = 1; k < p->nsymbols; k++) {
 		const Elf64_Sym s = symbol(p, k);
@@ -474,7 +484,7 @@ static bool apply_relocation(Loader *l, Part *p, const Section *target, const El
 	       fail(l, "a relocation of type %u does not reach", (unsigned)how->type);
 }
 
-/* Runs `each` over all relocations of sections that are loaded. */
+/* Calls `each` for all relocations of loaded sections. */
 static bool for_relocations(Loader *l, Part *p,
                             bool (*each)(Loader *l, Part *p, const Section *target,
                                          const Elf64_Rela *r)) {
@@ -532,7 +542,7 @@ static bool lay_out(Loader *l) {
 	return true;
 }
 
-/* Stubs and addresses of one object. */
+/* Writes the stubs and addresses of one object. */
 static bool fill_tables(Loader *l, const Part *p) {
 	for (uint32_t k = 1; k < p->nsymbols && (l->nstubs || l->naddresses); k++) {
 		uint64_t address;
@@ -577,9 +587,9 @@ static void register_threads(void) {
 }
 #endif
 
-/* Where instructions are fetched by another way than data are written, what was
- * written is to be fetched, also by threads that fetched what lay at these
- * addresses before. */
+/* Makes written code visible to instruction fetch where caches are not
+ * coherent. This includes threads that fetched earlier code at the same
+ * addresses. */
 static void tell_processors(const Loader *l) {
 	char *code = l->map + l->zone_at[ZONE_CODE];
 	__builtin___clear_cache(code, code + l->zone_bytes[ZONE_CODE]);
@@ -641,9 +651,9 @@ static void tell_perf(const Loader *l) {
 	close(fd);
 }
 
-/* gdb's JIT interface: it looks for these two names in the program's table of
- * symbols and stops at the function. The object it reads is a copy with the
- * sections' addresses filled in. */
+/* gdb's JIT interface. gdb finds these two names in the program's symbol table
+ * and stops at the function. It reads a copy of the object with the sections'
+ * addresses filled in. */
 typedef struct GdbEntry {
 	struct GdbEntry *next, *before;
 	const char *object;
@@ -659,7 +669,7 @@ static __attribute__((noinline, used)) void __jit_debug_register_code(void) {
 	__asm__ volatile("" ::: "memory");
 }
 
-/* One object only: line tables are asked for in one. */
+/* For a single object only: code with line tables is always one object. */
 static GdbEntry *tell_gdb(const Loader *l) {
 	const Part *p = &l->parts[0];
 	GdbEntry *e = l->nparts == 1 ? malloc(sizeof *e + p->n) : NULL;
@@ -697,7 +707,7 @@ static void untell_gdb(GdbEntry *e) {
 	free(e);
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- loading and unloading ----------------------------------------------- */
 
 static bool load(Loader *l, const char *entry, NativeObject *o) {
 	for (Part *p = l->parts; p < l->parts + l->nparts; p++) {
@@ -742,7 +752,7 @@ void native_unload(NativeObject *o) {
 	free(o);
 }
 
-#else /* machines that we have no code for */
+#else /* machines without generated code */
 
 struct NativeObject {
 	size_t bytes;

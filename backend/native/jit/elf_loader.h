@@ -1,10 +1,13 @@
-/* elf_loader.h - a relocatable ELF object for this machine (x86-64, aarch64)
- * becomes callable code in this process.
+/* elf_loader.h - loader of relocatable ELF objects for x86-64 and AArch64.
  *
- * Needs: abi.h. Guarantees: whatever the bytes are, the answer is an object or
- * an error, never a crash (what the code does when it is called is another
- * matter: bytes from a file are checked by code_cache.c). Memory is never
- * writable and executable at once. Thread-safe.
+ * Needs: abi.h.
+ *
+ * Contract:
+ * - For any input bytes the result is an object or an error, never a crash. The
+ *   loader does not judge what the code does when called: code_cache.c checks
+ *   bytes that come from a file.
+ * - Memory is never writable and executable at once.
+ * - Thread-safe.
  */
 #ifndef ATLED_BACKEND_NATIVE_JIT_ELF_LOADER_H
 #define ATLED_BACKEND_NATIVE_JIT_ELF_LOADER_H
@@ -14,17 +17,21 @@
 
 typedef struct NativeObject NativeObject;
 
-/* NULL with a text in `error` (cap bytes, may be 0). The bytes are not kept.
- * `entry` is the symbol that native_entry gives. */
+/* Loads an object. The bytes are not retained. `entry` is the symbol that
+ * native_entry returns. On failure returns NULL with a message in `error` (cap
+ * bytes; may be 0). */
 NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *error, size_t cap);
 NativeEntry native_entry(const NativeObject *o);
-size_t native_object_bytes(const NativeObject *o); /* mapped */
-/* Nobody may be inside the code, or have its addresses. NULL is allowed. */
+size_t native_object_bytes(const NativeObject *o); /* mapped bytes */
+/* No thread may be executing the code or hold its addresses. o may be NULL. */
 void native_unload(NativeObject *o);
 
-/* Tells tools about objects loaded from now on; also asked for by ATLED_PERF=1
- * and ATLED_GDB=1 in the environment. perf: lines in /tmp/perf-PID.map. gdb:
- * its JIT interface, with the line tables if the object has some. */
+/* Registers objects loaded from now on with tools. ATLED_PERF=1 and ATLED_GDB=1
+ * in the environment do the same.
+ *
+ * - perf: lines in /tmp/perf-PID.map.
+ * - gdb: its JIT interface, with line tables if the object has some.
+ */
 enum { NATIVE_TELL_PERF = 1, NATIVE_TELL_GDB = 2 };
 void native_tell(unsigned flags);
 

@@ -1,10 +1,13 @@
-/* osr.c - on-stack replacement: a loop that turns out to be long goes on as
- * machine code. The loop from where it stands becomes a function of its own.
+/* osr.c - on-stack replacement of long loops by machine code.
  *
- * Needs: tier.h. Guarantees: the function does the turns that are left, from
- * the carried values of the moment, and everything the loop reads from around
- * it comes in as arguments; when anything is in the way the evaluator goes on
- * with the loop.
+ * The remainder of a running loop becomes a function of its own.
+ *
+ * Needs: tier.h.
+ *
+ * Contract:
+ * - The function runs the remaining iterations from the current carried values.
+ *   Everything else that the loop reads is passed as an argument.
+ * - When this is impossible, the evaluator continues with the loop.
  */
 #include "backend/native/jit/tier.h"
 
@@ -16,8 +19,8 @@ typedef struct Osr {
 	RefMap map;
 	OsrLoop *made;
 	Arena *scratch;
-	VEC(uint32_t) free; /* values from around the loop */
-	VEC(SymId) syms;    /* lengths that no argument shows */
+	VEC(uint32_t) free; /* values defined outside the loop */
+	VEC(SymId) syms;    /* extents that no argument determines */
 	bool *inside, *met, *shown, *wanted, *known;
 } Osr;
 
@@ -66,7 +69,7 @@ static void look_inside(Osr *o, const Region *g, bool mark) {
 	for (uint32_t k = 0; !mark && k < g->nresults; k++) meet_ref(o, f->args.at[g->results + k]);
 }
 
-/* Symbols that the type shows by themselves. */
+/* Marks the symbols that are an extent of the type by themselves. */
 static void show_type(Osr *o, TypeId t) {
 	Type ty = *type_of(o->f->ctx, t);
 	SymId s;
@@ -74,7 +77,7 @@ static void show_type(Osr *o, TypeId t) {
 		if (dim_is_sym(o->f->ctx, ty.dims[i], &s)) o->shown[s] = true;
 }
 
-/* Symbols that something inside gives birth to are its own business. */
+/* Symbols defined inside the loop need no argument. */
 static void show_births(Osr *o, const Region *g) {
 	const Fn *f = o->f;
 	for (uint32_t k = 0; k < g->nparams; k++) show_type(o, f->vals.at[g->params + k].type);
@@ -95,8 +98,8 @@ static void know_type(Osr *o, TypeId t) {
 		if (dim_is_sym(o->f->ctx, ty.dims[i], &s)) o->known[s] = true;
 }
 
-/* Symbols that have their lengths before the loop is reached; whether it was.
- * The others are born by results inside it. */
+/* Marks the symbols defined before the loop and returns whether the loop was
+ * reached. Results inside the loop define the others. */
 static bool know_before(Osr *o, const Region *g) {
 	const Fn *f = o->f;
 	for (uint32_t k = 0; k < g->nparams; k++) know_type(o, f->vals.at[g->params + k].type);
@@ -149,8 +152,8 @@ static void run_osr(Ctx *c, void *arg) {
 	for (uint32_t k = 0; k < in->nresults; k++)
 		show_type(o, ref_type(f, inst_arg(f, in, first + k)));
 	for (uint32_t i = 0; i < o->free.n; i++) {
-		/* a length of which only a product is shown: machine code asks for it
-		 * where it reads the array */
+		/* An extent that occurs only in a product: machine code needs it to
+		 * read the array. */
 		want_type(o, f->vals.at[o->free.at[i]].type);
 		show_type(o, f->vals.at[o->free.at[i]].type);
 	}
@@ -196,8 +199,8 @@ static void run_osr(Ctx *c, void *arg) {
 	o->made = made;
 }
 
-/* Carried types that change from turn to turn would need lengths of their own.
- */
+/* Whether the carried types stay the same in all iterations. Others would need
+ * extents of their own. */
 static bool steady(const Fn *f, const Inst *in) {
 	const uint32_t first = in->op == OP_FOR ? 1 : 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {

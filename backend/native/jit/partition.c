@@ -1,22 +1,25 @@
-/* partition.c - which instructions of a function become units of machine code,
- * and in what order everything runs.
+/* partition.c - partition of a function into units and evaluator steps.
  *
- * Needs: tier.h, lower/context.h. Guarantees: an instruction runs after what it
- * reads, whether values or lengths, and after the guards in front of it; checks
- * and effects keep their order, so that the error told and the text printed are
- * those of the program as it stands. Nothing moves past a reading of the clock.
+ * Needs: tier.h, lower/context.h.
  *
- * Each region is sorted into levels: unit 0, instructions of the evaluator that
- * need no more than it, unit 1, and so on. An instruction's level is the
- * highest of those it depends on, one more when it is for a unit and depends on
- * one of the evaluator's. Time 2L is unit L, time 2L + 1 the evaluator's
- * instructions of level L.
+ * Contract:
+ * - An instruction runs after everything it reads, values and extents, and
+ *   after the guards before it.
+ * - Checks and effects keep their order. Errors and printed text are therefore
+ *   those of the original program.
+ * - No instruction moves past a reading of the clock.
+ *
+ * Method: each region is sorted into levels: unit 0, instructions of the
+ * evaluator that need no later unit, unit 1, and so on. An instruction's level
+ * is the highest level of those it depends on. It is one more when the
+ * instruction is for a unit and depends on one of the evaluator's. Time 2L is
+ * unit L; time 2L + 1 is the evaluator's instructions of level L.
  */
 #include "backend/native/jit/tier.h"
 #include "backend/native/lower/context.h"
 #include "backend/native/kir/cpu.h"
 
-#define WORTH 6 /* points that a unit must have, see points() */
+#define WORTH 6 /* points that a unit needs, see points() */
 
 typedef struct Planner {
 	NativePlan *p;
@@ -24,19 +27,19 @@ typedef struct Planner {
 	const Fn *f;
 	const int64_t *hints;
 	Arena *scratch;
-	bool *native; /* by instruction: may stand in a unit */
-	bool *bears;  /* by instruction: it, or something in it, gives a symbol its length */
-	/* by value: position in the present region's list plus 1 of the
-	 * instruction that makes it */
+	bool *native; /* by instruction: may be in a unit */
+	bool *bears;  /* by instruction: it, or an instruction in it, defines a symbol */
+	/* By value: 1 plus the position, in the current region's list, of the
+	 * instruction that defines it. */
 	uint32_t *at;
 	uint32_t *born_at; /* by symbol: the same */
-	uint32_t *uses;    /* by value, everywhere */
+	uint32_t *uses;    /* by value, in the whole function */
 	bool describe;
 } Planner;
 
 static const Inst *inst_of(const Planner *p, InstId i) { return &p->f->insts.at[i]; }
 
-/* ---- who gives lengths --------------------------------------------------- */
+/* ---- definitions of symbols ---------------------------------------------- */
 
 typedef struct Births {
 	Planner *p;
@@ -132,7 +135,8 @@ static void read_inst(Reads *r, const Inst *in) {
 	}
 }
 
-/* Must keep its place among the others of which this holds. */
+/* Whether the instruction must keep its order among all for which this
+ * holds. */
 static bool ordered(const Planner *p, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_MOD:
@@ -154,9 +158,9 @@ static bool ordered(const Planner *p, const Inst *in) {
 	return false;
 }
 
-/* What is called with nothing, like clock(), says how things are at this
- * moment: nothing moves past it, or a loop that measures what it does would
- * measure nothing. */
+/* A call without arguments, like clock(), observes the current moment. Nothing
+ * moves past it: otherwise a loop that measures its own work would measure
+ * nothing. */
 static bool is_moment(const Planner *p, const Inst *in) {
 	enum { TOKEN_STATE_CALLEE = 3 };
 	if (in->op == OP_DYNAMIC) return in->nargs == TOKEN_STATE_CALLEE;
@@ -175,7 +179,7 @@ typedef struct Levels {
 	uint32_t n;
 	const InstId *insts;
 	uint32_t *level;
-	uint32_t guards;     /* no instruction from here on is below */
+	uint32_t guards;     /* minimum level of the following instructions */
 	uint32_t check_time; /* time of the last ordered one */
 	uint32_t highest;
 	uint32_t now;
@@ -227,10 +231,10 @@ static bool is_view(const Planner *p, const Inst *in) {
 	return !type_is_small(p->c, ref_type(p->f, inst_result(in, 0)), NULL);
 }
 
-/* A product of matrices that generated code does itself: of ones that are not
- * large, or many of them, it needs no copying and no call for each; large ones
- * it has tiles for on some machines, on others they are BLAS's either way. A
- * matrix by a vector is bound by memory. */
+/* Whether generated code computes this matrix product itself. It does so for
+ * products that are not large, or many at once: it needs no copies and no call
+ * for each. For large ones it has tiles on some machines; on others they go to
+ * BLAS in any case. A matrix-vector product is bound by memory. */
 static bool is_own_product(const Planner *p, const Inst *in) {
 	enum { LARGE = 192 };
 	const Type *x = ref_ty(p->f, inst_arg(p->f, in, 0)), *y = ref_ty(p->f, inst_arg(p->f, in, 1));
@@ -283,9 +287,9 @@ static uint32_t points(const Planner *p, const Inst *in) {
 	}
 }
 
-/* The evaluator has views for nothing: one that no unit reads is its. */
+/* Views cost the evaluator nothing, so it gets those that no unit reads. */
 typedef struct Readers {
-	bool *read; /* by position: by an instruction that is for a unit */
+	bool *read; /* by position: read by an instruction of a unit */
 } Readers;
 
 static void note_reader(void *ud, uint32_t position) { ((Readers *)ud)->read[position] = true; }
@@ -315,8 +319,8 @@ static uint32_t count_insts(const Planner *p, const Inst *in) {
 	return n;
 }
 
-/* false: some instructions cannot be lowered after all and are the evaluator's
- * now; the region must be sorted again. */
+/* Returns false when some instructions could not be lowered. They are now the
+ * evaluator's, and the region must be sorted again. */
 static bool try_region(Planner *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	const InstId *insts = p->f->inst_order.at + g->insts;
@@ -327,7 +331,7 @@ static bool try_region(Planner *p, RegionId id) {
 	VEC(NativeItem) items = {0};
 	uint32_t made = 0;
 	InstId *chosen = ARENA_ARRAY(p->scratch, InstId, n + 1);
-	/* by level: which positions, in order */
+	/* By time: the positions, in order. */
 	uint32_t *start = ARENA_ARRAY(p->scratch, uint32_t, 2 * (l.highest + 1) + 2),
 			 *sorted = ARENA_ARRAY(p->scratch, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++) start[2 * l.level[i] + !p->native[insts[i]] + 1]++;
@@ -358,7 +362,8 @@ static bool try_region(Planner *p, RegionId id) {
 				return false;
 			}
 			item.unit->unit = u;
-			/* at once, and without failing: who gives up frees what is there */
+			/* Added at once, and without a chance to fail: a caller that gives
+			 * up frees the units that are listed. */
 			p->p->units.at[p->p->units.n++] = item.unit;
 			made++;
 			VEC_PUSH(p->p->keep, &items, item);

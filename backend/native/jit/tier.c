@@ -1,21 +1,29 @@
-/* tier.c - when a function becomes machine code.
+/* tier.c - tiering policy: when a function becomes machine code.
  *
- * Needs: tier.h, partition.c, compile_service.h. Guarantees: whatever goes
- * wrong on the way leaves the function to the evaluator and the program none
- * the wiser; a function is compiled once, for all lengths.
+ * Needs: tier.h, partition.c, compile_service.h.
  *
- * The evaluator's time for a call is estimated beforehand: instructions by
- * their elements, loops by their turns where a number or an argument says how
- * many. A loop that nobody can count beforehand adds what it has taken. A call
- * that will take longer than the compiler is worth waiting for it; the time of
- * shorter ones adds up until the compiler is worth its while in the background,
- * and the machine code takes over at a later call. What is called by a function
- * whose code is being made is written out in that code and not compiled by
- * itself until it is there, nor is a statement, which runs once. A loop that
- * turns out to be long is compiled in the background, and goes on as machine
- * code from where it stands then. What turns out, once it is planned, to take
- * the compiler longer than it can be worth so far is put off, unless its code
- * is at hand.
+ * Contract:
+ * - Any failure to compile leaves the function to the evaluator; the program's
+ *   results do not change.
+ * - A function is compiled once, for all extents.
+ *
+ * Method: the evaluator's time for a call is estimated in advance. Instructions
+ * count by their elements, loops by their trip counts where constants or
+ * arguments determine them. A loop with an unknown trip count adds the time it
+ * has taken.
+ *
+ * - A call predicted to run longer than compilation waits for the compiler.
+ * - Shorter calls accumulate time. When it exceeds the compile time, the
+ *   function is compiled in the background, and a later call uses the machine
+ *   code.
+ * - While a function's code is being compiled, the accumulated time of its
+ *   callees starts no compilation: that code has them inlined. Nor does a first
+ *   call, because a statement runs once.
+ * - A loop that turns out to be long is compiled in the background. It
+ *   continues as machine code from its current iteration.
+ * - Compilation is deferred when its predicted time, known after planning,
+ *   exceeds its worth so far. Code that is already in memory or on disk is
+ *   used.
  */
 #include "backend/native/jit/tier.h"
 #include "backend/native/run/unit_step.h"
@@ -23,39 +31,41 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STEP_SECONDS 40e-9     /* of the evaluator, for one instruction */
-#define ELEMENT_SECONDS 0.7e-9 /* and one element, */
-#define MATHS_SECONDS 8e-9     /* of a function of vector mathematics */
-#define WAIT_SECONDS 5e-3      /* a call that takes the evaluator longer waits for the compiler */
-/* of a function, and for each of its instructions, before anything is known
- * of its code: */
+#define STEP_SECONDS 40e-9     /* of the evaluator, for an instruction */
+#define ELEMENT_SECONDS 0.7e-9 /* for an element */
+#define MATHS_SECONDS 8e-9     /* for an element of a transcendental function */
+#define WAIT_SECONDS 5e-3      /* a longer call waits for the compiler */
+/* Predicted compile time of a function, and of each of its instructions, before
+ * its kernel IR is known. */
 #define COMPILE_SECONDS 2e-3
 #define COMPILE_INST_SECONDS 10e-6
-#define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
-/* of a loop nobody can count beforehand; if there are many, tier_loop()
- * hears of it */
+#define KERNEL_INST_SECONDS 100e-6 /* for a kernel IR instruction */
+/* Assumed trip count of a loop that cannot be counted in advance. If it is too
+ * low, tier_loop() adds the measured time. */
 #define SOME_TURNS 20
-/* of the machine, about: larger modules are compiled quickly rather than
- * well */
+/* Machine instructions, roughly: larger modules are compiled quickly rather
+ * than optimised fully. */
 #define FULL_LEVEL_INSTS 30000
-/* what does not say how long it will go on is taken to go on for so many
- * times as long as it has taken */
+/* A loop with unknown trip count is predicted to continue for this multiple of
+ * the time it has taken. */
 #define LEFT_TIMES 1.0
-/* a loop in a function whose code is being made: for this call alone it must
- * be worth another compilation */
+/* Threshold for a loop in a function whose code is being compiled. The loop
+ * must be worth another compilation for the current call alone. */
 #define WAITING_SECONDS 0.25
-#define DEPTH_MOST 12 /* of calls and of expressions that are looked into */
+#define DEPTH_MOST 12 /* depth of calls and expressions that estimates follow */
 
 typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierStage;
 
 typedef struct Tier {
 	TierStage stage;
 	uint64_t calls, next_estimate;
-	/* of the evaluator: a call at the very least, and all so far as a guess */
+	/* The evaluator's time: a lower bound for a call, and an estimate of the
+	 * total so far. */
 	double call_seconds, spent;
 	double guess_seconds;
 	double compile_seconds; /* estimated */
-	/* planned, and found to take the compiler longer than it is worth so far */
+	/* Planned; compilation is predicted to take longer than it is worth so
+	 * far. */
 	bool put_off;
 	Fn *flat; /* NULL: the function itself */
 	Arena *keep;
@@ -104,16 +114,16 @@ static bool is_available(Ctx *c, TierState *s) {
 	return s->available;
 }
 
-/* ---- how long the evaluator will take ------------------------------------ */
+/* ---- prediction of the evaluator's time ---------------------------------- */
 
 typedef struct Estimate {
 	const Fn *f;
-	const int64_t *syms; /* lengths, -1 unknown */
+	const int64_t *syms; /* extents, -1 unknown */
 	const Value *args;   /* NULL: unknown */
 	const struct Estimate *caller;
 	uint32_t depth;
-	/* turns of a loop, and calls of a recursion, that nobody can count
-	 * beforehand */
+	/* Assumed trip count of loops, and calls of a recursion, that cannot be
+	 * counted in advance. */
 	double guess;
 } Estimate;
 
@@ -129,7 +139,7 @@ static double elements_of(const Estimate *e, Ref r) {
 	return n;
 }
 
-/* A whole number that arguments, lengths and constants determine. */
+/* Evaluates a scalar that arguments, extents and constants determine. */
 static bool known_number(const Estimate *e, Ref r, uint32_t depth, double *out) {
 	const Const *k = ref_constant(e->f, r);
 	if (k) return value_as_f64(k->value, out);
@@ -237,8 +247,8 @@ static double region_seconds(const Estimate *e, const Region *g) {
 	return t;
 }
 
-/* Instructions of the function and of what it calls, to that depth and for each
- * call. */
+/* The number of instructions of the function and of its callees to that depth,
+ * counted for each call. */
 static double insts_of(const Fn *f, uint32_t depth) {
 	double n = f->insts.n;
 	if (!depth) return n;
@@ -250,7 +260,7 @@ static double insts_of(const Fn *f, uint32_t depth) {
 	return n;
 }
 
-/* Lengths that the arguments show, by symbol. */
+/* The extents that the arguments determine, by symbol. */
 static void lengths_of(const Code *code, const Value *args, int64_t *syms) {
 	for (uint32_t s = 0; s < code->nsyms; s++) syms[s] = -1;
 	for (uint32_t i = 0; i < code->body.nsyms; i++) {
@@ -302,8 +312,8 @@ static void drop_plan(Tier *t) {
 
 static Fn *plan_fn(const Tier *t, const Code *code) { return t->flat ? t->flat : code->fn; }
 
-/* Everything before the compiler. The hints are the caller's symbols, which the
- * flat function's begin with. */
+/* Everything before code generation. The hints are extents of the caller's
+ * symbols, which are the first symbols of the inlined function. */
 static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	t->flat = fn_flatten_to_run(c, code->fn);
 	const Fn *f = plan_fn(t, code);
@@ -325,8 +335,8 @@ static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	return true;
 }
 
-/* What takes one instruction for each register of a vector takes more of them
- * where registers are short: LLVM's time goes by those, and more than in
+/* An instruction on a vector of several registers becomes several machine
+ * instructions. LLVM's time depends on their number, and grows faster than in
  * proportion. */
 int native_level(const KModule *m) {
 	const uint32_t wide =
@@ -341,8 +351,7 @@ int native_level(const KModule *m) {
 	return n > FULL_LEVEL_INSTS ? 0 : 2;
 }
 
-/* What is compiled only because everything is may as well be compiled quickly.
- */
+/* In NATIVE_ALWAYS, code that would not pay is compiled quickly. */
 static NativeOptions options_of(Ctx *c, const Code *code, const Unit *u) {
 	const bool quick =
 		backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS;
@@ -356,7 +365,7 @@ typedef struct Constants {
 	bool ok;
 } Constants;
 
-/* Array constants as machine code reads them. */
+/* Makes contiguous tensors of array constants, as machine code reads them. */
 static bool take_constants(Ctx *c, Tier *t, const Fn *f) {
 	for (uint32_t k = 0; k < t->plan->units.n; k++) {
 		NativeUnit *nu = t->plan->units.at[k];
@@ -379,7 +388,7 @@ static void make_tables(Ctx *c, void *arg) {
 	}
 }
 
-/* All code is there: the steps that call it. */
+/* All code is available: makes the steps that call it. */
 static bool finish(Backend *be, Tier *t, Code *code) {
 	Ctx *c = be->ctx;
 	Constants k = {.t = t};
@@ -405,7 +414,7 @@ double native_module_seconds(const KModule *m) {
 	return seconds;
 }
 
-/* How long the compiler will take for what has been planned. */
+/* The predicted compile time of the plan. */
 static double planned_seconds(const Tier *t) {
 	double seconds = COMPILE_SECONDS;
 	for (uint32_t i = 0; i < t->plan->units.n; i++)
@@ -438,7 +447,8 @@ static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code) {
 	return true;
 }
 
-/* Once all requests are done; false: something failed. */
+/* Installs the code when all requests are done; until then does nothing.
+ * Returns false on failure. */
 static bool take_over(Backend *be, Tier *t, Code *code) {
 	char why[256];
 	for (uint32_t i = 0; i < t->plan->units.n; i++)
@@ -462,9 +472,9 @@ static bool is_known(Backend *be, const Tier *t, const Code *code) {
 	return true;
 }
 
-/* Plans and compiles: at once where the evaluator would take longer than the
- * compiler for what lies ahead, else in the background. What the compiler would
- * need more than `worth` seconds for is put off, unless its code is at hand. */
+/* Plans and compiles. Waits for the compiler when the evaluator would take
+ * longer for the time `ahead`, else compiles in the background. A compilation
+ * of more than `worth` seconds is deferred, unless its code is cached. */
 static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args,
                         double ahead, double worth) {
 	const double from = clock_seconds();
@@ -495,17 +505,17 @@ uint64_t backend_native_pending(Ctx *c) {
 
 /* ---- choosing ------------------------------------------------------------ */
 
-/* One instruction gains nothing, unless it is a product of matrices or calls
- * what may. */
+/* A single instruction gains nothing, unless it is a matrix product or a
+ * call. */
 static bool may_gain(const Fn *f) {
 	if (f->insts.n != 1) return f->insts.n > 1;
 	const uint16_t op = f->insts.at[0].op;
 	return op == OP_DOT || op == OP_CALL;
 }
 
-/* Code of a function under way is being made. Once it is there it serves a
- * later call of that function, which may never come: what this call still calls
- * is looked after as ever. */
+/* Whether code of a running function is being compiled. False when the code is
+ * done, even though the call still runs in the evaluator. The code serves only
+ * a later call, which may never come, so callees are then compiled as usual. */
 static bool waiting(const Backend *be, const TierState *s) {
 	return be->waiting && native_requests_pending(s->service);
 }
@@ -533,9 +543,9 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
 			t->spent += t->guess_seconds;
-			/* a statement is run once: what is long in its first call are
-			 * loops, which go on as machine code by themselves, and calls,
-			 * which come again */
+			/* A statement runs once. The time of its first call is in loops,
+			 * which continue as machine code by themselves, and in calls, which
+			 * are counted individually. */
 			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s))
 				good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
 		}
@@ -564,9 +574,9 @@ Code *tier_ready(const Backend *be, const Code *code, bool *never) {
 	return !*never && t && t->stage == TIER_HOT ? t->hot : NULL;
 }
 
-/* ---- loops under way ----------------------------------------------------- */
+/* ---- on-stack replacement ------------------------------------------------ */
 
-/* The loop as a function, or NULL: for good. */
+/* The loop as a function, or NULL, which is permanent. */
 static Code *loop_code(Frame *f, LoopSite *site) {
 	Ctx *c = f->ctx;
 	if (!site->osr) site->osr = native_osr(c, f->code->fn, site->inst, f->code->arena);
@@ -584,14 +594,14 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	Backend *be = f->be;
 	TierState *state = state_of(be);
 	*soon = false;
-	/* what the loop has taken counts for its function: a guess of its turns may
-	 * be far too low */
+	/* The loop's time counts for its function: the assumed trip count may be
+	 * far too low. */
 	if (f->code->tier)
 		f->code->tier->spent += seconds > site->seen ? seconds - site->seen : seconds;
 	site->seen = seconds;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
-	/* what is left of a counted loop must be worth the compiler as well; where
-	 * it has been at work before, there is nothing to wait for */
+	/* The remaining time of a counted loop must also justify the compiler. A
+	 * loop that was considered before need not reach the thresholds again. */
 	const double worth = tier_loop_worth(from, to, seconds),
 				 left = to > from && from > 0 ? worth : seconds;
 	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
@@ -640,7 +650,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	}
 	*soon = code->tier && code->tier->stage == TIER_PENDING;
 	const bool ready = code->tier && code->tier->stage == TIER_HOT;
-	if (ready) { /* the carried values move in, the others are shared */
+	if (ready) { /* carried values are moved, the others shared */
 		for (uint32_t i = 0; i < carried; i++) held[i].kind = V_UNSET;
 		for (uint32_t i = 0; i < o->nfree; i++) value_ref(args[(counted ? 2 : 0) + carried + i]);
 		*st = call_code(be, code, n, args, NULL, held, code->fn->span);

@@ -1,15 +1,19 @@
-/* tier.h - the two tiers of a function: which of its instructions run as
- * machine code, when that is made, and how it is run as steps.
+/* tier.h - the tiers of a function: evaluator and machine code.
+ *
+ * Decides which instructions run as machine code and when it is made.
  *
  * Needs: unit.h, compile_service.h. The evaluator calls these functions through
- * NativeHooks (frame.h). Guarantees: a function runs in the
- * evaluator until its machine code is there, and for good where there is none;
- * which tier ran shows in nothing but speed and the last bits of sums. Code
- * serves all lengths: a call with others compiles nothing.
+ * NativeHooks (frame.h).
  *
- *     tier.c      when: estimates, counts, the settings
- *     osr.c       a loop under way as a function of its own
- *     partition.c which instructions go together
+ * Contract:
+ * - A function runs in the evaluator until its machine code is available, and
+ *   permanently where there is none.
+ * - The tier affects only speed and the last bits of sums.
+ * - Code works for all extents: a call with other extents compiles nothing.
+ *
+ *     tier.c      when: estimates, counts, settings
+ *     osr.c       a running loop as a function of its own
+ *     partition.c which instructions form a unit
  */
 #ifndef ATLED_BACKEND_NATIVE_JIT_TIER_H
 #define ATLED_BACKEND_NATIVE_JIT_TIER_H
@@ -19,51 +23,56 @@
 
 /* ---- partition.c --------------------------------------------------------- */
 
-/* Throws when memory fails. hints: lower/context.h. describe: units have notes.
- */
+/* Partitions f into units. hints: see lower/context.h. describe: units get
+ * notes. The result is in `keep`. Throws when memory fails. */
 NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe);
-/* Gives back code, requests and constants; the arena is the caller's. */
+/* Releases code, requests and constants. The arena remains the caller's. */
 void native_plan_drop(NativePlan *p);
 
 /* ---- osr.c --------------------------------------------------------------- */
 
-/* A loop as a function: (from, to) for a counted one, the carried values, the
- * values `free` of the function around it, the lengths `syms`. */
+/* A loop as a function. Its parameters are (from, to) for a counted loop, the
+ * loop-carried values, the values `free` of the surrounding function, and the
+ * extents `syms`. */
 typedef struct OsrLoop {
-	Fn *fn; /* one reference */
+	Fn *fn; /* owns one reference */
 	uint32_t nfree, nsyms;
 	const uint32_t *free, *syms;
 } OsrLoop;
-/* NULL when the loop cannot stand alone. In keep. */
+/* Makes a function of the loop `inst`; the result is in `keep`. NULL when the
+ * loop cannot be separated. */
 OsrLoop *native_osr(Ctx *c, const Fn *f, InstId inst, Arena *keep);
 
 /* ---- tier.c -------------------------------------------------------------- */
 
-/* The code to run for a call of `code`: itself, or its machine code when that
- * is there. args: the call's, for lengths. */
+/* The code to run for a call of `code`: itself, or its machine code when
+ * available. args: the call's, for the extents. */
 Code *tier_choose(Backend *be, Code *code, const Value *args);
-/* The machine code if it is there, without counting a call; *never: it will not
- * be. */
+/* The machine code if available; does not count as a call. Sets *never when
+ * there will be none. */
 Code *tier_ready(const Backend *be, const Code *code, bool *never);
-/* Its machine code is being made. */
+/* Whether its machine code is being compiled. */
 bool tier_pending(const Code *code);
-/* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took
- * so many seconds: may the rest of it run as machine code? If so it has run
- * with status *st, and `held` has its results. *soon: it is being compiled, so
- * ask again before long. */
+/* Asks whether the remainder of a loop may run as machine code. The evaluator's
+ * loop has reached iteration `from` of `to` after `seconds`.
+ *
+ * - Returns true when the remainder has run: *st is its status, and `held` has
+ *   the results.
+ * - Sets *soon when the code is being compiled: ask again before long.
+ */
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
                Status *st, bool *soon);
-/* What the compiler may take for the rest of a loop that has come to turn
- * `from` of `to` in so many seconds: what is left of it; where nobody knows how
- * many turns there are (to <= from), some times what it has taken. What would
- * take it longer is put off. */
+/* The seconds that a compilation may take for a loop that reached iteration
+ * `from` of `to` after `seconds`. That is the predicted remaining time. With an
+ * unknown trip count (to <= from) it is a multiple of `seconds`. A longer
+ * compilation is deferred. */
 double tier_loop_worth(int64_t from, int64_t to, double seconds);
-/* How long the compiler will take for a module, about, once LLVM is open. */
+/* The predicted compile time of a module, when LLVM is already open. */
 double native_module_seconds(const KModule *m);
-/* CodegenOptions.level for code that pays: what is very large is compiled
- * quickly rather than well. */
+/* CodegenOptions.level for code worth compiling. Very large modules are
+ * compiled quickly rather than optimised fully. */
 int native_level(const KModule *m);
-/* Frees what the tiers hold of a code that is about to be freed. */
+/* Frees the tier state of a code that is about to be freed. */
 void tier_drop(Ctx *c, Code *code);
 void tier_state_free(Ctx *c, struct TierState *s);
 
