@@ -1,10 +1,12 @@
-/* show.c - plan(f, x) and native(f, x): what machine code a function would
- * become at these lengths, in words or as assembly.
+/* show.c - plan(f, x) and native(f, x): machine code in words or assembly.
  *
- * Needs: describe.h, tier.h, compile_service.h. Guarantees: changes nothing and
- * runs nothing; shows what the tiers would compile, whether or not they have;
- * works without the code generator's library, except for assembly, where the
- * text says why there is none.
+ * Needs: describe.h, tier.h, compile_service.h.
+ *
+ * Contract:
+ * - Changes nothing and runs nothing.
+ * - Describes what the tiers would compile, whether or not they have.
+ * - Needs the code generator's library only for assembly; without it the text
+ *   states the reason.
  */
 #include "backend/native/explain/show.h"
 #include "backend/native/unit/describe.h"
@@ -13,7 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FUNCTIONS_MOST 16u /* that are shown: the function, and what it hands to solvers or calls */
+/* Shown functions: the given one, and those it calls or passes to solvers. */
+#define FUNCTIONS_MOST 16u
 
 typedef struct Shown {
 	Fn *f;
@@ -31,7 +34,7 @@ typedef struct Show {
 	Arena *keep;
 	uint32_t n;
 	Shown list[FUNCTIONS_MOST];
-	/* of the one that is being shown */
+	/* Of the function that is being shown. */
 	const Fn *flat;
 	const int64_t *syms;
 	NativePlan *plan;
@@ -39,7 +42,7 @@ typedef struct Show {
 	uint32_t units, steps;
 } Show;
 
-/* ---- why the evaluator keeps an instruction ------------------------------ */
+/* ---- reasons for evaluator steps ----------------------------------------- */
 
 static bool has_complex(const Fn *f, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -148,7 +151,7 @@ static void show_assembly(Show *s, const Unit *u, uint32_t number) {
 	free(out.bytes);
 }
 
-/* Neighbours that the evaluator keeps for the same reason. */
+/* Adjacent steps of the evaluator with the same reason. */
 typedef struct Kept {
 	const char *why;
 	uint32_t n;

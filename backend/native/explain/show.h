@@ -1,4 +1,4 @@
-/* show.h - what a function becomes as machine code, in words or assembly.
+/* show.h - description of a function's machine code, in words or assembly.
  *
  * Needs: lang/ir/ir.h. Compiles nothing that runs.
  */
@@ -7,8 +7,8 @@
 
 #include "lang/ir/host.h"
 
-/* Appends what f would become at these lengths (by symbol, -1 unknown): the
- * plan in words, or assembly. ST_NOMEM, or a failure of the plan. */
+/* Appends to `out` the plan of f in words, or assembly, for these extents (by
+ * symbol, -1 unknown). Returns ST_NOMEM, or the status of a failed plan. */
 Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, bool assembly,
                    Text *out);
 

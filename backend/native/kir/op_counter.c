@@ -1,19 +1,22 @@
-/* op_counter.c - walks kernel code with the lengths of a call: operations and
- * memory.
+/* op_counter.c - operation and memory counts from the kernel IR.
  *
- * Needs: op_counter.h. Guarantees: ends after a bounded number of instructions
- * whatever the lengths; what cannot be known makes the answer inexact, never an
- * error.
+ * Needs: op_counter.h.
  *
- * A loop's body is walked at its first, middle and last turn: that is exact
- * where all turns but the last cost the same (blocks of rows) and where the
- * cost grows like a polynomial of degree up to three (triangular loops). Where
- * the last one differs, a loop that is not long is walked turn by turn.
+ * Contract:
+ * - Ends after a bounded number of instructions, for any extents.
+ * - An unknown value makes the result inexact, never an error.
+ *
+ * Method: a loop's body is walked at its first, middle and last iteration, and
+ * Simpson's rule is applied. The count is exact where all iterations but the
+ * last cost the same (blocks of rows). It is also exact where the cost is
+ * linear in the index (triangular loops). It is close for polynomials of degree
+ * two and three. Where only the last iterations differ, short loops are walked
+ * iteration by iteration.
  */
 #include "backend/native/kir/op_counter.h"
 #include <math.h>
 
-#define STEPS_MOST 20000000u /* instructions that are walked */
+#define STEPS_MOST 20000000u /* walked instructions */
 #define STEPS_FEW 1000000u
 #define TURNS_WALKED 128
 
@@ -21,18 +24,18 @@ typedef struct Meter {
 	const KModule *m;
 	uint32_t nwords;
 	const KNumber *words;
-	KNumber **values; /* by function, by value: a function is walked by one call at a time */
-	bool *busy;       /* by function: it is being walked */
-	double scratch;   /* taken now */
+	KNumber **values; /* by function, by value: a function is walked for one call at a time */
+	bool *busy;       /* by function: being walked now */
+	double scratch;   /* in use at this point */
 	uint64_t steps;
 	KCost cost;
 } Meter;
 
 typedef struct Times {
-	double turns, elements; /* how often uniform and varying instructions run */
+	double turns, elements; /* execution counts of uniform and varying instructions */
 } Times;
 
-/* After the END that closes the region beginning at `at`. */
+/* The position after the END of the region that begins at `at`. */
 static uint32_t skip(const KFn *f, uint32_t at) {
 	for (uint32_t depth = 1; at < f->insts.n && depth; at++) {
 		const KInst *in = &f->insts.at[at];
@@ -46,7 +49,7 @@ static KNumber operand(const KFn *f, const KNumber *values, const KInst *in, uin
 	return k < in->nargs ? values[f->refs.at[in->args + k]] : (KNumber){0};
 }
 
-/* ---- whole numbers ------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------ */
 
 static KNumber prim_of(Op op, KNumber x, KNumber y) {
 	KNumber r = {.known = x.known && y.known};
@@ -70,7 +73,7 @@ static KNumber prim_of(Op op, KNumber x, KNumber y) {
 
 static bool is_whole(KType t) { return t == KT_I64 || t == KT_BOOL; }
 
-/* Of an instruction with one uniform result. */
+/* The result of an instruction with one uniform result. */
 static KNumber number_of(const Meter *w, const KFn *f, const KNumber *values, const KInst *in) {
 	const KNumber x = operand(f, values, in, 0), y = operand(f, values, in, 1), none = {0};
 	switch (in->op) {
@@ -110,7 +113,7 @@ static double flops_of(const KFn *f, const KInst *in) {
 
 static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t);
 
-/* What one walk of the region would add. */
+/* The operations that one walk of the region would add. */
 static double once(Meter *w, uint32_t fn, uint32_t at, const KInst *in, KNumber index, Times t) {
 	const double before = w->cost.flops;
 	KNumber *values = w->values[fn];
@@ -122,7 +125,7 @@ static double once(Meter *w, uint32_t fn, uint32_t at, const KInst *in, KNumber 
 	return added;
 }
 
-/* The k-th turn of a loop from lo. */
+/* The k-th iteration of a loop from lo. */
 static double turn(Meter *w, uint32_t fn, uint32_t at, const KInst *in, int64_t lo, int64_t k,
                    Times t) {
 	return once(w, fn, at, in, (KNumber){.v = lo + k * in->imm, .known = true}, t);
@@ -143,12 +146,12 @@ static void walk_loop(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times
 		w->cost.flops += n * first;
 		return;
 	}
-	/* an even number of turns has two in the middle */
+	/* An even trip count has two middle iterations. */
 	double middle = turn(w, fn, at, in, lo.v, (turns - 1) / 2, t);
 	if (turns % 2 == 0 && middle != first)
 		middle = (middle + turn(w, fn, at, in, lo.v, turns / 2, t)) / 2;
 	const double last = turn(w, fn, at, in, lo.v, turns - 1, t);
-	/* one shorter turn at the end, or several: such as fronts past it */
+	/* Shorter iterations at the end, such as fronts past it. */
 	if (middle == first && last != first && turns <= TURNS_WALKED && w->steps < STEPS_FEW) {
 		for (int64_t k = 0; k < turns; k++) w->cost.flops += turn(w, fn, at, in, lo.v, k, t);
 		return;
@@ -204,7 +207,7 @@ static void walk_if(Meter *w, uint32_t fn, uint32_t at, uint32_t second, const K
 
 static void walk_call(Meter *w, uint32_t fn, const KInst *in, Times t) {
 	const uint32_t callee = (uint32_t)in->imm;
-	if (w->busy[callee]) { /* how deep a recursion goes nobody knows */
+	if (w->busy[callee]) { /* recursion depth is unknown */
 		w->cost.exact = false;
 		return;
 	}
@@ -222,7 +225,7 @@ static void walk_call(Meter *w, uint32_t fn, const KInst *in, Times t) {
 
 static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
 	const bool bias = in->op == K_CONTRACT && in->flags & KF_BIAS;
-	/* two for each further product */
+	/* Two more for each further product. */
 	double n = in->op == K_GEMM || bias ? 2 : 2 + (in->nargs - 12);
 	for (uint32_t k = 9; k < 12; k++) {
 		const KNumber x = operand(w->m->fns.at[fn], w->values[fn], in, k);
@@ -230,7 +233,7 @@ static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
 		else w->cost.exact = false;
 	}
 	w->cost.flops += t.turns * n;
-	if (bias) { /* one for each result */
+	if (bias) { /* one addition for each result */
 		const KNumber rows = operand(w->m->fns.at[fn], w->values[fn], in, 9),
 					  columns = operand(w->m->fns.at[fn], w->values[fn], in, 10);
 		if (rows.known && columns.known)
@@ -238,7 +241,7 @@ static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
 	}
 }
 
-/* From `at` to the end of its region; gives what comes after. */
+/* Walks from `at` to the end of its region; returns the position after it. */
 static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 	const KFn *f = w->m->fns.at[fn];
 	KNumber *values = w->values[fn];
@@ -284,7 +287,7 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 		}
 		default: w->cost.flops += flops_of(f, in) * (in->lanes ? t.elements : t.turns);
 		}
-		if (in->op == K_PARAM) continue; /* walk_call has set it */
+		if (in->op == K_PARAM) continue; /* set by walk_call */
 		for (uint32_t k = 0; k < in->nresults; k++) values[in->results + k] = (KNumber){0};
 		if (in->nresults == 1 && !in->lanes && !nregions)
 			values[in->results] = number_of(w, f, values, in);

@@ -1,33 +1,35 @@
-/* op_counter.h - what a call of kernel code will do, worked out from the code
- * itself and the lengths of its arguments.
+/* op_counter.h - operation and memory counts of a call of a kernel IR module.
  *
- * Needs: kir.h. Runs nothing: lengths, trip counts and sizes are whole numbers
- * that follow from the call's words; everything else is only counted.
+ * Needs: kir.h.
+ *
+ * Contract:
+ * - Runs nothing. Extents, trip counts and sizes are integers that follow from
+ *   the call's words; other instructions are only counted.
  */
 #ifndef ATLED_BACKEND_NATIVE_KIR_OP_COUNTER_H
 #define ATLED_BACKEND_NATIVE_KIR_OP_COUNTER_H
 
 #include "backend/native/kir/kir.h"
 
-/* A whole number that may be unknown. */
+/* An integer that may be unknown. */
 typedef struct KNumber {
 	int64_t v;
 	bool known;
 } KNumber;
 
 typedef struct KCost {
-	/* operations on real numbers: + - * / and functions are one each, a
-	 * fused multiply-add two */
+	/* Floating-point operations: + - * / and functions count one each, a fused
+	 * multiply-add two. */
 	double flops;
 	double arena_bytes;   /* of the whole call */
-	double scratch_bytes; /* of a thread, at most */
-	/* every trip count was known; otherwise loops nobody can count
-	 * beforehand count as one turn */
+	double scratch_bytes; /* of one thread, at most */
+	/* All trip counts were known. Otherwise loops with unknown trip counts
+	 * count as one iteration. */
 	bool exact;
-	KNumber *values; /* by value of the entry function, as last met; in `scratch` */
+	KNumber *values; /* by value of the entry function, as last computed; in `scratch` */
 } KCost;
 
-/* words: of the call, as far as they are known. */
+/* words: the call's words, as far as known. */
 KCost kmodule_measure(const KModule *m, uint32_t nwords, const KNumber *words, Arena *scratch);
 
 #endif
