@@ -1,11 +1,14 @@
-/* frame.h - the evaluator from the inside: prepared programs, frames, and what
- * every eval function may use.
+/* frame.h - internals of the evaluator: prepared programs, frames, helpers.
  *
- * Needs: code.h. Guarantees: a Step's operands and results are slots of the
- * running frame (or constants of the code); slots of rank-0 tensors always hold
- * unboxed scalars. An eval function reads its operands, may take the ones that
- * die (take_operand), and writes every result on success; what a failed one
- * leaves in its slots is swept. Releasing what died is the runner's business.
+ * Needs: code.h.
+ *
+ * Contract:
+ * - A Step's operands and results are slots of the running frame, or constants
+ *   of the code. Slots of rank-0 tensors always hold unboxed scalars.
+ * - An eval function reads its operands and may take those that die
+ *   (take_operand). On success it writes every result.
+ * - A failed step may leave values in its slots; the runner releases them.
+ * - The runner, not the eval function, releases values after their last use.
  *
  *     Fn ──prepare.c──▶ Code { Block { Step... } }  ──interpreter.c──▶ values
  *                         ops: one function per primitive, found through the
@@ -27,7 +30,7 @@ typedef Status (*EvalFn)(Frame *f, const Step *s);
 
 /* ---- prepared programs --------------------------------------------------- */
 
-/* A length: a number, a symbol, or a polynomial that dim_eval works out. */
+/* An extent: a constant, a symbol, or a polynomial that dim_eval evaluates. */
 typedef struct DimRef {
 	int64_t value;
 	uint32_t sym; /* DIM_CONST, DIM_GENERAL or a symbol */
@@ -35,23 +38,23 @@ typedef struct DimRef {
 } DimRef;
 enum { DIM_CONST = UINT32_MAX, DIM_GENERAL = UINT32_MAX - 1 };
 
-/* One attribute of the primitive's schema: its words, and the same as lengths
- * when the letter is D. */
+/* An attribute of the primitive's schema: its words, and the same as extents
+ * when its letter is D. */
 typedef struct Field {
 	uint32_t n;
 	const int64_t *words;
 	const DimRef *dims;
 } Field;
 
-/* Axis `axis` of value `from` gives symbol `sym` its length: (axis length -
- * offset) / factor. */
+/* Axis `axis` of value `from` defines symbol `sym`: (extent - offset) /
+ * factor. */
 typedef struct SymDef {
 	uint32_t from; /* slot */
 	uint32_t axis, sym;
 	int64_t offset, factor;
 } SymDef;
 
-/* What a parameter, or a value that comes from outside, must look like. */
+/* The required type of a parameter, or of a value that comes from outside. */
 typedef struct TypeRef {
 	uint8_t kind, dtype, rank;
 	DimRef dims[MAX_RANK];
@@ -63,35 +66,35 @@ typedef struct Block {
 	Step *steps;
 	const int32_t *results; /* operands */
 	const bool *takes;      /* result k moves out of its slot */
-	const bool *untouched;  /* no step of the block reads what becomes result k */
-	const uint32_t *dead;   /* slots to release before the first step: nobody uses them here */
-	const SymDef *syms;     /* that the parameters define */
-	/* every slot of this block and the ones inside it that may hold a
-	 * reference */
+	const bool *untouched;  /* no step of the block reads the value that becomes result k */
+	const uint32_t *dead;   /* slots to release before the first step: unused here */
+	const SymDef *syms;     /* defined by the parameters */
+	/* All slots of this block and of the blocks inside it that may hold a
+	 * reference. */
 	const uint32_t *owned;
-	double scalar_operations; /* of the scalar steps, per run of the block */
+	double scalar_operations; /* of the scalar steps, for one run of the block */
 } Block;
 
 struct Step {
-	EvalFn eval; /* what the runner calls: `inner`, or finish_step around it */
+	EvalFn eval; /* called by the runner: `inner`, or finish_step around it */
 	EvalFn inner;
 	int32_t a, b, c; /* operands 0, 1, 2: >= 0 a slot, < 0 constant ~a */
 	uint32_t d;      /* slot of the first result; the others follow */
 	uint16_t op;
-	uint8_t dtype, rank;         /* of operand 0, or of the result when there is none */
+	uint8_t dtype, rank;         /* of operand 0; of the result when there is none */
 	uint8_t out_dtype, out_rank; /* of result 0 */
 	uint8_t nblocks;
-	bool reports; /* a loop that says how far it has come: ctx_progress_enter */
+	bool reports; /* the loop reports its progress: ctx_progress_enter */
 	uint32_t nargs, nresults, nsyms, nafter;
 	const int32_t *args;
 	const bool *dies; /* operand k may be taken: this is its last use */
 	const Field *fields;
 	const Block *blocks;
-	const SymDef *syms;    /* that the results define */
-	const uint32_t *after; /* slots to release when the step is done */
+	const SymDef *syms;    /* defined by the results */
+	const uint32_t *after; /* slots to release after the step */
 	const TypeRef *types;  /* of the results, for values that come from outside */
-	/* call: CallSite; host: const HostCall; loops: LoopSite; units of
-	 * machine code: NativeUnit */
+	/* call: CallSite; host: const HostCall; loop: LoopSite; unit:
+	 * NativeUnit. */
 	void *site;
 	SpanId span;
 	ChainId chain;
@@ -102,18 +105,18 @@ typedef struct CallSite {
 	Code *code; /* NULL until the first call */
 } CallSite;
 
-/* A loop that may go on as machine code when it turns out to be long. */
+/* A loop that may continue as machine code when it turns out to be long. */
 typedef struct LoopSite {
 	uint32_t inst;
 	bool never;
-	bool heavy;            /* something in it may take long in one turn: a call, a loop, an array */
-	double seen;           /* seconds that it had taken when it was last asked about */
+	bool heavy;            /* an iteration may take long: it contains a call, a loop or an array */
+	double seen;           /* seconds it had taken when last considered */
 	struct OsrLoop *osr;   /* NULL until then */
 	struct LoopSite *next; /* in Code.loops */
 } LoopSite;
 
 /* The evaluator's interface to machine code; the backend installs the table.
- * native/jit/tier.h documents the functions, unit: eval_native of
+ * native/jit/tier.h documents the functions. unit is eval_native of
  * native/run/unit_step.h. */
 typedef struct NativeHooks {
 	EvalFn unit;
@@ -136,13 +139,13 @@ struct Code {
 	const TypeRef *params;
 	Block body;
 	LoopSite *loops;
-	/* where the function stands between the tiers; NULL until the first
-	 * call, and of machine code itself */
+	/* The function's tier state. NULL until the first call, and in machine code
+	 * itself. */
 	struct Tier *tier;
 };
 
-/* plan: which instructions run as units of machine code; NULL: none. NULL when
- * memory fails. */
+/* Prepares f. plan: the instructions that run as units; NULL for none. Returns
+ * NULL when memory fails. */
 struct NativePlan;
 Code *prepare(Ctx *c, Fn *f, const struct NativePlan *plan);
 
@@ -155,12 +158,13 @@ struct Frame {
 	Backend *be;
 	Ctx *ctx;
 	const Code *code;
-	/* by result: memory where it may be made, see code_call_into; NULL: none */
+	/* By result: memory in which it may be computed, see code_call_into; or
+	 * NULL. */
 	Tensor *const *places;
 };
 
-/* Memory for frames: chunks in a list, of which those up to `now` are in use.
- * Slots of free frames hold no references. */
+/* Memory for frames: a list of chunks. Those up to `now` are in use. Slots of
+ * free frames hold no references. */
 typedef struct Chunk {
 	struct Chunk *before, *next;
 	size_t used, room, bytes;
@@ -173,47 +177,47 @@ typedef struct FrameStack {
 struct Backend {
 	Ctx *ctx;
 	RunCounters counters;
-	uint64_t work; /* units since the last poll */
+	uint64_t work; /* units of work since the last poll */
 	uint32_t depth, traced;
 	const char *stack_base; /* of the outermost call */
 	FrameStack values, syms;
 	struct FftPlans *fft;
 	const NativeHooks *hooks;
-	struct NativeState *native; /* memory of native calls; NULL until the first */
+	struct NativeState *native; /* memory of machine code; NULL until its first call */
 	struct TierState *tiers;
-	/* calls under way of functions whose machine code is being made, with
-	 * what they call in it */
+	/* Running calls of functions whose machine code is being compiled,
+	 * including calls inside them. */
 	uint32_t waiting;
 	struct Profile *profile;                            /* NULL: units are not timed */
-	struct Observer *observer;                          /* NULL: nobody looks at the steps */
-	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel code is not written */
+	struct Observer *observer;                          /* NULL: steps are not observed */
+	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel IR is not written */
 	void *dump_ud;
-	/* of the failure whose calls, written out in place, have been told */
+	/* Identify the failure whose inlined calls have been reported. */
 	uint32_t told_diags, told_depth;
 };
 
-/* Looks at a run, for as long as be->observer is it: the evaluator alone runs
- * then, and machine code stands still. */
+/* Observes a run while be->observer points to it. The evaluator then runs
+ * alone, without machine code. */
 typedef struct Observer {
-	/* Runs the step, s->inner, and finds results and operands in their slots
-	 * before anything is released. */
+	/* Runs the step with s->inner. Results and operands are in their slots;
+	 * nothing has been released. */
 	Status (*step)(struct Observer *o, Frame *f, const Step *s);
-	/* The block is about to run. */
+	/* Called before the block runs. */
 	void (*block)(struct Observer *o, Frame *f, const Block *b);
 } Observer;
 
-/* Makes the context's evaluator, once. backend_init (backend.h) calls it. */
+/* Makes the context's evaluator once. backend_init (backend.h) calls it. */
 Status eval_init(Ctx *c, const NativeHooks *hooks);
 
 static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEND); }
 
-/* Polls come after so many units (one unit: a step or an element). */
+/* Units of work between two polls. A unit is a step or an element. */
 #define POLL_EVERY 1024u
 Status spend_poll(Backend *be);
-/* Arrays from here on do not stay in a cache. */
+/* Arrays of at least this size do not stay in a cache. */
 #define PAST_CACHES ((size_t)16 << 20)
-/* The caller's memory for result 0 of step s, when it is of that type and lies
- * in no operand of the step; owned. NULL: there is none. */
+/* The caller's memory for result 0 of step s, with a new reference. NULL if
+ * there is none, if the type or shape differs, or if it overlaps an operand. */
 Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape);
 static inline Status spend(Backend *be, uint64_t units) {
 	be->work += units;
@@ -225,38 +229,39 @@ Status run_block(Frame *f, const Block *b);
 /* Moves or copies the block's results to out. */
 void block_results(Frame *f, const Block *b, Value *out);
 void bind_syms(Frame *f, uint32_t n, const SymDef *defs);
-/* Releases everything the block may still hold after a failure. */
+/* Releases all values that the block may still hold after a failure. */
 void sweep_block(Frame *f, const Block *b);
-/* Runs callee with args in a new frame; they are moved in, and left V_UNSET. */
+/* Runs callee with args in a new frame. The arguments are moved and left
+ * V_UNSET. */
 Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places,
                  Value *results, SpanId span);
-/* While f->places: the memory that the frame's caller has for what the slot
- * will hold, when nothing but the result is made of it; else NULL. */
+/* Needs f->places. The memory that the frame's caller provides for the value in
+ * slot, if that value only becomes a result; else NULL. */
 Tensor *place_of(const Frame *f, uint32_t slot);
 
-/* Records a diagnostic at the step; always ST_ERROR. */
+/* Records a diagnostic at the step. Always returns ST_ERROR. */
 Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Warnings that a step gave stand in the user's text, where one of the calls
- * that it came through has a place there. */
+/* Moves the step's warnings to the user's source, if a call that led to the
+ * step has a place there. */
 void step_warned(Frame *f, const Step *s, uint32_t diags_before);
-/* Tells of the calls that the step's instruction came through before they were
- * written out in place. Once for each failure and frame. */
-/* A failure that has been told passes the call `in` of callee on its way out.
- */
+/* Adds the call `in` of callee to the trace of a reported failure. */
 void call_told(Backend *be, const Fn *callee, const Inst *in);
+/* Adds the inlined calls that led to the step's instruction to the trace. Does
+ * so once for each failure and frame. Returns st. */
 Status step_told(Frame *f, const Step *s, Status st);
-/* Gives a place to a failure that was recorded without one, and tells of those
- * calls. */
+/* Gives a place to a failure that was recorded without one, then does the same
+ * as step_told. */
 Status step_failed(Frame *f, const Step *s, Status st);
 Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-Status fail_internal(Frame *f, const Step *s, const char *what); /* ST_INTERNAL */
+Status fail_internal(Frame *f, const Step *s, const char *what); /* returns ST_INTERNAL */
 bool has_type(const Frame *f, Value v, const TypeRef *t);
-/* Records that v has not; `what` begins the message. Always ST_ERROR. */
+/* Records that v does not have type t; `what` begins the message. Always
+ * returns ST_ERROR. */
 Status fail_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what);
 
-/* ---- operands, lengths, results ------------------------------------------ */
+/* ---- operands, extents, results ------------------------------------------ */
 
 static inline const Value *operand_at(const Frame *f, int32_t a) {
 	return a >= 0 ? f->slots + a : f->consts + ~a;
@@ -264,9 +269,9 @@ static inline const Value *operand_at(const Frame *f, int32_t a) {
 static inline const Value *operand(const Frame *f, const Step *s, uint32_t k) {
 	return operand_at(f, s->args[k]);
 }
-/* What a step leaves in its slot, member by member: of a Value made elsewhere
- * and copied the copy waits until all its parts are written. `t` is taken over.
- */
+/* Stores a result in its slot, member by member. A Value that is built
+ * elsewhere and then copied would have to be complete before the copy. Takes
+ * ownership of `t`. */
 static inline void put_owned(Frame *f, uint32_t slot, Tensor *t) {
 	f->slots[slot].kind = V_TENSOR;
 	f->slots[slot].tensor = t;
@@ -281,25 +286,26 @@ static inline void put_scalar(Frame *f, uint32_t slot, Dtype d, const void *byte
 	v->dtype = DT_F64;
 	memcpy(&v->f, bytes, sizeof v->f);
 }
-/* An owned value: moved out of the slot when the operand dies here, else one
- * more reference. */
+/* An owned value: moved out of the slot when the operand dies here, else with a
+ * new reference. */
 Value take_operand(Frame *f, const Step *s, uint32_t k);
-/* An owned tensor, also for a scalar; NULL when memory fails. */
+/* An owned tensor, also for a scalar. NULL when memory fails. */
 Tensor *operand_tensor(Frame *f, const Step *s, uint32_t k);
 /* An owned contiguous tensor. */
 Tensor *operand_contiguous(Frame *f, const Step *s, uint32_t k);
-/* The operand dies and its elements may be overwritten: it is contiguous and
- * nobody else's. */
+/* Whether the operand dies and its elements may be overwritten: it is
+ * contiguous and not shared. */
 static inline bool operand_is_free(const Frame *f, const Step *s, uint32_t k) {
 	const Value *v = operand(f, s, k);
 	return s->dies[k] && v->kind == V_TENSOR && v->tensor->contiguous &&
 	       tensor_is_unshared(v->tensor);
 }
-/* The operand's elements in an owned contiguous tensor that may be written:
- * itself when it is free, else a copy. */
+/* The operand's elements in an owned contiguous tensor that may be written: the
+ * operand itself when it is free, else a copy. */
 Tensor *operand_writable(Frame *f, const Step *s, uint32_t k);
 
-/* false, with a diagnostic, when a symbol is unknown or the length negative. */
+/* False, with a diagnostic, when a symbol is unknown or the extent is
+ * negative. */
 bool dim_slow(Frame *f, const Step *s, const DimRef *d, int64_t *out);
 static inline bool dim_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	if (d->sym == DIM_CONST) {
@@ -311,12 +317,13 @@ static inline bool dim_length(Frame *f, const Step *s, const DimRef *d, int64_t 
 	}
 	return dim_slow(f, s, d, out);
 }
-/* The same for a position, which may be negative (it is checked against an axis
- * later). */
+/* The same for a position, which may be negative. It is checked against an axis
+ * later. */
 bool dim_position(Frame *f, const Step *s, const DimRef *d, int64_t *out);
 bool dim_lengths(Frame *f, const Step *s, const Field *field, int64_t *out);
 
-/* Stores result k, taking t; a NULL t is ST_NOMEM. Rank 0 is unboxed. */
+/* Stores result k and takes ownership of t. A NULL t is ST_NOMEM. Rank 0 is
+ * unboxed. */
 Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t);
 static inline void put_value(Frame *f, const Step *s, uint32_t k, Value v) {
 	f->slots[s->d + k] = v;
@@ -327,15 +334,15 @@ static inline Status put_object(Frame *f, const Step *s, uint32_t k, Value v) {
 	return ST_OK;
 }
 
-/* ---- tensors without a count --------------------------------------------- */
+/* ---- layouts and views --------------------------------------------------- */
 
-/* Gives t another layout over its buffer. strides NULL: row-major. */
+/* Changes the layout of t over its buffer. strides NULL: row-major. */
 void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, char *data);
-/* Operand k seen with another layout, starting `offset` elements further: in
- * place when its record is nobody else's. */
+/* A view of operand k with another layout, starting `offset` elements further.
+ * Reuses its record when that is not shared. */
 Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const int64_t *shape,
                      const int64_t *strides, int64_t offset);
-/* A part of t that is only passed down, never kept. */
+/* A part of t without a reference; it must not be stored. */
 static inline Tensor part_of(const Tensor *t, uint32_t rank, const int64_t *shape,
                              const int64_t *strides, int64_t offset) {
 	Tensor p = *t;
@@ -343,7 +350,7 @@ static inline Tensor part_of(const Tensor *t, uint32_t rank, const int64_t *shap
 	return p;
 }
 
-/* A tensor's elements in row-major order, a run at a time, whatever its
+/* Reads a tensor's elements in row-major order, a run at a time, for any
  * strides. */
 typedef struct Stream {
 	enum { STREAM_FLAT, STREAM_SPLAT, STREAM_STRIDED } mode;
@@ -351,10 +358,10 @@ typedef struct Stream {
 	uint32_t size, rank;
 	int64_t shape[MAX_RANK], stride[MAX_RANK]; /* merged; strides in bytes */
 } Stream;
-enum { STREAM_RUN = 1024 }; /* elements a reader's buffer holds */
+enum { STREAM_RUN = 1024 }; /* elements of a reader's buffer */
 void stream_open(Stream *st, const Tensor *t);
-/* Elements pos .. pos+n-1 (one element for a splat): where they lie already, or
- * copied to buffer. n <= STREAM_RUN unless flat. */
+/* Elements pos .. pos+n-1 (one element for a splat), in place or copied to
+ * buffer. n <= STREAM_RUN unless flat. */
 const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer);
 
 /* ---- the eval functions -------------------------------------------------- */
@@ -363,22 +370,22 @@ const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer);
 #include "lang/ir/prims.def"
 Status eval_elementwise1(Frame *f, const Step *s);
 Status eval_elementwise2(Frame *f, const Step *s);
-/* The step of an element-wise primitive on scalars; NULL when it does not take
+/* The step of an element-wise primitive on scalars. NULL when it does not take
  * the dtype. */
 EvalFn scalar_step(Op op, Dtype d);
 
-/* Failures that machine code tells in the same words. */
+/* Failures that machine code reports in the same words. */
 Status fail_arithmetic(Frame *f, const Step *s, int64_t y);
 Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length);
 Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t step, int64_t length);
 Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x,
                   int64_t y, Atom of);
 Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message);
-/* A zero pivot (cholesky: not positive), counted from 0, of a matrix of so many
- * rows; which: of several matrices, -1 when there is one. */
+/* A zero pivot (cholesky: not positive), counted from 0, of a matrix with
+ * `rows` rows. which: its index among several matrices, or -1. */
 Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t which);
 
-/* ---- state of the thin files --------------------------------------------- */
+/* ---- state of single files ----------------------------------------------- */
 
 void fft_plans_free(Ctx *c, struct FftPlans *plans);
 /* The host function behind nan_check. Throws when memory fails. */

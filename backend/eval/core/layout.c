@@ -1,8 +1,9 @@
-/* layout.c - shapes and strides: views of operands, and reading any layout in
- * row-major order.
+/* layout.c - shapes and strides: views of operands, row-major streams.
  *
- * Needs: frame.h. Guarantees: no element is touched except by stream_read,
- * which only reads.
+ * Needs: frame.h.
+ *
+ * Contract:
+ * - Only stream_read accesses elements, and it only reads.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
@@ -19,7 +20,7 @@ void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *s
 		empty |= !shape[i];
 		step *= shape[i] ? shape[i] : 1;
 	}
-	memcpy(t->shape, kept_shape, rank * sizeof *kept_shape); /* shape and strides may be t's own */
+	memcpy(t->shape, kept_shape, rank * sizeof *kept_shape); /* may be t's own */
 	memcpy(t->stride, kept_stride, rank * sizeof *kept_stride);
 	t->rank = (uint8_t)rank;
 	t->count = empty ? 0 : step;

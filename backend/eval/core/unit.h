@@ -1,11 +1,13 @@
-/* unit.h - instructions of one region that run as one piece of machine code.
+/* unit.h - units: instructions of a region as one piece of machine code.
  *
- * Needs: frame.h, kir.h, abi.h. The evaluator runs a unit as one step of a
- * prepared block; a plan says which instructions of a function become units. A
- * unit reads values made outside (arrays by pointer,
- * scalars and lengths as words) and gives values used outside. What it computes
- * may fail at numbered sites; each knows the instruction and the message the
- * evaluator would give.
+ * Needs: frame.h, kir.h, abi.h.
+ *
+ * - The evaluator runs a unit as one step of a prepared block. A plan lists the
+ *   instructions of a function that become units.
+ * - A unit reads values from outside: arrays by pointer, scalars and extents as
+ *   words. It writes the values that are used outside.
+ * - A unit may fail at numbered sites. Each site records the instruction and
+ *   the evaluator's message.
  */
 #ifndef ATLED_BACKEND_EVAL_CORE_UNIT_H
 #define ATLED_BACKEND_EVAL_CORE_UNIT_H
@@ -14,28 +16,27 @@
 #include "backend/native/kir/abi.h"
 #include "backend/native/kir/kir.h"
 
-/* An array that goes in, or comes out. Arrays come in row-major without gaps.
- */
+/* An input or output array. Inputs are row-major without gaps. */
 typedef struct UnitArray {
-	Ref ref; /* the value of the function */
-	/* outputs: the memory of input `reuse` may be taken when that input dies
-	 * here and is nobody else's */
+	Ref ref; /* the function's value */
+	/* Outputs: the memory of input `reuse` may be taken if that input dies here
+	 * and is not shared. */
 	bool may_reuse;
 	uint32_t reuse;
 } UnitArray;
 
 typedef enum SiteKind {
-	SITE_INDEX,    /* index a outside 0 .. b-1 */
+	SITE_INDEX,    /* index a is outside 0 .. b-1 */
 	SITE_DIVIDE,   /* integer division or remainder by zero */
-	SITE_POWER,    /* integer to the power a < 0 */
-	SITE_EMPTY,    /* largest or smallest of nothing */
-	SITE_FAIL,     /* the user's error with a constant message */
-	SITE_GUARD,    /* two lengths, a and b, that must be equal are not */
-	SITE_SLICE,    /* what a slice (or pad) takes along axis a does not lie on it */
-	SITE_SINGULAR, /* pivot a of matrix b (-1: the only one) is zero, or not positive */
-	SITE_MATRIX,   /* the same of one matrix with b rows, in memory */
-	SITE_CALL,     /* of a function by machine code: only calls around a failure are told by it */
-	SITE_PROGRESS, /* a loop says how far it has come */
+	SITE_POWER,    /* integer to a negative power a */
+	SITE_EMPTY,    /* maximum or minimum of an empty array */
+	SITE_FAIL,     /* the user's error; its message may contain the scalars a and b */
+	SITE_GUARD,    /* extents a and b differ but must be equal */
+	SITE_SLICE,    /* a slice, pad or update exceeds axis a */
+	SITE_SINGULAR, /* pivot a of matrix b (-1: the only one) is zero or not positive */
+	SITE_MATRIX,   /* the same for a matrix in memory with b rows */
+	SITE_CALL,     /* a call of machine code, for traces of failures only */
+	SITE_PROGRESS, /* a loop reports its progress */
 	SITE_INTERNAL  /* memory or another Status (a) */
 } SiteKind;
 typedef struct UnitSite {
@@ -44,41 +45,41 @@ typedef struct UnitSite {
 	const Fn *fn;
 } UnitSite;
 
+/* The input arrays are operands defined outside the unit, and array constants
+ * that are too large for registers. */
 typedef struct Unit {
 	const Fn *fn;
 	uint32_t ninsts;
 	const InstId *insts; /* in execution order */
 	KModule *module;
 	uint32_t ninputs, noutputs, nwords, nresults;
-	UnitArray *inputs, *outputs; /* call->buffers: inputs, then outputs */
-	Ref *words;                  /* scalar inputs; then the lengths: nsyms symbol numbers */
+	UnitArray *inputs, *outputs; /* in call->buffers: inputs, then outputs */
+	Ref *words;                  /* scalar inputs */
 	uint32_t nsyms;
-	SymId *syms; /* call->words[nwords + k] is the length of syms[k] */
+	SymId *syms; /* call->words[nwords + k] is the extent of syms[k] */
 	uint32_t ndims;
-	/* call->words[nwords + nsyms + k] is the length dims[k], a polynomial of
-	 * symbols */
+	/* call->words[nwords + nsyms + k] is the extent dims[k], a polynomial of
+	 * symbols. */
 	Dim *dims;
 	Ref *results;       /* scalar outputs */
 	UnitSite *sites;    /* module->nsites */
-	const void **hosts; /* the HostCalls that call->hosts has */
-	const char *notes;  /* its loops in words, see describe.h; NULL when nobody asked */
-						/* Arrays whose value is a scalar constant or that were
-						 * never needed do not appear. */
+	const void **hosts; /* the HostCalls in call->hosts */
+	const char *notes;  /* its loops in words, see describe.h; or NULL */
 } Unit;
 
-/* A unit on its way to code, then as part of it. */
+/* A unit during compilation, and later as part of the code. */
 typedef struct NativeUnit {
-	Unit *unit;             /* its module is freed when it has been compiled */
-	struct NativeRequest *request; /* in the background */
+	Unit *unit;             /* its module is freed after compilation */
+	struct NativeRequest *request; /* background compilation */
 	struct NativeCode *code;
 	NativeEntry entry;
-	/* decoded for running, by prepare */
+	/* Decoded for execution, by prepare. */
 	const int32_t *words;  /* operands */
 	const DimRef *lengths; /* symbols, then polynomials */
 	const TypeRef *outputs;
 	const Dtype *result_dtypes;
 	struct Figure *figure; /* of the profile; NULL: not timed yet */
-	Tensor **constants;    /* by input: an array constant without gaps, or NULL. Owned */
+	Tensor **constants;    /* by input: a contiguous array constant, or NULL; owned */
 } NativeUnit;
 
 /* One step of a block: an instruction for the evaluator, or a unit. */
@@ -96,9 +97,9 @@ typedef struct NativePlan {
 	Ctx *c;
 	const Fn *f;
 	Arena *keep;
-	NativeItems *regions; /* by region; at NULL: every instruction for itself */
+	NativeItems *regions; /* by region; `at` is NULL when every instruction is a step of its own */
 	VEC(NativeUnit *) units;
-	uint32_t ninsts; /* in units, inner ones included */
+	uint32_t ninsts; /* in units, including nested ones */
 } NativePlan;
 
 #endif
