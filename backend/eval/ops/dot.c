@@ -1,13 +1,16 @@
 /* dot.c - the general contraction.
  *
- * Needs: frame.h, kernels.h, blas.h. Guarantees: operands are used where they
- * lie when their free and their contracted axes merge into one each, and copied
- * otherwise; small products, products with a vector, and integers never touch
- * BLAS; a large product is cut in parts fixed by its size, which threads share,
- * so results do not depend on their number.
+ * Needs: frame.h, kernels.h, blas.h.
  *
- * Every contraction becomes, for each position of the batch axes, out (m x n) =
- * x (m x k) y (k x n).
+ * Contract:
+ * - Operands are used in place if their free axes, and their contracted axes,
+ *   merge into one each. Otherwise they are copied.
+ * - Small products, matrix-vector products and integers never use BLAS.
+ * - A large product is cut into chunks that its extents alone determine.
+ *   Results do not depend on the number of threads.
+ *
+ * Method: each position of the batch axes is a product out (m x n) = x (m x k)
+ * y (k x n).
  */
 #include "backend/numlib/blas.h"
 #include "backend/eval/core/frame.h"
@@ -15,21 +18,22 @@
 #include <limits.h>
 
 enum {
-	SMALL = 1024,    /* multiplications below which our own loops win over a call of BLAS */
-	PART_ROWS = 256, /* rows of a part, at least: BLAS packs the other operand anew for each */
-	HALF_ROWS = 128, /* when there would be one part only */
+	SMALL = 1024,    /* multiplications up to which our own loops are faster than BLAS */
+	PART_ROWS = 256, /* minimum rows of a chunk: BLAS packs the other operand for each */
+	HALF_ROWS = 128, /* where there would be one chunk only */
 	MOST_PARTS = 8,
 	SYRK_FROM = 16 /* rows */
 };
 
 typedef struct Side {
 	Tensor *t;                              /* owned */
-	int64_t free, contracted;               /* merged lengths */
+	int64_t free, contracted;               /* merged extents */
 	int64_t free_stride, contracted_stride; /* in elements */
 	int64_t batch[MAX_RANK];                /* strides of the batch axes */
 } Side;
 
-/* One length and stride for a list of axes; false when they do not merge. */
+/* Merges a list of axes into one extent and stride. False when they do not
+ * merge. */
 static bool merge(const Tensor *t, uint32_t n, const uint32_t *axes, int64_t *length,
                   int64_t *stride) {
 	*length = 1;
@@ -47,7 +51,7 @@ static void words_to_axes(const Field *w, uint32_t *axes) {
 	for (uint32_t i = 0; i < w->n; i++) axes[i] = (uint32_t)w->words[i];
 }
 
-/* Puts t (consumed) into the form batch, free, contracted. */
+/* Arranges t (consumed) as batch, free, contracted. */
 static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field *batch, Side *side,
                         uint32_t *nfree, int64_t *free_shape) {
 	uint32_t b[MAX_RANK], c[MAX_RANK], free[MAX_RANK], n = 0;
@@ -92,15 +96,14 @@ typedef struct Product {
 	int64_t size, m, n, k;
 	BlasMatrix x, y;
 	char *out;
-	int64_t part; /* rows of x in one part */
+	int64_t part; /* rows of x in one chunk */
 } Product;
 
 static const char *element(const void *base, int64_t i, int64_t size) {
 	return (const char *)base + i * size;
 }
 
-/* A vector with stride 1, copied when it has not. *copy is to be freed by the
- * caller. */
+/* The vector with stride 1, copied if necessary. The caller frees *copy. */
 static const void *packed(Frame *f, const void *x, int64_t n, int64_t stride, int64_t size,
                           void **copy) {
 	*copy = NULL;
@@ -111,8 +114,8 @@ static const void *packed(Frame *f, const void *x, int64_t n, int64_t stride, in
 	return p;
 }
 
-/* o (rows) = a (rows x k) v: by rows when they are contiguous, else by columns.
- */
+/* o (rows) = a (rows x k) v: by rows if they are contiguous, else by
+ * columns. */
 static Status matrix_vector(Frame *f, Dtype d, int64_t size, int64_t rows, int64_t k, BlasMatrix a,
                             const void *v, int64_t v_stride, char *o) {
 	void *copy;
@@ -125,7 +128,7 @@ static Status matrix_vector(Frame *f, Dtype d, int64_t size, int64_t rows, int64
 			st = spend(f->be, (uint64_t)k);
 		}
 	} else if (a.row_stride == 1 || rows == 1) {
-		/* Blocks of rows stay in the nearest cache while the columns go by. */
+		/* A block of rows stays in the nearest cache while the columns pass. */
 		for (int64_t from = 0; from < rows && st == ST_OK; from += 512) {
 			int64_t n = rows - from < 512 ? rows - from : 512;
 			memset(o + from * size, 0, (size_t)(n * size));
@@ -159,7 +162,7 @@ static Status poll_part(void *ud) {
 	return spend(p->f->be, (uint64_t)(p->part * p->k) * (uint64_t)p->n);
 }
 
-/* A copy of a matrix that BLAS does not take as it is, row-major. */
+/* A row-major copy of a matrix that BLAS does not accept. */
 static void *row_major_copy(Frame *f, BlasMatrix *a, int64_t rows, int64_t columns, int64_t size) {
 	char *copy = heap_alloc(f->ctx, (size_t)(rows * columns * size));
 	if (!copy) return NULL;
@@ -210,7 +213,7 @@ static Status large_product(Product *p, bool same) {
 	return st;
 }
 
-/* One long sum of products: in pieces that threads share, joined pairwise. */
+/* One long sum of products: in pieces that threads share, combined pairwise. */
 enum { PIECE = 1 << 16 };
 typedef struct Inner {
 	Backend *be;
@@ -250,7 +253,7 @@ static Status inner(const Product *q) {
 	return st;
 }
 
-/* One product of matrices. `same`: y is x transposed. */
+/* One matrix product. `same`: y is x transposed. */
 static Status multiply(Product *p, bool same) {
 	Frame *f = p->f;
 	const int64_t m = p->m, n = p->n, k = p->k;
@@ -286,8 +289,8 @@ static Status multiply(Product *p, bool same) {
 	return ST_OK;
 }
 
-/* When every batch stride of one side is 0 and those of the other merge with
- * its free axis, the batch is more rows. */
+/* If one side's batch strides are all 0, and the other's merge with its free
+ * axis, the batch becomes additional rows. */
 static bool fold_batch(uint32_t nbatch, const int64_t *length, Side *many, const Side *one) {
 	int64_t free = many->free, stride = many->free == 1 ? 0 : many->free_stride;
 	for (uint32_t i = nbatch; i-- > 0;) {
@@ -338,8 +341,8 @@ static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatc
 	}
 }
 
-/* The inner product of two vectors that lie in one piece, which loops do most.
- */
+/* The inner product of two contiguous vectors, the most frequent case in
+ * loops. */
 static Status dot_vectors(Frame *f, const Step *s, const Tensor *x, const Tensor *y) {
 	_Alignas(16) char scalar[16] = {0};
 	Product p = {.f = f,
@@ -387,7 +390,7 @@ Status eval_DOT(Frame *f, const Step *s) {
 	uint32_t rank = nbatch;
 	for (uint32_t i = 0; i < nx; i++) length[rank++] = free_x[i];
 	for (uint32_t i = 0; i < ny; i++) length[rank++] = free_y[i];
-	_Alignas(16) char scalar[16]; /* a single number needs no tensor */
+	_Alignas(16) char scalar[16]; /* a scalar needs no tensor */
 	const bool array = st == ST_OK && rank && rank <= MAX_RANK;
 	Tensor *out = array ? placed_result(f, s, (Dtype)s->out_dtype, rank, length) : NULL;
 	if (array && !out) out = tensor_new(f->ctx, (Dtype)s->out_dtype, rank, length);

@@ -1,7 +1,10 @@
-/* dynamic.c - dynamic values: box, unbox, and text made of values.
+/* dynamic.c - dynamic values: box, unbox, and string formatting.
  *
- * Needs: frame.h. Guarantees: templates are constants and never changed; a box
- * shares the leaves it holds.
+ * Needs: frame.h.
+ *
+ * Contract:
+ * - Templates are constants and are never changed.
+ * - A box shares its leaves.
  */
 #include "backend/eval/core/frame.h"
 #include <limits.h>
@@ -12,7 +15,7 @@
 typedef struct Filling {
 	Frame *f;
 	const Step *s;
-	uint32_t next; /* operand that fills the next hole */
+	uint32_t next; /* operand for the next hole */
 	bool failed;
 } Filling;
 
@@ -48,7 +51,7 @@ static bool has_holes(Value t) {
 	}
 }
 
-/* Builds the object anew from its filled items. */
+/* Rebuilds the object from its filled items. */
 static Value fill_items(Filling *w, Value t) {
 	const uint32_t n = t.object->n;
 	const size_t bytes = n * (sizeof(Value) + sizeof(Atom));
@@ -109,7 +112,7 @@ Status eval_UNBOX(Frame *f, const Step *s) {
 
 /* ---- format -------------------------------------------------------------- */
 
-enum { SHOW_ALL = 1000, EDGE = 3 }; /* larger tensors show so many elements at each end */
+enum { SHOW_ALL = 1000, EDGE = 3 }; /* larger tensors show EDGE elements at each end */
 
 static void print_operand(Text *out, const Value *v, const char *spec) {
 	value_print(out, *v, spec, v->kind == V_TENSOR && v->tensor->count > SHOW_ALL ? EDGE : 0);
@@ -131,7 +134,7 @@ Status eval_FORMAT(Frame *f, const Step *s) {
 		const char *close =
 			k < s->nargs && (*after == ':' || *after == '}') ? strchr(after, '}') : NULL;
 		char spec[64];
-		if (!close || (size_t)(close - after) > sizeof spec) { /* doubled braces stand for one */
+		if (!close || (size_t)(close - after) > sizeof spec) { /* doubled braces print as one */
 			text_add(&out, t, 1);
 			t += t[1] == t[0] ? 2 : 1;
 			continue;

@@ -1,10 +1,13 @@
-/* elementwise.c - element-wise primitives, select and convert over tensors.
+/* elementwise.c - element-wise primitives, select and convert on tensors.
  *
- * Needs: frame.h, kernels.h. Guarantees: an operand that dies here is
- * overwritten when it is contiguous, nobody else's and of the result's dtype;
- * other layouts are read a run at a time. Large arrays are cut into parts of
- * fixed size that threads share, so results do not depend on their number.
- * Between parts the poll point is served.
+ * Needs: frame.h, kernels.h.
+ *
+ * Contract:
+ * - An operand that dies here is overwritten if it is contiguous, not shared,
+ *   and of the result's dtype. Other layouts are read a run at a time.
+ * - Large arrays are cut into chunks of fixed size that threads share. Results
+ *   do not depend on the number of threads.
+ * - The context is polled between chunks.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
@@ -13,7 +16,7 @@ enum {
 	PART = 8 * STREAM_RUN /* elements between two polls */
 };
 
-/* One kernel over up to three streams. */
+/* One kernel on up to three streams. */
 typedef struct Job {
 	Op op;
 	EwKernel kernel; /* NULL: select */
@@ -22,7 +25,7 @@ typedef struct Job {
 	Stream in[3];
 	char *out;
 	Backend *be;
-	atomic_llong failed; /* first index without a result; -1 */
+	atomic_llong failed; /* an index without a result, or -1 */
 } Job;
 
 static void run_range(Job *j, int64_t from, int64_t n) {
@@ -31,7 +34,7 @@ static void run_range(Job *j, int64_t from, int64_t n) {
 	                  (j->n_in < 2 || j->in[1].mode != STREAM_STRIDED) &&
 	                  (j->n_in < 3 || j->in[2].mode != STREAM_STRIDED);
 	const int64_t step = flat ? n : STREAM_RUN;
-	const uint32_t first = j->kernel ? 0 : 1; /* select: the condition is apart */
+	const uint32_t first = j->kernel ? 0 : 1; /* select: the condition is separate */
 	int splats = 0;
 	if (j->in[first].mode == STREAM_SPLAT) splats |= KERNEL_X_SPLAT;
 	if (j->n_in > first + 1 && j->in[first + 1].mode == STREAM_SPLAT) splats |= KERNEL_Y_SPLAT;
@@ -41,7 +44,7 @@ static void run_range(Job *j, int64_t from, int64_t n) {
 		for (uint32_t k = 0; k < j->n_in; k++) p[k] = stream_read(&j->in[k], at, m, buffer[k]);
 		char *o = j->out + at * j->out_size;
 		if (!j->kernel) {
-			if (j->in[0].mode == STREAM_SPLAT) { /* one branch for all */
+			if (j->in[0].mode == STREAM_SPLAT) { /* one branch for all elements */
 				const uint32_t chosen = *(const bool *)p[0] ? 1 : 2;
 				if (j->in[chosen].mode != STREAM_SPLAT) {
 					memmove(o, p[chosen], (size_t)m * j->out_size);
@@ -94,8 +97,8 @@ static bool same_shapes(const Tensor *const *t, uint32_t n) {
 	return true;
 }
 
-/* Where the result goes: an operand (from `first` on) that may be overwritten,
- * else a new tensor. */
+/* The memory of the result: an operand (from `first` on) that may be
+ * overwritten, else the caller's, else a new tensor. */
 static Tensor *result_tensor(Frame *f, const Step *s, uint32_t first, const Tensor *like) {
 	for (uint32_t k = first; k < s->nargs; k++) {
 		const Value *v = operand(f, s, k);
@@ -106,8 +109,8 @@ static Tensor *result_tensor(Frame *f, const Step *s, uint32_t first, const Tens
 	return placed ? placed : tensor_new(f->ctx, (Dtype)s->out_dtype, like->rank, like->shape);
 }
 
-/* What a kernel that found no result at an index says. `out` may be the
- * divisor's own tensor. */
+/* Reports that a kernel had no result at an index. `out` may be the divisor's
+ * own tensor. */
 static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s, int64_t index,
                                                         const Tensor *out) {
 	const Value *y = operand(f, s, s->nargs - 1);
@@ -118,15 +121,15 @@ static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s,
 	return fail_arithmetic(f, s, s->dtype == DT_I32 ? *(const int32_t *)at : *(const int64_t *)at);
 }
 
-/* A number seen as an array: one element for all. */
+/* Whether t is a scalar seen as an array. */
 static bool is_splat(const Tensor *t) {
 	for (uint32_t i = 0; i < t->rank; i++)
 		if (t->stride[i] && t->shape[i] != 1) return false;
 	return true;
 }
 
-/* Short operands, contiguous or splats as `splats` says: straight to the
- * kernel. */
+/* Calls the kernel directly for short operands, which are contiguous, or splats
+ * according to `splats`. */
 static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, int splats,
                         Tensor *out) {
 	const int64_t n = t[0]->count;
@@ -155,7 +158,7 @@ static Status run_long(Frame *f, const Step *s, uint32_t n_in, const Tensor *con
 
 static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
 	const Tensor *t[3];
-	const uint32_t first = s->op == OP_SELECT ? 1 : 0; /* select: the condition is apart */
+	const uint32_t first = s->op == OP_SELECT ? 1 : 0; /* select: the condition is separate */
 	bool flat = true;
 	int splats = 0;
 	for (uint32_t k = 0; k < n_in; k++) {

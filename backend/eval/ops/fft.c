@@ -1,7 +1,10 @@
 /* fft.c - the discrete Fourier transform along an axis.
  *
- * Needs: frame.h, fftw.h. Guarantees: forward without a factor, inverse with
- * 1/n; any strides.
+ * Needs: frame.h, fftw.h.
+ *
+ * Contract:
+ * - The forward transform has no factor, the inverse 1/n.
+ * - Any strides are allowed.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/numlib/fftw.h"

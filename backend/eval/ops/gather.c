@@ -1,14 +1,17 @@
 /* gather.c - gather, scatter_add, scatter_set, nonzero.
  *
- * Needs: frame.h, kernels.h. Guarantees: every index is checked before the
- * element is touched; a scatter whose operand dies writes in place; equal
- * indices act in row-major order of the index tensor. One index is a view
- * (gather) or a single row (scatter).
+ * Needs: frame.h, kernels.h.
  *
- * A gather of x along `axis` with `batch` leading axes in common: for each
- * position p over x's axes before `axis`, and each index j in the part of the
- * index tensor that p's first `batch` coordinates select, row x[p, j, ..] is
- * read.
+ * Contract:
+ * - Every index is checked before its element is accessed.
+ * - A scatter writes in place if its operand dies.
+ * - Equal indices act in row-major order of the index tensor.
+ * - A single index is a view (gather) or one row (scatter).
+ *
+ * A gather of x along `axis` with `batch` common leading axes reads rows x[p,
+ * j, ..]. Here p is each position of x's axes before `axis`. The first `batch`
+ * coordinates of p select a part of the index tensor, and j is each index in
+ * it.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
@@ -17,7 +20,7 @@ typedef struct Places {
 	uint32_t axis, batch;
 	int64_t length;    /* of the indexed axis */
 	int64_t outer;     /* positions before it */
-	int64_t per_batch; /* positions for one choice of batch coordinates */
+	int64_t per_batch; /* positions for one set of batch coordinates */
 	int64_t nindex;    /* indices for each position */
 	int64_t row;       /* elements after it */
 	const int64_t *index;
@@ -31,7 +34,7 @@ __attribute__((cold)) Status fail_index(Frame *f, const Step *s, int64_t index, 
 	return ST_ERROR;
 }
 
-/* Operand 1 as contiguous i64, every index checked. */
+/* Operand 1 as contiguous i64, with every index checked. */
 static Status open_places(Frame *f, const Step *s, const Tensor *x, Places *p) {
 	*p =
 		(Places){.axis = (uint32_t)s->fields[0].words[0], .batch = (uint32_t)s->fields[1].words[0]};
@@ -84,7 +87,7 @@ static inline void copy_row(char *to, const char *from, size_t bytes) {
 	}
 }
 
-/* Moves along the axes before `axis`, whatever the strides. */
+/* Steps to the next position of the axes before `axis`, for any strides. */
 static const char *next_outer(const Tensor *x, uint32_t axis, int64_t *at, const char *p) {
 	const int64_t size = (int64_t)dtype_size((Dtype)x->dtype);
 	for (uint32_t i = axis; i-- > 0;) {
@@ -105,7 +108,7 @@ static bool rows_are_contiguous(const Tensor *x, uint32_t axis) {
 	return true;
 }
 
-/* One index: the axis vanishes from a view. */
+/* A single index: a view without the axis. */
 static Status gather_one(Frame *f, const Step *s, const Tensor *x, uint32_t axis) {
 	const Value *v = operand_at(f, s->b);
 	const int64_t i = v->dtype == DT_I32 ? v->i32 : v->i;
@@ -178,7 +181,8 @@ static inline void add_row(Dtype d, int64_t n, char *to, const char *from) {
 	ew_kernel(d)(d == DT_BOOL ? OP_MAX : OP_ADD, n, to, to, from, 0);
 }
 
-/* x[i] = u and x[i] += u along the first axis: what loops in programs do. */
+/* x[i] = u and x[i] += u along the first axis, the most frequent case in
+ * loops. */
 static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
 	const Value *v = operand_at(f, s->b), *given = operand_at(f, s->c);
 	const int64_t i = v->dtype == DT_I32 ? v->i32 : v->i;
@@ -212,8 +216,8 @@ static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
 }
 
 static Status scatter(Frame *f, const Step *s, bool add) {
-	/* The update may be a part of x, in which case x is shared and copied:
-	 * writing in place is safe. */
+	/* If the update is a part of x, x is shared and therefore copied. Writing
+	 * in place is safe. */
 	const uint64_t copied =
 		operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
 	Tensor *out = operand_writable(f, s, 0);

@@ -1,12 +1,15 @@
-/* linalg.c - cholesky, lu, qr, eigh, eig, svd, trisolve over the last two axes.
+/* linalg.c - cholesky, lu, qr, eigh, eig, svd, trisolve on the last two axes.
  *
- * Needs: frame.h, small_linalg.h, lapack.h, blas.h. Guarantees: leading axes
- * are a batch; results are row-major. Small Cholesky and LU factorisations and
- * triangular solves are done here, so that small programs never load LAPACK.
+ * Needs: frame.h, small_linalg.h, lapack.h, blas.h.
  *
- * LAPACK is column-major: it sees the transpose of what lies in memory. Where
- * that is not simply the other triangle, a transposed copy goes in or comes
- * out; the comments say which.
+ * Contract:
+ * - Leading axes are a batch. Results are row-major.
+ * - Small Cholesky and LU factorisations and triangular solves are computed
+ *   here, so that small programs never load LAPACK.
+ *
+ * LAPACK is column-major and sees the transpose of the matrix in memory. Where
+ * that is not simply the other triangle, a transposed copy is the input or
+ * output; comments state which.
  */
 #include "backend/numlib/blas.h"
 #include "backend/eval/core/frame.h"
@@ -50,7 +53,7 @@ static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, 
 	return tensor_new(f->ctx, d, b->lead + (columns >= 0 ? 2u : 1u), shape);
 }
 
-/* By squares, which stay in a cache. */
+/* By square blocks, which stay in a cache. */
 #define TRANSPOSE(T)                                                                               \
 	do {                                                                                           \
 		const T *x = from;                                                                         \
@@ -62,8 +65,8 @@ static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, 
 						o[j * rows + i] = x[i * columns + j];                                      \
 	} while (0)
 
-/* Row-major rows x columns to row-major columns x rows. When the context is
- * interrupted the rest is left out, and the next poll says so. */
+/* Row-major rows x columns to row-major columns x rows. Stops early when the
+ * context is interrupted; the next poll returns that. */
 static void transpose(const Ctx *c, int64_t size, int64_t rows, int64_t columns, const void *from,
                       void *to) {
 	enum { EDGE = 32 };
@@ -88,8 +91,7 @@ static Status matrix_failed(Frame *f, const Step *s, const char *problem, int64_
 	               (long long)rows);
 }
 
-/* What LAPACK said, in the user's words. `where` is of the batch element; -1
- * when there is only one. */
+/* Reports LAPACK's error in the user's words. `where`: the batch element. */
 static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const Batch *b,
                             int64_t where, const char *problem) {
 	if (st != ST_ERROR) return st;
@@ -105,9 +107,8 @@ Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t
 	                     pivot, rows, which);
 }
 
-/* Eigenvalues and singular values of a matrix with a number that is not finite
- * are NaN, and so are its vectors; LAPACK must not see it (lapack.h). The count
- * is of elements. */
+/* A matrix with a non-finite element has eigenvalues, singular values and
+ * vectors of NaN. LAPACK must not see it (lapack.h). count: elements. */
 static bool all_finite(Dtype d, int64_t count, const void *x) {
 	if (dtype_is_complex(d)) count *= 2;
 	bool finite = true;
@@ -144,11 +145,11 @@ static void clear_above(Dtype d, int64_t n, char *a) {
 		memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - 1 - i) * size);
 }
 
-/* A BLAS library may let a NaN pass for a pivot, which the small factorisation
- * refuses. 1-based; 0: none is NaN. */
+/* The first NaN pivot, 1-based, or 0. BLAS libraries may accept a NaN as pivot;
+ * the small factorisation rejects it. */
 static int first_nan_pivot(Dtype d, int64_t n, const char *a) {
 	const int64_t step = (n + 1) * (int64_t)dtype_size(d);
-	for (int64_t i = 0; i < n; i++, a += step) /* the real part comes first */
+	for (int64_t i = 0; i < n; i++, a += step) /* the real part is first */
 		if (dtype_real_of(d) == DT_F32 ? isnan(*(const float *)(const void *)a)
 		                               : isnan(*(const double *)(const void *)a))
 			return (int)i + 1;
@@ -167,8 +168,8 @@ static bool is_zero(Dtype d, const char *x) {
 	}
 }
 
-/* What LAPACK said: the pivot that fails, or a Status with words that have no
- * place yet. */
+/* Converts LAPACK's error: sets *failed to the failing pivot, or returns a
+ * Status with a diagnostic that has no place yet. */
 static Status lapack_outcome(Ctx *c, Status st, int info, int64_t *failed) {
 	if (st != ST_ERROR) return st;
 	if (info > 0) {
@@ -180,13 +181,13 @@ static Status lapack_outcome(Ctx *c, Status st, int info, int64_t *failed) {
 	return ST_ERROR;
 }
 
-/* So many multiplications take longer than an interrupt should wait. */
+/* Whether the multiplications take longer than an interrupt should wait. */
 static bool is_large(Dtype d, int64_t squares, int64_t times) {
 	return (double)squares * (double)times * (dtype_is_complex(d) ? 4 : 1) > BLOCKS_FROM;
 }
 
-/* Our lower triangle is LAPACK's upper triangle of the transpose, which is
- * conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ, read by rows, is L. */
+/* Our lower triangle is LAPACK's upper triangle of the transpose: conj(A) = Uᴴ
+ * U. So A = Uᵀ conj(U), and Uᵀ, read by rows, is L. */
 Status matrix_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int64_t *failed) {
 	*failed = 0;
 	if (n <= SMALL_MATRIX) {
@@ -220,9 +221,8 @@ Status matrix_lu(Ctx *c, Dtype d, int64_t n, void *a, int64_t *p, int64_t *faile
 	return lapack_outcome(c, st, info, failed);
 }
 
-/* So many right-hand sides take less time one by one, reading the triangle each
- * time, than all at once, for which it is packed: one a sixth of it from 256
- * rows on, three a third. */
+/* Up to this many right-hand sides are solved one by one. Solving them all at
+ * once packs the triangle, which costs more than reading it a few times. */
 enum { FEW_COLUMNS = 3 };
 
 Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit,
@@ -248,8 +248,7 @@ Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool a
 	return ST_OK;
 }
 
-/* In the user's words, with its place: what one of these has found in matrix i.
- */
+/* Reports the failure of matrix i in the user's words, with its place. */
 static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const Batch *b,
                           int64_t i) {
 	if (st == ST_ERROR) return step_failed(f, s, st);
@@ -302,7 +301,8 @@ Status eval_LU(Frame *f, const Step *s) {
 		}                                                                                          \
 	} while (0)
 
-/* Column-major Q (rows x columns) and R: LAPACK leaves the signs to chance. */
+/* Makes R's diagonal positive, since LAPACK does not fix the signs. Q (rows x
+ * columns) and R are column-major. */
 static void positive_diagonal(Dtype d, int64_t rows, int64_t columns, void *q, void *r) {
 	switch (d) {
 	case DT_F32: POSITIVE_DIAGONAL(float); break;
@@ -321,8 +321,8 @@ Status eval_QR(Frame *f, const Step *s) {
 		st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld",
 		             (long long)b.rows, (long long)b.columns);
 	const int64_t q_bytes = b.rows * b.columns * b.size, r_bytes = b.columns * b.columns * b.size;
-	/* nobody asks for Q: least squares by R of [A b], where forming Q would be
-	 * half of the work; what stands for it is the operand */
+	/* When Q is unused it is not formed: least squares by R of [A b], where
+	 * forming Q would be half of the work. The operand takes its place. */
 	bool form_q = true;
 	for (uint32_t k = 0; k < s->nafter; k++) form_q &= s->after[k] != s->d;
 	if (st == ST_OK &&
@@ -354,8 +354,8 @@ Status eval_QR(Frame *f, const Step *s) {
 
 /* ---- eigenvalues --------------------------------------------------------- */
 
-/* LAPACK sees conj(A) by its upper triangle; its eigenvectors are the
- * conjugates of ours, one after the other. */
+/* LAPACK sees conj(A) by its upper triangle. Its eigenvectors, one after the
+ * other, are the conjugates of ours. */
 Status eval_EIGH(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[2] = {NULL, NULL};
 	if (!a) return ST_NOMEM;
@@ -371,7 +371,7 @@ Status eval_EIGH(Frame *f, const Step *s) {
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
 		const char *from = a->data + i * bytes;
-		bool finite = true; /* the lower triangle, which is what counts */
+		bool finite = true; /* only the lower triangle is used */
 		for (int64_t k = 0; k < n; k++) finite &= all_finite(b.d, k + 1, from + k * n * b.size);
 		if (!finite) {
 			fill_nan(dtype_real_of(b.d), n, t[0]->data + i * n * real);
@@ -418,7 +418,7 @@ Status eval_EIG(Frame *f, const Step *s) {
 			continue;
 		}
 		transpose(f->ctx, b.size, n, n, a->data + i * bytes, turned);
-		/* not all of it is there, and LAPACK might not come back */
+		/* The copy is incomplete, and LAPACK might not return. */
 		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break;
 		st = lapack_eig(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * out_size, vectors, &info);
 		if (st != ST_OK) {
@@ -435,7 +435,7 @@ Status eval_EIG(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* LAPACK sees Aᵀ = U₁ S V₁ᴴ (columns x rows), so A = conj(V₁) S U₁ᵀ: U =
+/* LAPACK sees Aᵀ = U₁ S V₁ᴴ (columns x rows), so A = conj(V₁) S U₁ᵀ. U =
  * conj(V₁) is V₁ᴴ read by rows, and V = conj(U₁). */
 Status eval_SVD(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[3] = {NULL, NULL, NULL};

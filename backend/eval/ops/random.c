@@ -1,7 +1,10 @@
-/* random.c - random bits by counter.
+/* random.c - counter-based random bits.
  *
- * Needs: frame.h, philox.h. Guarantees: what philox.h says; the next state has
- * the counter advanced by the number of elements.
+ * Needs: frame.h, philox.h.
+ *
+ * Contract:
+ * - As in philox.h.
+ * - The next state's counter is advanced by the number of elements.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/philox.h"

@@ -1,14 +1,18 @@
-/* reduce.c - reductions over axes, argmax, running sums and products.
+/* reduce.c - reductions over axes, argmax, cumulative sums and products.
  *
- * Needs: frame.h, kernels.h. Guarantees: the order of a float sum depends on
- * shape and layout alone; sums are pairwise, down columns as well as along
- * rows. NaN wins in max, min and argmax.
+ * Needs: frame.h, kernels.h.
  *
- * A reduction sees its operand as kept axes and reduced axes, each list merged
- * as far as strides allow. Runs that are contiguous along a reduced axis go to
- * a kernel (row mode); when a kept axis is the contiguous one, whole rows are
- * accumulated (column mode); anything else is first copied into the order kept,
- * reduced.
+ * Contract:
+ * - The order of a float sum depends on shape and layout alone.
+ * - Sums are pairwise, along rows and columns.
+ * - NaN wins in max, min and argmax.
+ *
+ * Method: the operand has kept axes and reduced axes, each list merged as far
+ * as strides allow.
+ *
+ * - Row mode: runs that are contiguous along a reduced axis go to a kernel.
+ * - Column mode: whole rows are accumulated when a kept axis is contiguous.
+ * - Other layouts are first copied to the order kept, reduced.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
@@ -31,7 +35,7 @@ static void axes_add(Axes *a, int64_t length, int64_t stride) {
 	a->stride[a->n++] = stride;
 }
 
-/* Moves p to the next position of the first n axes; false after the last. */
+/* Steps to the next position of the first n axes; false after the last. */
 static bool axes_next(const Axes *a, uint32_t n, int64_t *at, const char **p) {
 	for (uint32_t i = n; i-- > 0;) {
 		*p += a->stride[i];
@@ -60,8 +64,8 @@ static void combine(const Reduction *r, int64_t n, void *into, const void *x) {
 
 enum { SHORT_RUN = 32 };
 
-/* Long runs go in pieces, which threads share; the pieces' results are joined
- * pairwise, like the blocks in them. */
+/* Long runs are cut into pieces that threads share. The results of pieces are
+ * combined pairwise, like the blocks inside them. */
 enum { PIECE = 1 << 16 };
 typedef struct Pieces {
 	Backend *be;
@@ -135,12 +139,12 @@ static Status reduce_rows(Reduction *r) {
 
 enum { ROWS_IN_BLOCK = 64, COLUMNS = 1024, LEVELS = 60, FOLDED = 128 };
 
-/* Rows go into block sums, block sums into a binary counter of levels, all in
- * scratch of LEVELS + 1 rows. */
+/* Pairwise summation of rows: rows are added to block sums, and block sums to a
+ * binary counter of levels. Scratch has LEVELS + 1 rows. */
 typedef struct Columns {
 	int64_t width;
 	int64_t rows;    /* in the block */
-	uint64_t blocks; /* done: bit l set: level l holds a sum */
+	uint64_t blocks; /* finished; bit l set: level l holds a sum */
 	char *block, *level;
 } Columns;
 
@@ -171,8 +175,8 @@ static void columns_finish(const Reduction *r, Columns *c, char *out) {
 	}
 }
 
-/* All rows of width `width` at p: `fold` adjacent rows are taken as one while
- * they last, then folded together. */
+/* Reduces the rows of width `width` at p. `fold` adjacent rows are treated as
+ * one while enough remain, and are then folded together. */
 static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int64_t fold,
                                 char *scratch, char *out) {
 	const Axes *q = &r->reduced;
@@ -180,7 +184,7 @@ static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int6
 	Columns c = {.width = wide, .block = scratch, .level = scratch + wide * r->size};
 	int64_t at[MAX_RANK] = {0};
 	Status st = ST_OK;
-	if (fold > 1) { /* one reduced axis, rows without gaps */
+	if (fold > 1) { /* one reduced axis, contiguous rows */
 		const int64_t rows = q->count / fold, rest = q->count % fold;
 		for (int64_t i = 0; i < rows && st == ST_OK; i++, p += wide * r->size) {
 			columns_add(r, &c, p);
@@ -239,8 +243,8 @@ static void split_axes(Reduction *r, const Tensor *t, uint32_t nkept, const uint
 	r->x = t->data;
 }
 
-/* What a reduction of nothing gives: any of no bools is false, all of them
- * true; numbers have no extreme. */
+/* Writes the result of an empty reduction. For booleans, any is false and all
+ * is true. Returns false for maxima and minima of other types. */
 static bool neutral(Op op, Dtype d, int64_t n, char *out) {
 	const bool extreme = op == OP_MAX || op == OP_MIN;
 	if (extreme && d != DT_BOOL) return false;
@@ -274,14 +278,13 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 			kept[nkept++] = i;
 			continue;
 		}
-		/* the furthest steps first, so that the last axis is the one that
-		 * runs */
+		/* Largest strides first, so that runs are along the last axis. */
 		uint32_t k = nreduced++;
 		for (; k && size_of_stride(x->stride[reduced[k - 1]]) < size_of_stride(x->stride[i]); k--)
 			reduced[k] = reduced[k - 1];
 		reduced[k] = i;
 	}
-	_Alignas(16) char scalar[16]; /* a single number needs no tensor */
+	_Alignas(16) char scalar[16]; /* a scalar needs no tensor */
 	Tensor *out = nkept ? tensor_new(f->ctx, (Dtype)x->dtype, nkept, length) : NULL, *copy = NULL;
 	if (nkept && !out) return ST_NOMEM;
 	const int64_t out_count = out ? out->count : 1;
@@ -354,7 +357,7 @@ Status eval_REDUCE_MIN(Frame *f, const Step *s) {
 
 /* ---- along one axis ------------------------------------------------------ */
 
-/* Lengths before, on and after an axis of a contiguous tensor. */
+/* The extents before, on and after an axis of a contiguous tensor. */
 static void around_axis(const Tensor *x, uint32_t axis, int64_t *outer, int64_t *length,
                         int64_t *inner) {
 	*outer = *inner = 1;
@@ -390,18 +393,21 @@ Status eval_ARGMAX(Frame *f, const Step *s) {
 	return st;
 }
 
-/* Running sums along lines without gaps: lines in parts of SCAN_PART elements.
- * A part first sums its own, then waits for what the part before it came to
- * (parts begin in order, so that one is under way), says what it comes to
- * itself, and writes. Short lines: several to a part. */
+/* Cumulative sums along contiguous lines.
+ *
+ * Method: lines are cut into chunks of SCAN_PART elements. A chunk first sums
+ * its own elements and waits for the end value of the chunk before it. That one
+ * is running, because chunks start in order. Then it publishes its own end
+ * value and writes its sums. Short lines: several in a chunk.
+ */
 typedef struct Scan {
 	Backend *be;
 	Dtype d;
 	int64_t size, length, lines, line_parts, part_lines, threads;
-	bool reverse, past; /* past: past the caches */
+	bool reverse, past; /* past: use non-temporal stores */
 	const char *x;
 	char *o;
-	_Atomic int64_t said;        /* parts whose end is known */
+	_Atomic int64_t said;        /* chunks whose end is known */
 	_Alignas(16) char carry[16]; /* the end of the last of them */
 } Scan;
 
@@ -431,7 +437,7 @@ static void scan_part(void *ud, int64_t part) {
 	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
 	memcpy(s->carry, end, (size_t)s->size);
 	atomic_store_explicit(&s->said, part + 1, memory_order_release);
-	/* most likely this thread's next part, and a hint only */
+	/* Prefetch hint: probably this thread's next chunk. */
 	const int64_t next = at + (s->reverse ? -SCAN_PART : SCAN_PART) * s->threads * s->size;
 	const bool more = next >= 0 && next < s->lines * s->length * s->size;
 	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, more ? s->x + next : NULL,

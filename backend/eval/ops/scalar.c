@@ -1,15 +1,18 @@
-/* scalar.c - one small function for each element-wise primitive and dtype, on
- * unboxed scalars.
+/* scalar.c - element-wise primitives on unboxed scalars.
  *
- * Needs: frame.h, and the expressions of prims.def through scalar_expr.h, so
- * that loops over scalars, tensors and the folding builder agree bit for bit.
- * Guarantees: no allocation, and no failure except integer arithmetic without a
- * result.
+ * There is one small function for each primitive and dtype.
+ *
+ * Needs: frame.h; the expressions of prims.def through scalar_expr.h, so that
+ * loops over scalars, tensors and the folding builder agree bit for bit.
+ *
+ * Contract:
+ * - Allocates nothing.
+ * - Fails only in integer arithmetic without a result.
  */
 #include "backend/eval/core/frame.h"
 #include "lang/ir/scalar_expr.h"
 
-/* The kinds of a row, as its KINDS column writes them. */
+/* The kinds of a row, as in its KINDS column. */
 #define B KIND_B
 #define I KIND_I
 #define R KIND_R
@@ -50,7 +53,7 @@ Status fail_arithmetic(Frame *f, const Step *s, int64_t y) {
 	                               : "integer division by zero");
 }
 
-/* A row that does not take the type gives a function that is never reached. */
+/* A row that does not take the type yields a function that is never called. */
 #define SCALAR1(NAME, T, RES, K, ID, KINDS, field, expr)                                           \
 	static Status ID##_##NAME(Frame *f, const Step *s) {                                           \
 		if (!((KINDS) & (K))) return ST_INTERNAL;                                                  \

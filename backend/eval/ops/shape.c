@@ -1,9 +1,13 @@
-/* shape.c - shapes: broadcast, reshape, transpose, slice, pad, concat, push;
- * lengths: iota, extent, bind_dim, guard.
+/* shape.c - primitives on shapes and extents.
  *
- * Needs: frame.h. Guarantees: broadcast, transpose, slice, and reshape where
- * strides allow, are views; positions are checked against the axis before any
- * element is touched.
+ * Shapes: broadcast, reshape, transpose, slice, pad, concat, push. Extents:
+ * iota, extent, bind_dim, guard.
+ *
+ * Needs: frame.h.
+ *
+ * Contract:
+ * - broadcast, transpose, slice, and reshape where strides allow, are views.
+ * - Positions are checked against the axis before any element is accessed.
  */
 #include "backend/eval/core/frame.h"
 #include <stdio.h>
@@ -26,8 +30,8 @@ Status eval_BROADCAST(Frame *f, const Step *s) {
 	return put_tensor(f, s, 0, operand_view(f, s, 0, shape->n, length, stride, 0));
 }
 
-/* Strides of t under a new shape with the same elements in the same order;
- * false when only a copy can have it. */
+/* Strides of t under a new shape with the same elements in the same order.
+ * False when that needs a copy. */
 static bool reshape_strides(const Tensor *t, uint32_t rank, const int64_t *shape, int64_t *stride) {
 	int64_t old_shape[MAX_RANK], old_stride[MAX_RANK];
 	uint32_t n = 0;
@@ -38,7 +42,7 @@ static bool reshape_strides(const Tensor *t, uint32_t rank, const int64_t *shape
 	}
 	uint32_t i = 0, j = 0;
 	while (i < n && j < rank) {
-		/* The shortest runs of old and new axes with the same size. */
+		/* The shortest runs of old and new axes of equal size. */
 		uint32_t i1 = i + 1, j1 = j + 1;
 		int64_t a = old_shape[i], b = shape[j];
 		while (a != b) {
@@ -55,7 +59,7 @@ static bool reshape_strides(const Tensor *t, uint32_t rank, const int64_t *shape
 		i = i1;
 		j = j1;
 	}
-	for (; j < rank; j++) stride[j] = 1; /* only axes of length 1 are left */
+	for (; j < rank; j++) stride[j] = 1; /* only axes of extent 1 remain */
 	return true;
 }
 
@@ -97,8 +101,8 @@ Status eval_TRANSPOSE(Frame *f, const Step *s) {
 	return put_tensor(f, s, 0, operand_view(f, s, 0, perm->n, length, stride, 0));
 }
 
-/* True when start, start + step, ... (n of them) lie on an axis of the given
- * length. */
+/* Whether the n positions start, start + step, ... are on an axis of the given
+ * extent. */
 static bool fits(int64_t start, int64_t n, int64_t step, int64_t length) {
 	int64_t reach, last;
 	if (!n) return true;
@@ -172,8 +176,8 @@ Status eval_UPDATE(Frame *f, const Step *s) {
 		if (UNLIKELY(!fits(start[i], v->shape[i], step, length)))
 			return fail_slice(f, s, v->shape[i], start[i], step, length);
 	}
-	/* v may be a part of x, in which case x is shared and copied: writing in
-	 * place is safe */
+	/* If v is a part of x, x is shared and therefore copied. Writing in place
+	 * is safe. */
 	const uint64_t copied =
 		operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
 	Tensor *out = operand_writable(f, s, 0);
@@ -217,7 +221,7 @@ Status eval_CONCAT(Frame *f, const Step *s) {
 }
 
 Status eval_PUSH(Frame *f, const Step *s) {
-	/* the row may be a part of x, which push_row consumes */
+	/* The row may be a part of x, which tensor_push_row consumes. */
 	Value row = value_ref(*operand_at(f, s->b));
 	Value x = take_operand(f, s, 0);
 	uint64_t copied = s->dies[0] ? 1 : (uint64_t)x.tensor->count;
@@ -240,7 +244,7 @@ Status eval_PUSH(Frame *f, const Step *s) {
 	return spend(f->be, copied);
 }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 #define COUNT_UP(T)                                                                                \
 	do {                                                                                           \
@@ -283,7 +287,7 @@ Status eval_BIND(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-/* "n = 20", or "20" for a number. */
+/* Prints "n = 20", or "20" for a constant. */
 static void describe_length(Frame *f, const DimRef *d, int64_t value, char *out, size_t cap) {
 	char text[64];
 	if (d->sym == DIM_CONST) {
@@ -301,7 +305,7 @@ Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *rig
 	describe_length(f, right, y, b, sizeof b);
 	const char *what = atom_text(f->ctx, of);
 	Diag *d = diag_step(f, s, E_GUARD, "%s%s%s and %s differ", what, *what ? ": " : "", a, b);
-	/* of two operands, not of a product's inner axes */
+	/* For two operands, not for a product's inner axes. */
 	if ((x == 1 || y == 1) && strstr(what, " and "))
 		diag_hint(f->ctx, d,
 		          "an axis of length 1 is stretched where its length is known before the program "

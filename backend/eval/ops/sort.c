@@ -1,9 +1,14 @@
 /* sort.c - stable sorting permutations.
  *
- * Needs: frame.h. Guarantees: equal elements (-0 and +0 are equal) keep their
- * order, ascending or descending; NaN comes last in both. Elements become
- * unsigned keys that sort like them; long lines are sorted by the digits of the
- * keys, short ones by merging.
+ * Needs: frame.h.
+ *
+ * Contract:
+ * - Equal elements (-0 and +0 are equal) keep their order, ascending or
+ *   descending.
+ * - NaN comes last in both.
+ *
+ * Method: elements become unsigned keys of the same order. Long lines use radix
+ * sort on the keys, short lines merge sort.
  */
 #include "backend/eval/core/frame.h"
 
@@ -14,13 +19,13 @@ typedef struct Item {
 
 static uint64_t key_of_double(double x, bool descending) {
 	if (x != x) return UINT64_MAX;
-	if (x == 0) x = 0; /* -0 too */
+	if (x == 0) x = 0; /* also -0 */
 	union {
 		double f;
 		uint64_t u;
 	} b = {x};
 	uint64_t key = b.u >> 63 ? ~b.u : b.u | (uint64_t)1 << 63;
-	return descending ? ~key : key; /* infinities map below UINT64_MAX either way */
+	return descending ? ~key : key; /* infinities stay below UINT64_MAX in both orders */
 }
 
 static uint64_t key_at(Dtype d, const char *p, bool descending) {
@@ -47,8 +52,8 @@ static void insertion_sort(Item *a, int64_t n) {
 
 enum { DIGIT = 11, DIGITS = 6, VALUES = 1 << DIGIT, COUNTING_FROM = 768, INSERTED = 24 };
 
-/* Sorts a; b is scratch. Returns where the result is. Runs of insertion sort,
- * then merging: for what fits the caches. */
+/* Sorts a with scratch b; returns the array with the result. Insertion sort of
+ * short runs, then merging: for lines that fit the caches. */
 static Item *merge_sort(Item *a, Item *b, int64_t n) {
 	for (int64_t i = 0; i < n; i += INSERTED)
 		insertion_sort(a + i, n - i < INSERTED ? n - i : INSERTED);
@@ -74,20 +79,19 @@ static Item *merge_sort(Item *a, Item *b, int64_t n) {
 	return a;
 }
 
-/* items between two looks whether the context is interrupted: then the rest
- * is left out */
+/* Items between two checks for an interrupt, which ends the sort early. */
 enum { PIECE = 64, PAGE = 4096 };
 
-/* Has the system give each page of new memory now, where one can stop between
- * any two: stores at places far from each other would fault in a large page
- * each, between two looks. */
+/* Touches each page of new memory, with a check for interrupts in between.
+ * Scattered stores would otherwise fault in many large pages between two
+ * checks. */
 static void touch_pages(const Ctx *c, void *memory, size_t bytes) {
 	volatile char *p = memory;
 	for (size_t at = 0; at < bytes && !ctx_interrupted(c); at += PAGE) p[at] = 0;
 }
 
-/* The same by digits of the key, the lowest first; a digit that is equal in all
- * keys is left out. counts: DIGITS x VALUES. */
+/* Sorts by digits of the key, the lowest first. Skips a digit that is equal in
+ * all keys. counts: DIGITS x VALUES. */
 static Item *digit_sort(const Ctx *c, Item *a, Item *b, int64_t n, int64_t *counts) {
 	memset(counts, 0, DIGITS * VALUES * sizeof *counts);
 	for (int64_t i = 0; i < n; i++) {
