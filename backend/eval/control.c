@@ -1,12 +1,14 @@
-/* control.c - control flow, calls, host functions, and the steps that stop or
- * write: fail, print.
+/* control.c - control flow, calls, host functions, fail and print.
  *
- * Needs: frame.h. Guarantees: a loop's carried values are moved round it, never
- * copied, so that an update in its body happens in place. What a failed body of
- * `try` held is released before the handler runs.
+ * Needs: frame.h.
  *
- * Carried values rest in the slots of the loop's own results between two
- * iterations: nothing else can see those before the loop ends.
+ * Contract:
+ * - A loop's carried values are moved from iteration to iteration, never
+ *   copied. Updates in its body therefore happen in place.
+ * - Values of a failed body of `try` are released before the handler runs.
+ *
+ * Between two iterations the carried values are in the slots of the loop's own
+ * results. Nothing else reads those before the loop ends.
  */
 #include "backend/eval/core/frame.h"
 #include "lang/base/clock.h"
@@ -26,22 +28,23 @@ static void move_values(Value *to, Value *from, uint32_t n) {
 	}
 }
 
-/* How long a loop takes is looked at after 32 turns, 64, 128 ..., where a turn
- * may be long after 2, 4, 8 ...; at its beginning, whether there is machine
- * code of it from an earlier time. */
+/* A loop's time is checked after 32, 64, 128 ... iterations, or after 2, 4, 8
+ * ... where an iteration may be long. If the loop already has machine code, it
+ * is also checked at its beginning. */
 enum { FIRST_LOOK = 32, FIRST_HEAVY_LOOK = 2 };
 static inline int64_t first_look(const Step *s) {
 	return ((const LoopSite *)s->site)->heavy ? FIRST_HEAVY_LOOK : FIRST_LOOK;
 }
 
-/* Only when nothing is on top of the machine code yet, and the loop is not a
- * part of machine code itself. */
+/* Whether the loop may continue as machine code. Only loops of code without
+ * units have a LoopSite (prepare.c). */
 static inline bool may_go_on_natively(const Step *s) {
 	const LoopSite *site = s->site;
 	return site && !site->never;
 }
 
-/* A loop that says how far it is, or in which somebody does, is not counted. */
+/* Records an iteration. Does nothing in a loop that reports progress itself, or
+ * contains one that does. */
 static inline void turned(Progress *p, int64_t step, int64_t steps) {
 	if (p->says) return;
 	p->told = true;
@@ -49,8 +52,9 @@ static inline void turned(Progress *p, int64_t step, int64_t steps) {
 	p->steps = steps;
 }
 
-/* The loop may go on as machine code, which counts its turns from here; one
- * that says how far it is has a record of its own there. */
+/* Prepares p for machine code, which counts its iterations from `turn`. Machine
+ * code has its own record for a loop that reports progress, so such a loop's
+ * record is left. */
 static Progress going_on(Frame *f, Progress *p, int64_t turn) {
 	if (!p) return (Progress){0};
 	p->base = turn;
@@ -291,7 +295,7 @@ Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 	size_t n;
 	const char *text = text_of(message, &n);
 	if (code == E_EXIT) {
-		/* of lanes the first that fails */
+		/* Of several batch elements, the first one that fails. */
 		const long long ends = strtoll(text + strcspn(text, "-0123456789"), NULL, 10);
 		if (ends >= 0 && ends <= 255) {
 			diag_error(f->ctx, E_EXIT, span_of(f->ctx, s->span),

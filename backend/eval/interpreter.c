@@ -1,11 +1,15 @@
-/* interpreter.c - the runner: the backend's state in a context, frames, blocks
- * of steps, calls, polls, and how failures are told.
+/* interpreter.c - the runner: frames, blocks of steps, calls, polls, failures.
  *
- * Needs: frame.h. Guarantees: frames live on chunked stacks of the counted
- * heap, so a call costs no allocation once the stack is warm; a failed run
- * leaves no reference in any slot; recursion is cut off by the context's depth
- * limit and, whatever that is set to, before the C stack ends; every failure
- * carries the span of the step where it happened, and the calls that led there.
+ * Needs: frame.h.
+ *
+ * Contract:
+ * - Frames are on chunked stacks of the accounted heap. A call allocates
+ *   nothing when the stack has grown.
+ * - A failed run leaves no reference in any slot.
+ * - Recursion ends at the context's depth limit and, for any limit, before the
+ *   end of the C stack.
+ * - Every failure has the span of the failed step, and the calls that led
+ *   there.
  */
 #include "backend/numlib/detached_call.h"
 #include "backend/eval/core/frame.h"
@@ -13,17 +17,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* a multiple of sizeof(Value): slots lie on one grid whoever uses the chunk */
+/* A multiple of sizeof(Value): slots of all frames are on one grid. */
 #define CHUNK_BYTES ((size_t)48 * 1024)
-/* of an 8 MB stack; the rest is the caller's, and a kernel's */
+/* Of an 8 MB stack. The remainder is for the caller and for kernels. */
 #define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024)
 #define TRACE_LINES 8u
 _Static_assert(CHUNK_BYTES % sizeof(Value) == 0, "slots of all frames lie on one grid");
 
 /* ---- memory for frames --------------------------------------------------- */
 
-/* Room for `bytes` on the stack; *mark undoes it. A fresh chunk is zero, so its
- * slots are V_UNSET. */
+/* Allocates `bytes` on the stack; *mark_chunk and *mark_used restore it. A new
+ * chunk is zeroed, so its slots are V_UNSET. */
 static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk,
                         size_t *mark_used) {
 	Chunk *k = st->now;
@@ -92,7 +96,7 @@ static Status enter(Backend *be, const Code *code, Activation *a) {
 	return ST_OK;
 }
 
-/* After a failure any slot may still hold something. */
+/* Leaves a frame. After a failure any slot may still hold a value. */
 static void leave(Activation *a, bool failed) {
 	const Code *code = a->frame.code;
 	Backend *be = a->frame.be;
@@ -107,8 +111,8 @@ static void leave(Activation *a, bool failed) {
 
 /* ---- failures ------------------------------------------------------------ */
 
-/* What is recorded last may be refined; diag.h hands it out for reading only
- * because most callers have no business with it. */
+/* The most recent diagnostic, which may be refined. diag.h returns it as const
+ * because most callers must not change it. */
 static Diag *last_diag(Ctx *c) {
 	uint32_t n = diag_total(c);
 	return n ? (Diag *)(uintptr_t)diag_at(c, n - 1) : NULL;
@@ -146,8 +150,8 @@ Status fail_internal(Frame *f, const Step *s, const char *what) {
 	return ST_INTERNAL;
 }
 
-/* A message is about the user's text: one from inside the library moves to
- * where it was called. */
+/* Messages refer to the user's source. Moves one inside the library to the
+ * place of the call. */
 static void leave_library(Ctx *c, Diag *d, Span caller) {
 	if (!d->span.source || !source_is_library(c, d->span.source) || !caller.source ||
 	    source_is_library(c, caller.source))
@@ -160,24 +164,24 @@ static void leave_library(Ctx *c, Diag *d, Span caller) {
 	d->span = caller;
 }
 
-/* One line for a call that the failure passes on its way out. */
+/* Adds a line to the trace for a call that the failure passes. */
 static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 	Ctx *c = be->ctx;
 	Diag *d = last_diag(c);
 	if (!d || be->traced > TRACE_LINES) return;
-	if (!callee && at == defined) return; /* the program itself, which nobody called */
+	if (!callee && at == defined) return; /* the program itself has no caller */
 	Span caller = span_of(c, at);
 	leave_library(c, d, caller);
-	if (caller.source && source_is_library(c, caller.source)) return; /* how the library does it */
+	if (caller.source && source_is_library(c, caller.source)) return; /* internals of the library */
 	const char *name = callee ? atom_text(c, callee) : "a function";
 	const Span home = span_of(c, defined);
-	/* nor its private names */
+	/* Private names of the library are not shown. */
 	if (*name == '_' && home.source && source_is_library(c, home.source)) return;
 	if (be->traced++ == TRACE_LINES) {
 		diag_trace(c, d, "... and the calls around it");
 		return;
 	}
-	const int n = (int)strcspn(name, "."); /* what transforms append is no name of the user's */
+	const int n = (int)strcspn(name, "."); /* transforms append to the user's name */
 	if (!caller.source) {
 		diag_trace(c, d, "in %.*s", n, name);
 		return;
@@ -188,12 +192,12 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 	           column);
 }
 
-/* The same for each call, the innermost first. */
+/* The same for each call, innermost first. */
 static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diags_before) {
 	if (diag_total(be->ctx) > diags_before) trace_line(be, callee->fn->name, callee->fn->span, at);
 }
 
-/* Warnings from inside the library stand where it was called. */
+/* Moves warnings inside the library to the place of the call. */
 static __attribute__((cold, noinline)) void warnings_called(Ctx *c, SpanId at,
                                                             uint32_t diags_before) {
 	const Span caller = span_of(c, at);
@@ -234,7 +238,7 @@ void call_told(Backend *be, const Fn *callee, const Inst *in) {
 Status step_told(Frame *f, const Step *s, Status st) {
 	Backend *be = f->be;
 	const uint32_t total = diag_total(f->ctx);
-	/* a step around the one that failed */
+	/* A step around the failed one, which is reported already. */
 	if (be->told_diags == total && be->told_depth == be->depth) return st;
 	be->told_diags = total;
 	be->told_depth = be->depth;
@@ -242,8 +246,8 @@ Status step_told(Frame *f, const Step *s, Status st) {
 	return st;
 }
 
-/* The innermost step gives a place to what was recorded without one; steps
- * around it find that done. */
+/* The innermost step gives a place to a diagnostic without one. Outer steps
+ * find one there. */
 __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Status st) {
 	Diag *d = last_diag(f->ctx);
 	if (st == ST_NOMEM && (!d || d->code != E_MEMORY)) {
@@ -256,7 +260,7 @@ __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Stat
 		d->span = span_of(f->ctx, s->span);
 		f->be->traced = 0;
 	}
-	if (d) leave_library(f->ctx, d, span_of(f->ctx, s->span)); /* of a function that a host calls */
+	if (d) leave_library(f->ctx, d, span_of(f->ctx, s->span)); /* for functions called by a host */
 	return step_told(f, s, st);
 }
 
@@ -276,7 +280,7 @@ static void release_dead(Frame *f, const Block *b) {
 	}
 }
 
-/* The same with somebody looking at each step. */
+/* The same with an observer. */
 static __attribute__((cold, noinline)) Status run_observed(Frame *f, const Block *b) {
 	Observer *o = f->be->observer;
 	o->block(o, f, b);
@@ -307,7 +311,7 @@ Status run_block(Frame *f, const Block *b) {
 	Backend *be = f->be;
 	be->counters.instructions += b->nsteps;
 	be->counters.scalar_operations += b->scalar_operations;
-	be->work += b->nsteps + 1u; /* one for the block: an empty loop is work too */
+	be->work += b->nsteps + 1u; /* one for the block: an empty loop is work, too */
 	return LIKELY(be->work < POLL_EVERY) ? ST_OK : spend_poll(be);
 }
 
@@ -345,7 +349,7 @@ void sweep_block(Frame *f, const Block *b) {
 
 /* ---- types of values from outside ---------------------------------------- */
 
-/* "f64[n, 3]" */
+/* Prints a type: "f64[n, 3]". */
 static void describe_type(Frame *f, const TypeRef *t, char *out, size_t cap) {
 	const char *name = t->kind == TY_DYN     ? "a dynamic value"
 	                   : t->kind == TY_TOKEN ? "a token"
@@ -368,14 +372,14 @@ static bool has_lengths(const Frame *f, const Tensor *x, const TypeRef *t) {
 			if (!dim_eval(f->ctx, d->dim, f->syms, f->code->nsyms, &want)) continue;
 		} else if (d->sym != DIM_CONST) {
 			want = f->syms[d->sym];
-			if (want < 0) continue; /* not known yet: whatever the value says */
+			if (want < 0) continue; /* not known yet: any extent fits */
 		}
 		if (want != x->shape[i]) return false;
 	}
 	return true;
 }
 
-/* Apart from lengths. */
+/* Compares everything except extents. */
 static bool has_kind(Value v, const TypeRef *t) {
 	if (t->kind == TY_TOKEN) return true;
 	if (t->kind == TY_DYN) return v.kind != V_UNSET;
@@ -417,7 +421,7 @@ static bool stack_is_short(const Backend *be, const char *here) {
 	return used > STACK_BYTES || used < -STACK_BYTES;
 }
 
-/* Runs the body in a frame whose parameters are set. */
+/* Runs the body in a frame with its parameters set. */
 static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diags) {
 	Backend *be = a->frame.be;
 	const Code *code = a->frame.code;
@@ -482,10 +486,10 @@ Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *plac
 		return st;
 	}
 	if (st != ST_OK) return st;
-	fn_ref(fn); /* a callback may give up the last reference but this */
+	fn_ref(fn); /* a callback may release all other references */
 	a.frame.places = places;
 	Value *params = a.frame.slots + code->body.params;
-	for (uint32_t i = 0; i < nparams; i++) { /* a tensor without axes is a scalar inside */
+	for (uint32_t i = 0; i < nparams; i++) { /* a tensor without axes is a scalar here */
 		params[i] = value_ref(args[i]);
 		if (params[i].kind == V_TENSOR && !params[i].tensor->rank &&
 		    code->params[i].kind == TY_TENSOR)
@@ -530,7 +534,7 @@ Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int
 	return tensor_ref(p);
 }
 
-/* ---- operands, lengths, results ------------------------------------------ */
+/* ---- operands, extents, results ------------------------------------------ */
 
 Value take_operand(Frame *f, const Step *s, uint32_t k) {
 	const Value *v = operand(f, s, k);
@@ -646,7 +650,7 @@ static void find_hooks(Ctx *c, void *arg) {
 Status eval_init(Ctx *c, const NativeHooks *hooks) {
 	if (backend_of(c)) return ST_OK;
 	Hooks h = {0};
-	Status st = ctx_protect(c, find_hooks, &h); /* the tables may be made at their first use */
+	Status st = ctx_protect(c, find_hooks, &h); /* tables may be created at first use */
 	if (st != ST_OK) return st;
 	Backend *be = heap_alloc(c, sizeof *be);
 	if (!be) return ST_NOMEM;

@@ -1,19 +1,26 @@
-/* nan_trace.c - where a NaN or an infinity came from: an observer that follows
- * it from the operation that made it to the result.
+/* nan_trace.c - origin of a NaN or infinity in a result.
  *
- * Needs: frame.h (the observer's hook), lang/ir/host.h. Guarantees: what runs
- * under it gives what it gives without, apart from the bits inside a NaN;
- * nothing of it is left when it is done. It is reached through one host
- * function, `_nan_check`, which runs the function it is given.
+ * An observer follows it from the operation that made it. The host function
+ * `_nan_check` runs a given function under the observer.
  *
- * A NaN carries 22 bits that arithmetic hands on from operand to result,
- * through conversions of precision, too. Each operation whose operands have no
- * NaN where its result has one gets a number, its origin, which is written into
- * those bits. In the end the NaNs of the result say themselves who made them,
- * and one that a `where` threw away is not blamed. Where a kernel or a library
- * gives a NaN of its own for the one it read, the number is written again.
- * Infinities have no such bits: of them the value that holds the first is
- * remembered, by the slot it lies in.
+ * Needs: frame.h (the observer's hook), lang/ir/host.h.
+ *
+ * Contract:
+ * - Results are the same as without the observer, except for the bits inside a
+ *   NaN.
+ * - Nothing remains allocated afterwards.
+ *
+ * Method: NaN payloads. A NaN has 22 bits that arithmetic propagates from
+ * operands to the result, also through conversions of precision.
+ *
+ * - An operation whose result has a NaN where its operands have none gets an
+ *   id, its origin. The id is written into those bits.
+ * - The NaNs of the result thus identify their origin. A NaN that a `where`
+ *   discards is not blamed.
+ * - Where a kernel or library returns a NaN of its own, the id is written
+ *   again.
+ * - Infinities have no such bits. For them, the slot of the value that holds
+ *   the first one is recorded.
  */
 #include "backend/eval/core/frame.h"
 #include "lang/ir/host.h"
@@ -24,26 +31,26 @@ typedef enum OriginKind { FROM_OPERATION, FROM_ARGUMENT, FROM_CONSTANT } OriginK
 
 typedef struct Origin {
 	uint8_t kind;
-	bool infinite, shown; /* an infinity; operands are numbers that are shown */
+	bool infinite, shown; /* an infinity; operands are scalars to be shown */
 	uint16_t op;
 	SpanId span;
 	ChainId chain;
 	uint32_t rank, noperands, nturns, parameter;
-	int64_t index[MAX_RANK], turns[MAX_RANK]; /* of the loops around, the outermost first */
-	Value operands[3];                        /* scalars, where elements are made of elements */
+	int64_t index[MAX_RANK], turns[MAX_RANK]; /* of the surrounding loops, outermost first */
+	Value operands[3];                        /* scalars, for element-wise operations */
 	Atom names[3];
-	bool has_primal; /* derivative code: the operand of the operation that was derived */
+	bool has_primal; /* derivative code: the operand of the differentiated operation */
 	Value primal;
 	Op primal_op;
 	Atom primal_name;
-	uint32_t infinity; /* origin of an infinity among the operands; 0: none */
-	Atom inside;       /* the library's function that the user called, or 0 */
+	uint32_t infinity; /* origin of an infinity among the operands, or 0 */
+	Atom inside;       /* the library function that the user called, or 0 */
 	Atom host;
-	Text note;  /* of operands that are arrays */
-	Text trace; /* loops and calls around, one a line */
+	Text note;  /* about array operands */
+	Text trace; /* surrounding loops and calls, one a line */
 } Origin;
 
-/* The steps that run around the present one. */
+/* The steps around the current one. */
 typedef struct Around {
 	struct Around *outer;
 	const Frame *f;
@@ -51,13 +58,13 @@ typedef struct Around {
 	int64_t turn;
 } Around;
 
-typedef struct Place { /* which origin the infinity in a slot has */
+typedef struct Place { /* the origin of the infinity in a slot */
 	const Value *slot;
 	const Code *code;
 	uint32_t origin;
 } Place;
 
-typedef struct Primal { /* what an operation of the program itself read, by its place in the text */
+typedef struct Primal { /* the operand of an operation of the program itself, by source span */
 	SpanId span;
 	Op op;
 	Value operand;
@@ -70,18 +77,18 @@ enum { ORIGINS = 4096, PAYLOAD_SHIFT = 29, BUCKETS = 256 };
 typedef struct Watch {
 	Observer observer;
 	Ctx *c;
-	Origin *origins; /* [0] is nobody's */
+	Origin *origins; /* [0] is unused */
 	uint32_t norigins, cap, last_infinity;
 	Around *around;
 	const Frame *root;
-	const Value *root_slots; /* outlive the frame as names of places */
+	const Value *root_slots; /* identify places after the frame has ended */
 	Place *places;
 	uint32_t nplaces, room; /* a power of two */
 	Primal *primals[BUCKETS];
 	const HostCall *call;
 	Fn *fn;
 	uint32_t *of_parameter; /* origin of the infinity in it */
-	bool reverse;           /* a transposed operation has been met */
+	bool reverse;           /* a transposed operation was met */
 } Watch;
 
 /* ---- elements ------------------------------------------------------------ */
@@ -152,7 +159,7 @@ static int part_class(bool wide, const char *p, uint32_t *origin) {
 	return IS_NAN;
 }
 
-/* *origin: the number a NaN carries, 0 when it carries none of ours. */
+/* *origin: the id in a NaN's payload, or 0. */
 static int class_of(const Watch *w, Dtype d, const char *p, uint32_t *origin) {
 	const bool wide = d == DT_F64 || d == DT_C128;
 	*origin = 0;
@@ -191,8 +198,8 @@ static void tag(Dtype d, char *p, uint32_t origin) {
 	if (dtype_is_complex(d)) tag_part(wide, p + (wide ? 8 : 4), origin);
 }
 
-/* The first element of a class: its position, or -1. With untagged, NaNs that
- * carry an origin do not count. */
+/* The position of the first element of a class, or -1. With untagged, NaNs that
+ * have an origin do not count. */
 static int64_t first_of(const Watch *w, const Elements *e, int which, bool untagged) {
 	for (int64_t i = 0; i < e->count; i++) {
 		uint32_t origin;
@@ -202,7 +209,7 @@ static int64_t first_of(const Watch *w, const Elements *e, int which, bool untag
 	return -1;
 }
 
-/* ---- infinities: which value has which origin ---------------------------- */
+/* ---- infinities: origins by value ---------------------------------------- */
 
 static Place *place_for(Watch *w, const Code *code, const Value *slot) {
 	uint32_t at = (uint32_t)((uintptr_t)slot / sizeof *slot * 2654435761u) & (w->room - 1);
@@ -217,7 +224,7 @@ static void set_infinity(Watch *w, const Frame *f, const Value *slot, uint32_t o
 		Place *old = w->places;
 		const uint32_t room = w->room, more = room ? 2 * room : 64;
 		Place *made = heap_alloc(w->c, more * sizeof *made);
-		if (!made) return; /* a message that says less */
+		if (!made) return; /* the message will be less precise */
 		memset(made, 0, more * sizeof *made);
 		w->places = made;
 		w->room = more;
@@ -244,7 +251,7 @@ static uint32_t infinity_in(const Watch *w, const Frame *f, int32_t operand) {
 		const Place *p = place_for((Watch *)(uintptr_t)w, f->code, slot);
 		if (p->slot && p->origin) return p->origin;
 	}
-	return w->last_infinity; /* it came round a loop or into a call */
+	return w->last_infinity; /* it came through a loop or a call */
 }
 
 /* ---- origins ------------------------------------------------------------- */
@@ -254,10 +261,9 @@ static bool of_user(const Ctx *c, SpanId span) {
 	return s.source && !source_is_library(c, s.source);
 }
 
-/* The transforms of the instruction itself: those behind the calls of the
- * user's functions that were written out, which bring the transforms of the
- * calls. What the library calls on the way, in a rule of derivation say,
- * belongs to the instruction. */
+/* The transforms of the instruction itself. They follow the inlined calls of
+ * the user's functions, whose own transforms come first. Calls in the library,
+ * such as in a derivative rule, belong to the instruction. */
 static const char *own_transforms(const Ctx *c, ChainId chain) {
 	const char *text = chain ? chain_text(c, chain) : "", *own = text;
 	for (const char *word = text; *word;) {
@@ -279,11 +285,11 @@ static bool is_derived(const Ctx *c, ChainId chain) {
 	return strstr(t, "jvp") || strstr(t, "jet") || strstr(t, "linearise") || strstr(t, "transpose");
 }
 
-/* A function's name as the user gave it: what transforms append is cut off. ""
- * for none, and for the library's own. */
+/* A function's name without suffixes of transforms. Its length is 0 for unnamed
+ * functions and private ones of the library. */
 static size_t plain_name(const Ctx *c, Atom name, const char **text) {
 	*text = name ? atom_text(c, name) : "";
-	if (!strncmp(*text, "each.", 5)) *text += 5; /* a function of numbers, of whole arrays */
+	if (!strncmp(*text, "each.", 5)) *text += 5; /* a scalar function applied to whole arrays */
 	const size_t n = strcspn(*text, ".");
 	return **text == '_' || (n == 2 && !memcmp(*text, "fn", 2)) ? 0 : n;
 }
@@ -298,7 +304,7 @@ static void put_place(Text *t, const Ctx *c, SpanId span) {
 typedef struct Telling {
 	Watch *w;
 	Origin *o;
-	bool placed; /* the origin has a place in the user's text */
+	bool placed; /* the origin has a place in the user's source */
 } Telling;
 
 static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
@@ -315,7 +321,7 @@ static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 		return;
 	}
 	const Span here = span_of(c, t->o->span), call = span_of(c, at);
-	/* a definition, not a call of it */
+	/* A definition, not a call of it. */
 	const bool around =
 		call.source == here.source && call.start <= here.start && call.end >= here.end;
 	if (!n || at == t->w->fn->span || around) return;
@@ -325,7 +331,7 @@ static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 	text_format(trace, "in %.*s, called at ", (int)n, name);
 	put_place(trace, c, at);
 	if (trace->failed) return;
-	/* a call and the rule of its function are one */
+	/* A call and its function's rule count as one. */
 	const char *line = trace->at + start + (start > 0);
 	const size_t long_ = strlen(line);
 	if (start >= long_ && !memcmp(trace->at + start - long_, line, long_) &&
@@ -343,7 +349,7 @@ static void tell_around(Telling *t) {
 		Text *out = &t->o->trace;
 		const Step *s = a->s;
 		if (s->op == OP_FOR || s->op == OP_WHILE) {
-			if (a->turn < 0) continue; /* its condition, or its first values */
+			if (a->turn < 0) continue; /* its condition or initial values */
 			t->o->nturns++;
 			if (lines++ < 12) {
 				if (out->n) text_str(out, "\n");
@@ -359,8 +365,8 @@ static void tell_around(Telling *t) {
 			tell_call(t, ((const CallSite *)s->site)->fn->name, 0, s->span);
 		} else if (s->op == OP_HOST && lines < 12) {
 			lines++;
-			/* what a function of the library does inside stands for its call:
-			 * in derivative code, if that is */
+			/* Work inside a library function counts as its call: derivative
+			 * code, if the call is. */
 			if ((!t->placed || s->span == t->o->span) && !is_derived(c, t->o->chain) &&
 			    is_derived(c, s->chain))
 				t->o->chain = s->chain;
@@ -384,7 +390,7 @@ static void tell_around_protected(Ctx *c, void *ud) {
 	tell_around(t);
 }
 
-/* 0 when there are too many, or memory fails. */
+/* Returns 0 when there are too many, or when memory fails. */
 static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step *s) {
 	Ctx *c = w->c;
 	if (w->norigins >= ORIGINS) return 0;
@@ -405,7 +411,7 @@ static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step 
 		o->span = s->span;
 		o->chain = s->chain;
 		Telling t = {w, o, of_user(c, s->span)};
-		/* names are interned, which may want memory */
+		/* Names are interned, which may allocate. */
 		if (ctx_protect(c, tell_around_protected, &t) != ST_OK) o->trace.n = 0;
 	}
 	if (!s && kind == FROM_CONSTANT && of_user(c, w->fn->span)) o->span = w->fn->span;
@@ -424,8 +430,8 @@ static Primal *primal_find(const Watch *w, SpanId span, uint32_t rank, const int
 	return NULL;
 }
 
-/* What an operation of the program reads is kept for messages about its
- * derivative; not in a loop, whose turns differ. */
+/* Saves the operand of an operation for messages about its derivative. Not in
+ * loops, whose iterations differ. */
 static void primal_keep(Watch *w, const Frame *f, const Step *s, const Value *operand) {
 	if (prims[s->op].deriv != DERIV_RULE || s->nargs > 1) return;
 	for (const Around *a = w->around; a; a = a->outer)
@@ -447,13 +453,14 @@ static void primal_keep(Watch *w, const Frame *f, const Step *s, const Value *op
 
 /* ---- a step under observation -------------------------------------------- */
 
-static bool is_local(const Step *s) { /* an element of the result is made of the elements there */
+/* A result's element depends on the operands' elements there. */
+static bool is_local(const Step *s) {
 	if (s->op == OP_HOST) return !strncmp(((const HostCall *)s->site)->def->name, "each.", 5);
 	return prims[s->op].elementwise || s->op == OP_CONVERT || s->op == OP_SELECT;
 }
 
-/* Elements only change place: nothing arises here, and what is held for looking
- * would make copies of what is updated in place. */
+/* Operations that only move elements make no NaN. Holding their operands for
+ * inspection would force copies of arrays that are updated in place. */
 static bool is_move(const Step *s) {
 	switch (s->op) {
 	case OP_BROADCAST:
@@ -474,7 +481,7 @@ static bool is_move(const Step *s) {
 
 static bool is_around(const Step *s) { return s->nblocks || s->op == OP_CALL; }
 
-/* Says where an array operand is not finite. */
+/* Notes where an array operand is infinite. */
 static void note_operand(Watch *w, Origin *o, const Elements *e) {
 	static const char *const signs[] = {"inf", "-inf"};
 	for (int sign = 0; sign < 2; sign++) {
@@ -499,7 +506,7 @@ static void note_operand(Watch *w, Origin *o, const Elements *e) {
 	}
 }
 
-/* Fills in what the operands were. */
+/* Records the operands. */
 static void describe(Watch *w, Origin *o, const Frame *f, const Step *s, const Value *args,
                      const Elements *result, int64_t at) {
 	o->rank = result->rank;
@@ -554,8 +561,8 @@ static uint32_t operation(Watch *w, const Frame *f, const Step *s, const Value *
 	return id;
 }
 
-/* Where a NaN among the operands came from: 0 when there is none; UINT32_MAX:
- * one that nobody has marked. */
+/* The origin of a NaN among the operands: 0 without a NaN, UINT32_MAX for one
+ * without an origin. */
 static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
                                const Elements *result, int64_t at) {
 	uint32_t found = 0;
@@ -578,7 +585,7 @@ static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
 	return found;
 }
 
-/* A value whose bits may be changed. */
+/* Makes the value's bits writable. */
 static Status make_own(Watch *w, Value *v, Elements *e) {
 	if (v->kind != V_TENSOR || (v->tensor->contiguous && tensor_is_unshared(v->tensor)))
 		return ST_OK;
@@ -590,8 +597,8 @@ static Status make_own(Watch *w, Value *v, Elements *e) {
 	return ST_OK;
 }
 
-/* The NaNs of a value that carry no number get one: who(ud, element) says
- * which. */
+/* Gives an origin to the NaNs of a value that have none: who(ud, element)
+ * returns it. */
 typedef uint32_t (*Whose)(void *ud, const Elements *e, int64_t at);
 static Status mark(Watch *w, Value *v, Whose who, void *ud) {
 	Elements e;
@@ -612,9 +619,9 @@ typedef struct Blame {
 	Watch *w;
 	const Frame *f;
 	const Step *s;
-	const Value *args; /* NULL: the step only hands on */
+	const Value *args; /* NULL: the step only passes values on */
 	uint32_t made, constant, inherited;
-	bool asked; /* `inherited` is known: it is the same for all elements */
+	bool asked; /* `inherited` is known and the same for all elements */
 } Blame;
 
 static uint32_t blame(void *ud, const Elements *e, int64_t at) {
@@ -633,9 +640,8 @@ static uint32_t blame(void *ud, const Elements *e, int64_t at) {
 	return from ? b->constant : b->made;
 }
 
-/* Of a sum or product of two NaNs the first operand's number stands, as in a
- * difference. The C compiler may have exchanged the two, for one kind of
- * machine and not for another. */
+/* Of a sum or product of two NaNs the first operand's origin counts, as in a
+ * difference. C compilers may exchange the operands on some machines. */
 static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v) {
 	Elements e, x[2];
 	if ((s->op != OP_ADD && s->op != OP_MUL) || s->nargs != 2 || !elements_of(v, &e) ||
@@ -656,7 +662,7 @@ static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v)
 	return ST_OK;
 }
 
-/* The origin of the first infinity in a result; 0 when it has none. */
+/* The origin of the first infinity in a result, or 0. */
 static uint32_t infinity_of(Watch *w, const Frame *f, const Step *s, const Value *args,
                             const Value *v) {
 	Elements e;
@@ -742,9 +748,9 @@ static void watch_block(Observer *o, Frame *f, const Block *b) {
 		a->turn++;
 }
 
-/* ---- in words ------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------ */
 
-/* An operation as the user would call it. */
+/* The user's name of an operation. */
 static const char *word_of(const Origin *o, const Ctx *c) {
 	switch ((Op)o->op) {
 	case OP_REDUCE_SUM: return "sum";
@@ -768,7 +774,7 @@ static const char *word_of(const Origin *o, const Ctx *c) {
 typedef struct Derivative {
 	const char *mode; /* "", forward, reverse, Taylor */
 	uint32_t order;   /* 0: not a derivative, or a Taylor expansion */
-	bool rule;        /* inside a rule of the user */
+	bool rule;        /* inside a user's rule */
 } Derivative;
 
 static Derivative derivative_of(const Watch *w, const Origin *o) {
@@ -787,7 +793,7 @@ static Derivative derivative_of(const Watch *w, const Origin *o) {
 
 static void put_number(Text *t, Value v) { value_print(t, v, "", 0); }
 
-/* A number beside an operator: complex ones are sums. */
+/* A scalar next to an operator. Complex ones are printed as sums. */
 static void put_factor(Text *t, Value v) {
 	const bool sum = dtype_is_complex((Dtype)v.dtype);
 	if (sum) text_str(t, "(");
@@ -795,7 +801,7 @@ static void put_factor(Text *t, Value v) {
 	if (sum) text_str(t, ")");
 }
 
-/* "sqrt(-1.0)", "0.0 / 0.0" */
+/* Prints "sqrt(-1.0)", "0.0 / 0.0". */
 static void put_operation(Text *t, const Origin *o, const Ctx *c) {
 	const char *word = word_of(o, c);
 	if (o->noperands == 2 && !isalpha((unsigned char)*word)) {
@@ -819,7 +825,7 @@ static void put_index(Text *t, const Origin *o) {
 	text_str(t, "]");
 }
 
-/* The user's text of a place when it is short, else the operation. */
+/* The source text at the place if it is short, else the operation. */
 static void put_expression(Text *t, const Watch *w, const Origin *o) {
 	const Span at = span_of(w->c, o->span);
 	size_t n;
@@ -830,7 +836,8 @@ static void put_expression(Text *t, const Watch *w, const Origin *o) {
 	else text_format(t, "`%s`", word_of(o, w->c));
 }
 
-/* "norm" for `norm(x)` whose square root it is. */
+/* The library function at the place, such as "norm" for the square root in
+ * `norm(x)`; or 0. */
 static Atom library_call(const Watch *w, const Origin *o) {
 	if (o->inside) return o->inside;
 	const Span at = span_of(w->c, o->span);
@@ -909,7 +916,7 @@ static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
 
 static void to_text(void *ud, const char *text, size_t n) { text_add(ud, text, n); }
 
-/* The message, the user's line, and the way there. */
+/* The message, the source line, and the trace. */
 static void tell(Text *out, Watch *w, const Origin *o, bool first, const char *before) {
 	Text message;
 	text_init(&message, w->c);
@@ -949,8 +956,8 @@ enum {
 	RESULTS
 };
 
-/* Whether the function watched draws random numbers or prints: then its last
- * operands are the random state and the token, and so are the last results. */
+/* Whether the observed function draws random numbers or prints. Its last two
+ * operands and results are then the random state and the token. */
 static bool has_effects(const HostCall *call) {
 	const Fn *f = call->fns[0];
 	const uint32_t n = fn_nparams(f);
@@ -1012,8 +1019,7 @@ static Status take_arguments(Watch *w, uint32_t n, const Value *args, Value *own
 	return st;
 }
 
-/* The origin of the first NaN (or infinity) in the results; 0 when they have
- * none. */
+/* The origin of the first NaN (or infinity) in the results, or 0. */
 static uint32_t chosen(Watch *w, const Code *code, const Value *results, bool infinities) {
 	for (uint32_t k = 0; k < code->body.nresults; k++) {
 		Elements e;
@@ -1052,8 +1058,8 @@ static Value whole_numbers(Ctx *c, uint32_t n, const int64_t *x) {
 	return value_tensor(t);
 }
 
-/* The record's fields and the message. found: the origin is that of something
- * in the result. */
+/* Writes the record's fields and the message. found: the origin belongs to a
+ * value in the result. */
 static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool infinite_result,
                      const char *failure, Value *out) {
 	Ctx *c = w->c;
@@ -1133,7 +1139,7 @@ typedef struct Answering {
 	Status st;
 } Answering;
 
-/* Names are interned on the way. */
+/* Protected, because names are interned. */
 static void answer_protected(Ctx *c, void *ud) {
 	(void)c;
 	Answering *a = ud;
@@ -1186,8 +1192,8 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 		}
 		if (st == ST_OK) st = ctx_protect(c, answer_protected, &a);
 		if (st == ST_OK) st = a.st;
-		/* looking on changes nothing: the program draws what it would have
-		 * drawn */
+		/* The observed program does not change the random state: the caller
+		 * draws what it would have drawn. */
 		for (uint32_t k = RESULTS; k < nresults; k++)
 			results[k] = value_ref(args[nargs - nresults + k]);
 	}

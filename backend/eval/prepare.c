@@ -1,16 +1,20 @@
-/* prepare.c - from a finished function to a program that the evaluator runs:
- * decoded steps with slots and last uses.
+/* prepare.c - from a finished function to the evaluator's program.
  *
- * Needs: a finished Fn. Establishes: every step's eval function, operands,
- * decoded attributes, the symbols it defines and the slots to release after it;
- * a value that is more than a scalar is released (or moved on) exactly once on
- * every path without a failure. Nothing of the Fn is changed; everything lives
- * in one arena of the Code.
+ * Decodes instructions to steps with slots and last uses.
  *
- * Who releases a value: the block that owns it. That is the block it is born
- * in, except that an `if` which is the last to use it inside its branches hands
- * it to both branches, so that `if c { x[i] = 1 }` can still write in place.
- * Loops hand nothing over: the next iteration needs it too.
+ * Needs: a finished Fn.
+ *
+ * Contract:
+ * - Every step has its eval function, operands, decoded attributes, the symbols
+ *   it defines and the slots to release after it.
+ * - A value that is not a scalar is released or moved exactly once on every
+ *   path without a failure.
+ * - The Fn is not changed. All memory is in one arena of the Code.
+ *
+ * The block that owns a value releases it. That is the block that defines it,
+ * with one exception. An `if` whose branches are the last users passes the
+ * ownership to both branches. So `if c { x[i] = 1 }` can write in place. Loops
+ * do not pass ownership, because the next iteration needs the value, too.
  */
 #include "backend/eval/core/unit.h"
 
@@ -24,8 +28,8 @@ typedef struct Prep {
 	Arena *keep, *scratch;
 	bool *managed;   /* by value: may hold a reference */
 	RegionId *owner; /* by value: the region that releases it */
-	uint32_t *last;  /* by value: position in the owner of its last use */
-	uint32_t *seen;  /* by value: stamp of the walk that met it */
+	uint32_t *last;  /* by value: position of its last use in the owner */
+	uint32_t *seen;  /* by value: stamp of the last walk that met it */
 	uint32_t stamp;
 	bool *defined;      /* by symbol */
 	VEC(uint32_t) list; /* values met by a walk */
@@ -36,7 +40,7 @@ static const EvalFn structural[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-/* ---- attributes, lengths, types ------------------------------------------ */
+/* ---- attributes, extents, types ------------------------------------------ */
 
 static DimRef dim_ref(Prep *p, Dim d) {
 	DimRef r = {.sym = DIM_GENERAL, .dim = d};
@@ -46,7 +50,7 @@ static DimRef dim_ref(Prep *p, Dim d) {
 	return r;
 }
 
-/* The schema is "name:letter name:letter*", fields apart by one blank. */
+/* The schema is "name:letter name:letter*", with one space between fields. */
 static const Field *decode_fields(Prep *p, Op op, AttrId attr) {
 	const char *schema = prims[op].attr;
 	uint32_t n = 0;
@@ -77,7 +81,8 @@ static TypeRef type_ref(Prep *p, TypeId id) {
 	return r;
 }
 
-/* The symbols that consecutive values first show as an axis of their own. */
+/* The symbols that are first an axis by themselves in these consecutive
+ * values. */
 static const SymDef *find_syms(Prep *p, uint32_t nvalues, uint32_t first, uint32_t *n) {
 	VEC(SymDef) defs = {0};
 	for (uint32_t v = first; v < first + nvalues; v++) {
@@ -107,9 +112,9 @@ static void count_unknown(void *ud, SymId s) {
 	one->sym = s;
 }
 
-/* A transform may leave a parameter of length n - 2 as the only trace of n.
- * When a length is factor*sym + offset it still gives the symbol; such
- * parameters come after all the plain ones. */
+/* A transform may leave a parameter of extent n - 2 as the only trace of n. An
+ * extent of the form factor * sym + offset still determines the symbol. Such
+ * parameters come after all plain ones. */
 static const SymDef *find_param_syms(Prep *p, const Region *r, uint32_t *n) {
 	uint32_t nplain;
 	const SymDef *plain = find_syms(p, r->nparams, r->params, &nplain);
@@ -170,8 +175,8 @@ static void begin_walk(Prep *p) {
 	p->list.n = 0;
 }
 
-/* The values the regions of `in` use, then (from *direct on) the operands that
- * were not among them. */
+/* Collects the values that the regions of `in` use, then (from *direct on) the
+ * other operands. */
 static void walk_inst(Prep *p, const Inst *in, uint32_t *direct) {
 	begin_walk(p);
 	meet_regions(p, in);
@@ -179,7 +184,7 @@ static void walk_inst(Prep *p, const Inst *in, uint32_t *direct) {
 	for (uint32_t k = 0; k < in->nargs; k++) meet(p, inst_arg(p->f, in, k));
 }
 
-/* The item's inputs: of a unit what it reads, and nothing of what is inside. */
+/* The item's inputs: for a unit its inputs, and nothing inside it. */
 static void walk_item(Prep *p, const NativeItem *item, uint32_t *direct) {
 	if (!item->unit) {
 		walk_inst(p, &p->f->insts.at[item->inst], direct);
@@ -191,7 +196,7 @@ static void walk_item(Prep *p, const NativeItem *item, uint32_t *direct) {
 		meet(p, item->unit->unit->inputs[k].ref);
 }
 
-/* The steps of a region in their order. */
+/* The steps of a region in order. */
 static uint32_t region_items(const Prep *p, RegionId id) {
 	return p->plan && p->plan->regions[id].at ? p->plan->regions[id].n
 	                                          : p->f->regions.at[id].ninsts;
@@ -201,7 +206,7 @@ static NativeItem region_item(const Prep *p, RegionId id, uint32_t i) {
 	return (NativeItem){.inst = p->f->inst_order.at[p->f->regions.at[id].insts + i]};
 }
 
-/* Every slot that may hold a reference while the region runs. */
+/* Collects all slots that may hold a reference while the region runs. */
 static void collect_owned(Prep *p, const Region *r) {
 	for (uint32_t v = r->params; v < r->params + r->nparams; v++) meet(p, ref_value(v));
 	for (uint32_t i = 0; i < r->ninsts; i++) {
@@ -229,7 +234,8 @@ static Status finish_step(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-/* The same when symbols must be read off results that nobody uses. */
+/* The same where symbols must be read from unused results, before their
+ * release. */
 static Status finish_step_syms_first(Frame *f, const Step *s) {
 	Status st = s->inner(f, s);
 	if (UNLIKELY(st != ST_OK)) return st;
@@ -256,9 +262,9 @@ static bool all_scalars(Prep *p, const Inst *in) {
 
 static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants, Block *out);
 
-/* Blocks of an instruction's regions. `grants` are handed to each (only `if`
- * has them). Symbols that a region defines are forgotten again: the next region
- * that shows one must define it for itself. */
+/* Makes the blocks of an instruction's regions. `grants` are owned by each of
+ * them (only for `if`). Symbols that a region defines are undefined afterwards:
+ * the next region must define them itself. */
 static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants,
                                  const uint32_t *grants) {
 	if (!in->nregions) return NULL;
@@ -274,8 +280,8 @@ static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants,
 	return blocks;
 }
 
-/* Whether a turn of a loop with that body may take long: there are calls in it,
- * loops, or arrays. */
+/* Whether an iteration of a loop with that body may take long: it contains
+ * calls, loops or tensors. */
 static bool is_heavy(const Fn *f, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
@@ -351,7 +357,7 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 		s->types = types;
 	}
 
-	/* What ends here. */
+	/* Values whose last use is here. */
 	uint32_t direct, ngrants = 0;
 	walk_inst(p, in, &direct);
 	uint32_t nmet = p->list.n;
@@ -529,7 +535,7 @@ static void run_prepare(Ctx *c, void *arg) {
 	Code *code = p->code = ARENA_NEW(p->keep, Code);
 	code->ctx = c;
 	code->hooks = backend_of(c)->hooks;
-	code->fn = (Fn *)(uintptr_t)f; /* the code hangs on its function */
+	code->fn = (Fn *)(uintptr_t)f; /* the function owns the code */
 	code->arena = p->keep;
 	code->nslots = f->vals.n;
 	code->nsyms = f->syms.n;
