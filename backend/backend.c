@@ -1,7 +1,7 @@
-/* backend.c - the backend of a context: the evaluator with machine code.
+/* backend.c - the backend of a context: evaluator and machine code.
  *
- * Needs: eval, native. The evaluator knows machine code by its hooks only, so
- * that native includes eval and not the other way round.
+ * Needs: eval, native. The evaluator accesses machine code only through its
+ * hooks. Therefore native includes eval, and eval does not include native.
  */
 #include "backend/backend.h"
 #include "backend/native/explain/show.h"

@@ -1,6 +1,6 @@
-/* backend.h - the backend of a context: the evaluator with machine code.
+/* backend.h - the backend of a context: evaluator and machine code.
  *
- * Needs: lang/ir/ir.h. eval/core/code.h is what callers do with functions.
+ * Needs: lang/ir/ir.h. Callers use functions through eval/core/code.h.
  */
 #ifndef ATLED_BACKEND_BACKEND_H
 #define ATLED_BACKEND_BACKEND_H
@@ -8,7 +8,8 @@
 #include "backend/eval/core/code.h"
 
 /* Installs the backend in a context: fn_hooks()->free_code, ir_services()->run
- * and ->show_native. Does nothing the second time. ST_NOMEM: not installed. */
+ * and ->show_native. A second call does nothing. On ST_NOMEM nothing is
+ * installed. */
 Status backend_init(Ctx *c);
 
 #endif
