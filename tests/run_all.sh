@@ -180,8 +180,8 @@ shopt -s nullglob
 long=${LONG:+yes}
 
 every_test() {
-	run counts rooms 60 scripts/check/layers.sh
-	run counts rooms-self-test 60 scripts/check/layers.sh --self-test
+	run counts layers 60 scripts/check/layers.sh
+	run counts layers-self-test 60 scripts/check/layers.sh --self-test
 	for source in tests/unit/*/test_*.c; do
 		name=${source#tests/}
 		run counts "${name%.c}" $((limit * 2)) "$build/tests/$(basename "$source" .c)"

@@ -11,7 +11,7 @@ set -uo pipefail
 # A module, and the headers that its files may include: other modules, `atled.h`
 # (the public header), and kinds of external headers. All modules may include
 # headers that no line names (libc, POSIX).
-rooms='
+modules='
 lang      lang
 data      lang data                                    zip hdf5
 parser    lang parser
@@ -34,24 +34,39 @@ picture   png.h
 zip       zlib.h
 hdf5      hdf5.h
 '
-# A file, a header that it may include in spite of the table, and the reason.
-exceptions='
+# Folders and headers from the lowest to the highest. A file includes nothing
+# that stands after its own folder. The longest name that a path begins with
+# counts; a header alone is an interface that its own module sees from below.
+order='
+lang/base lang/ir lang/builder lang/passes lang/text lang/binary
+data
+parser/syntax parser/scope parser/specialise parser/builtins parser/problem parser/session
+autodiff/autodiff.h autodiff/core autodiff/taylor autodiff/forward autodiff/reverse
+autodiff/batch autodiff/sparse autodiff/optimise autodiff
+backend/vmath backend/kernels backend/numlib backend/native/kir
+backend/eval/core backend/eval/ops backend/eval
+backend/native/lower backend/native/loops backend/native/unit
+backend/native/run backend/native/jit backend/native/explain backend/codegen backend
+solvers/linear solvers/special solvers/fft solvers/sundials/modules solvers/sundials solvers
+api
+repl/base repl/plot repl/core repl/tools repl/prompt repl
+include examples
 '
 
 check_tree() ( # FOLDER
 	cd "$1" || exit 2
 	files=()
-	for room in lang data parser autodiff backend solvers api repl include examples; do
-		[ -d "$room" ] && while IFS= read -r -d '' file; do files+=("$file"); done < <(
-			find "$room" -name '*.[ch]' -print0 | sort -z
+	for module in lang data parser autodiff backend solvers api repl include examples; do
+		[ -d "$module" ] && while IFS= read -r -d '' file; do files+=("$file"); done < <(
+			find "$module" -name '*.[ch]' -print0 | sort -z
 		)
 	done
 	if [ ${#files[@]} -eq 0 ]; then
-		echo "check_rooms: no .c or .h file in any room of $1"
+		echo "layers: no .c or .h file in any module of $1"
 		echo "0 passed, 1 failed"
 		exit 1
 	fi
-	rooms=$rooms outside=$outside exceptions=$exceptions awk '
+	modules=$modules outside=$outside order=$order awk '
 	function fault(what) {
 		printf "%s:%d: %s\n", FILENAME, FNR, what
 		bad[FILENAME] = 1
@@ -61,15 +76,22 @@ check_tree() ( # FOLDER
 	function kind_of(header,    part, i) {
 		if (header == "atled.h" || header == "include/atled.h") return "atled.h"
 		split(header, part, "/")
-		if (part[1] in is_room) return part[1]
+		if (part[1] in is_module) return part[1]
 		for (i = 1; i <= nstarts; i++) if (index(header, start[i]) == 1) return start_kind[i]
 		return ""
 	}
+	# The place of a path in the order; 0: it has none.
+	function place_of(path) {
+		while (!(path in place) && sub(/\/[^\/]*$/, "", path)) {}
+		return path in place ? place[path] : 0
+	}
 	BEGIN {
-		n = split(ENVIRON["rooms"], lines, "\n")
+		m = split(ENVIRON["order"], words, /[ \n]+/)
+		for (i = 1; i <= m; i++) if (words[i] != "") place[words[i]] = i
+		n = split(ENVIRON["modules"], lines, "\n")
 		for (i = 1; i <= n; i++) {
 			m = split(lines[i], words, " ")
-			if (m) is_room[words[1]] = 1
+			if (m) is_module[words[1]] = 1
 			for (j = 2; j <= m; j++) may[words[1], words[j]] = 1
 		}
 		n = split(ENVIRON["outside"], lines, "\n")
@@ -77,21 +99,14 @@ check_tree() ( # FOLDER
 			m = split(lines[i], words, " ")
 			for (j = 2; j <= m; j++) { start[++nstarts] = words[j]; start_kind[nstarts] = words[1] }
 		}
-		n = split(ENVIRON["exceptions"], lines, "\n")
-		for (i = 1; i <= n; i++) {
-			m = split(lines[i], words, " ")
-			if (m == 0) continue
-			if (m < 3) {
-				printf "check_rooms: an exception without a reason: %s\n", lines[i]
-				wrong = 1
-				continue
-			}
-			excepted[words[1], words[2]] = 1
-		}
 		for (i = 1; i < ARGC; i++) seen[ARGV[i]] = 1
 	}
 	{ sub(/\r$/, "") }
-	FNR == 1 { split(FILENAME, part, "/"); room = part[1] }
+	FNR == 1 {
+		split(FILENAME, part, "/")
+		module = part[1]
+		if (!(here = place_of(FILENAME))) fault("its folder is not in the order")
+	}
 	/^[ \t]*#[ \t]*include/ {
 		line = $0
 		sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
@@ -108,21 +123,14 @@ check_tree() ( # FOLDER
 		}
 		kind = kind_of(header)
 		if (kind == "" && quoted) {
-			fault(header " is in no room; a path starts at the root")
+			fault(header " is in no module; a path starts at the root")
 			next
 		}
-		if (kind == "" || (room, kind) in may) next
-		if ((FILENAME, header) in excepted) { used[FILENAME, header] = 1; next }
-		fault(room "/ may not include " header)
+		if (kind != "" && !((module, kind) in may)) fault(module "/ may not include " header)
+		else if (kind == module && place_of(header) > here) fault(header " stands above this file")
 	}
 	END {
-		for (key in excepted) if (!(key in used)) {
-			split(key, part, SUBSEP)
-			printf "check_rooms: an exception that nothing needs: %s %s\n", part[1], part[2]
-			wrong++
-		}
 		for (file in seen) if (file in bad) failed++; else passed++
-		failed += wrong
 		printf "%d passed, %d failed\n", passed, failed
 		exit failed > 0
 	}' "${files[@]}"
@@ -137,8 +145,8 @@ self_test() {
 	while read -r expect file header; do
 		[ -n "$expect" ] || continue
 		rm -rf "$folder/tree"
-		mkdir -p "$folder/tree/lang" "$folder/tree/$(dirname "$file")"
-		echo '#include <stdio.h>' >"$folder/tree/lang/good.c"
+		mkdir -p "$folder/tree/lang/base" "$folder/tree/$(dirname "$file")"
+		echo '#include <stdio.h>' >"$folder/tree/lang/base/good.c"
 		printf '/* a file */\n#include %s\n' "$header" >"$folder/tree/$file"
 		out=$(check_tree "$folder/tree")
 		case $expect in good) want='2 passed, 0 failed' ;; *) want='1 passed, 1 failed' ;; esac
@@ -147,20 +155,20 @@ self_test() {
 			passed=$((passed + 1))
 		else
 			failed=$((failed + 1))
-			printf 'check_rooms: %s including %s should be %s, but:\n%s\n' \
+			printf 'layers: %s including %s should be %s, but:\n%s\n' \
 				"$file" "$header" "$expect" "$out"
 		fi
 	done <<-'CASES'
-		good lang/a.c "lang/b.h"
-		good lang/a.h <math.h>
-		bad lang/a.c "autodiff/jvp.h"
-		bad lang/a.c <parser/syntax/ast.h>
-		bad lang/a.c "atled.h"
-		bad lang/a.c "b.h"
-		bad lang/a.c "../lang/b.h"
-		bad lang/a.c HEADER
-		good parser/a.c "lang/b.h"
-		bad parser/a.c "backend/eval/core/frame.h"
+		good lang/base/a.c "lang/base/b.h"
+		good lang/base/a.h <math.h>
+		bad lang/base/a.c "autodiff/jvp.h"
+		bad lang/base/a.c <parser/syntax/ast.h>
+		bad lang/base/a.c "atled.h"
+		bad lang/base/a.c "b.h"
+		bad lang/base/a.c "../lang/b.h"
+		bad lang/base/a.c HEADER
+		good parser/session/a.c "lang/base/b.h"
+		bad parser/session/a.c "backend/eval/core/frame.h"
 		bad autodiff/a.c "parser/syntax/ast.h"
 		bad autodiff/a.c "backend/eval/core/frame.h"
 		good backend/a.c <cblas.h>
@@ -183,6 +191,19 @@ self_test() {
 		bad include/atled.h "lang/ir/ir.h"
 		good examples/a.c "atled.h"
 		bad examples/a.c "api/a.h"
+		good lang/ir/a.c "lang/base/b.h"
+		bad lang/base/a.c "lang/ir/b.h"
+		bad lang/new/a.c "lang/base/b.h"
+		bad lang/a.c "lang/base/b.h"
+		good backend/a.c "backend/native/jit/b.h"
+		bad backend/eval/a.c "backend/native/jit/b.h"
+		bad backend/eval/core/a.h "backend/eval/b.h"
+		good backend/eval/a.h "backend/eval/core/b.h"
+		good autodiff/core/a.h "autodiff/autodiff.h"
+		bad autodiff/core/a.h "autodiff/other.h"
+		bad parser/specialise/a.c "parser/session/session.h"
+		good backend/kernels/a.c "backend/vmath/vmath.h"
+		bad backend/vmath/a.c "backend/kernels/b.h"
 	CASES
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
