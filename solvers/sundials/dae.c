@@ -366,7 +366,12 @@ static const OperandForm operands[DAE_OPERANDS] = {
 	[DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
 };
 
-static const Integrator integrator = {.noperands = DAE_OPERANDS,
+static const Integrator integrator = {.bytes = sizeof(Dae),
+                                      .s = offsetof(Dae, s),
+                                      .in = offsetof(Dae, in),
+                                      .y = offsetof(Dae, y),
+                                      .t = offsetof(Dae, t),
+                                      .noperands = DAE_OPERANDS,
                                       .nfns = DAE_NFNS,
                                       .noptions = DAE_OPTIONS,
                                       .operands = operands,
@@ -384,41 +389,8 @@ static const Integrator integrator = {.noperands = DAE_OPERANDS,
 _Static_assert((int)DAE_NFNS == (int)SOLVER_FNS, "ivp.c knows of two functions");
 _Static_assert((int)DAE_OPTIONS <= (int)SOLVER_OPTIONS, "ivp.c has room for so many options");
 
-static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
-                       uint32_t nresults, Value *results) {
-	(void)nargs;
-	(void)nresults;
-	Dae o = {0};
-	return integrate(
-		&(Integration){
-			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
-		c, call, args, results);
-}
-
-static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
-                         uint32_t nresults, Value *results) {
-	(void)nargs;
-	(void)nresults;
-	Dae o = {0};
-	return integrate_until(
-		&(Integration){
-			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
-		c, call, args, results);
-}
-
-/* ---- types --------------------------------------------------------------- */
-
-static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
-                          TypeId *out, uint32_t cap) {
-	return integrator_types(&integrator, b, call, args, nargs, out, cap);
-}
-
-static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
-                            TypeId *out, uint32_t cap) {
-	return integrator_until_types(&integrator, b, call, args, nargs, out, cap);
-}
-
 const Family dae_family = {.name = "dae",
+                           .by = &integrator,
                            .tangent = "dae_tangent",
                            .adjoint = "dae_adjoint",
                            .curvature = "dae_curvature",
@@ -439,12 +411,12 @@ const Family dae_family = {.name = "dae",
 
 const HostDef dae_host = {.name = "dae",
                           .ud = (void *)(uintptr_t)&dae_family,
-                          .types = dae_types,
-                          .eval = dae_eval,
+                          .types = ivp_types,
+                          .eval = ivp_eval,
                           .jvp = solver_jvp,
                           .may_store = dae_may_store};
 const HostDef dae_until_host = {.name = "dae_until",
                                 .ud = (void *)(uintptr_t)&dae_family,
-                                .types = until_types,
-                                .eval = until_eval,
+                                .types = ivp_until_types,
+                                .eval = ivp_until_eval,
                                 .jvp = events_jvp};

@@ -114,7 +114,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 	return st;
 }
 
-Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results) {
+static Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results) {
 	Status st = r->by->begin(r->problem, c, call, args);
 	solve_names(r->s, call, r->by->noptions);
 	st = run_whole(r, st, results);
@@ -123,8 +123,8 @@ Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args
 	return st;
 }
 
-Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args,
-                       Value *results) {
+static Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args,
+                              Value *results) {
 	const uint32_t noptions = r->by->noptions, noperands = r->by->noperands, nfns = r->by->nfns;
 	int64_t words[SOLVER_OPTIONS];
 	const HostCall plain = events_plain_call(call, nfns, noptions, words);
@@ -150,6 +150,43 @@ Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value
 	heap_free(c, operands, nplain * sizeof *operands);
 	r->by->end(r->problem);
 	return st;
+}
+
+static const Integrator *integrator_of(const HostCall *call) {
+	return ((const Family *)call->def->ud)->by;
+}
+
+/* Evaluates the call with a zeroed record of its problem. */
+static Status eval(Ctx *c, const HostCall *call, const Value *args, Value *results,
+                   Status (*run)(Integration *r, Ctx *c, const HostCall *call, const Value *args,
+                                 Value *results)) {
+	const Integrator *by = integrator_of(call);
+	char *problem = heap_alloc(c, by->bytes);
+	if (!problem) return ST_NOMEM;
+	memset(problem, 0, by->bytes);
+	Integration r = {.by = by,
+	                 .problem = problem,
+	                 .s = (void *)(problem + by->s),
+	                 .in = (void *)(problem + by->in),
+	                 .y = (void *)(problem + by->y),
+	                 .t = (void *)(problem + by->t)};
+	const Status st = run(&r, c, call, args, results);
+	heap_free(c, problem, by->bytes);
+	return st;
+}
+
+Status ivp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                Value *results) {
+	(void)nargs;
+	(void)nresults;
+	return eval(c, call, args, results, integrate);
+}
+
+Status ivp_until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                      uint32_t nresults, Value *results) {
+	(void)nargs;
+	(void)nresults;
+	return eval(c, call, args, results, integrate_until);
 }
 
 /* Whether a call with events has the right numbers of functions, operands,
@@ -180,8 +217,9 @@ static void check_operands(const Integrator *by, Builder *b, const HostCall *cal
 			            by->parameters[k]);
 }
 
-uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args,
-                          uint32_t nargs, TypeId *out, uint32_t cap) {
+uint32_t ivp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                   uint32_t cap) {
+	const Integrator *by = integrator_of(call);
 	if (cap < 3 || call->nfns != by->nfns || call->noptions < by->noptions ||
 	    call->options[0] != by->nfns || nargs != family_base(by->family, call))
 		host_misuse(b, call->def->name, "wants %u functions, %u operands and %u options", by->nfns,
@@ -190,8 +228,9 @@ uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call
 	return solution_types(b, args[by->family->y0], args[by->family->saveat], out);
 }
 
-uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call,
-                                const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+uint32_t ivp_until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                         TypeId *out, uint32_t cap) {
+	const Integrator *by = integrator_of(call);
 	if (!until_is_whole(by, call, nargs, cap))
 		host_misuse(
 			b, call->def->name,

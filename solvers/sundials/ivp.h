@@ -26,6 +26,9 @@ enum { SOLVER_FNS = 2 }; /* of an integrator: the equations and their Jacobian *
 
 /* A SUNDIALS integrator; `problem` is an Ode or a Dae. */
 typedef struct Integrator {
+	/* the record of one problem: its size, and the offsets of its Solve, its
+	 * Given, the state and the state's time */
+	size_t bytes, s, in, y, t;
 	uint32_t noperands, nfns, noptions; /* of the call without events */
 	const OperandForm *operands;
 	const char *parameters[SOLVER_FNS]; /* parameters after the captured values, for messages */
@@ -59,17 +62,17 @@ typedef struct Integration {
 March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t),
                  Status (*fail)(void *ud, int flag, double t));
 
-/* Evaluate "ode" and "dae", and "ode_until" and "dae_until". */
-Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results);
-Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args,
-                       Value *results);
-
-/* The result types without and with events. They throw if functions, operands
- * or options do not match the integrator. */
-uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args,
-                          uint32_t nargs, TypeId *out, uint32_t cap);
-uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call,
-                                const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
+/* The `types` and `eval` of "ode" and "dae", and with events of "ode_until" and
+ * "dae_until". HostDef.ud is the Family, whose integrator does the work. The
+ * types throw if functions, operands or options do not match the integrator. */
+uint32_t ivp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                   uint32_t cap);
+uint32_t ivp_until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                         TypeId *out, uint32_t cap);
+Status ivp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                Value *results);
+Status ivp_until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                      uint32_t nresults, Value *results);
 
 /* Fills in `at` with the error estimates and weights of the integrator `mem`,
  * which the two library functions return. */

@@ -246,7 +246,12 @@ static const OperandForm operands[ODE_OPERANDS] = {
 	[ODE_MAX_STEP] = {"the largest step", DT_F64, 0},
 };
 
-static const Integrator integrator = {.noperands = ODE_OPERANDS,
+static const Integrator integrator = {.bytes = sizeof(Ode),
+                                      .s = offsetof(Ode, s),
+                                      .in = offsetof(Ode, in),
+                                      .y = offsetof(Ode, y),
+                                      .t = offsetof(Ode, t),
+                                      .noperands = ODE_OPERANDS,
                                       .nfns = ODE_NFNS,
                                       .noptions = ODE_OPTIONS,
                                       .operands = operands,
@@ -264,41 +269,8 @@ static const Integrator integrator = {.noperands = ODE_OPERANDS,
 _Static_assert((int)ODE_NFNS == (int)SOLVER_FNS, "ivp.c knows of two functions");
 _Static_assert((int)ODE_OPTIONS <= (int)SOLVER_OPTIONS, "ivp.c has room for so many options");
 
-static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
-                       uint32_t nresults, Value *results) {
-	(void)nargs;
-	(void)nresults;
-	Ode o = {0};
-	return integrate(
-		&(Integration){
-			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
-		c, call, args, results);
-}
-
-static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
-                         uint32_t nresults, Value *results) {
-	(void)nargs;
-	(void)nresults;
-	Ode o = {0};
-	return integrate_until(
-		&(Integration){
-			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
-		c, call, args, results);
-}
-
-/* ---- types --------------------------------------------------------------- */
-
-static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
-                          TypeId *out, uint32_t cap) {
-	return integrator_types(&integrator, b, call, args, nargs, out, cap);
-}
-
-static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
-                            TypeId *out, uint32_t cap) {
-	return integrator_until_types(&integrator, b, call, args, nargs, out, cap);
-}
-
 const Family ode_family = {.name = "ode",
+                           .by = &integrator,
                            .tangent = "ode_tangent",
                            .adjoint = "ode_adjoint",
                            .curvature = "ode_curvature",
@@ -317,12 +289,12 @@ const Family ode_family = {.name = "ode",
 
 const HostDef ode_host = {.name = "ode",
                           .ud = (void *)(uintptr_t)&ode_family,
-                          .types = ode_types,
-                          .eval = ode_eval,
+                          .types = ivp_types,
+                          .eval = ivp_eval,
                           .jvp = solver_jvp,
                           .may_store = ode_may_store};
 const HostDef ode_until_host = {.name = "ode_until",
                                 .ud = (void *)(uintptr_t)&ode_family,
-                                .types = until_types,
-                                .eval = until_eval,
+                                .types = ivp_until_types,
+                                .eval = ivp_until_eval,
                                 .jvp = events_jvp};

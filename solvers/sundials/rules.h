@@ -30,6 +30,7 @@ enum { FAMILY_F, FAMILY_JAC, FAMILY_NFNS };
 /* The layout of a solver's call. */
 typedef struct Family {
 	const char *name, *tangent, *adjoint, *curvature;
+	const struct Integrator *by;
 	uint32_t operands; /* number of operands; captured values follow them */
 	uint32_t noptions;
 	uint32_t y0, t0, t1, saveat, rtol, atol, colptr, rowind;
