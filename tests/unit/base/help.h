@@ -1,8 +1,8 @@
-/* help.h - what the tests of the ground floor of lang/ share: counting checks,
- * and an allocator that keeps accounts.
+/* help.h - shared helpers of the lang/base tests: counting checks and a
+ * counting allocator.
  *
- * Needs: lang/base/value.h. Guarantees: every program that includes this has
- * counts of its own.
+ * Needs: lang/base/value.h.
+ * Guarantees: each program that includes this file has its own counters.
  */
 #ifndef ATLED_TESTS_UNIT_BASE_HELP_H
 #define ATLED_TESTS_UNIT_BASE_HELP_H
@@ -22,8 +22,8 @@ static inline void check_text(int line, const char *got, const char *want) {
 }
 #define CHECK_TEXT(got, want) check_text(__LINE__, (got), (want))
 
-/* Checks that the sizes it is told are those it gave, and counts what is alive.
- */
+/* An allocator that counts live blocks and bytes. It sets `wrong` when a caller
+ * passes a size that differs from the allocated size. */
 typedef struct Counting {
 	long blocks;
 	size_t bytes;

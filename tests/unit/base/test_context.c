@@ -1,10 +1,11 @@
-/* test_context.c - the ground floor of lang/: context, arena, diagnostics, dims
- * and types.
+/* test_context.c - unit tests of contexts, arenas, diagnostics, dims and types.
  *
- * Needs: the lang/ objects context arena diag type, and nothing else.
- * Guarantees: exit status 0 when every check held; the last line counts them.
- * Each check compares with a figure that was worked out by hand or by an
- * independent and slower way in this file.
+ * Oracle: values worked out by hand, or by a slower independent method in this
+ * file.
+ *
+ * Needs: the lang/ objects context, arena, diag and type only.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #include "tests/unit/base/help.h"
 #include "lang/base/page_pool.h"
@@ -80,8 +81,9 @@ static void test_ctx_new_failures(void) {
 	CHECK(failures >= 3);
 }
 
-/* Small blocks that were given back serve the next request of their size, are
- * counted as free, make room at the limit, and go back with the context. */
+/* Freed small blocks serve the next request of their size and do not count as
+ * used. The context releases them when its limit is reached and when it is
+ * freed. */
 static void test_spare_blocks(void) {
 	Counting k = {.fail_after = -1};
 	HostAllocator host = {.resize = counting_resize, .ud = &k};
@@ -101,7 +103,7 @@ static void test_spare_blocks(void) {
 		heap_free(c, p, BYTES);
 	}
 	CHECK(heap_allocation_count(c) == made + MANY + 10 && heap_used(c) == before);
-	heap_set_limit(c, before + 5000); /* less than what is spare may be */
+	heap_set_limit(c, before + 5000); /* smaller than the spare blocks together */
 	char *all = heap_alloc(c, 5000);
 	CHECK(all && !heap_alloc(c, BYTES));
 	heap_free(c, all, 5000);
@@ -112,7 +114,7 @@ static void test_spare_blocks(void) {
 	heap_fail_at(c, 0, false);
 	HeapAccount *account = heap_account(c);
 	ctx_free(c);
-	account_free(account, last, BYTES); /* what outlives the context */
+	account_free(account, last, BYTES); /* blocks that outlive the context */
 	CHECK(k.blocks == 0 && !k.wrong);
 }
 
@@ -135,8 +137,8 @@ static void quiet(Ctx *c, void *arg) {
 	*(int *)arg = 5;
 }
 
-/* Outside every protected region a throw ends like a failed assertion, in a
- * process of its own here. */
+/* A throw outside every protected region ends the process like a failed
+ * assertion. The test forks a child for it. */
 static void test_throw_unprotected(void) {
 	pid_t child = fork();
 	if (child == 0) {
@@ -191,13 +193,13 @@ static void test_atom_failures(void) {
 		Status s = protect(c, make_many_atoms);
 		heap_fail_at(c, 0, false);
 		CHECK(s == ST_OK || s == ST_NOMEM);
-		Atom a = atom(c, "atom number 5"); /* the table survived */
+		Atom a = atom(c, "atom number 5"); /* the atom table survived */
 		CHECK(a == atom(c, "atom number 5") && !strcmp(atom_text(c, a), "atom number 5"));
 		CHECK(protect(c, make_many_atoms) == ST_OK);
 		ctx_free(c);
 		if (s == ST_OK) break;
 #ifdef ATLED_STRESS
-		n += n / 8; /* an allocation for every atom */
+		n += n / 8; /* one allocation for each atom */
 #endif
 	}
 }
@@ -330,7 +332,7 @@ static void test_arena(void) {
 	arena_free(b);
 	arena_free(a);
 	arena_free(NULL);
-	(void)lost; /* ctx_free gives it back */
+	(void)lost; /* ctx_free releases it */
 	ctx_free(c);
 	CHECK(k.blocks == 0 && !k.wrong);
 }
@@ -468,7 +470,7 @@ static void test_render(void) {
 	diag_render_json(c, NULL, sink, &s);
 	CHECK(s.n == 0);
 
-	/* A line of a thousand columns is shown as a window, with the caret still
+	/* A line of a thousand columns is shown as a window. The caret is still
 	 * under its character. */
 	char wide[1200];
 	memset(wide, 'a', sizeof wide);
@@ -661,8 +663,8 @@ static void test_dim_algebra(void) {
 	ctx_free(c);
 }
 
-/* Random expressions: the canonical form has the value that the operations
- * have, and equal forms have equal ids. */
+/* Random expressions: the canonical form evaluates to the same value as the
+ * operations, and equal forms have equal ids. */
 static void test_dim_random(void) {
 	Ctx *c = ctx_new(NULL);
 	uint64_t seed = 42;
@@ -818,7 +820,7 @@ static void test_dim_failures(void) {
 	}
 }
 
-/* ---- large blocks: what was written is kept apart, and freed pages serve blocks of other sizes ---- */
+/* ---- large blocks: contents survive, freed pages serve other sizes ------- */
 
 static void test_large_blocks(void) {
 	const size_t page = (size_t)2 << 20,
@@ -842,7 +844,7 @@ static void test_large_blocks(void) {
 	}
 	CHECK(large_alloc(SIZE_MAX - 5) == NULL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* one of 64 MiB is cut, and its parts are joined again */
+	/* A block of 64 MiB is split, and its halves are coalesced again. */
 	const size_t whole = 32 * page;
 	char *a = large_alloc(whole);
 	CHECK(a != NULL && ((uintptr_t)a & (page - 1)) == 0);
@@ -852,7 +854,7 @@ static void test_large_blocks(void) {
 	large_free(b, 20 * page);
 	large_free(d, 12 * page);
 	CHECK(large_alloc(whole) == a);
-	/* the pages of a block that is too small are moved into a larger one */
+	/* The pages of a block that is too small are remapped into a larger one. */
 	for (size_t i = 0; i < 32; i++) memcpy(a + i * page, "moved", 5);
 	large_free(a, whole);
 	char *larger = large_alloc(48 * page);

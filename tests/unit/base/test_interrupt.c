@@ -1,11 +1,13 @@
-/* test_interrupt.c - ^C at the prompt: how soon it is answered while each kind
- * of work runs, and that variables are kept.
+/* test_interrupt.c - latency of ^C at the prompt during each kind of work.
  *
- * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N
- * skipped"; the exit status is 0 when nothing failed. The time is the least of
- * a few tries, since others use the machine, too; the prompt must be there
- * within 50 ms, or, where more threads want to run than there are processors,
- * that many times as much.
+ * Oracle: the prompt returns within 50 ms and variables keep their values. When
+ * more threads want to run than there are processors, the limit grows by that
+ * ratio. The time is the minimum of a few attempts, because the machine may be
+ * busy.
+ *
+ * Needs: the program that $ATLED names; forkpty.
+ * Guarantees: the last line is "N passed, N failed, N skipped"; exit status 0
+ * when nothing failed.
  */
 #include "tests/unit/support/check_of.h"
 #include "tests/unit/repl/terminal.h"
@@ -23,10 +25,10 @@ typedef struct T {
 enum { TRIES = 5 };
 
 typedef struct Work {
-	const char *name, *before, *text; /* before: what is run first */
-	double after;                     /* seconds until ^C, so that it is in the middle */
-	/* what is cut short is the look at the result, which is shown without
-	 * its range */
+	const char *name, *before, *text; /* before: run first */
+	double after;                     /* seconds until ^C, so that it arrives during the work */
+	/* ^C arrives while the result's summary is computed; the result is then
+	 * shown without its range */
 	bool shown;
 } Work;
 
@@ -87,7 +89,8 @@ static const Work works[] = {
 	{"another program", "", ":sh sleep 20", 0.4, false},
 };
 
-/* Milliseconds until the prompt is back; less than 0: it did not come. */
+/* Returns the milliseconds until the prompt is back, or a negative value when
+ * it did not return. */
 static double interrupt(T *t, const Work *w) {
 	Terminal *at = &t->at;
 	terminal_keys(at, "\014");
@@ -98,7 +101,7 @@ static double interrupt(T *t, const Work *w) {
 		terminal_take(at, 0.01);
 	const double pressed = terminal_seconds();
 	terminal_keys(at, "\003");
-	/* the prompt, alone on the last line */
+	/* Waits for the prompt alone on the last line. */
 	for (;;) {
 		terminal_take(at, 0.001);
 		const double took = terminal_seconds() - pressed;
@@ -109,8 +112,7 @@ static double interrupt(T *t, const Work *w) {
 	}
 }
 
-/* How many threads want a processor, of late, for each that there is; 1 at
- * least. */
+/* Returns the recent number of runnable threads per processor, at least 1. */
 static double crowd(void) {
 	double load[1];
 	const long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -151,7 +153,7 @@ int main(void) {
 				break;
 			}
 			if (took < least) least = took;
-			/* it was interrupted, not finished and not wrong */
+			/* The work was interrupted: it neither finished nor failed. */
 			if (w->text[0] != ':' && !w->shown && !strstr(terminal_text(&t.at), "interrupted")) {
 				printf("%s\n", terminal_text(&t.at));
 				CHECK_AT(&t.trial, false, w->name, __LINE__);

@@ -1,9 +1,12 @@
-/* test_thread_pool.c - the pool of threads: every part once, whoever shares the
- * threads, and nothing left running.
+/* test_thread_pool.c - unit tests of the thread pool.
  *
- * Needs: lang/base/thread_pool.h. Guarantees: exit status 0 when every check
- * held; the last line counts them. Four processors are pretended, so that there
- * are threads to speak of on any machine.
+ * Each chunk runs exactly once, whichever jobs share the threads, and no thread
+ * keeps running afterwards. The test pretends four processors, so that workers
+ * exist on every machine.
+ *
+ * Needs: lang/base/thread_pool.h.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -57,7 +60,7 @@ typedef struct Job {
 	double part_seconds;
 	unsigned modes;
 	_Atomic unsigned wrong_modes;
-	int64_t parts; /* of the job inside */
+	int64_t parts; /* of the nested job */
 	atomic_llong sum;
 } Job;
 
@@ -102,7 +105,7 @@ static void test_parts(Ctx *c) {
 				      ST_OK);
 				CHECK(once_each(j, counts[i]) && !j->strange);
 				CHECK(j->polls == (round & 1 ? counts[i] : 0));
-				if (round == 2) doze(0.001); /* workers asleep */
+				if (round == 2) doze(0.001); /* lets the workers fall asleep */
 				free(j);
 			}
 		}
@@ -138,7 +141,7 @@ static void test_polls(Ctx *c) {
 	for (int k = 0; k < MOST; k++) most_once &= j->times[k] <= 1;
 	CHECK(most_once);
 	free(j);
-	j = job_new(p); /* and the next job is whole again */
+	j = job_new(p); /* the next job is complete again */
 	CHECK(pool_run(p, MOST, count_part, j, count_poll) == ST_OK && once_each(j, MOST));
 	free(j);
 	Pool *alone = pool_new(c, 1);
@@ -150,8 +153,8 @@ static void test_polls(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* Part 0 runs on for a while wherever it is; the caller, when it waits, must
- * look around. */
+/* A worker's chunk runs until it is told to stop. The caller only waits, so it
+ * must call the watch function. */
 typedef struct Long {
 	atomic_bool stop, began;
 	atomic_int watches;
@@ -160,7 +163,7 @@ typedef struct Long {
 
 static void long_part(void *ud, int64_t part) {
 	Long *l = ud;
-	if (!pool_worker()) { /* the caller leaves the long one to others */
+	if (!pool_worker()) { /* the caller leaves the long chunk to a worker */
 		const double until = seconds(CLOCK_MONOTONIC) + 2;
 		while (!atomic_load(&l->began) && seconds(CLOCK_MONOTONIC) < until) {}
 		if (!atomic_load(&l->began)) atomic_store(&l->on_caller, true);
@@ -192,7 +195,7 @@ static void test_watch(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* ---- own shares ---------------------------------------------------------- */
+/* ---- work queues of the threads ------------------------------------------ */
 
 typedef struct Shares {
 	atomic_int begun;
@@ -201,7 +204,8 @@ typedef struct Shares {
 	_Atomic int order[64];
 } Shares;
 
-/* Each part waits until every thread has one: nobody can take another's. */
+/* Each chunk waits until every thread has one, so that no thread can steal
+ * another's. */
 static void share_part(void *ud, int64_t part) {
 	Shares *s = ud;
 	s->by[part] = pool_worker() + 1;
@@ -225,7 +229,7 @@ static void test_shares(Ctx *c) {
 	Pool *p = pool_new(c, 4);
 	const int width = pool_width(p);
 	Shares s = {.parts = width};
-	doze(0.3); /* a worker that was held up before is left out no more */
+	doze(0.3); /* longer than a stalled worker is left out */
 	CHECK(pool_run_watched(p, width, share_part, &s, no_watch) == ST_OK && s.begun == width);
 	for (int k = 0; k < width; k++) CHECK(s.by[k] == k + 1);
 	for (int parts = 1; parts <= 40; parts++)
@@ -235,9 +239,10 @@ static void test_shares(Ctx *c) {
 			      s.begun == parts);
 			bool all = true, ascending = true;
 			for (int k = 0; k < parts; k++) all = all && s.by[k];
-			/* a thread goes through its own share from the first */
+			/* A thread runs its own queue in ascending order. */
 			for (int k = 1; k < parts && parts <= 32; k++) {
-				/* whose part it may be: only parts of one share are compared */
+				/* The thread that owns the chunk: only chunks of one queue are
+				 * compared. */
 				const int own = k * width / parts;
 				if (parts % width == 0 && own == (k - 1) * width / parts && s.by[k] == own + 1 &&
 				    s.by[k - 1] == own + 1)
@@ -248,7 +253,7 @@ static void test_shares(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* ---- jobs within and beside each other ----------------------------------- */
+/* ---- nested and concurrent jobs ------------------------------------------ */
 
 static void inner_part(void *ud, int64_t part) { atomic_fetch_add(&((Job *)ud)->sum, part + 1); }
 
@@ -293,12 +298,12 @@ static void test_contexts(void) {
 	for (int i = 0; i < 4; i++) pthread_join(ids[i], NULL);
 }
 
-/* ---- the process around it ----------------------------------------------- */
+/* ---- fork and floating-point modes of the process ------------------------ */
 
 static void test_life(Ctx *c) {
 	const int before = threads_of_process();
 	Pool *a = pool_new(c, 3), *b = pool_new(c, 4);
-	CHECK(threads_of_process() == before + 3); /* shared: as many as the larger one needs */
+	CHECK(threads_of_process() == before + 3); /* shared: as many as the larger pool needs */
 	pool_free(c, a);
 	CHECK(threads_of_process() == before + 3);
 	pool_free(c, b);
@@ -333,7 +338,7 @@ static int exit_of(pid_t child) {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* A child of fork has one thread, and the same pools. */
+/* A child of fork has one thread and the same pools. */
 static void test_fork(Ctx *c) {
 	Pool *p = pool_new(c, 0);
 	for (int round = 0; round < 10; round++) {
@@ -347,7 +352,7 @@ static void test_fork(Ctx *c) {
 			bool good = pool_run(p, 300, count_part, k, count_poll) == ST_OK && once_each(k, 300) &&
 			            threads_of_process() == 1;
 			pool_free(c, p);
-			if (!SANITIZED) { /* and new ones of its own (which the thread sanitizer forbids) */
+			if (!SANITIZED) { /* New pools of its own, too. The thread sanitizer forbids this. */
 				Pool *q = pool_new(c, 3);
 				memset(k, 0, sizeof *k);
 				k->width = 3;
@@ -365,7 +370,7 @@ static void test_fork(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* As usual; denormals flushed; rounding down; as usual. */
+/* Default; denormals flushed to zero; rounding down; default. */
 #if defined(__x86_64__)
 static const unsigned modes[] = {0x1f80, 0x9fc0, 0x3f80, 0x1f80};
 static unsigned get_modes(void) { return __builtin_ia32_stmxcsr(); }
@@ -404,7 +409,7 @@ static void test_modes(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* ---- figures ------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 static void nothing(void *ud, int64_t part) {
 	(void)ud;
@@ -452,9 +457,10 @@ static void measure(Ctx *c) {
 	pool_free(c, p);
 }
 
-#define PAUSE 0.3 /* longer than a worker that held up a job is left out */
+#define PAUSE 0.3 /* longer than a stalled worker is left out */
 
-/* Part 0 waits for another thread to begin part 1, for two seconds at most. */
+/* Chunk 0 waits for another thread to begin chunk 1, for at most two
+ * seconds. */
 typedef struct Meeting {
 	atomic_int there;
 	atomic_bool met;
@@ -472,8 +478,8 @@ static void meet(void *ud, int64_t part) {
 	if (other && other != 1 + pool_worker()) atomic_store(&m->met, true);
 }
 
-/* Sleepers are woken, each time: one worker and several, by jobs for all of
- * them and for some. And what was counted meanwhile. */
+/* Each job wakes the sleeping workers it needs, in pools of two to four
+ * threads. The counters record it. */
 static void test_waking(Ctx *c) {
 	for (int threads = 2; threads <= 4; threads++) {
 		Pool *p = pool_new(c, threads);
@@ -484,7 +490,8 @@ static void test_waking(Ctx *c) {
 		for (int i = 0; i < 40; i++) {
 			Meeting m = {0};
 			doze(i % 4 ? 0.0005 : 0.02);
-			/* on a busy machine */
+			/* A worker stalled because the machine is busy; it may be used
+			 * again after the pause. */
 			if (pool_counters().stalled != stalled) doze(PAUSE);
 			stalled = pool_counters().stalled;
 			pool_run(p, 2, meet, &m, NULL);
@@ -498,8 +505,8 @@ static void test_waking(Ctx *c) {
 	}
 }
 
-/* Part 0 is the caller's and short; a worker's takes as long as one that has no
- * processor. */
+/* The caller's chunk 0 is short. A worker's chunk takes as long as if its
+ * thread had been preempted. */
 static void hold_up(void *ud, int64_t part) {
 	atomic_int *by = ud;
 	atomic_fetch_add(&by[part], 1);
@@ -516,13 +523,13 @@ static void long_job(void *ud, int64_t part) {
 	doze(0.002);
 }
 
-/* A worker that holds up a job is left out for a while, in which a long job
- * tries it again; each part is run once whatever happens. */
+/* The pool leaves out a worker that stalls a job for a while. A long job tries
+ * the worker again during that time. Each chunk runs once in every case. */
 static void test_held_up(Ctx *c) {
 	Pool *p = pool_new(c, 2);
 	for (int own = 0; own < 2; own++) {
 		bool left_out = false, tried = false;
-		/* again where this thread itself had no processor meanwhile */
+		/* Tries again when this thread itself was preempted. */
 		for (int attempt = 0; attempt < 20 && !left_out; attempt++) {
 			doze(PAUSE);
 			const PoolCounters before = pool_counters();
@@ -541,8 +548,8 @@ static void test_held_up(Ctx *c) {
 			left_out = pool_counters().paused == before.paused + 1;
 		}
 		CHECK(left_out);
-		/* of 24 parts of 2 ms the worker has some, although the pause may not
-		 * be over */
+		/* The worker takes some of 24 chunks of 2 ms, although the pause may
+		 * not be over. */
 		for (int attempt = 0; attempt < 20 && !tried; attempt++) {
 			atomic_int many[64] = {0};
 			if (own) CHECK(pool_run_watched(p, 24, long_job, many, NULL) == ST_OK);

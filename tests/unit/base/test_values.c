@@ -1,10 +1,13 @@
-/* test_values.c - tensors, values and texts: their lives, views, copies,
- * conversions, and how they are printed.
+/* test_values.c - unit tests of tensors, values and strings.
  *
- * Needs: the lang/ objects context arena diag type tensor value text, and
- * nothing else. Guarantees: exit status 0 when every check held; the last line
- * counts them. Each check compares with a figure that was worked out by hand or
- * by an independent and slower way in this file.
+ * Covers lifetime, views, copies, conversions and printing.
+ * Oracle: values worked out by hand, or by a slower independent method in this
+ * file.
+ *
+ * Needs: the lang/ objects context, arena, diag, type, tensor, value and text
+ * only.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #include "tests/unit/base/help.h"
 #include <locale.h>
@@ -62,7 +65,7 @@ static void test_tensor_life(void) {
 	CHECK(!view->contiguous && view->buffer == t->buffer && !tensor_is_unshared(t) &&
 	      !tensor_is_unshared(view));
 	tensor_unref(t);
-	CHECK(tensor_is_unshared(view)); /* a transpose still has each element once */
+	CHECK(tensor_is_unshared(view)); /* a transpose still refers to each element once */
 	Tensor *gaps = tensor_view(c, view, 3, (int64_t[]){2, 2, 2}, (int64_t[]){1, 8, -2}, 2);
 	tensor_unref(view);
 	CHECK(tensor_is_unshared(gaps) && !gaps->contiguous);
@@ -156,8 +159,8 @@ static void test_walk(void) {
 	WalkLog w = {0};
 	tensor_walk(2, (Tensor *[]){t, t}, log_walk, &w);
 	CHECK(w.calls == 1 && w.elements == 60 && w.sum == 59 * 60 / 2);
-	/* The same transpose of two contiguous tensors is one run; beside a
-	 * row-major tensor it is not. */
+	/* The same transpose of two contiguous tensors is one contiguous run.
+	 * Paired with a row-major tensor it is not. */
 	Tensor *p = tensor_view(c, t, 3, (int64_t[]){5, 3, 4}, (int64_t[]){1, 20, 5}, 0);
 	w = (WalkLog){0};
 	tensor_walk(2, (Tensor *[]){p, p}, log_walk, &w);
@@ -191,8 +194,8 @@ static void test_walk(void) {
 	tensor_walk(2, (Tensor *[]){empty, empty}, log_walk, &w);
 	tensor_walk(0, NULL, log_walk, &w);
 	CHECK(w.calls == 0);
-	/* Every view of a 4-d box by axis order, start, step and direction against
-	 * element-wise reads. */
+	/* Each view of a 4-D box (axis order, start, step, direction) is compared
+	 * with element-wise reads. */
 	Tensor *box = iota(c, DT_I32, 4, (int64_t[]){4, 3, 2, 5});
 	bool right = true;
 	for (int order = 0; order < 24; order++) {
@@ -257,8 +260,8 @@ static void test_copies(void) {
 
 static void test_convert(void) {
 	Ctx *c = ctx_new(NULL);
-	/* Each pair, contiguous and strided, on values that every dtype but bool
-	 * holds. */
+	/* Each pair of dtypes, contiguous and strided, with values that every dtype
+	 * except bool represents. */
 	for (int from = 0; from < DT_COUNT; from++) {
 		Tensor *source = iota(c, (Dtype)from, 1, (int64_t[]){7});
 		Tensor *reversed = tensor_view(c, source, 1, (int64_t[]){7}, (int64_t[]){-1}, 6);
@@ -353,7 +356,7 @@ static void test_push_row(void) {
 		heap_fail_at(c, 1, forever);
 		Tensor *r = tensor_push_row(c, shared);
 		heap_fail_at(c, 0, false);
-		CHECK((r != NULL) == !forever); /* one failure is made good with a smaller buffer */
+		CHECK((r != NULL) == !forever); /* after one failure, a smaller buffer is allocated */
 		tensor_unref(r);
 	}
 	tensor_unref(shared);
@@ -361,7 +364,7 @@ static void test_push_row(void) {
 	one->data[0] = 1;
 	char *data = one->data;
 	one = tensor_push_row(c, one);
-	CHECK(one->data == data && one->shape[0] == 2); /* the padding is room */
+	CHECK(one->data == data && one->shape[0] == 2); /* the new row uses the padding */
 	tensor_unref(one);
 	CHECK(!tensor_push_row(c, tensor_new(c, DT_F64, 0, NULL)));
 	double memory[2] = {1, 2};
@@ -387,7 +390,7 @@ static void test_tensor_failures(void) {
 			CHECK(tensor_is_unshared(t) && t->shape[0] == 2);
 		}
 		tensor_unref(t);
-		CHECK((t != NULL) == (n > 1)); /* one allocation */
+		CHECK((t != NULL) == (n > 1)); /* creation makes one allocation */
 		ctx_free(c);
 	}
 }
@@ -514,8 +517,8 @@ static void test_print_tensors(void) {
 	CHECK_TEXT(HEADER(value_tensor(big)), "f64[64, 64]  32 KB  min 0  max 0  nan 0");
 	CHECK_TEXT(HEADER(value_tensor(odd)), "f64[192]  1.5 KB  min 0  max 0  nan 0");
 
-	/* Output does not follow the host's locale, where one with a comma is
-	 * installed. */
+	/* Printing ignores the host's locale. This is checked when a locale with a
+	 * decimal comma is installed. */
 	const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
 	for (int i = 0; i < 3; i++) {
 		if (!setlocale(LC_NUMERIC, locales[i])) continue;
