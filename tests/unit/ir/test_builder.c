@@ -1,8 +1,11 @@
-/* test_builder.c - the builder: folding, sharing, lengths, calls, loops, dead
- * code, rewrite rules.
+/* test_builder.c - unit tests of the builder.
  *
- * Needs: lang/ only. Prints "N passed, N failed"; the exit status is 0 when
- * nothing failed.
+ * Covers folding, value numbering, extents, calls, loops, dead-code elimination
+ * and rewrite rules.
+ *
+ * Needs: lang/ only.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
  */
 #include "lang/builder/internal.h"
 #include "tests/unit/support/check_of.h"
@@ -14,7 +17,7 @@ typedef struct Tally {
 	uint32_t passed, failed;
 } Tally;
 
-typedef struct T { /* what one test has at hand */
+typedef struct T { /* the state of one test */
 	Tally *tally;
 	Ctx *c;
 	Builder *b;
@@ -22,7 +25,7 @@ typedef struct T { /* what one test has at hand */
 
 #define CHECK(t, x) CHECK_OF((t)->tally, x)
 
-/* ---- short words --------------------------------------------------------- */
+/* ---- shorthands ---------------------------------------------------------- */
 
 static TypeId vec(T *t, Dtype d, Dim n) { return type_tensor(t->c, d, 1, &n); }
 
@@ -104,7 +107,8 @@ static void test_folding(T *t) {
 	CHECK(t, is_f64(t, build2(b, OP_ADD, build_f64(b, 2), build_f64(b, 3)), 5));
 	CHECK(t, is_f64(t, build1(b, OP_EXP, build_f64(b, 1)), exp(1)));
 	Ref nan = build2(b, OP_SUB, build_f64(b, INFINITY), build_f64(b, INFINITY));
-	/* for nan_check to find; made of a NaN, it is a number like any other */
+	/* Not folded: the operation makes the NaN, and nan_check must find it. A
+	 * NaN operand folds like any other constant. */
 	CHECK(t, is_op(t, nan, OP_SUB));
 	nan = build2(b, OP_SUB, build_f64(b, NAN), build_f64(b, 1));
 	CHECK(t, ref_is_const(nan) && isnan(ref_constant(b->fn, nan)->value.f));
@@ -143,7 +147,7 @@ static void test_folding(T *t) {
 	CHECK(t, x == two);
 }
 
-/* ---- sharing ------------------------------------------------------------- */
+/* ---- value numbering ----------------------------------------------------- */
 
 static void test_sharing(T *t) {
 	Builder *b = t->b;
@@ -169,7 +173,7 @@ static void test_sharing(T *t) {
 	CHECK(t, build2(b, OP_ADD, x, y) == sum);
 }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 static void test_lengths(T *t) {
 	Builder *b = t->b;
@@ -181,7 +185,7 @@ static void test_lengths(T *t) {
 	CHECK(t, !build_unify(b, len(t, 2), len(t, 3), what));
 	CHECK(t, !build_unify(b, n, dim_add(t->c, n, len(t, 1)), what));
 	CHECK(t, build_unify(b, n, n, what) && !count_op(b->fn, OP_GUARD));
-	/* Inside a region an equality holds to its end. */
+	/* An equality assumed inside a region holds until its end. */
 	OpenRegion *r = build_region_begin(b, 0, NULL, NULL);
 	CHECK(t, build_unify(b, m, n, what) && count_op(b->fn, OP_GUARD) == 1);
 	CHECK(t, build_canon(b, m) == n && build_canon(b, n) == n);
@@ -217,8 +221,8 @@ static void test_lengths(T *t) {
 	CHECK(t, build_same_dim(b, dim_mul(t->c, q, len(t, 50)), dim_mul(t->c, v, w)));
 	build_region_end(b, whole, 0, NULL);
 	CHECK(t, !build_same_dim(b, dim_mul(t->c, p, q), dim_mul(t->c, v, w)));
-	/* What follows from an equality, in whatever order its sides were met: rows
-	 * of steps of seven, all but the first. */
+	/* Consequences of an equality do not depend on the order of its sides. The
+	 * example is rows in steps of seven without the first step. */
 	for (int turned = 0; turned < 2; turned++) {
 		whole = build_region_begin(b, 0, NULL, NULL);
 		Dim steps = dim_floordiv(t->c, dim_add(t->c, p, len(t, 6)), 7),
@@ -241,8 +245,8 @@ static void test_lengths(T *t) {
 	CHECK(t, build_same_dim(b, dim_sub(t->c, p, half), half) &&
 	             build_same_dim(b, dim_mul(t->c, half, len(t, 2)), p));
 	build_region_end(b, whole, 0, NULL);
-	/* Nor that of a value that has been made on the way to the equality; in a
-	 * branch beside it there may be another. */
+	/* An equality must not make the extent of an existing value negative. It
+	 * may in another region. */
 	whole = build_region_begin(b, 0, NULL, NULL);
 	Dim past = dim_sub(t->c, p, len(t, 2)), first = len(t, 2);
 	Ref line = build_iota(b, DT_F64, p);
@@ -254,8 +258,8 @@ static void test_lengths(T *t) {
 	whole = build_region_begin(b, 0, NULL, NULL);
 	CHECK(t, build_unify(b, p, len(t, 1), what) && build_canon(b, p) == len(t, 1));
 	build_region_end(b, whole, 0, NULL);
-	/* So it is with what a loop made that went round, not with what one may
-	 * have made. */
+	/* The same holds for a value in a loop body, if the loop certainly runs. A
+	 * loop that may have no iteration does not restrict the equality. */
 	for (int sure = 0; sure < 2; sure++) {
 		whole = build_region_begin(b, 0, NULL, NULL);
 		TypeId loop[2] = {num(t, DT_I64), num(t, DT_F64)};
@@ -270,7 +274,7 @@ static void test_lengths(T *t) {
 		CHECK(t, build_unify(b, p, dim_mul(t->c, p, len(t, 2)), what) == !sure);
 		build_region_end(b, whole, 0, NULL);
 	}
-	/* No length is negative so that two can be one. */
+	/* No equality makes an extent negative. */
 	whole = build_region_begin(b, 0, NULL, NULL);
 	uint32_t guards = count_op(b->fn, OP_GUARD);
 	Dim odd = dim_add(t->c, dim_mul(t->c, p, len(t, 2)), len(t, 1));
@@ -283,7 +287,7 @@ static void test_lengths(T *t) {
 	CHECK(t, build_canon(b, q) == dim_sub(t->c, p, len(t, 5)));
 	CHECK(t, build_unify(b, p, len(t, 7), what) && build_canon(b, q) == len(t, 2));
 	build_region_end(b, whole, 0, NULL);
-	/* Lengths of scalars. */
+	/* Extents of scalars. */
 	Ref e = build_extent(b, n);
 	CHECK(t, build_dim_of(b, e, 0) == n);
 	Ref twice = build2(b, OP_MUL, build_i64(b, 2), e);
@@ -300,7 +304,7 @@ static void test_lengths(T *t) {
 	      dim_is_sym(t->c, d, &s) && build_dim_of(b, i, 0) == d && count_op(b->fn, OP_BIND) == 1);
 	CHECK(t,
 	      build_dim_of(b, build2(b, OP_ADD, i, build_i64(b, 1)), 0) == dim_add(t->c, d, len(t, 1)));
-	/* A bind of what is known is a definition. */
+	/* A bind of a known extent is a definition. */
 	Dim known = sym(t, "known");
 	int64_t word = known;
 	build(b, OP_BIND, 1, &e, attr_intern(t->c, &word, 1), NULL);
@@ -312,9 +316,9 @@ static void test_lengths(T *t) {
 	fn_unref(f);
 }
 
-/* Equalities that hold for certain lengths, in any order: what is said of a
- * length by them holds for these lengths, too, a number stays what it is, and
- * both sides are one from then on. */
+/* Random equalities that hold for chosen values of the symbols, in any order.
+ * The canonical form of every extent has the same value for these symbols,
+ * constants stay as they are, and both sides become equal. */
 static uint64_t next_random(uint64_t *state) {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
 	return *state >> 33;
@@ -347,7 +351,7 @@ static void test_equalities(T *t) {
 		for (uint32_t i = 0; i < SYMS; i++) lengths[i] = 2 + (int64_t)(next_random(&state) % 3);
 		Dim all[LENGTHS];
 		for (uint32_t i = 0; i < LENGTHS; i++) all[i] = random_length(t, syms, SYMS, &state);
-		for (uint32_t i = 0; i < LENGTHS; i++) { /* pairs that are equal there */
+		for (uint32_t i = 0; i < LENGTHS; i++) { /* pairs that are equal for these values */
 			const uint32_t j = (uint32_t)(next_random(&state) % LENGTHS);
 			const int64_t x = value_there(t, all[i], lengths, SYMS),
 						  y = value_there(t, all[j], lengths, SYMS);
@@ -372,7 +376,7 @@ static void test_branches(T *t) {
 	Dim n = sym(t, "n"), m = sym(t, "m");
 	Ref x = param(t, vec(t, DT_F64, n)), y = param(t, vec(t, DT_F64, m)),
 		c = param(t, num(t, DT_BOOL));
-	/* A known condition leaves the contents of its region. */
+	/* A branch with a known condition is replaced by its contents. */
 	OpenRegion *r = build_region_begin(b, 0, NULL, NULL);
 	build_unify(b, n, m, atom(t->c, "lengths"));
 	Ref exp_x = build1(b, OP_EXP, x);
@@ -383,7 +387,8 @@ static void test_branches(T *t) {
 	Ref result;
 	build_if(b, build_bool(b, true), chosen, other, &result);
 	CHECK(t, result == exp_x && build1(b, OP_EXP, x) == exp_x && build_canon(b, m) == n);
-	/* Lengths that differ become fresh symbols, the same pair the same. */
+	/* Results of differing extents get fresh symbols; the same pair gets the
+	 * same symbol. */
 	Dim a = len(t, 20), z = len(t, 30);
 	TypeId ta = vec(t, DT_F64, a), tz = vec(t, DT_F64, z);
 	r = build_region_begin(b, 0, NULL, NULL);
@@ -423,8 +428,7 @@ static void test_loops(T *t) {
 	Dim n = sym(t, "n");
 	Ref x = param(t, vec(t, DT_F64, n)), count = param(t, num(t, DT_I64)),
 		s = param(t, num(t, DT_F64));
-	/* An array that grows, one that does not, and a value that no turn changes.
-	 */
+	/* An array that grows, one that does not, and a loop-invariant value. */
 	Dim k = sym(t, "k");
 	TypeId types[4] = {num(t, DT_I64), vec(t, DT_F64, k), vec(t, DT_F64, n), num(t, DT_F64)};
 	Ref p[4];
@@ -439,7 +443,7 @@ static void test_loops(T *t) {
 	CHECK(t, dim_is_sym(t->c, length, &grown) && length != k);
 	CHECK(t, ref_type(b->fn, out[1]) == vec(t, DT_F64, n));
 	CHECK(t, out[2] == s);
-	/* A symbol that turns leave alone is what it was at the start. */
+	/* A symbol that iterations do not change equals its initial value. */
 	Dim j = sym(t, "j");
 	TypeId same[2] = {num(t, DT_I64), vec(t, DT_F64, j)};
 	r = build_region_begin(b, 2, same, p);
@@ -448,15 +452,15 @@ static void test_loops(T *t) {
 	Ref kept;
 	build_for(b, count, 1, &out[0], body, &kept);
 	CHECK(t, ref_type(b->fn, kept) == ref_type(b->fn, out[0]));
-	/* No turns, no loop. */
+	/* A loop without iterations is removed. */
 	r = build_region_begin(b, 2, same, p);
 	sine = build1(b, OP_SIN, p[1]);
 	body = build_region_end(b, r, 1, &sine);
 	Ref unturned;
 	build_for(b, build_i64(b, 0), 1, &x, body, &unturned);
 	CHECK(t, unturned == x);
-	/* while, with a symbol in each parameter list; and a length that a guard
-	 * inside makes right. */
+	/* `while` with a symbol in each parameter list, and an extent that a guard
+	 * in the body makes equal. */
 	Dim w = sym(t, "w");
 	TypeId tw = vec(t, DT_F64, w);
 	r = build_region_begin(b, 1, &tw, p);
@@ -488,8 +492,8 @@ static void test_loops(T *t) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* (x: f64[n], y: f64[n], z: bool[n - 1]) -> (f64[n + 1], i64[k], i64[k]) with k
- * known to the run only. */
+/* (x: f64[n], y: f64[n], z: bool[n - 1]) -> (f64[n + 1], i64[k], i64[k]), where
+ * k is known only at run time. */
 static Fn *make_callee(T *t) {
 	Builder *b = build_begin(t->c, atom(t->c, "callee"), 0, NULL);
 	Dim n = build_fresh_dim(b, atom(t->c, "n"), 0), k = build_fresh_dim(b, atom(t->c, "k"), 0);
@@ -522,7 +526,7 @@ static void test_calls(T *t) {
 	build_call(b, callee, 3, args, again);
 	CHECK(t, again[1] == out[1]);
 	CHECK(t, callee->refs == 2 && !callee->must_run);
-	/* Polynomials are solved for a symbol that stands nowhere alone. */
+	/* Polynomials are solved for a symbol that never occurs alone. */
 	Builder *inner = build_begin(t->c, atom(t->c, "tail"), 0, NULL);
 	Dim n = build_fresh_dim(inner, 0, 0), less = dim_sub(t->c, n, len(t, 2));
 	Ref p = build_param(inner, type_tensor(t->c, DT_F64, 1, &less), 0);
@@ -533,8 +537,7 @@ static void test_calls(T *t) {
 	Ref results[2] = {out[0], out[2]};
 	Fn *f = build_end(b, 2, results);
 	t->b = NULL;
-	/* The call of tail stays though nobody uses it: n - 2 may come out negative
-	 * in it. */
+	/* The unused call of `tail` stays, because n - 2 may be negative in it. */
 	CHECK(t, count_op(f, OP_CALL) == 2 && tail->may_fail && tail->refs == 2 && callee->refs == 2);
 	fn_unref(tail);
 	FnId id = callee->id;
@@ -558,7 +561,7 @@ static void test_dead_code(T *t) {
 	word = j;
 	build(b, OP_NONZERO, 1, &mask, attr_intern(t->c, &word, 1), NULL);
 	Ref message = build_const(b, (Value){.kind = V_NONE});
-	/* An unused loop without checks goes, one with a failure stays. */
+	/* An unused loop without checks is removed; one with a failure stays. */
 	TypeId types[2] = {num(t, DT_I64), num(t, DT_F64)};
 	Ref p[2], r1[1], init = build_f64(b, 1), out;
 	OpenRegion *r = build_region_begin(b, 2, types, p);
@@ -569,13 +572,13 @@ static void test_dead_code(T *t) {
 	word = E_USER;
 	build(b, OP_FAIL, 1, &message, attr_intern(t->c, &word, 1), NULL);
 	build_for(b, count, 1, &init, build_region_end(b, r, 1, r1), &out);
-	/* What may fail stays, used or not, but for what a derivative or a
-	 * transform adds on its own account. */
+	/* Operations that may fail stay even if unused. Those that a derivative or
+	 * a transform adds (build_unasked) are removed. */
 	const bool asked = build_unasked(b, true);
 	build_gather(b, x, build_i64(b, 7), 0, 0);
 	build_unasked(b, asked);
 	build2(b, OP_FLOORDIV, count, build_i64(b, 2));
-	Ref length = build_extent(b, k); /* needs the first nonzero, whose result nobody uses */
+	Ref length = build_extent(b, k); /* needs the first nonzero, whose result is unused */
 	Ref unused = build_f64(b, 1234);
 	build2(b, OP_ADD, out, unused);
 	Fn *f = build_end(b, 1, &length);
@@ -589,7 +592,7 @@ static void test_dead_code(T *t) {
 	for (uint32_t i = 0; i < f->consts.n; i++)
 		found |= f->consts.at[i].value.kind == V_SCALAR && f->consts.at[i].value.f == 1234;
 	CHECK(t, !found);
-	/* Program order: a region's contents before what owns them. */
+	/* Program order: the contents of a region precede its owner. */
 	bool ordered = true;
 	for (uint32_t i = 0; i < f->insts.n; i++)
 		for (uint32_t q = 0; q < f->insts.at[i].nregions; q++)
@@ -680,7 +683,7 @@ static void test_shape_rules(T *t) {
 	CHECK(t, build_transpose(b, bv, swap) == first);
 	CHECK(t, build_broadcast(b, build_broadcast_scalar(b, s, vec(t, DT_F64, m)), 2, (Dim[]){n, m},
 	                         (int[]){1}) == bs);
-	/* Computing before copying. */
+	/* Computation precedes copying. */
 	CHECK(t, build1(b, OP_EXP, bv) ==
 	             build_broadcast(b, build1(b, OP_EXP, v), 2, (Dim[]){n, m}, (int[]){1}));
 	CHECK(t, build2(b, OP_ADD, bv, bu) ==
@@ -719,7 +722,7 @@ static void test_shape_rules(T *t) {
 	             build_slice(b, x, (Dim[]){dim_sub(c, n, one), zero}, (Dim[]){one, m}, NULL));
 	CHECK(t, build_slice(b, w, four, (Dim[]){six, m}, NULL) ==
 	             build_slice(b, part, start, (Dim[]){six, m}, NULL));
-	/* two rows more than the box */
+	/* Two rows more than the box. */
 	CHECK(t, arg_of(t, build_slice(b, w, start, (Dim[]){less, m}, NULL), 0) == w);
 	CHECK(t, rule_hits(b, "slice_update") == 4);
 	CHECK(t, build_update(b, x, own, start, NULL) == x &&
@@ -743,7 +746,8 @@ static void test_shape_rules(T *t) {
 	CHECK(t, is_f64(t, build_reduce(b, OP_REDUCE_SUM, ones, 2, (int[]){0, 1}), 15));
 	Ref unit = build_reshape(b, v, 2, (Dim[]){len(t, 1), m});
 	CHECK(t, build_reduce(b, OP_REDUCE_MAX, unit, 1, (int[]){0}) == v);
-	/* What was boxed as it is comes out again, and gives the lengths. */
+	/* Unboxing a value that was boxed unchanged gives the value itself and its
+	 * extents. */
 	Dim fresh = sym(t, "fresh");
 	int64_t word = vec(t, DT_F64, fresh);
 	Ref boxed = build(b, OP_BOX, 2, (Ref[]){build_const(b, (Value){.kind = V_UNSET}), v}, 0, NULL);
@@ -751,7 +755,7 @@ static void test_shape_rules(T *t) {
 	             build_canon(b, fresh) == m);
 }
 
-/* Axes that a broadcast makes are made as late as they can be. */
+/* Axes made by a broadcast are added as late as possible. */
 static void test_broadcast_rules(T *t) {
 	Builder *b = t->b;
 	Ctx *c = t->c;
@@ -763,7 +767,7 @@ static void test_broadcast_rules(T *t) {
 		y2 = param(t, type_tensor(c, DT_F64, 3, right));
 	Ref bx = build_broadcast(b, x, 3, (Dim[]){n, two, m}, (int[]){0, 2}),
 		first = build_broadcast(b, x, 3, (Dim[]){two, n, m}, (int[]){1, 2});
-	/* free axes of the first operand, of the second, and beside a batch */
+	/* Free axes of the first operand, of the second, and with a batch axis. */
 	Ref xw = build_dot(b, x, w, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL),
 		wx = build_dot(b, w, x, 1, (int[]){0}, (int[]){1}, 0, NULL, NULL);
 	Ref each = build_dot(b, x, y2, 1, (int[]){1}, (int[]){1}, 1, (int[]){0}, (int[]){0});
@@ -774,7 +778,7 @@ static void test_broadcast_rules(T *t) {
 	CHECK(t, build_dot(b, first, y2, 1, (int[]){2}, (int[]){1}, 1, (int[]){1}, (int[]){0}) ==
 	             build_broadcast(b, each, 3, left, (int[]){0, 2}));
 	CHECK(t, rule_hits(b, "dot_of_broadcast") == 3);
-	/* contracted ones, while another is left */
+	/* Contracted axes, while at least one other remains. */
 	Ref sum = build_reduce(b, OP_REDUCE_SUM, y, 1, (int[]){1});
 	CHECK(t, build_dot(b, bx, y, 2, (int[]){0, 1}, (int[]){0, 1}, 0, NULL, NULL) ==
 	             build_dot(b, x, sum, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
@@ -782,7 +786,7 @@ static void test_broadcast_rules(T *t) {
 	             build_dot(b, sum, x, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
 	CHECK(t, rule_hits(b, "dot_along_broadcast") == 2);
 	CHECK(t, is_op(t, build_dot(b, bx, z, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL), OP_DOT));
-	/* two broadcasts that have an axis in common; unit axes */
+	/* Two broadcasts with a common axis; unit axes. */
 	Ref ba = build_broadcast(b, a, 3, (Dim[]){n, two, m}, (int[]){0}),
 		spread = build_broadcast(b, a, 2, (Dim[]){n, m}, (int[]){0});
 	CHECK(t, build2(b, OP_MUL, ba, bx) == build_broadcast(b, build2(b, OP_MUL, spread, x), 3,
@@ -841,10 +845,11 @@ static void test_contracts(T *t) {
 	}
 }
 
-/* Lengths below 0 are the user's error wherever they are made. */
+/* A negative extent is reported as the user's error, whichever operation makes
+ * it. */
 typedef struct Shorter {
 	T *t;
-	Fn *f; /* x[n] -> x without its first two rows, where c holds; else x */
+	Fn *f; /* x[n] -> x without its first two rows where c holds, else x */
 	int which;
 } Shorter;
 
@@ -878,7 +883,7 @@ static void test_negative(T *t) {
 			x = build_param(b, type_tensor(c, DT_F64, 1, &n), 0);
 		Ref out[2] = {x, REF_NONE};
 		if (!which) out[0] = build_slice(b, x, &two, &less, NULL);
-		if (which) { /* as a result its length is n - 2 only without the `if` */
+		if (which) { /* the `if` hides that its extent is n - 2 */
 			OpenRegion *r = build_region_begin(b, 0, NULL, NULL);
 			Ref inside = build_slice(b, build1(b, OP_EXP, x), &two, &less, NULL);
 			RegionId yes = build_region_end(b, r, 1, &inside);
@@ -970,7 +975,7 @@ static void test_verbatim(T *t) {
 	fn_unref(f);
 }
 
-/* ---- running ------------------------------------------------------------- */
+/* ---- runner -------------------------------------------------------------- */
 
 typedef struct Job {
 	void (*test)(T *t);
@@ -1009,7 +1014,7 @@ static void *counted(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	return NULL;
 }
 
-/* Every allocation fails once: nothing may leak, and the only answer is
+/* Each allocation fails once: nothing leaks, and the only status is
  * ST_NOMEM. */
 static void starve(void (*test)(T *t), Tally *tally) {
 	Tally ignored = {0};

@@ -1,15 +1,19 @@
-/* test_dependence.c - what results depend on, and how, decided by dataflow.
+/* test_dependence.c - unit tests of the dependence analysis.
  *
- * Needs: lang/ only. Guarantees: prints each failure with its line, then "N
- * passed, N failed"; the exit status says whether all passed.
+ * The analysis reports the arguments that a function's results depend on, and
+ * how.
+ *
+ * Needs: lang/ only.
+ * Guarantees: prints each failure with its line, then "N passed, N failed"; the
+ * exit status says whether all passed.
  */
 #include "lang/passes/dependence.h"
 #include "tests/unit/support/check.h"
 #include <stdlib.h>
 
-/* The function of a text; what it depends on as text, one letter an argument
- * and its factors: "a(b)" where it depends on a with a slope that b may change.
- */
+/* Reads the function in `text` and prints its dependence: one letter for each
+ * argument, with its factors. "a(b)": the results depend on a, with a
+ * derivative that b may change. */
 static void shows(int line, const char *text, const char *want) {
 	Ctx *c = ctx_new(NULL);
 	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)));
@@ -65,7 +69,7 @@ static void test_arithmetic(void) {
 	      "}",
 	      "a(a) b()");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = sin %0\n  return %1\n}", "b()");
-	/* a whole number made of a number jumps */
+	/* An integer converted from a real is piecewise constant. */
 	SHOWS("fn @f(%0 a: f64) -> (f64) {\n"
 	      "  %1: i64 = convert %0 {to: i64}\n"
 	      "  %2: f64 = convert %1 {to: f64}\n"
@@ -94,8 +98,8 @@ static void test_choices(void) {
 }
 
 static void test_loops(void) {
-	/* a number is carried round and multiplied: after some turns it is a
-	 * product of all */
+	/* A carried scalar is multiplied in each iteration: after some iterations
+	 * it is a product of all factors. */
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = for 3, %0 {\n"
 	      "    (%3: i64, %4: f64):\n"
@@ -105,8 +109,8 @@ static void test_loops(void) {
 	      "  return %2\n"
 	      "}",
 	      "a(b) b(ab)");
-	/* two numbers change places: what one depends on reaches the other in a
-	 * later turn */
+	/* Two carried scalars swap: the dependence of one reaches the other in a
+	 * later iteration. */
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64, %3: f64 = for 3, %0, 0.0 {\n"
 	      "    (%4: i64, %5: f64, %6: f64):\n"
@@ -116,7 +120,7 @@ static void test_loops(void) {
 	      "  return %3\n"
 	      "}",
 	      "a() b()");
-	/* how often a loop turns decides about what it gives */
+	/* The number of iterations affects the result. */
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = while %1 {\n"
 	      "    (%3: f64):\n"

@@ -1,8 +1,9 @@
-/* test_ir.c - scalar semantics, the text form, the verifier, copying and
- * inlining.
+/* test_ir.c - unit tests of scalar semantics, the IR's text form, the verifier,
+ * copying and inlining.
  *
- * Needs: lang/ only. Guarantees: prints each failure with its line, then "N
- * passed, N failed"; the exit status says whether all passed.
+ * Needs: lang/ only.
+ * Guarantees: prints each failure with its line, then "N passed, N failed"; the
+ * exit status says whether all passed.
  */
 #include "lang/builder/internal.h"
 #include "lang/ir/scalar_expr.h"
@@ -157,7 +158,7 @@ static void test_real_rows(Test *t) {
 			       (double)out32);
 		CHECK(t, good);
 	}
-	/* f32 is computed in float: double would round this otherwise. */
+	/* f32 is computed in float: double would round this differently. */
 	float a = 1.0f, b = 3.0f, q;
 	CHECK(t, scalar_apply(OP_DIV, DT_F32, &a, &b, &q) == ST_OK && q == a / b);
 	CHECK(t, scalar_apply(OP_SIN, DT_F32, &b, NULL, &q) == ST_OK && q == sinf(b));
@@ -266,7 +267,7 @@ static void test_bools_and_comparisons(Test *t) {
 	CHECK(t, scalar_apply(OP_REAL, DT_C64, &w, NULL, &re) == ST_OK && re == 3);
 }
 
-/* Every row answers for exactly the dtypes that its KINDS column names. */
+/* Each row supports exactly the dtypes that its KINDS column names. */
 static void test_table_is_covered(Test *t) {
 	for (int op = 1; op < OP_COUNT; op++) {
 		if (!prims[op].elementwise) continue;
@@ -309,7 +310,8 @@ static void test_convert(Test *t) {
 	scalar_convert(DT_I64, &big, DT_I32, &i32);
 	CHECK(t, i32 == -1);
 	scalar_convert(DT_I64, &tie, DT_F32, &f32);
-	CHECK(t, f32 == (float)tie); /* once rounded; by way of double it would be the even neighbour */
+	/* Rounded once: by way of double it would be the even neighbour. */
+	CHECK(t, f32 == (float)tie);
 	double nan_ = NAN, tiny = 1e-300;
 	scalar_convert(DT_F64, &nan_, DT_BOOL, &b);
 	CHECK(t, b);
@@ -337,7 +339,7 @@ static void test_convert(Test *t) {
 
 /* ---- the text form ------------------------------------------------------- */
 
-/* Texts as the writer writes them. */
+/* Texts in the form that the writer prints. */
 static const char *const texts[] = {
 	"fn @empty() -> () {\n  return\n}\n",
 	"fn @kept(%0: f64) -> (f64) @1:2:9 snapshots(20, 0) {\n  return %0\n}\n",
@@ -463,7 +465,7 @@ static void round_trip(Test *t, const char *text, bool *seen) {
 		show_diags(t->c);
 		return;
 	}
-	CHECK(t, f->finished && f->refs >= 1); /* more than one where functions call each other */
+	CHECK(t, f->finished && f->refs >= 1); /* more than one when functions call each other */
 	CHECK(t, fn_verify(f, "reading"));
 	if (seen) note_ops(f, seen);
 	char *out = print_fn(f);
@@ -501,7 +503,7 @@ static void test_round_trips(Test *t) {
 	}
 }
 
-/* Blanks, comments and numbering are free when reading. */
+/* The reader accepts any blanks, comments and numbering. */
 static void test_reading_is_lenient(Test *t) {
 	Fn *f = read_fn(t->c, "; a comment\n  fn @f ( %10 x : f64 [ 3 ] ) -> ( f64[3] ) { ; more\n "
 	                      "%7:f64[3]=add %10,%10\nreturn %7 }");
@@ -651,7 +653,7 @@ static void expect_rejected(Test *t, const char *text, size_t n) {
 static void test_malformed(Test *t) {
 	for (size_t i = 0; i < sizeof bad_texts / sizeof *bad_texts; i++)
 		expect_rejected(t, bad_texts[i], strlen(bad_texts[i]));
-	/* Nesting without end, of each kind. */
+	/* Unbounded nesting of each kind. */
 	static const char *const openers[] = {
 		"fn @f() -> (dyn) { return dyn ", "(",     "fn @f[n](%0: f64[", "(",
 		"fn @f() -> () { try ",           "{ try "};
@@ -665,8 +667,8 @@ static void test_malformed(Test *t) {
 	}
 }
 
-/* Whatever mutation does to a text, reading ends, and what is accepted verifies
- * and comes back as itself. */
+/* The reader terminates on every mutated text. A text that it accepts verifies
+ * and round-trips. */
 static void test_mutations(Test *t) {
 	uint64_t state = 0x9e3779b97f4a7c15u;
 	int accepted = 0, bad = 0;
@@ -721,8 +723,8 @@ static void test_mutations(Test *t) {
 
 /* ---- the verifier -------------------------------------------------------- */
 
-/* f64[n], f64[n], i64 -> a loop with a branch inside: something of everything.
- */
+/* f64[n], f64[n], i64 -> a loop with a branch inside, so that every kind of
+ * structure occurs. */
 static const char *const victim = "fn @victim[n](%0: f64[n], %1: f64[n], %2: i64) -> (f64[n]) {\n"
 								  "  %3: f64[n] = add %0, %1\n"
 								  "  %4: f64[n] = for %2, %3 {\n"
@@ -784,7 +786,7 @@ static void break_it(Fn *f, int fault) {
 	case 25: branch->nregions = 1; break;
 	case 26: add->nregions = 1; break;
 	case 27: f->vals.at[f->regions.at[0].params].type = type_token(c); break;
-	case 28: { /* a length that nobody knows */
+	case 28: { /* an extent with an unknown symbol */
 		Dim d = dim_sym(c, f->syms.n);
 		wide->attr = attr_intern(c, (int64_t[]){1, d, 0}, 3);
 		f->vals.at[wide->results].type = type_tensor(c, DT_F64, 1, &d);
@@ -812,7 +814,7 @@ static void test_verifier(Test *t) {
 			show_diags(t->c);
 			return;
 		}
-		/* What is broken is put back, so that freeing finds everything. */
+		/* Restores the fields that were broken, so that everything is freed. */
 		Fn kept = *f;
 		Arena *a = arena_new(t->c);
 #define KEEP(field)                                                                                \
@@ -831,7 +833,7 @@ static void test_verifier(Test *t) {
 		CHECK(t, caught);
 		CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERNAL &&
 		             !strncmp(diag_at(t->c, 0)->message, "after seeding: ", 15));
-		Text text; /* printing a broken function does no harm */
+		Text text; /* printing a broken function is harmless */
 		text_init(&text, t->c);
 		fn_print(&text, f);
 		text_free(&text);
@@ -858,7 +860,7 @@ static void test_verifier(Test *t) {
 
 /* ---- copying and inlining ------------------------------------------------ */
 
-/* A copy through the builder, with the same symbols or with others. */
+/* Copies f through the builder, with the same symbols or with fresh ones. */
 static Fn *copy_fn(Ctx *c, const Fn *f, bool same_symbols) {
 	Builder *b = build_begin(c, f->name, f->span, same_symbols ? f : NULL);
 	RefMap m = refmap_new(b, f, same_symbols);
@@ -882,8 +884,7 @@ static void test_copy(Test *t) {
 			CHECK(t, copy && fn_verify(copy, "copying"));
 			CHECK(t,
 			      copy && fn_nresults(copy) == fn_nresults(f) && fn_nparams(copy) == fn_nparams(f));
-			/* A copy of the copy is the same again: nothing is left to
-			 * simplify. */
+			/* A copy of the copy is identical: nothing is left to simplify. */
 			Fn *again = copy ? copy_fn(t->c, copy, true) : NULL;
 			char *x = copy ? print_fn(copy) : NULL, *y = again ? print_fn(again) : NULL;
 			CHECK(t, x && y && !strcmp(x, y));
@@ -905,7 +906,7 @@ static void test_spans_survive(Test *t) {
 	char *x = print_fn(g);
 	CHECK(t, strstr(x, "%1 y: f64 = sin %0 !jvp @1:4:5\n"));
 	free(x);
-	/* Inlining puts the present chain before the instruction's. */
+	/* Inlining puts the builder's chain before the instruction's. */
 	Builder *b = build_begin(t->c, atom(t->c, "outer"), 0, NULL);
 	Ref p = build_param(b, type_scalar(t->c, DT_F64), 0), r;
 	build_chain(b, chain_push(t->c, 0, "batch"));
@@ -922,8 +923,8 @@ static void test_spans_survive(Test *t) {
 
 static void test_inline(Test *t) {
 	Ctx *c = t->c;
-	/* Symbols take the arguments' lengths; those born inside become new ones
-	 * each time. */
+	/* Symbols take the arguments' extents. Symbols defined inside are fresh for
+	 * each call. */
 	Fn *f = read_fn(
 		c, "fn @f[n, k](%0: f64[n], %1: bool[n]) -> (f64[n], i64[k]) {\n  %2: f64[n] = neg %0\n"
 		   "  %3: i64[k] = nonzero %1 {length: k}\n  return %2, %3\n}\n");
@@ -947,8 +948,7 @@ static void test_inline(Test *t) {
 	fn_unref(g);
 	fn_unref(f);
 
-	/* Lengths that must be equal are guarded, and a loop comes along with its
-	 * regions. */
+	/* Equal extents are guarded, and a loop is copied with its regions. */
 	f = read_fn(c, victim);
 	b = build_begin(c, atom(c, "g"), 0, NULL);
 	Dim p = build_fresh_dim(b, atom(c, "p"), 0), q = build_fresh_dim(b, atom(c, "q"), 0);
@@ -981,8 +981,8 @@ static void test_inline(Test *t) {
 	show_diags(t->c);
 }
 
-/* A HOST call prints by name and number, and is read back where the number is
- * known. */
+/* A HOST call is printed by name and number, and is read back where the number
+ * is known. */
 static void test_host_text(Test *t) {
 	HostDef def = {.name = "solver"};
 	HostId id = host_call_intern(t->c, &def, 0, NULL, 0, NULL);
@@ -1000,8 +1000,8 @@ static void test_host_text(Test *t) {
 	fn_unref(f);
 }
 
-/* Allocation failure at every point of reading and printing ends in NULL, not
- * in a crash or a leak. */
+/* An allocation failure at any point of reading and printing ends in NULL,
+ * without a crash or a leak. */
 static void test_memory(Test *t) {
 	bool done = false;
 	for (uint64_t n = 1; !done && n < 3000; n += 1 + n / 16) {

@@ -1,11 +1,14 @@
-/* test_ir_binary.c - the binary form of functions: what is written is read back
- * to the letter, here and in another session, and damaged bytes are refused.
+/* test_ir_binary.c - unit tests of the binary form of functions.
  *
- * Needs: the rooms of a session, tests/language, tests/derivatives,
- * tests/fuzz/corpus/ir_binary/form.air. Guarantees: `N passed, N failed` on the
- * last line. `test_ir_binary FILE...` takes every function that the programs in
- * these files make, instead of those of a few; `test_ir_binary --write FILE`
- * writes the sample that pins the form.
+ * Oracle: a written function is read back identically, in this session and in
+ * another; damaged bytes are rejected.
+ *
+ * Needs: the modules of a session, tests/language, tests/derivatives,
+ * tests/fuzz/corpus/ir_binary/form.air.
+ * Guarantees: the last line is `N passed, N failed`.
+ * Usage: `test_ir_binary FILE...` takes every function of the programs in these
+ * files instead of the built-in few. `test_ir_binary --write FILE` writes the
+ * sample that fixes the form.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"
@@ -38,8 +41,9 @@ static bool same_text(const Text *x, const Text *y) {
 
 static int whole, refused;
 
-/* In its own session it prints the same; one without functions in its constants
- * is, in a fresh one, written as the same bytes. */
+/* Read back in its own session, the function prints the same. In a fresh
+ * session a function without functions among its constants is written as the
+ * same bytes. */
 static void round_trip(Fn *f) {
 	Ctx *c = f->ctx;
 	Text bytes, before, after;
@@ -100,7 +104,7 @@ static void functions_of(const char *path) {
 	free(text);
 }
 
-/* ---- something of everything --------------------------------------------- */
+/* ---- every kind of content ----------------------------------------------- */
 
 static const char everything[] =
 	"fn @even(%0 n: i64) -> (bool) @1:0:4 {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    "
@@ -170,7 +174,7 @@ static void test_everything(void) {
 		const Value w = value_field(about, atom(c, "weights"));
 		CHECK(w.kind == V_TENSOR && w.tensor->count == 20 &&
 		      ((double *)(void *)w.tensor->data)[19] == 0.1 * 19);
-		/* arrays lie where a map of the file could be read as they are */
+		/* Arrays are aligned, so that a mapped file could be read in place. */
 		const uint64_t arrays = binary_load((unsigned char *)bytes.at + AT_ARRAYS, 8);
 		CHECK(arrays % 64 == 0 && bytes.n % 64 == 0 && bytes.n - arrays == 128 + 128 + 192);
 		value_unref(about);
@@ -189,7 +193,7 @@ static void test_everything(void) {
 	ctx_free(c);
 }
 
-/* What an older Atled wrote stays readable, or has another version: this file
+/* Files of an older Atled stay readable, or the version changes: the sample
  * changes only with BINARY_VERSION. */
 static void test_golden(void) {
 	size_t n;
@@ -216,7 +220,8 @@ static void test_golden(void) {
 
 /* ---- damage -------------------------------------------------------------- */
 
-/* An error of one sentence that names the byte, or a function that verifies. */
+/* Checks that the bytes give one error with their offset, or a function that
+ * verifies. */
 static bool refused_or_whole(Ctx *c, const unsigned char *bytes, size_t n, bool *accepted) {
 	Value about;
 	diag_clear(c);
@@ -249,7 +254,7 @@ static void test_damage(void) {
 	const size_t n = bytes.n;
 	int bad = 0, wrongly = 0, flips = 0;
 	bool accepted;
-	for (size_t cut = 0; cut < n; cut++) { /* cut off: as it is, and with the head put right */
+	for (size_t cut = 0; cut < n; cut++) { /* Truncated: as it is, and with a corrected header. */
 		unsigned char *copy = malloc(cut + 1);
 		memcpy(copy, bytes.at, cut);
 		bad += !refused_or_whole(c, copy, cut, &accepted);
@@ -265,7 +270,8 @@ static void test_damage(void) {
 	}
 	CHECK(!bad && !wrongly);
 	unsigned char *copy = malloc(n);
-	/* one bit is another: seen by the checksum, and by the reader alone */
+	/* One bit flipped: detected by the checksum, and by the reader when the
+	 * checksum is corrected. */
 	for (size_t bit = 0; bit < 8 * n; bit++) {
 		memcpy(copy, bytes.at, n);
 		copy[bit / 8] ^= (unsigned char)(1 << bit % 8);
