@@ -1,4 +1,4 @@
-/* help.c - random tensors, building and running, comparing: see help.h.
+/* help.c - helpers of the evaluator tests; see help.h.
  *
  * Needs: help.h.
  */
@@ -19,7 +19,7 @@ void ev_show_diags(T *t) {
 		diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
 }
 
-/* ---- numbers and tensors ------------------------------------------------- */
+/* ---- scalars and tensors ------------------------------------------------- */
 
 uint64_t ev_bits(T *t) {
 	t->seed = t->seed * 6364136223846793005u + 1442695040888963407u;
@@ -49,7 +49,7 @@ double _Complex ev_at(const Tensor *x, const int64_t *index) {
 void ev_fill(T *t, Tensor *x, double lo, double hi) {
 	char *p = x->data;
 	for (int64_t i = 0; i < x->count; i++, p += dtype_size((Dtype)x->dtype)) {
-		/* one after the other: the same numbers from every compiler */
+		/* One after the other, so that every compiler draws the same values. */
 		const double im = ev_uniform(t, lo, hi);
 		const double re = dtype_is_int((Dtype)x->dtype) ? floor(ev_uniform(t, lo, hi))
 		                  : x->dtype == DT_BOOL         ? (double)ev_below(t, 2)
@@ -64,7 +64,7 @@ Tensor *ev_tensor(T *t, Dtype d, uint32_t rank, const int64_t *shape, double lo,
 	return x;
 }
 
-/* Next index in row-major order; false after the last. */
+/* Advances index in row-major order; returns false after the last. */
 bool ev_step(uint32_t rank, const int64_t *shape, int64_t *index) {
 	for (uint32_t i = rank; i-- > 0;) {
 		if (++index[i] < shape[i]) return true;
@@ -75,7 +75,7 @@ bool ev_step(uint32_t rank, const int64_t *shape, int64_t *index) {
 
 double ev_off(double _Complex a, double _Complex b) { return cabs(a - b) / fmax(1, cabs(b)); }
 
-/* Largest relative difference to an array of numbers in row-major order. */
+/* Returns the largest relative difference from an array in row-major order. */
 double ev_distance(Value v, const double _Complex *want) {
 	double worst = 0;
 	if (v.kind == V_SCALAR) {
@@ -116,7 +116,7 @@ TypeId ev_vec(T *t, Dtype d, int64_t n) {
 }
 TypeId ev_vec_of(T *t, Dtype d, Dim n) { return type_tensor(t->c, d, 1, &n); }
 
-typedef struct Make { /* a function to build, and what it is built from */
+typedef struct Make { /* a function to build and its description */
 	T *t;
 	void (*make)(T *t, const void *what);
 	const void *what;
@@ -128,7 +128,7 @@ static void run_make(Ctx *c, void *arg) {
 	m->make(m->t, m->what);
 }
 
-/* Builds t->f; false when that failed. */
+/* Builds t->f; returns false on failure. */
 bool ev_build_it(T *t, void (*make)(T *, const void *), const void *what) {
 	t->f = NULL;
 	Make m = {t, make, what};
@@ -145,7 +145,7 @@ Status ev_call(T *t, const Value *args, Value *results) {
 	return code ? code_call(t->c, code, args, results) : ST_NOMEM;
 }
 
-/* Builds, runs once, drops the function. */
+/* Builds the function, runs it once and drops it. */
 Status ev_once(T *t, void (*make)(T *, const void *), const void *what, const Value *args,
                Value *results) {
 	if (!ev_build_it(t, make, what)) return ST_INTERNAL;
@@ -172,13 +172,13 @@ bool ev_failed_with(T *t, Status st, Status want, DiagCode code, const char *wor
 	return good;
 }
 
-/* ---- the runner ---------------------------------------------------------- */
+/* ---- runner -------------------------------------------------------------- */
 
 int ev_run_tests(const char *file, size_t n, const TestCase *tests) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	T t = {.file = file, .c = ctx_new(NULL), .seed = 12345};
 	if (!t.c || backend_init(t.c) != ST_OK) return 1;
-	/* it is the evaluator that is tested here */
+	/* These tests are of the evaluator, so machine code is off by default. */
 	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF);
 	ctx_grant(t.c, GRANT_ALL);
 	text_init(&t.printed, t.c);

@@ -1,8 +1,8 @@
-/* help.h - what the tests of the evaluator share: random tensors, running a
- * function that is built on the spot, comparing.
+/* help.h - shared helpers of the evaluator tests: random tensors, building and
+ * running a function, comparison.
  *
- * Needs: backend/eval/code.h. Guarantees: random numbers depend on the seed in
- * T alone.
+ * Needs: backend/eval/code.h.
+ * Guarantees: random values depend only on the seed in T.
  */
 #ifndef ATLED_TESTS_UNIT_EVAL_HELP_H
 #define ATLED_TESTS_UNIT_EVAL_HELP_H
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #undef I
 
-typedef struct T {    /* what a test has at hand */
+typedef struct T {    /* the state of a test */
 	const char *file; /* of the test, for messages */
 	uint32_t passed, failed;
 	Ctx *c;
@@ -57,7 +57,8 @@ typedef struct TestCase {
 	const char *name;
 	void (*run)(T *t);
 } TestCase;
-/* The body of main: a context with the backend, all cases, the tally. */
+/* The body of main: makes a context with the backend, runs all cases and prints
+ * the tally. */
 int ev_run_tests(const char *file, size_t n, const TestCase *tests);
 
 #endif

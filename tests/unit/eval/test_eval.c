@@ -1,9 +1,12 @@
-/* test_eval.c - the evaluator: element-wise primitives and views against plain
- * loops, writing in place, control flow, guards, errors, try, recursion,
- * budgets, allocation failure, interrupts, threads. test_eval_arrays.c has the
- * rest of the primitives.
+/* test_eval.c - unit tests of the evaluator.
  *
- * Needs: help.h. Prints "N passed, N failed"; the exit status is 0 when nothing
+ * Covers element-wise primitives and views (against plain loops), in-place
+ * writes, control flow, guards, errors, try, recursion, budgets, allocation
+ * failure, interrupts and threads. test_eval_arrays.c covers the other
+ * primitives.
+ *
+ * Needs: help.h.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
  * failed.
  */
 #include "backend/kernels/kernels.h"
@@ -35,8 +38,8 @@ static void make_ew(T *t, const void *what) {
 	t->f = build_end(t->b, 1, &r);
 }
 
-/* Two views of the same numbers: contiguous, transposed, every other element,
- * one element stretched. */
+/* Two views of the same elements: contiguous, transposed, every other element,
+ * one element broadcast. */
 enum { FLAT, TURNED, SPARSE, SPLAT, LAYOUTS };
 
 static Tensor *laid_out(T *t, Dtype d, int layout, int64_t n, double lo, double hi) {
@@ -60,9 +63,9 @@ static const char *element_at(const Tensor *x, int64_t i) {
 	                     (int64_t)dtype_size((Dtype)x->dtype);
 }
 
-/* Sines and their like of floats: an element is what it is by itself, and
- * within four units in the last place of the C library's, whose cbrt is off by
- * as many. */
+/* Whether op is a transcendental function of floats. Its element must equal the
+ * scalar result and be within four units in the last place of the C library,
+ * whose cbrt is off by as many. */
 static bool is_maths(Op op, Dtype d) {
 	static const char *const names[] = {
 #define NAME(name) #name,
@@ -131,7 +134,7 @@ static void test_elementwise(T *t) {
 				CHECK(t, ew_agrees(t, &e));
 				ev_drop(e.args, e.n);
 			}
-			/* unboxed */
+			/* Unboxed scalars. */
 			char xb[16], yb[16], want[16] = {0};
 			ev_put(d, xb, ev_uniform(t, prims[op].lo, prims[op].hi), 0.25);
 			ev_put(d, yb, whole ? 2 : ev_uniform(t, prims[op].lo, prims[op].hi), 0.5);
@@ -146,7 +149,7 @@ static void test_elementwise(T *t) {
 	}
 }
 
-/* What the vector form of max and min does with NaN and the two zeros. */
+/* max and min of NaN and the two zeros, in the vector form. */
 static void test_extremes(T *t) {
 	static const double odd[] = {0.0, -0.0, NAN, 1, -1, INFINITY, -INFINITY};
 	for (Op op = OP_MAX; op <= OP_MIN; op++) {
@@ -330,7 +333,7 @@ static void test_structure(T *t) {
 	ev_drop(args, 1);
 }
 
-/* Slices whose bounds are only known when running, out of range. */
+/* Slices out of range, with bounds known only at run time. */
 static void make_bad_slice(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -358,7 +361,7 @@ static void test_bounds(T *t) {
 	ev_drop(args, 1);
 }
 
-/* push in a loop: n rows of growing content. */
+/* push in a loop: n rows. */
 static void make_push(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -391,7 +394,7 @@ static void test_push(T *t) {
 	uint64_t before = heap_allocation_count(t->c);
 	CHECK(t, ev_call(t, &n, r) == ST_OK);
 	CHECK(t,
-	      /* rows: a broadcast view each; the arrays grow by doubling */
+	      /* Each row is a broadcast view; the arrays grow by doubling. */
 	      heap_allocation_count(t->c) - before < 5000);
 	ev_drop(r, 2);
 	fn_unref(t->f);
@@ -434,7 +437,8 @@ static void test_recursion(T *t) {
 	endless = true;
 	if (ev_build_it(t, make_recursion, &endless)) {
 		CHECK(t, ev_failed_with(t, ev_call(t, &n, &r), ST_LIMIT, E_DEPTH, "2000"));
-		ctx_set_depth_limit(t->c, 1000000000); /* the C stack ends first, and is not overrun */
+		/* The C stack is the tighter limit, and is not overrun. */
+		ctx_set_depth_limit(t->c, 1000000000);
 		CHECK(t, ev_failed_with(t, ev_call(t, &n, &r), ST_LIMIT, E_DEPTH, NULL));
 		ctx_set_depth_limit(t->c, 2000);
 		n = value_i64(1);
@@ -443,8 +447,8 @@ static void test_recursion(T *t) {
 	}
 }
 
-/* while x < limit { x = 2x + 1; k = k + 1 }, carrying a tensor that is changed
- * in place under an `if`. */
+/* while x < limit { x = 2x + 1; k = k + 1 }, with a carried tensor that is
+ * changed in place under an `if`. */
 static void make_while(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -480,20 +484,20 @@ static void test_while(T *t) {
 	ev_drop(r, 3);
 	uint64_t before = heap_allocation_count(t->c);
 	CHECK(t, ev_call(t, args, r) == ST_OK);
-	/* the first write copies, the others are in place */
+	/* The first write copies; the others are in place. */
 	CHECK(t, heap_allocation_count(t->c) - before < 12);
 	CHECK(t, r[0].f == 1048575 && r[1].i == 19);
 	CHECK(t, creal(ev_at(r[2].tensor, (int64_t[]){3})) == 15 &&
 	             creal(ev_at(r[2].tensor, (int64_t[]){2})) == creal(ev_at(keep, (int64_t[]){2})));
-	CHECK(t, value_identical(args[1], value_tensor(keep))); /* the argument is the caller's */
+	CHECK(t, value_identical(args[1], value_tensor(keep))); /* the caller's argument is unchanged */
 	ev_drop(r, 3);
 	tensor_unref(keep);
 	ev_drop(args, 2);
 	fn_unref(t->f);
 }
 
-/* try { big = x + 1; y = x[k]; y + sum(big) } catch e { print-able e } :
- * message comes out as a value */
+/* try { big = x + 1; y = x[k]; y + sum(big) } catch e { print-able e }: the
+ * result is the message. */
 static void make_try(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -525,7 +529,7 @@ static void test_try(T *t) {
 	             strstr(((StringObject *)r[1].object)->text, "index 12"));
 	CHECK(t, diag_total(t->c) == 0);
 	ev_drop(r, 2);
-	ctx_interrupt(t->c); /* is no user's error: passes through */
+	ctx_interrupt(t->c); /* an interrupt is not a user error: `try` does not catch it */
 	args[1] = value_i64(3);
 	Status st = ST_OK;
 	for (int i = 0; i < 300 && st == ST_OK; i++) {
@@ -539,7 +543,7 @@ static void test_try(T *t) {
 	fn_unref(t->f);
 }
 
-/* A guard: two lengths met at run time. */
+/* A guard compares two extents at run time. */
 static void make_guard(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -567,7 +571,7 @@ static void test_guard(T *t) {
 	args[1] = value_ref(args[0]);
 	CHECK(t, ev_call(t, args, &r) == ST_OK && r.tensor->count == 20);
 	ev_drop(&r, 1);
-	/* arguments of other types, whoever passes them */
+	/* Arguments of other types are rejected. */
 	ev_drop(&args[1], 1);
 	args[1] = value_f64(1);
 	CHECK(t, ev_failed_with(t, ev_call(t, args, &r), ST_ERROR, E_TYPE,
@@ -576,7 +580,7 @@ static void test_guard(T *t) {
 	fn_unref(t->f);
 }
 
-/* g calls f with x; the error inside f says so. */
+/* g calls f with x; the error in f reports the call. */
 static void make_caller(T *t, const void *what) {
 	Fn *callee = *(Fn *const *)what;
 	t->b = build_begin(t->c, atom(t->c, "g"), 0, NULL);
@@ -735,7 +739,7 @@ static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 		results[0] = value_f64(3);
 		return ST_OK;
 	}
-	/* the evaluator inside the evaluator */
+	/* The host function runs the evaluator recursively. */
 	return ir_services(c)->run(c, call->fns[0], args, results);
 }
 
@@ -779,13 +783,13 @@ static void test_host(T *t) {
 	fn_unref(h.fn);
 }
 
-/* ---- writing in place ---------------------------------------------------- */
+/* ---- in-place writes ----------------------------------------------------- */
 
 enum { STEPS = 40, LENGTH = 24 };
 
-/* A random straight program over vectors, whose results are its last `shown`
- * values: with all of them shown nothing may be overwritten, with one shown
- * nearly everything may, and the last value must be the same. */
+/* A random straight-line program over vectors. Its results are its last `shown`
+ * values. With all shown no value may be overwritten; with one shown nearly all
+ * may. The last value must be the same. */
 typedef struct Straight {
 	uint64_t seed;
 	int shown;
@@ -846,7 +850,7 @@ static void make_straight(T *t, const void *what) {
 			build_if(b, c, yes, no, &v[k]);
 		}
 		}
-		/* keeps numbers bounded */
+		/* Keeps values bounded. */
 		if (k % 5 == 0) v[k] = build1(b, OP_SIN, v[k]);
 	}
 	t->f = build_end(b, (uint32_t)q->shown, v + STEPS + 3 - q->shown);
@@ -904,7 +908,7 @@ static void test_chain(T *t) {
 
 /* ---- budgets, allocation failure, threads -------------------------------- */
 
-/* A bit of everything, with failing parts inside try. */
+/* A mixture of operations, with failing ones inside try. */
 static void make_mixture(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -968,13 +972,13 @@ static void test_allocation_failure(T *t) {
 			if (heap_used(t->c) > used + 4096)
 				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n,
 				       heap_used(t->c) - used);
-			good = good && heap_used(t->c) <= used + 4096; /* diag.c may keep what it grew */
+			good = good && heap_used(t->c) <= used + 4096; /* diag.c may keep its grown buffer */
 		}
 	}
 	CHECK(t, good);
 	CHECK(t, ev_call(t, args, r) == ST_OK && same_results(want, r, 6));
 	ev_drop(r, 6);
-	/* preparing may fail as well */
+	/* Preparation may fail as well. */
 	fn_unref(t->f);
 	Status st = ST_NOMEM;
 	for (uint64_t n = 1; st == ST_NOMEM && n < 100 && ev_build_it(t, make_mixture, NULL); n++) {

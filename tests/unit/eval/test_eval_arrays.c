@@ -1,8 +1,12 @@
-/* test_eval_arrays.c - the evaluator's array primitives against plain loops:
- * reductions, contraction, gather and scatter, linear algebra, transforms,
- * random bits.
+/* test_eval_arrays.c - unit tests of the evaluator's array primitives.
  *
- * Needs: help.h. Prints "N passed, N failed"; the exit status is 0 when nothing
+ * Covers reductions, contraction, gather and scatter, linear algebra,
+ * transforms and random bits.
+ * Oracle: plain loops, defining equations (factorisations) and the published
+ * vectors of Random123.
+ *
+ * Needs: help.h.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
  * failed.
  */
 #include "backend/kernels/philox.h"
@@ -30,7 +34,8 @@ static void make_reduce(T *t, const void *what) {
 	t->f = build_end(t->b, 1, &r);
 }
 
-/* Three axes in memory orders that exercise rows, columns and copies. */
+/* A tensor of three axes in one of four memory orders, which use the row,
+ * column and copy paths. */
 static Tensor *ordered(T *t, Dtype d, int order, const int64_t *shape) {
 	static const int orders[4][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}};
 	int64_t base_shape[3], stride[3], s = 1;
@@ -94,7 +99,7 @@ static void test_reduce(T *t) {
 						const bool extreme = op == OP_REDUCE_MAX || op == OP_REDUCE_MIN;
 						if ((d == DT_BOOL && !extreme) || (dtype_is_complex(d) && extreme))
 							continue;
-						/* products of many numbers overflow */
+						/* Products of many elements overflow. */
 						if (op == OP_REDUCE_PROD && shape) continue;
 						Reduce q = {.op = op,
 						            .x = value_tensor(ordered(t, d, order, shapes[shape])),
@@ -113,7 +118,7 @@ static void test_reduce(T *t) {
 }
 
 static void test_reduce_edges(T *t) {
-	/* a sum of 3 million equal numbers: naive summation is off by 1e-11 */
+	/* A sum of 3 million equal values: naive summation is off by 1e-11. */
 	Reduce q = {.op = OP_REDUCE_SUM, .naxes = 1, .axes = {0}};
 	Value r;
 	for (int columns = 0; columns < 2; columns++) {
@@ -345,8 +350,8 @@ static void test_dot(T *t) {
 static void test_dot_general(T *t) {
 	for (Dtype d = DT_I64; d <= DT_C128; d++) {
 		for (int turn = 0; turn < 40; turn++) {
-			/* random axes: up to 2 contracted, up to 2 batch, up to 2 free
-			 * each, all shuffled */
+			/* Random axes: up to 2 contracted, 2 batch and 2 free each, all
+			 * shuffled. */
 			int64_t len_of[8];
 			Dot q = {.ncontract = (uint32_t)ev_below(t, 3), .nbatch = (uint32_t)ev_below(t, 3)};
 			const int nfx = (int)ev_below(t, 3), nfy = (int)ev_below(t, 3),
@@ -380,8 +385,8 @@ static void test_dot_general(T *t) {
 			CHECK(t, e <= dot_limit(d));
 			ev_drop(q.x, 2);
 		}
-		/* a batch against a broadcast operand folds; a product with itself is
-		 * symmetric */
+		/* A batch with a broadcast operand folds; a product with itself is
+		 * symmetric. */
 		Tensor *w = ev_tensor(t, d, SHAPE(30, 25), -2, 2);
 		Tensor *many = tensor_view(t->c, w, SHAPE(6, 30, 25), (int64_t[]){0, 25, 1}, 0);
 		Dot q = {.ncontract = 1, .nbatch = 1, .xc = {2}, .yc = {1}, .xb = {0}, .yb = {0}};
@@ -420,7 +425,7 @@ typedef struct Places {
 	Op op;
 	Value v[3];
 	int axis, batch;
-	bool small; /* types with numbers for lengths */
+	bool small; /* types with constant extents */
 } Places;
 
 static void make_places(T *t, const void *what) {
@@ -483,7 +488,7 @@ static void test_places(T *t) {
 					   *got = value_to_tensor(t->c, r[0]);
 				Tensor *indices = value_to_tensor(t->c, q.v[1]);
 				bool good = true;
-				do { /* every result of gather is a place */
+				do { /* every result of gather is an index */
 					int64_t at_x[3], at_i[6], to = 0;
 					for (int a = 0; a < batch; a++) at_i[a] = index[a];
 					for (uint32_t a = (uint32_t)batch; a < ni; a++)
@@ -520,7 +525,7 @@ static void test_places(T *t) {
 			}
 		}
 	}
-	/* out of range, in every form */
+	/* Out of range, in every form. */
 	for (int form = 0; form < 6; form++) {
 		Places q = {.op = form < 3 ? OP_GATHER : OP_SCATTER_SET};
 		Tensor *i = ev_tensor(t, DT_I64, SHAPE(3), 0, 5);
@@ -603,7 +608,7 @@ static Tensor *product(T *t, const Tensor *x, bool x_adjoint, const Tensor *y, b
 	return o;
 }
 
-/* Largest difference; takes a. */
+/* Returns the largest difference; takes a. */
 static double apart(Tensor *a, const Tensor *b) {
 	double worst = 0;
 	int64_t index[2] = {0};
@@ -613,7 +618,7 @@ static double apart(Tensor *a, const Tensor *b) {
 	return worst;
 }
 
-/* The matrix b of a batch. */
+/* Returns matrix b of a batch. */
 static Tensor *slice_of(T *t, Value v, int64_t b) {
 	Tensor *x = v.tensor;
 	return tensor_view(t->c, x, x->rank - 1u, x->shape + 1, x->stride + 1, b * x->stride[0]);
@@ -627,7 +632,7 @@ static bool triangular(const Tensor *x, bool lower) {
 	return good;
 }
 
-typedef struct Matrices { /* two of each, and how exact results are */
+typedef struct Matrices { /* two matrices of each kind, and the tolerance */
 	Dtype d;
 	int64_t n;
 	double eps;
@@ -756,7 +761,7 @@ static void triangles(T *t, const Matrices *k) {
 		q = (Lin){.op = OP_TRISOLVE,
 		          .x = {value_tensor(k->spd), value_tensor(ev_tensor(t, d, SHAPE(2, n, 5), -1, 1))},
 		          .words = {lower, adjoint, unit}};
-		if (unit) { /* keep it well conditioned: small numbers off the diagonal */
+		if (unit) { /* well conditioned: small off-diagonal elements */
 			q.x[0] =
 				value_tensor(ev_tensor(t, d, SHAPE(2, n, n), -0.5 / (double)n, 0.5 / (double)n));
 		} else {
@@ -780,7 +785,7 @@ static void triangles(T *t, const Matrices *k) {
 	}
 }
 
-/* What has no factorisation. */
+/* Matrices without a factorisation. */
 static void singular(T *t, const Matrices *k) {
 	const Dtype d = k->d;
 	const int64_t n = k->n;
@@ -806,7 +811,7 @@ static void test_linalg(T *t) {
 		if (!dtype_is_inexact(k.d)) continue;
 		k.eps = (dtype_real_of(k.d) == DT_F32 ? 2e-4 : 1e-12) * (double)(k.n + 3);
 		k.general = ev_tensor(t, k.d, SHAPE(2, k.n, k.n), -1, 1);
-		/* Hermitian and positive definite: G Gᴴ + n */
+		/* Hermitian and positive definite: G Gᴴ + n. */
 		k.spd = tensor_new(t->c, k.d, SHAPE(2, k.n, k.n));
 		for (int64_t b = 0; b < 2; b++) {
 			Tensor *g = slice_of(t, value_tensor(k.general), b),
@@ -874,7 +879,7 @@ static void test_random(T *t) {
 	static const struct {
 		uint32_t counter[4], key[2], want[4];
 	} known[3] = {
-		/* from the kat_vectors of Random123 1.09 */
+		/* From the kat_vectors of Random123 1.09. */
 		{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
 		{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
 	     {0xffffffff, 0xffffffff},

@@ -1,10 +1,15 @@
-/* test_parallel_kernels.c - what long arrays and odd numbers must not change:
- * extremes, sines and their like, running sums, results in the caller's memory
- * and past the caches.
+/* test_parallel_kernels.c - unit tests of parallel and vector kernels on long
+ * arrays and special values.
  *
- * Needs: help.h. Each program runs in the evaluator and as machine code (where
- * there is a code generator), with 1, 2 and 3 threads, at lengths around the
- * edges of vectors, runs, parts and pieces. Threads may not change a bit.
+ * Covers extremes, transcendental functions, cumulative sums, results in the
+ * caller's memory and streaming stores.
+ *
+ * Oracle: plain loops or defining equations. Each program runs in the evaluator
+ * and, where there is a code generator, as machine code. It uses 1, 2 and 3
+ * threads and extents around the boundaries of vectors, blocks and chunks. The
+ * number of threads must not change a bit.
+ *
+ * Needs: help.h.
  */
 #include "tests/unit/eval/help.h"
 #include "backend/numlib/blocked_factor.h"
@@ -50,7 +55,7 @@ static bool same_bits(const Value *a, const Value *b) {
 
 /* ---- extremes ------------------------------------------------------------ */
 
-/* As the language has them, one after the other. */
+/* max of two scalars as the language defines it. */
 static double largest(double x, double y) {
 	if (isnan(x) || isnan(y)) return NAN;
 	if (x == y) return signbit(x) ? y : x;
@@ -67,8 +72,8 @@ static double at(const Value *v, int64_t i) {
 	                                  : ((const double *)(const void *)v->tensor->data)[i];
 }
 
-/* Kinds of contents: numbers; none above 0, with zeros of both signs; zeros;
- * only -0; only -inf; the same with one NaN somewhere. */
+/* Kinds of contents: any values; none above 0, with zeros of both signs; zeros;
+ * only -0; only -inf; each again with one NaN. */
 enum { CONTENTS = 10 };
 static double odd_number(T *t, int kind) {
 	switch (kind % (CONTENTS / 2)) {
@@ -91,7 +96,7 @@ static Value odd_numbers(T *t, Dtype d, int kind, bool negated, uint32_t rank,
 	return value_tensor(x);
 }
 
-/* max and min of all, along rows, down columns, each of x alone and of a
+/* max and min of all elements, along rows and down columns, of x and of a
  * product. */
 static const char extremes[] =
 	"fn @f[n, m](%0: f64[n, m], %1: f64) -> (f64, f64, f64[n], f64[n], f64[m], f64[m]) {\n"
@@ -181,7 +186,7 @@ static void test_extremes_of_one(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* One element decides, wherever it lies: the largest of many, the only +0 among
+/* One element decides at any position: the largest of many, the only +0 among
  * -0, a NaN. */
 static void test_one_element_decides(T *t) {
 	Program p = program(t, extremes_of_one, NATIVE_OFF);
@@ -218,10 +223,10 @@ static void test_one_element_decides(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* ---- sines and their like ------------------------------------------------ */
+/* ---- transcendental functions -------------------------------------------- */
 
-/* Arguments as they are met, and those at which functions do something else:
- * zeros, infinities, NaN, subnormal, huge, the ends of domains. */
+/* Ordinary arguments and special ones: zeros, infinities, NaN, subnormal, huge,
+ * the ends of domains. */
 static double argument(T *t, Dtype d, int64_t i) {
 	const double least = d == DT_F32 ? 0x1p-149 : 0x1p-1074,
 				 most = d == DT_F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
@@ -245,10 +250,10 @@ static Value arguments(T *t, Dtype d, int64_t n) {
 	return value_tensor(x);
 }
 
-/* The evaluator's loops over arrays and machine code have the same functions,
- * so the same bits, at every length; but for the bits within a NaN. Without a
- * code generator, or on a machine for which the evaluator has no such loops,
- * there is nothing to compare. */
+/* The evaluator's array loops and machine code use the same functions. They
+ * agree in every bit at every extent, except for the payload of a NaN. The test
+ * is skipped without a code generator, or where the evaluator lacks these
+ * loops. */
 static void test_maths(T *t) {
 	static const char *const names[] = {"cbrt", "exp",  "expm1", "log",  "log1p", "sin",
 	                                    "cos",  "tan",  "asin",  "acos", "atan",  "sinh",
@@ -257,13 +262,13 @@ static void test_maths(T *t) {
 	double zero = 0, one;
 	if (!kernel_maths_f64(OP_SIN, 1, &one, &zero, NULL, 0)) return;
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-		/* f64 and f32; of two arrays and of an array and a number */
+		/* f64 and f32; with two arrays, and with an array and a scalar. */
 		for (int form = 0; form < 4; form++) {
 			const bool two = !strcmp(names[k], "atan2"), number = form > 1;
 			if (number && !two) continue;
 			const Dtype d = form % 2 ? DT_F32 : DT_F64;
 			const char *type = form % 2 ? "f32" : "f64";
-			char text[400]; /* of two instructions: one alone stays in the evaluator */
+			char text[400]; /* two instructions: the evaluator would run a single one */
 			if (!two)
 				snprintf(text, sizeof text,
 				         "fn @f[n](%%0: %s[n]) -> (%s[n], %s[n]) {\n  %%1: %s[n] = %s %%0\n  %%2: "
@@ -307,7 +312,7 @@ static void test_maths(T *t) {
 		}
 }
 
-/* ---- running sums -------------------------------------------------------- */
+/* ---- cumulative sums ----------------------------------------------------- */
 
 static Program running(T *t, const char *type, bool flat, int axis, bool reverse) {
 	char text[300], shape[40];
@@ -319,7 +324,7 @@ static Program running(T *t, const char *type, bool flat, int axis, bool reverse
 	return program(t, text, NATIVE_OFF);
 }
 
-/* Whole numbers: every order gives the same. */
+/* Integers: every order of summation gives the same result. */
 static bool whole_sums_are_right(const Tensor *x, const Tensor *y, int64_t lines, int64_t length,
                                  int64_t step, bool reverse) {
 	const int64_t between = step == 1 ? length : 1;
@@ -350,7 +355,7 @@ static void test_running_sums(T *t) {
 	} types[] = {{DT_I32, "i32"}, {DT_I64, "i64"}, {DT_F32, "f32"},
 	             {DT_F64, "f64"}, {DT_C64, "c64"}, {DT_C128, "c128"}};
 	for (size_t d = 0; d < sizeof types / sizeof *types; d++)
-		for (int form = 0; form < 3; form++) /* a line, lines, columns */
+		for (int form = 0; form < 3; form++) /* one vector, rows, columns */
 			for (int reverse = 0; reverse < 2; reverse++) {
 				Program p = running(t, types[d].name, form == 0, form == 1, reverse);
 				for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
@@ -375,9 +380,9 @@ static void test_running_sums(T *t) {
 			}
 }
 
-/* Numbers that round: close to the exact sums, never falling where nothing is
- * negative, the same bits for every number of threads, in memory of the
- * caller's and over the operand's own. */
+/* Rounded sums are close to the exact ones. They never decrease where no
+ * element is negative. Their bits do not depend on the threads, and results may
+ * be in the caller's memory or over the operand. */
 static void test_running_rounding(T *t) {
 	for (int reverse = 0; reverse < 2; reverse++) {
 		Program p = running(t, "f64", true, 0, reverse);
@@ -411,8 +416,8 @@ static void test_running_rounding(T *t) {
 	}
 }
 
-/* Wherever a part lies, in or past the caches, by whatever vectors: the same
- * bits, and its total is the last of them. */
+/* Alignment, streaming stores and vector width do not change a bit of a chunk's
+ * sums. The chunk's total is its last sum. */
 static void test_running_places(T *t) {
 	static const int64_t lengths[] = {1000, 1033, 4000, 4095, SCAN_PART};
 	static const Dtype types[] = {DT_F32, DT_F64, DT_C64, DT_C128};
@@ -469,8 +474,8 @@ static void test_long_sums(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* Added where their positions meet, in their order: the bits of a plain loop,
- * whatever the engine and the threads. */
+/* scatter_add adds in index order: the bits of a plain loop, for every engine
+ * and number of threads. */
 static void test_scatters(T *t) {
 	static const int64_t lengths[] = {100, 30000, 70001}, widths[] = {1, 3, 11}, rows = 777;
 	for (int tail = 0; tail < 2; tail++)
@@ -514,9 +519,9 @@ static void test_scatters(T *t) {
 				}
 }
 
-/* The order of a sum, as it is written in the house: blocks of 1024 over 16
- * partial sums, and the blocks, pieces of 64 of them first, in a tree. Changes
- * to the kernels must not change a bit of it. */
+/* The specified order of a sum: 16 partial sums within a block of 1024, then a
+ * tree over the blocks. Pieces of 64 blocks are combined first. Changes to the
+ * kernels must not change a bit. */
 enum { LANES = 16, BLOCK = 1024, PIECE = 64 * BLOCK };
 #define TREE(T)                                                                                    \
 	static T tree_##T(const T *x, int64_t n) {                                                     \
@@ -571,9 +576,9 @@ static void test_order_of_sums(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* ---- the caller's memory ------------------------------------------------- */
+/* ---- results in the caller's memory -------------------------------------- */
 
-/* A chain long enough for several stages, and a product of 2 axes. */
+/* A chain that needs several loops, and an outer product. */
 static const char chain[] =
 	"fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], f64[n]) {\n  %2: f64[n] = add %0, %1\n  %3: "
 	"f64[n] = tanh %2\n  %4: f64[n] = mul %3, %0\n  %5: f64[n] = exp %4\n"
@@ -588,8 +593,8 @@ static bool untouched(const char *p, size_t n) {
 	return true;
 }
 
-/* Results in the middle of memory whose other bytes must stay, at any alignment
- * of an element: short ones, and one that goes past the caches. */
+/* Results inside a buffer whose other bytes must not change, at any element
+ * alignment. Extents include short ones and one that uses streaming stores. */
 static void test_places(T *t) {
 	static const int64_t lengths[] = {1, 5, 8, 63, 64, 65, 287, 288, 289, 4095, 20011, 2100003};
 	enum { BEFORE = 256, AFTER = 256 };
@@ -620,8 +625,8 @@ static void test_places(T *t) {
 					good = same_bits(&want[i], &r[i]) &&
 					       untouched(memory[i], (size_t)(from[i] - memory[i])) &&
 					       untouched(from[i] + bytes, AFTER);
-					/* made where it should be, unless a vector's end lies on
-					 * another page */
+					/* The result is in the given place, unless the end of a
+					 * vector is on another page. */
 					const uintptr_t last = (uintptr_t)(from[i] + bytes) & 4095;
 					if (mode && run_counters(t->c)->native_calls)
 						CHECK(t, r[i].tensor == places[i] || last < 64 || last > 4096 - 64);
@@ -639,9 +644,9 @@ static void test_places(T *t) {
 	}
 }
 
-/* A value that something else is made of, one that is a result twice, and one
- * of another shape are not made in the caller's memory; what comes back is
- * right all the same. */
+/* Results that cannot use the caller's memory: an operand of another
+ * instruction, a result that occurs twice, a place of another shape. The values
+ * are right all the same. */
 static void test_places_refused(T *t) {
 	for (int mode = 0; mode < 2; mode++) {
 		Program p =
@@ -668,8 +673,8 @@ static void test_places_refused(T *t) {
 	}
 }
 
-/* A product of matrices is made in the caller's memory where that is no
- * operand's: as one, as several and with a vector. */
+/* A matrix product is computed in the caller's memory when that is no
+ * operand's: single, batched and with a vector. */
 static void test_products_in_place(T *t) {
 	Program p =
 		program(t,
@@ -698,7 +703,7 @@ static void test_products_in_place(T *t) {
 		tensor_unref(place);
 		free(memory);
 	}
-	/* over an operand: somewhere else */
+	/* Over an operand: computed elsewhere. */
 	const int64_t n = 70, shape[3] = {1, n, n};
 	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1)),
 	                 value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1))},
@@ -714,10 +719,10 @@ static void test_products_in_place(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* ---- QR by panels -------------------------------------------------------- */
+/* ---- blocked QR ---------------------------------------------------------- */
 
-/* Columns m of Q (rows x columns) and R for what was `a`: the largest
- * difference of Q R from it, and of QᴴQ from 1. */
+/* a and q are rows x columns, column by column; r is columns x columns. Returns
+ * the largest difference of Q R from a and of QᴴQ from 1. */
 static double worst_of_qr(int64_t rows, int64_t columns, const double *a, const double *q,
                           const double *r) {
 	double worst = 0;
@@ -736,10 +741,9 @@ static double worst_of_qr(int64_t rows, int64_t columns, const double *a, const 
 	return worst;
 }
 
-/* One panel, several, the last one narrow, so many rows that panels are narrow:
- * a factorisation, R the same to the bit whether Q is formed or not and with
- * any number of threads; an interrupt and want of memory come back as they are.
- */
+/* One panel, several, a narrow last one, and so many rows that panels are
+ * narrow. R is bit-identical with and without Q and for any number of threads.
+ * Interrupts and allocation failures are returned as their status. */
 static void test_qr_panels(T *t) {
 	static const int64_t sizes[][2] = {{1, 1},     {40, 32},   {33, 33},    {130, 65},
 	                                   {400, 257}, {300, 300}, {140000, 20}};
@@ -787,7 +791,7 @@ static void test_qr_panels(T *t) {
 		}
 }
 
-/* ---- LU, Cholesky and triangular solves by blocks ------------------------ */
+/* ---- blocked LU, Cholesky and triangular solves -------------------------- */
 
 static double _Complex value_at(Dtype d, const char *a, int64_t i) {
 	switch (d) {
@@ -798,8 +802,8 @@ static double _Complex value_at(Dtype d, const char *a, int64_t i) {
 	}
 }
 
-/* Element i, j of L U, where both stand in one matrix (unit: L has a diagonal
- * of ones), or of L Lᴴ. */
+/* Returns element i, j of L U when both are stored in one matrix (unit: L has a
+ * unit diagonal), or of L Lᴴ. */
 static double _Complex of_product(Dtype d, int64_t n, const char *f, int64_t i, int64_t j,
                                   bool own) {
 	double _Complex sum = 0;
@@ -812,8 +816,8 @@ static double _Complex of_product(Dtype d, int64_t n, const char *f, int64_t i, 
 	return sum;
 }
 
-/* a n x n of numbers in -1 .. 1; with a diagonal that makes it positive
- * definite and Hermitian where `definite` holds. */
+/* Fills an n x n matrix with values in -1 .. 1. `definite` makes it Hermitian
+ * and positive definite by its diagonal. */
 static void fill_square(T *t, Dtype d, int64_t n, char *a, bool definite) {
 	const int64_t size = (int64_t)dtype_size(d);
 	for (int64_t i = 0; i < n; i++)
@@ -825,8 +829,8 @@ static void fill_square(T *t, Dtype d, int64_t n, char *a, bool definite) {
 		}
 }
 
-/* A factorisation with 1, 2 and 3 threads: the same to the bit, and a product
- * that gives the matrix, its rows exchanged as it says. */
+/* A factorisation with 1, 2 and 3 threads is bit-identical. Its product is the
+ * matrix with rows exchanged as the pivots say. */
 static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 	const size_t bytes = (size_t)(n * n) * dtype_size(d);
 	char *a = malloc(bytes), *f = malloc(bytes), *first = malloc(bytes);
@@ -866,7 +870,7 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 		}
 	CHECK(t,
 	      worst < (dtype_real_of(d) == DT_F32 ? 2e-5 : 4e-14) * (double)n && multiplier <= 1.4143);
-	/* what stops it */
+	/* An interrupt and an allocation failure. */
 	if (n > 256) {
 		ctx_interrupt_at_poll(t->c, 3);
 		memcpy(f, a, bytes);
@@ -881,8 +885,8 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_NOMEM);
 		heap_fail_at(t->c, 0, false);
 	}
-	/* a pivot that is none, in the first block, the last one and between: a
-	 * column of zeros, and a diagonal that is below 0 */
+	/* A failing pivot in the first block, the last and between: a zero column
+	 * (LU), a negative diagonal element (Cholesky). */
 	for (int64_t k = 0; k < 3; k++) {
 		const int64_t place = k * (n - 1) / 2;
 		memcpy(f, a, bytes);
@@ -897,8 +901,8 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 	free(a), free(f), free(first), free(pivots), free(kept), free(rows);
 }
 
-/* op(T) X = B, one strip of columns or several, rows by rows or blocks of them:
- * what comes back gives B, the same to the bit with any number of threads. */
+/* op(T) X = B with one strip of columns or several, by rows or by blocks. T X
+ * reproduces B, and results are bit-identical for any number of threads. */
 static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint,
                            bool unit) {
 	const int64_t size = (int64_t)dtype_size(d);
@@ -906,8 +910,8 @@ static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool
 	char *m = malloc((size_t)(n * n * size)), *b = malloc(bytes), *x = malloc(bytes),
 		 *first = malloc(bytes);
 	fill_square(t, d, n, m, false);
-	/* what is on the other side is never read, nor the diagonal where it is
-	 * taken for ones */
+	/* The other triangle is never read, nor a diagonal that is taken to be
+	 * ones. */
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < n; j++) {
 			if (i == j) ev_put(d, m + (i * n + j) * size, unit ? NAN : 4, 0);
