@@ -1,9 +1,13 @@
-/* test_io.c - files of data where things go wrong: every sample cut off at
- * every byte and with bytes changed, memory that fails, interrupts, disks that
- * are full.
+/* test_io.c - fault injection into the readers and writers of data files.
  *
- * Needs: data/io.h, tests/io/samples. Guarantees: exit status 0 when every
- * check held; the last line counts them.
+ * Each sample is truncated at every byte and has bytes changed. Allocations
+ * fail, polls interrupt, and the disk is full at any size.
+ * Oracle: a reader returns a value or a message that names the file; a failed
+ * save leaves the old file.
+ *
+ * Needs: data/io.h, tests/io/samples.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #include "data/io.h"
 #include "tests/unit/support/check.h"
@@ -74,14 +78,15 @@ static uint8_t *read_file(const char *path, size_t *n) {
 	return bytes;
 }
 
-/* libhdf5 loses some memory on damaged files; ours is counted by the context.
- */
+/* libhdf5 leaks some memory on damaged files. The context counts Atled's own
+ * memory. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-/* A reader gives a value, or a message that begins with the file's name. */
+/* A reader returns a value, or a message that begins with the file's name. */
 static bool sound(Ctx *c, const char *format, const uint8_t *bytes, size_t n, Status *st) {
-	uint8_t *exact = malloc(n ? n : 1); /* so that a read past the end is seen */
+	/* Exact size, so that sanitizers detect a read past the end. */
+	uint8_t *exact = malloc(n ? n : 1);
 	memcpy(exact, bytes, n);
 	diag_clear(c);
 	Value v;
@@ -96,7 +101,7 @@ static bool sound(Ctx *c, const char *format, const uint8_t *bytes, size_t n, St
 	value_unref(v);
 	diag_clear(c);
 	free(exact);
-	/* names and messages stay, in blocks of the context's */
+	/* Names and messages remain in blocks of the context. */
 	return ok && heap_used(c) < held + 70000;
 }
 
@@ -109,7 +114,7 @@ static void test_cut_and_changed(const char *name) {
 	Ctx *c = fresh();
 	heap_set_limit(c, (size_t)1 << 30);
 	const bool lines = !strcmp(format, "csv"); /* a table without its last rows is a table */
-	const size_t step = n > 4000 ? 7 : 1;      /* the larger ones are those of HDF5 and VTK */
+	const size_t step = n > 4000 ? 7 : 1;      /* the larger samples are HDF5 and VTK files */
 	size_t strange = 0, accepted = 0;
 	Status st;
 	for (size_t k = 0; k < n; k += step) {
@@ -117,8 +122,8 @@ static void test_cut_and_changed(const char *name) {
 		accepted += st == ST_OK;
 	}
 	CHECK(bytes && !strange);
-	/* what is left without the last bytes can be whole: trailing blanks, texts
-	 * of XML behind the last element */
+	/* A file without its last bytes can be complete: trailing blanks, or XML
+	 * text after the last element. */
 	if (!lines) CHECK(accepted <= 40);
 	unsigned seed = 12345;
 	for (int k = 0; bytes && k < 300; k++) {
@@ -177,8 +182,8 @@ static int files_there(void) {
 	return n;
 }
 
-/* Saving and loading with each allocation failing in turn: an error, the old
- * file, and nothing beside it. */
+/* Saves and loads with each allocation failing in turn: the call fails, the old
+ * file is intact, and no temporary file remains. */
 static void test_memory(const char *ending) {
 	char path[300];
 	snprintf(path, sizeof path, "%s/memory.%s", folder, ending);
@@ -278,7 +283,8 @@ static void test_stopped(const char *ending) {
 	unlink(path);
 }
 
-/* Links are kept, modes too, and what cannot be written says why. */
+/* Saving follows links and keeps file modes. A file that cannot be written
+ * gives a message with the reason. */
 static void test_places(void) {
 	char path[300], other[300];
 	Ctx *c = fresh();
@@ -299,13 +305,13 @@ static void test_places(void) {
 	CHECK(save(c, "/tmp", value_f64(1), false) == ST_ERROR);
 	CHECK(load(c, folder, &v) == ST_ERROR);
 	ctx_free(c);
-	c = ctx_new(NULL); /* granted nothing */
+	c = ctx_new(NULL); /* nothing granted */
 	CHECK(load(c, path, &v) == ST_DENIED && save(c, path, value_f64(1), false) == ST_DENIED &&
 	      access(path, F_OK));
 	ctx_free(c);
 }
 
-/* A series: `times` images of n x n numbers. */
+/* A series of `times` images of n x n elements. */
 static Value series(Ctx *c, int64_t times, int64_t n) {
 	Tensor *t = tensor_new(c, DT_F64, 1, &times),
 		   *u = tensor_new(c, DT_F64, 3, (int64_t[]){times, n, n});
@@ -323,9 +329,8 @@ static Value series(Ctx *c, int64_t times, int64_t n) {
 	return made;
 }
 
-/* A set of files appears whole or not at all: with each allocation failing in
- * turn, interrupts, a full disk, and a file among them that cannot be written.
- */
+/* A set of files appears complete or not at all. Each allocation fails in turn,
+ * polls interrupt, the disk is full, and one of the files cannot be written. */
 static void test_series(void) {
 	char path[300], piece[300], blocked[300];
 	snprintf(path, sizeof path, "%s/series & one.pvd", folder);
@@ -391,7 +396,7 @@ static void test_series(void) {
 	rmdir(blocked);
 	CHECK(UNTOUCHED());
 #undef UNTOUCHED
-	/* a list without one of its files */
+	/* A collection that lacks one of its files. */
 	unlink(piece);
 	diag_clear(c);
 	CHECK(load(c, path, &back) == ST_ERROR && strstr(diag_at(c, 0)->message, "one_00001.vti"));
