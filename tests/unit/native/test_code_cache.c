@@ -1,9 +1,11 @@
-/* test_code_cache.c - the cache of objects on disk: what went in comes out, and
- * whatever else lies there is a miss.
+/* test_code_cache.c - unit tests of the on-disk cache of compiled objects.
  *
- * Needs: backend/native/jit/code_cache.h. Guarantees: exit status 0 when every
- * check held; the last line counts them. Works in folders of its own below
- * /tmp.
+ * Oracle: a stored object is read back identically; any other content of the
+ * folder is a miss.
+ *
+ * Needs: backend/native/jit/code_cache.h.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks. The test works in its own folders under /tmp.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -29,7 +31,7 @@ static NativeKey key_of(uint64_t k) {
 	return native_key((KHash){k, ~k}, "x86-64-v3", 2, "a generator");
 }
 
-/* The file of a key, found by its name. */
+/* Returns the file name of a key. */
 static const char *file_of(const char *where, NativeKey k) {
 	snprintf(path, sizeof path, "%s/%016llx%016llx.o", where, (unsigned long long)k.hi,
 	         (unsigned long long)k.lo);
@@ -153,7 +155,7 @@ static void write_file(const char *name, const char *bytes, size_t n) {
 	chmod(name, 0600);
 }
 
-/* Files that somebody or something has changed. */
+/* Files that were damaged or changed. */
 static void test_damage(void) {
 	char where[120];
 	snprintf(where, sizeof where, "%s/damage", folder);
@@ -168,7 +170,7 @@ static void test_damage(void) {
 	if (f) fclose(f);
 	CHECK(n > sizeof bytes && n < sizeof whole);
 	int hits = 0;
-	for (size_t i = 0; i < n; i++) { /* the spare bytes of the header mean nothing */
+	for (size_t i = 0; i < n; i++) { /* the spare bytes of the header have no meaning */
 		whole[i] ^= 0x10;
 		write_file(path, whole, n);
 		whole[i] ^= 0x10;
@@ -185,13 +187,13 @@ static void test_damage(void) {
 	whole[n] = 0;
 	write_file(path, whole, n + 1);
 	CHECK(misses(c, k));
-	/* another key's file under this name */
+	/* Another key's file under this name. */
 	native_cache_store(c, key_of(6), bytes, sizeof bytes);
 	char other[300];
 	snprintf(other, sizeof other, "%s", file_of(where, key_of(6)));
 	file_of(where, k);
 	CHECK(!rename(other, path) && misses(c, k));
-	/* whoever else may write to it */
+	/* Files that other users may write. */
 	native_cache_store(c, k, bytes, sizeof bytes);
 	static const mode_t modes[] = {0620, 0602, 0666, 0777};
 	for (size_t i = 0; i < 4; i++) {
@@ -204,14 +206,14 @@ static void test_damage(void) {
 		CHECK(!chown(path, 12345, 12345) && misses(c, k));
 		CHECK(!chown(path, 0, 0) && holds(c, k, bytes, sizeof bytes));
 	}
-	/* things that are no files */
+	/* Entries that are not regular files. */
 	snprintf(other, sizeof other, "%s/elsewhere", where);
 	CHECK(!rename(path, other) && !symlink(other, path) && misses(c, k));
 	unlink(path);
-	CHECK(!mkfifo(path, 0600) && misses(c, k)); /* and it does not wait */
+	CHECK(!mkfifo(path, 0600) && misses(c, k)); /* does not block */
 	unlink(path);
 	CHECK(!mkdir(path, 0700) && misses(c, k));
-	native_cache_store(c, k, bytes, sizeof bytes); /* cannot be put there: no harm */
+	native_cache_store(c, k, bytes, sizeof bytes); /* cannot be stored; harmless */
 	CHECK(misses(c, k) && files_in(where, ".tmp") == 0);
 	rmdir(path);
 	native_cache_close(c);
@@ -254,7 +256,7 @@ static void test_folders(void) {
 	CHECK(!symlink(where, link) && !native_cache_open(link, 0));
 	unlink(link);
 	rmdir(where);
-	/* where the environment says */
+	/* The folder that the environment names. */
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", folder, 1);
 	setenv("ATLED_CACHE", "off", 1);
@@ -265,7 +267,7 @@ static void test_folders(void) {
 	CHECK(opens() && !rmdir(below(".cache/atled")) && !rmdir(below(".cache")));
 	setenv("XDG_CACHE_HOME", where, 1);
 	CHECK(opens() && !rmdir(below("folders/atled")) && !rmdir(where));
-	setenv("XDG_CACHE_HOME", "relative", 1); /* does not count */
+	setenv("XDG_CACHE_HOME", "relative", 1); /* a relative path is ignored */
 	CHECK(opens() && !rmdir(below(".cache/atled")) && !rmdir(below(".cache")));
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", "", 1);
@@ -281,7 +283,7 @@ static void test_folders(void) {
 	setenv("HOME", folder, 1);
 }
 
-/* ---- the bound ----------------------------------------------------------- */
+/* ---- size limit ---------------------------------------------------------- */
 
 static void set_age(const char *name, time_t seconds) {
 	struct timespec t[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - seconds}};
@@ -294,7 +296,7 @@ static void test_bound(void) {
 	enum { EACH = 10000, FILES = 30 };
 	static char bytes[EACH];
 	NativeCache *c = native_cache_open(where, 100000);
-	/* not ours: neither counted nor removed */
+	/* Foreign files are neither counted nor removed. */
 	write_file(below("bound/notes.txt"), bytes, 200000 < EACH ? 0 : EACH);
 	write_file(below("bound/0123456789abcdef0123456789abcdef.1-1.tmp"), bytes, 100);
 	write_file(below("bound/0123456789abcdef0123456789abcdef.2-2.tmp"), bytes, 100);
@@ -304,14 +306,14 @@ static void test_bound(void) {
 		native_cache_store(c, key_of(i), bytes, EACH);
 		CHECK(holds(c, key_of(i), bytes, EACH));
 		set_age(file_of(where, key_of(i)), (time_t)(10000 - 100 * (int)i));
-		if (i) { /* file 0 is used all the time */
+		if (i) { /* file 0 is used in every iteration */
 			fill(bytes, EACH, 0);
 			CHECK(holds(c, key_of(0), bytes, EACH));
 		}
 	}
 	const int kept = files_in(where, ".o");
 	CHECK(kept >= 6 && kept <= 11);
-	int gap = 0; /* the newest stay */
+	int gap = 0; /* the most recent files stay */
 	for (uint64_t i = 1; i < FILES; i++) {
 		fill(bytes, EACH, i);
 		const bool here = holds(c, key_of(i), bytes, EACH);
@@ -319,16 +321,16 @@ static void test_bound(void) {
 		gap += here && i < FILES - 11;
 	}
 	CHECK(gap == 0);
-	/* the new one may be somebody's work */
+	/* The new temporary file stays: another process may be writing it. */
 	CHECK(!access(below("bound/notes.txt"), F_OK) && files_in(where, ".tmp") == 1);
 	static char large[200000];
-	native_cache_store(c, key_of(99), large, sizeof large); /* more than everything */
+	native_cache_store(c, key_of(99), large, sizeof large); /* larger than the limit */
 	CHECK(misses(c, key_of(99)));
 	native_cache_close(c);
 	remove_folder(where);
 }
 
-/* ---- many at once, and a disk that is full ------------------------------- */
+/* ---- concurrency and full disks ------------------------------------------ */
 
 static void *share(void *arg) {
 	NativeCache *c = arg;
@@ -377,7 +379,8 @@ static void test_many(void) {
 	remove_folder(where);
 }
 
-/* A file that cannot be written to its end, in a child: the limit stays. */
+/* A file cannot be written completely. The test runs in a child process,
+ * because the limit is permanent. */
 static void test_full(void) {
 	char where[120];
 	snprintf(where, sizeof where, "%s/full", folder);
@@ -397,7 +400,7 @@ static void test_full(void) {
 	waitpid(child, &status, 0);
 	CHECK(status == 0);
 	remove_folder(where);
-	/* the folder goes away underneath */
+	/* The folder is removed while the cache is open. */
 	NativeCache *c = native_cache_open(where, 0);
 	rmdir(where);
 	char bytes[10] = {1};
@@ -438,7 +441,7 @@ int main(void) {
 	test_many();
 	test_full();
 	measure();
-	CHECK(!rmdir(folder)); /* nothing is left */
+	CHECK(!rmdir(folder)); /* nothing is left behind */
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }

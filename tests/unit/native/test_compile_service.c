@@ -1,11 +1,16 @@
-/* test_compile_service.c - the compile service: memory, disk, library,
- * background, with a code generator made for the purpose.
+/* test_compile_service.c - unit tests of the compile service.
+ *
+ * Covers the cache in memory and on disk, the code generator's library, and
+ * background compilation.
+ *
+ * Oracle: a C compiler makes a small object and a stand-in for the code
+ * generator's library. The stand-in returns that object for every module,
+ * counts its calls in a file, and behaves as ATLED_TEST_CODEGEN says.
  *
  * Needs: backend/native/jit/compile_service.h; a C compiler at test time ($CC,
- * else cc): it makes a small object and a stand-in for the code generator's
- * library, which returns that object for every module, counts its calls in a
- * file, and does as ATLED_TEST_CODEGEN says. Guarantees: exit status 0 when
- * every check held; the last line counts them.
+ * else cc).
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -34,10 +39,10 @@
 #define THREAD_SANITIZER 0
 #endif
 
-/* ---- the stand-in -------------------------------------------------------- */
+/* ---- stand-in code generator --------------------------------------------- */
 
-/* It compiles a function named as asked that returns the level; the name is put
- * in by cc, which is slow, as a compiler should be. */
+/* Compiles a function of the given name that returns the optimisation level. cc
+ * inserts the name and takes a noticeable time, as a real compiler does. */
 static const char *const generator =
 	"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
 	"typedef struct { const char *entry; int level; _Bool once, assembly, ir, debug_lines; } "
@@ -81,7 +86,7 @@ static bool make_library(const char *text, const char *to) {
 	return good;
 }
 
-/* Calls of the generator since the last question. */
+/* Returns the number of calls of the generator since the last query. */
 static long calls(void) {
 	char name[100];
 	struct stat st;
@@ -98,8 +103,7 @@ static void empty_cache(void) {
 	if (d) closedir(d);
 }
 
-/* A module with a number in it, so that there are as many different ones as are
- * wanted. */
+/* A module that contains x, so that modules with different x differ. */
 typedef struct Making {
 	KModule *m;
 	double x;
@@ -139,7 +143,7 @@ static void test_order(void) {
 	NativeCode *a = native_compile(s, m, &full, why, sizeof why);
 	CHECK(a && result_of(a) == 42 && calls() == 1 && native_counters(s)->compiled == 1);
 	if (!a) fprintf(stderr, "%s\n", why);
-	/* another context, another module, the same code */
+	/* Another context and another module give the same code. */
 	NativeCode *b = native_compile(t, same, &full, why, sizeof why);
 	CHECK(b == a && calls() == 0 && native_counters(t)->from_memory == 1);
 	NativeCode *q = native_compile(s, m, &quick, why, sizeof why);
@@ -164,12 +168,14 @@ static void test_order(void) {
 	CHECK(native_counters(t)->code_bytes > 0 && native_counters(t)->load_seconds > 0 &&
 	      native_code_bytes(b) > 0);
 	native_code_free(b);
-	/* a name of its own is code of its own: perf and gdb show it */
+	/* Code with another name is separate, because perf and gdb show the
+	 * name. */
 	const NativeOptions named = {.name = "b", .level = 2};
 	b = native_compile(t, same, &named, why, sizeof why);
 	CHECK(b && calls() == 1);
 	native_code_free(b);
-	/* line numbers hold for this process alone: not from the disk, not to it */
+	/* Line numbers are valid in this process only, so the disk cache is neither
+	 * read nor written. */
 	const NativeOptions lines = {.level = 2, .debug_lines = true};
 	for (int i = 0; i < 2; i++) {
 		b = native_compile(t, same, &lines, why, sizeof why);
@@ -182,8 +188,8 @@ static void test_order(void) {
 	ctx_free(d);
 }
 
-/* Files of the cache that are damaged, or whose content does not load, are
- * compiled anew. */
+/* Cache files that are damaged, or whose content does not load, are compiled
+ * again. */
 static void test_damage(void) {
 	Ctx *c = ctx_new(NULL);
 	NativeService *s = native_service_new(c);
@@ -220,12 +226,13 @@ static void test_failures(void) {
 	CHECK(!native_compile(s, m, &full, NULL, 0));
 	unsetenv("ATLED_TEST_CODEGEN");
 	CHECK(native_counters(s)->failed == 3 && native_counters(s)->compiled == 0);
-	/* what failed is not remembered */
+	/* A failure is not cached. */
 	NativeCode *code = native_compile(s, m, &full, why, sizeof why);
 	CHECK(code && !*why);
 	native_code_free(code);
 	calls();
-	/* no library; one that is none; one without the function */
+	/* No library; a file that is not a library; a library without the
+	 * function. */
 	static const char *const bad[] = {"/nonexistent/x.so", "relative.so"};
 	char path[120];
 	for (size_t i = 0; i < 2; i++) {
@@ -238,7 +245,7 @@ static void test_failures(void) {
 	CHECK(make_library("int nothing;\n", path));
 	setenv("ATLED_CODEGEN", path, 1);
 	native_forget_library();
-	/* it is there; that it is of no use shows when it is opened */
+	/* The file exists; opening it shows that it cannot be used. */
 	CHECK(native_available(s, why, sizeof why));
 	CHECK(!native_compile(s, m, &full, why, sizeof why) && strstr(why, "atled_codegen"));
 	CHECK(!native_available(s, why, sizeof why));
@@ -248,7 +255,7 @@ static void test_failures(void) {
 	native_forget_library();
 	CHECK(!native_compile(s, m, &full, why, sizeof why) && *why);
 	unlink(path);
-	unsetenv("ATLED_CODEGEN"); /* beside this test there is none, or a real one */
+	unsetenv("ATLED_CODEGEN"); /* This test has no library beside it, or a real one. */
 	native_forget_library();
 	(void)native_available(s, why, sizeof why);
 	setenv("ATLED_CODEGEN", library, 1);
@@ -288,30 +295,30 @@ static void test_background(void) {
 	native_request_cancel(NULL);
 	const long n = calls();
 	CHECK(n >= 3 && n <= 6);
-	/* nobody reads the environment while it changes */
+	/* Waits, so that no thread reads the environment while it changes. */
 	for (int i = 0; i < 3000 && !native_request_done(r[3]); i++) usleep(1000);
-	/* failure in the background */
+	/* A failure in the background. */
 	setenv("ATLED_TEST_CODEGEN", "fail", 1);
 	NativeRequest *bad = native_request(s, module_of(c, 200), &quick);
 	CHECK(bad && !native_request_take(bad, why, sizeof why) && !strcmp(why, "it was told to fail"));
-	/* at the end everything is cancelled, what is running is waited for */
+	/* Freeing the service cancels all requests and waits for a running one. */
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
 	NativeRequest *late[4];
 	for (int i = 0; i < 4; i++)
 		CHECK((late[i] = native_request(s, module_of(c, 300 + i), &quick)) != NULL);
 	usleep(50000);
-	native_service_free(s); /* r[3] too */
+	native_service_free(s); /* cancels r[3] too */
 	unsetenv("ATLED_TEST_CODEGEN");
 	CHECK(calls() <= 3);
 	ctx_free(c);
-	for (int i = 0; i < 3; i++) { /* who holds them learns of it, whenever they ask */
+	for (int i = 0; i < 3; i++) { /* the holders see the cancellation whenever they ask */
 		CHECK(native_request_done(late[i]) && !native_request_take(late[i], why, sizeof why) &&
 		      !strcmp(why, "cancelled"));
 	}
 	native_request_cancel(late[3]);
 	CHECK(!native_request_take(r[3], why, sizeof why));
-	CHECK(native_codes_alive() == 1); /* the first one was never given back */
-	c = ctx_new(NULL);                /* it can be had again, now by the cancelled one's owner */
+	CHECK(native_codes_alive() == 1); /* the first code was never freed */
+	c = ctx_new(NULL);                /* the owner of the cancelled request can get it again */
 	s = native_service_new(c);
 	KModule *m = module_of(c, 100);
 	NativeCode *code = native_compile(s, m, &full, why, sizeof why);
@@ -324,8 +331,8 @@ static void test_background(void) {
 	ctx_free(c);
 }
 
-/* Of those that are cancelled one after the other, in the order in which they
- * were asked for, none is begun, and none is waited for. */
+/* Requests are cancelled one after the other, in the order in which they were
+ * made. The queued ones never start, and no cancellation waits. */
 static void test_cancelled_in_order(void) {
 	enum { MANY = 5 };
 	Ctx *c = ctx_new(NULL);
@@ -338,9 +345,10 @@ static void test_cancelled_in_order(void) {
 	usleep(50000);
 	CHECK(native_requests_pending(s) == MANY && !native_request_done(r[0]));
 	for (int i = 0; i < MANY; i++) native_request_cancel(r[i]);
-	/* the first one is still at it */
+	/* The first request is still compiling. */
 	CHECK(native_requests_pending(s) == 1 && native_counters(s)->compiled == 0);
-	/* what comes then is made after it, and finds it put away */
+	/* A later request is compiled after it. The code of the first is then in
+	 * the cache. */
 	NativeCode *code = native_request_take(native_request(s, module_of(c, 700), &quick), NULL, 0);
 	CHECK(result_of(code) == 40);
 	native_code_free(code);
@@ -351,7 +359,7 @@ static void test_cancelled_in_order(void) {
 	native_code_free(code);
 	kmodule_free(m);
 	CHECK(calls() == 2);
-	/* a service that ends waits for it */
+	/* Freeing the service waits for the running request. */
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
 	NativeRequest *last = native_request(s, module_of(c, 701), &quick);
 	usleep(50000);
@@ -447,7 +455,7 @@ static void test_fork(void) {
 		native_request_cancel(queued);
 		KModule *n = module_of(c, 1004);
 		good = good && !native_compile(s, n, &full, why, sizeof why) && strstr(why, "forked");
-		/* what is there still serves */
+		/* Existing code can still be used. */
 		NativeCode *again = native_compile(s, m, &full, why, sizeof why);
 		good = good && again == code;
 		native_service_free(s);
@@ -488,7 +496,7 @@ int main(void) {
 	rmdir(cache);
 	unlink(library);
 	calls();
-	CHECK(!rmdir(folder)); /* nothing is left */
+	CHECK(!rmdir(folder)); /* nothing is left behind */
 	printf("%d passed, %d failed%s\n", passed, failed, able ? "" : ", 1 skipped");
 	return failed != 0;
 }

@@ -1,8 +1,12 @@
-/* test_direct_call.c - a function that is one piece of machine code, called on
- * memory as it lies: values, failures, no allocation.
+/* test_direct_call.c - unit tests of direct calls of a function that is a
+ * single unit of machine code.
  *
- * Needs: help.h, backend/eval/code.h, the code generator's library beside the
- * tests' folder or named by ATLED_CODEGEN; without it one skip.
+ * Oracle: plain loops for the values. Direct calls use the caller's memory,
+ * make no allocation and report failures like any call.
+ *
+ * Needs: help.h, backend/eval/code.h; the code generator's library in the
+ * folder above the tests or named by ATLED_CODEGEN. Without it the test is
+ * skipped.
  */
 #include "tests/unit/eval/help.h"
 
@@ -26,7 +30,7 @@ static void make_sums(T *t, const void *what) {
 	t->f = build_end(b, 3, results);
 }
 
-/* f(y) = (y, exp(2y)): a result that is an argument. */
+/* f(y) = (y, exp(2y)): one result is an argument. */
 static void make_same(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -35,12 +39,11 @@ static void make_same(T *t, const void *what) {
 	t->f = build_end(t->b, 2, results);
 }
 
-/* Once by the ordinary way, so that there is machine code; then the direct
- * call. */
+/* An ordinary call first, which compiles the function, then the direct call. */
 static DirectCall *begin(T *t, const Value *args, uint32_t nresults, bool *never) {
 	Value results[4];
 	Code *code = code_of(t->c, t->f);
-	CHECK(t, code && !direct_begin(t->c, code, args, never) && !*never); /* nothing there yet */
+	CHECK(t, code && !direct_begin(t->c, code, args, never) && !*never); /* not yet compiled */
 	CHECK(t, code_call(t->c, code, args, results) == ST_OK);
 	ev_drop(results, nresults);
 	return direct_begin(t->c, code, args, never);
@@ -73,8 +76,8 @@ static void values(T *t) {
 	if (!d) return;
 	CHECK(t, direct_call(d, args, NULL, &r) == ST_OK);
 	check_sums(t, args, r, r[0].tensor);
-	/* other numbers, other memory, a place for the first result: and nothing is
-	 * allocated */
+	/* Other values, other memory and a place for the first result: nothing is
+	 * allocated. */
 	Value other = vector(t, N), before = args[1];
 	uint64_t allocations = heap_allocation_count(t->c), calls = run_counters(t->c)->native_calls;
 	for (int i = 0; i < 50; i++) {
@@ -87,7 +90,7 @@ static void values(T *t) {
 	CHECK(t, heap_allocation_count(t->c) == allocations);
 	CHECK(t, run_counters(t->c)->native_calls == calls + 50);
 
-	/* a result that is kept is not written over */
+	/* A result with another reference is not overwritten. */
 	CHECK(t, direct_call(d, args, NULL, &r) == ST_OK);
 	Value kept = value_ref(r[0]);
 	double was = element(kept, 5);
@@ -96,13 +99,13 @@ static void values(T *t) {
 	CHECK(t, element(kept, 5) == was && element(r[0], 5) != was);
 	value_unref(kept);
 
-	/* an operand with gaps goes the ordinary way */
+	/* A strided operand falls back to the ordinary call. */
 	Tensor *wide = ev_tensor(t, DT_F64, SHAPE(N, 2), -1, 1);
 	Value gaps = value_tensor(tensor_view(t->c, wide, 1, (int64_t[]){N}, (int64_t[]){2}, 0));
 	args[1] = gaps;
 	CHECK(t, direct_call(d, args, into, &r) == ST_OK);
 	check_sums(t, args, r, into);
-	/* so do other lengths, when no place was given */
+	/* So do other extents when no place was given. */
 	Value longer[4] = {value_f64(2), vector(t, 2 * N), vector(t, 2 * N), value_i64(0)};
 	CHECK(t, direct_call(d, longer, NULL, &r) == ST_OK);
 	check_sums(t, longer, r, r[0].tensor);
@@ -110,8 +113,8 @@ static void values(T *t) {
 	CHECK(t, direct_call(d, args, NULL, &r) == ST_OK);
 	check_sums(t, args, r, r[0].tensor);
 
-	/* a check that fails is told as any call tells it, and the next call is as
-	 * good as the first */
+	/* A failing check is reported like that of any call. The next call
+	 * succeeds. */
 	args[3] = value_i64(N);
 	Status st = direct_call(d, args, into, &r);
 	CHECK(t, ev_failed_with(t, st, ST_ERROR, E_INDEX, "37"));
@@ -119,7 +122,7 @@ static void values(T *t) {
 	CHECK(t, direct_call(d, args, into, &r) == ST_OK);
 	check_sums(t, args, r, into);
 
-	fn_unref(t->f); /* the direct call holds on to it */
+	fn_unref(t->f); /* the direct call holds a reference */
 	CHECK(t, direct_call(d, args, into, &r) == ST_OK);
 	direct_end(d);
 	ev_drop(args, 3);
@@ -140,7 +143,7 @@ static void not_possible(T *t) {
 	CHECK(t, !diag_total(t->c));
 }
 
-/* Every allocation of the preparation fails once. */
+/* Each allocation of the preparation fails once. */
 static void memory(T *t) {
 	if (!ev_build_it(t, make_sums, NULL)) return;
 	Value args[4] = {value_f64(0.5), vector(t, N), vector(t, N), value_i64(3)}, results[3];
@@ -151,7 +154,8 @@ static void memory(T *t) {
 	heap_fail_at(t->c, 1, false);
 	DirectCall *d = direct_begin(t->c, code, args, &never);
 	CHECK(t, !d && never && !diag_total(t->c));
-	const size_t used = heap_used(t->c); /* with the room for diagnostics that the context keeps */
+	/* Includes the diagnostics buffer that the context keeps. */
+	const size_t used = heap_used(t->c);
 	for (uint64_t n = 1; n < 40 && !d; n++) {
 		heap_fail_at(t->c, n, false);
 		d = direct_begin(t->c, code, args, &never);

@@ -1,11 +1,13 @@
-/* test_elf_loader.c - the loader of objects: what it loads runs as the linker's
- * would, and what is broken is refused.
+/* test_elf_loader.c - unit tests of the loader of object files.
+ *
+ * Oracle: loaded code gives the results that the source defines; broken objects
+ * are rejected. Broken objects are valid ones truncated at every length or with
+ * bytes changed in their structure. They are loaded but not called.
  *
  * Needs: backend/native/jit/elf_loader.h; a C compiler at test time ($CC, else
- * cc), for the objects. Guarantees: exit status 0 when every check held; the
- * last line counts them. Broken objects are made from good ones: cut at every
- * length, and with bytes changed where structure is; they are loaded but not
- * called.
+ * cc), for the objects.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #include "backend/native/jit/elf_loader.h"
 #include "backend/native/jit/codegen.h"
@@ -41,7 +43,7 @@ static Bytes read_file(const char *path) {
 	return b;
 }
 
-/* Compiles a text; n is 0 when that fails. */
+/* Compiles a text; n is 0 on failure. */
 static Bytes object_of(const char *text, const char *flags) {
 	char source[100], object[100], command[1000];
 	snprintf(source, sizeof source, "%s/t.c", folder);
@@ -65,7 +67,7 @@ static const char *const call_record =
 	"typedef struct { void **buffers; const i64 *words; i64 *results; i64 poll_left, depth_left, "
 	"site, a, b; void *runtime; } Call;\n";
 
-/* Everything that compilers put into objects of this kind. */
+/* Every feature that compilers use in objects of this kind. */
 static const char *const everything =
 	"double floor(double); double fma(double, double, double); float nearbyintf(float);\n"
 	"void *memcpy(void *, const void *, unsigned long); void *memset(void *, int, unsigned long); "
@@ -108,7 +110,7 @@ static void run_everything(const char *flags) {
 		CHECK(d[0] == 2 && d[1] == 10 && d[2] == 2 && d[3] == 10 && d[4] == 0 && d[5] == 0);
 		CHECK(native_entry(o)(&call) == 0 && results[0] == 42 && results[1] == 6);
 		CHECK(native_object_bytes(o) > 0);
-		/* another copy has data of its own */
+		/* Another copy has its own data. */
 		NativeObject *p = native_load(b.at, b.n, "entry", error, sizeof error);
 		CHECK(p && native_entry(p)(&call) == 0 && results[0] == 41);
 		native_unload(o);
@@ -144,7 +146,7 @@ static Bytes small_object(void) {
 	return object_of(text, "-O1 -fPIC");
 }
 
-/* As the code generator joins them. Frees what it takes. */
+/* Combines two objects as the code generator does; frees both. */
 static Bytes joined(Bytes x, Bytes y) {
 	NativeParts head = {.magic = NATIVE_PARTS_MAGIC, .n = 2, .bytes = {x.n, y.n}};
 	Bytes b = {malloc(sizeof head + x.n + y.n), sizeof head + x.n + y.n};
@@ -185,7 +187,7 @@ static void test_joined(void) {
 	native_unload(o);
 	NativeParts head;
 	memcpy(&head, b.at, sizeof head);
-	/* one object more or less than there are */
+	/* One object more or fewer than the header says. */
 	for (uint64_t n = 0; n <= NATIVE_PARTS_MOST + 1; n++) {
 		NativeParts other = head;
 		other.n = n;
@@ -234,7 +236,8 @@ static void test_refusals(void) {
 	CHECK(!native_load("short", 5, "entry", error, sizeof error) && *error);
 	char zeros[4096] = {0};
 	CHECK(!native_load(zeros, sizeof zeros, "entry", error, sizeof error) && strstr(error, "ELF"));
-	/* (its length is not what seek says; whatever is read is not an object) */
+	/* (The length of this file is not what seek reports; the bytes read are no
+	 * object.) */
 	Bytes self = read_file("/proc/self/exe");
 	if (self.n) CHECK(!native_load(self.at, self.n, "entry", error, sizeof error) && *error);
 	free(self.at);
@@ -248,7 +251,8 @@ static uint64_t random_bits(void) {
 	return seed ^= seed << 17;
 }
 
-/* In a copy of exactly n bytes, so that a sanitizer sees every read beyond. */
+/* Loads a copy of exactly n bytes, so that a sanitizer detects every read
+ * beyond. */
 static bool loads(const char *bytes, size_t n) {
 	char error[120];
 	char *copy = malloc(n ? n : 1);
@@ -267,9 +271,9 @@ static void test_broken(Bytes b) {
 	CHECK(b.n > 0 && loads(b.at, b.n));
 	int whole = 0;
 	for (size_t n = 0; n < b.n; n++) whole += loads(b.at, n);
-	CHECK(whole == 0); /* the table of sections comes last */
-	/* numbers that matter, in places that matter: headers of file and sections,
-	 * symbols, relocations */
+	CHECK(whole == 0); /* the section table comes last */
+	/* Boundary values in the headers of file and sections, symbols and
+	 * relocations. */
 	static const uint64_t numbers[] = {0,           1,          2,         0x7f,
 	                                   0xff,        0x8000,     0xffff,    0x7fffffff,
 	                                   0x80000000,  0xffffffff, INT64_MAX, (uint64_t)1 << 63,
@@ -296,7 +300,7 @@ static void test_broken(Bytes b) {
 		tried++;
 		free(copy);
 	}
-	CHECK(loaded > 0 && loaded < tried); /* some changes hit code or names: those load */
+	CHECK(loaded > 0 && loaded < tried); /* changes of code or names still load */
 	free(b.at);
 }
 
@@ -348,8 +352,8 @@ static void test_threads(void) {
 	free(b.at);
 }
 
-/* Memory that the system does not give; in a child, because it stays like that.
- */
+/* The system refuses memory. Runs in a child process, because the limit is
+ * permanent. */
 static void test_no_memory(void) {
 	char text[1000], error[100];
 	snprintf(text, sizeof text,
@@ -369,7 +373,7 @@ static void test_no_memory(void) {
 		}
 		int status = -1;
 		waitpid(child, &status, 0);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 2) { /* as emulators of a processor do */
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 2) { /* processor emulators do this */
 			printf(
 				"skip: want of memory for code: the system does not limit a process's addresses\n");
 			skipped++;
@@ -393,7 +397,7 @@ static void test_tools(void) {
 	CHECK(sscanf(text, "%llx %llx %39s", &at, &n, name) == 3 && !strcmp(name, "entry") && n > 0);
 	NativeEntry entry = o[0] ? native_entry(o[0]) : NULL;
 	CHECK(at == (uintptr_t)entry);
-	native_unload(o[1]); /* in the middle, at an end, the last */
+	native_unload(o[1]); /* a middle one, one at an end, the last */
 	native_unload(o[2]);
 	native_unload(o[0]);
 	free(map.at);

@@ -1,9 +1,10 @@
-/* test_explain.c - what plan(f, x) says: loops, lines and counts that are
- * known; and counting kernel code by hand-made loops.
+/* test_explain.c - unit tests of plan(f, x) and of the op counter.
  *
- * Needs: parser/session/session.h, op_counter.h. Nothing is compiled, so no
- * code generator is needed; on a machine without machine code plans say so, and
- * only the counting is tested.
+ * Oracle: known loops, lines and counts, and kernel code of hand-made loops.
+ * Nothing is compiled, so no code generator is needed. On a machine without
+ * machine code plans say so, and only the counting is tested.
+ *
+ * Needs: parser/session/session.h, op_counter.h.
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
@@ -59,7 +60,7 @@ static void count(Ctx *c, void *arg) {
 		k_loop_end(&b, &q[1], &p[1]);
 		k_loop_end(&b, &p[1], &x);
 		break;
-	case 2: /* elements, and blocks of 64 of them with a shorter last one */
+	case 2: /* elements, and blocks of 64 with a shorter last one */
 		k_arena(&b, k_mul(&b, n, k_int(&b, 8)));
 		k_loop_begin(&b, zero, n, 64, 0, NULL, p);
 		k_vloop_begin(&b, 8, 0, k_min(&b, k_int(&b, 64), k_sub(&b, n, p[0])), 0, NULL, NULL, q);
@@ -67,7 +68,7 @@ static void count(Ctx *c, void *arg) {
 		k_vloop_end(&b, NULL, NULL);
 		k_loop_end(&b, NULL, NULL);
 		break;
-	default: { /* parts with scratch, and a product in each */
+	default: { /* chunks with scratch, with a product in each */
 		KRef part = k_parallel_begin(&b, n);
 		KRef s = k_scratch(&b, k_int(&b, 1024)), one = k_int(&b, 1), four = k_int(&b, 4);
 		(void)part;
@@ -244,13 +245,13 @@ static const Said plans[] = {
       "memory 0 B"}},
 	{"f(x, t) = { s = 0.0; for i in 0..len(t) { x = sin(x)*t[i]; s += sum(x^2)/(1 + sum(exp(-x))) "
      "}; s }\nprint(plan(grad(f), ones(6), ones(300, 6)))",
-     /* no tape is filled */
+     /* No tape is filled. */
      {"scratch 0 B for each thread\n                6 elements in one vector, which the loop has "
       "in registers",
       "for; carries registers"}},
 	{"f(w, x, n) = { for i in 0..n { x = w[2..5]*x*w[-1 - i] + w[i] }; sum(x) }\ng(w, x, n) = "
      "grad(x -> f(w, x, n))(x)\nprint(ir(g, ones(9), ones(3), 5))",
-     /* no tape: what is a view of w is looked up again */
+     /* No tape: views of w are recomputed. */
      {"fn.jvp.linear.transpose\"(%0 w: f64[9], %1 n: i64, %2: f64) -> (f64[3])"}},
 	{"f(x, n) = { for i in 0..n { x = concat(x[1..], x[..1])*1.5 - sin(x)*exp(-x^2) }; x "
      "}\nprint(plan(f, ones(6), 100))",
@@ -281,8 +282,8 @@ static void test_plan(Run *r, const Said *s) {
 
 static void test_plans(Run *r) {
 	for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) test_plan(r, &plans[i]);
-	/* a product alone is the evaluator's where it goes through BLAS either way
-	 */
+	/* A matrix product alone stays in the evaluator when both engines call
+	 * BLAS. */
 	static const char product[] = "f(A, B) = A @ B\nprint(plan(f, ones(300, 300), ones(300, 300)))";
 	const Said by_blas = {product, {"0 units", "a matrix product, through BLAS"}},
 			   by_tiles = {product,

@@ -1,11 +1,14 @@
-/* test_loops.c - loops over arrays: IR programs lowered as one unit, compiled,
- * and compared with the evaluator for several lengths.
+/* test_loops.c - unit tests of compiled loops over arrays.
  *
- * Needs: help.h, backend/native. The unit is made once, with the first lengths
- * as hints, and must be right for all lengths and bit for bit the same for one
- * and several threads. Without a code generator it prints a skip. With
- * arguments: FILE.ir [N...] runs one program and prints its plan, kernel code
- * and time.
+ * Oracle: the evaluator, for several extents. Each IR program is compiled once
+ * as a single unit, with the first extents as hints. It must be right for all
+ * extents, and bit-identical for one and several threads. The test is skipped
+ * without a code generator.
+ *
+ * Usage: `test_loops FILE.ir [N...]` runs one program and prints its plan,
+ * kernel code and time.
+ *
+ * Needs: help.h, backend/native.
  */
 #include "backend/native/jit/compile_service.h"
 #include "backend/native/lower/context.h"
@@ -17,8 +20,8 @@
 
 typedef struct Program {
 	const char *name, *text;
-	int64_t lengths[3][4]; /* three times the lengths of symbols 0.. */
-	double lo, hi;         /* of the inputs */
+	int64_t lengths[3][4]; /* three sets of extents for symbols 0.. */
+	double lo, hi;         /* range of the inputs */
 } Program;
 
 typedef struct Native {
@@ -34,7 +37,7 @@ static double seconds(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------ */
 
 typedef struct Make {
 	const Fn *f;
@@ -144,7 +147,7 @@ static Status native_go(T *t, const Native *n, const Fn *f, const Value *args, c
 	return st;
 }
 
-/* ---- comparing ----------------------------------------------------------- */
+/* ---- comparison ---------------------------------------------------------- */
 
 static double element(Value v, int64_t i) {
 	double x = 0;
@@ -158,8 +161,8 @@ static double element(Value v, int64_t i) {
 
 static int64_t count_of(Value v) { return v.kind == V_TENSOR ? v.tensor->count : 1; }
 
-/* Largest difference by the largest magnitude; infinite where one is NaN and
- * the other not. */
+/* Returns the largest difference relative to the largest magnitude; infinity
+ * where only one is NaN. */
 static double difference(T *t, Value a, Value b) {
 	Tensor *flat = a.kind == V_TENSOR ? tensor_contiguous(t->c, a.tensor) : NULL;
 	if (flat) a.tensor = flat;

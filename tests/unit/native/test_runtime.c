@@ -1,8 +1,10 @@
-/* test_runtime.c - what generated code calls, called by C functions that stand
- * for generated code.
+/* test_runtime.c - unit tests of the runtime that generated code calls.
  *
- * Needs: backend/native/run/runtime.h. Guarantees: exit status 0 when every
- * check held; the last line counts them. Four processors are pretended.
+ * C functions stand for generated code. The test pretends four processors.
+ *
+ * Needs: backend/native/run/runtime.h.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
  */
 #include "backend/backend.h"
 #include "backend/native/run/runtime.h"
@@ -23,7 +25,7 @@ static Ctx *context(int threads) {
 	return c;
 }
 
-/* What an entry and its bodies share with the test. */
+/* The state that an entry and its bodies share with the test. */
 typedef struct Env {
 	int64_t parts, fail_part, bytes, units;
 	atomic_llong ran, sum, wrong;
@@ -91,7 +93,7 @@ static void test_depth(void) {
 	run(c, tells_depth, &call);
 	CHECK(env.sum == 0);
 	backend_of(c)->depth = 0;
-	ctx_set_depth_limit(c, 100000000); /* the C stack ends before */
+	ctx_set_depth_limit(c, 100000000); /* the C stack is the tighter limit */
 	run(c, tells_depth, &call);
 	CHECK(env.sum > 1000 && env.sum < 10000);
 	ctx_free(c);
@@ -118,7 +120,7 @@ static void test_polls(void) {
 	CHECK(run(c, works, &call) == ST_OK && ctx_steps(c) - before == 1000000);
 	env = (Env){.units = 10};
 	run(c, works, &call);
-	/* accounted for, now or with the next poll */
+	/* Counted now or at the next poll. */
 	CHECK(backend_of(c)->work == 1000 || ctx_steps(c) == before + 1001000);
 	env = (Env){.units = 10000000};
 	ctx_interrupt_at_poll(c, 10);
@@ -137,7 +139,7 @@ static void test_polls(void) {
 
 static bool usable(char *p, int64_t bytes) {
 	if (!p || (uintptr_t)p % 64) return false;
-	memset(p, 0x5a, (size_t)bytes + 64); /* the padding may be written too */
+	memset(p, 0x5a, (size_t)bytes + 64); /* the padding is writable too */
 	return true;
 }
 
@@ -162,7 +164,7 @@ static int32_t takes_bytes(NativeCall *call) {
 	return 0;
 }
 
-/* An entry inside an entry, as a solver's right-hand side is. */
+/* An entry inside an entry, like a solver's right-hand side. */
 static int32_t nests(NativeCall *call) {
 	int64_t *p = atled_rt_scratch(call, 800), *q = atled_rt_arena(call, 800);
 	if (!p || !q) return ST_NOMEM;
@@ -185,14 +187,14 @@ static void test_scratch(void) {
 	const uint64_t allocations = heap_allocation_count(c);
 	for (int i = 0; i < 10; i++) CHECK(run(c, takes, &call) == ST_OK && !env.wrong);
 #ifndef ATLED_STRESS
-	CHECK(heap_allocation_count(c) == allocations); /* warm */
+	CHECK(heap_allocation_count(c) == allocations); /* buffers exist already */
 #else
 	(void)allocations;
 #endif
 	CHECK(run(c, nests, &call) == ST_OK && !env.wrong && env.depth == 21);
-	/* sizes that are none */
+	/* Invalid sizes. */
 	static const int64_t bad[] = {-1, INT64_MIN, INT64_MAX, INT64_MAX / 2, (int64_t)1 << 50};
-	heap_set_limit(c, (size_t)1 << 30); /* or else sanitizers complain of the larger ones */
+	heap_set_limit(c, (size_t)1 << 30); /* without it sanitizers report the larger sizes */
 	for (size_t i = 0; i < 5; i++) {
 		env.bytes = bad[i];
 		CHECK(run(c, takes_bytes, &call) == ST_NOMEM);
@@ -200,7 +202,7 @@ static void test_scratch(void) {
 	heap_set_limit(c, 0);
 	env.bytes = 0;
 	CHECK(run(c, takes_bytes, &call) == ST_OK);
-	/* a lot is not kept, some is */
+	/* A large buffer is released, a small one is kept. */
 	const size_t used = heap_used(c);
 	env.bytes = 100 << 20;
 	CHECK(run(c, takes_bytes, &call) == ST_OK && native_state_bytes(backend_of(c)) == 0 &&
@@ -209,7 +211,7 @@ static void test_scratch(void) {
 	env.bytes = 1 << 20;
 	CHECK(run(c, takes_bytes, &call) == ST_OK && native_state_bytes(backend_of(c)) > (size_t)1
 	                                                                                     << 20);
-	/* within the context's limit */
+	/* Scratch counts towards the context's limit. */
 	heap_set_limit(c, heap_used(c) + 100000);
 	env.bytes = 8 << 20;
 	CHECK(run(c, takes_bytes, &call) == ST_NOMEM);
@@ -217,7 +219,7 @@ static void test_scratch(void) {
 	CHECK(run(c, takes_bytes, &call) == ST_OK);
 	heap_set_limit(c, 0);
 	ctx_free(c);
-	/* every allocation fails once */
+	/* Each allocation fails once. */
 	for (uint64_t n = 1;; n++) {
 		c = context(1);
 		env = (Env){.be = backend_of(c)};
@@ -287,21 +289,21 @@ static void test_parallel(void) {
 			const uint64_t before = ctx_steps(c) + backend_of(c)->work;
 			CHECK(run(c, loops, &call) == ST_OK && env.ran == n && !env.wrong &&
 			      env.sum == (n - 1) * n * (2 * n - 1) / 6);
-			/* whoever did it */
+			/* Steps are counted whichever thread ran them. */
 			CHECK(ctx_steps(c) + backend_of(c)->work - before == (uint64_t)(n * 20000));
 		}
 		env = (Env){.parts = -5};
 		CHECK(run(c, loops, &call) == ST_OK && !env.ran);
 		env = (Env){.parts = 40, .fail_part = -100, .bytes = 4000};
 		CHECK(run(c, loops_twice, &call) == ST_OK && env.ran == 200 && !env.wrong);
-		/* the lowest failing part is told, however many threads there are */
+		/* The lowest failing chunk is reported for every number of threads. */
 		for (int64_t k = 0; k < 200; k += 13) {
 			env = (Env){.parts = 200, .fail_part = k, .units = 100};
 			CHECK(run(c, loops, &call) == ST_ERROR && call.site == k && call.fail_a == 10 * k &&
 			      call.fail_b == -k);
 			CHECK(env.ran >= k + 1);
 		}
-		env = (Env){.parts = 5, .fail_part = 3}; /* in a loop inside */
+		env = (Env){.parts = 5, .fail_part = 3}; /* in a nested loop */
 		CHECK(run(c, loops_twice, &call) == ST_ERROR && call.site == 3 && call.fail_a == 30);
 		env = (Env){.parts = 10, .fail_part = -100};
 		CHECK(run(c, loops, &call) == ST_OK && call.site == -1);
@@ -313,8 +315,8 @@ static void test_parallel_stops(void) {
 	NativeCall call = {0};
 	for (int threads = 1; threads <= 4; threads += 3) {
 		Ctx *c = context(threads);
-		/* parts of milliseconds: few end while the thread that counts polls
-		 * waits for its processor */
+		/* Chunks of milliseconds: few end while the thread that counts polls
+		 * waits for its processor. */
 		env = (Env){.parts = 1000, .fail_part = -100, .units = 1000000000};
 		ctx_interrupt_at_poll(c, 20);
 		CHECK(run(c, loops, &call) == ST_INTERRUPTED && env.ran < 50 &&
@@ -325,7 +327,7 @@ static void test_parallel_stops(void) {
 		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET &&
 		      env.ran < (SANITIZED ? env.parts : 5000));
 		ctx_set_step_limit(c, 0);
-		/* for half a minute: a part takes some 40 ns */
+		/* Half a minute of work: a chunk takes some 40 ns. */
 		env = (Env){.parts = 1000000000, .fail_part = -100, .units = 20000};
 		ctx_set_time_limit(c, 0.02);
 		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET && env.ran < env.parts);
@@ -334,7 +336,7 @@ static void test_parallel_stops(void) {
 	}
 }
 
-/* Memory that fails on any thread: a status, nothing lost. */
+/* Allocation fails on any thread: a status is returned, and nothing leaks. */
 static void test_parallel_memory(void) {
 	NativeCall call = {0};
 	int fails = 0;
@@ -355,7 +357,7 @@ static void test_parallel_memory(void) {
 		ctx_free(c);
 	}
 	CHECK(fails > 3);
-	/* more threads than before */
+	/* More threads than before. */
 	Ctx *c = context(2);
 	env = (Env){.parts = 50, .fail_part = -100, .bytes = 3000};
 	CHECK(run(c, loops, &call) == ST_OK);
@@ -431,13 +433,13 @@ typedef struct Shape {
 	int64_t reach[3];                             /* elements of C, A, B */
 	int64_t shift[3];                             /* of the first element */
 	bool accumulate, single, in_part, tiles;
-	int64_t strips; /* the terms in so many calls */
+	int64_t strips; /* the terms are divided over this number of calls */
 } Shape;
 static Shape shape;
 static void *data[3];
 
-/* What the code generator makes for tiles, in C: of 4 x 24, with vectors of 8.
- * A panel's last rows and columns are not written where there are none. */
+/* Replaces the generated code for tiles by C: 4 x 24 tiles, vectors of 8.
+ * Missing last rows and columns of a panel are not written. */
 enum { TILE_ROWS = 4, TILE_COLUMNS = 24, TILE_LANES = 8 };
 static _Atomic int64_t panels_run;
 
@@ -478,7 +480,7 @@ static void single(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t
 
 static void turn(void *panel, const void *from, int64_t step, int64_t left, int64_t width,
                  int64_t k) {
-	/* all of them are written, as vectors are */
+	/* All of them are written, as vector stores do. */
 	const int64_t size = shape.single ? 4 : 8,
 				  lines = (k + TILE_LANES - 1) / TILE_LANES * TILE_LANES;
 	for (int64_t p = 0; p < lines; p++)
@@ -490,7 +492,7 @@ static void turn(void *panel, const void *from, int64_t step, int64_t left, int6
 }
 static const NativeTiles in_c = {panel, panel, single, turn, TILE_ROWS, TILE_COLUMNS, TILE_LANES};
 
-/* Terms from .. to-1. */
+/* Adds terms from .. to-1. */
 static int32_t multiply_terms(NativeCall *call, int64_t from, int64_t to, int32_t how) {
 	const Shape *s = &shape;
 	if (s->single)
@@ -534,8 +536,8 @@ static int64_t below(int64_t n) {
 	return (int64_t)((seed >> 33) % (uint64_t)n);
 }
 
-/* Strides of rows and columns: by rows or columns, with gaps, reversed, or both
- * apart. */
+/* Strides of rows and columns: row-major or column-major, with gaps, reversed,
+ * or strided in both. */
 static void strides(int64_t rows, int64_t columns, int which, int64_t *row, int64_t *column) {
 	const int64_t gap = below(3) ? 0 : below(5);
 	switch (below(6)) {
@@ -565,8 +567,8 @@ static double *expected(void) {
 	return want;
 }
 
-/* Fills C, A and B with small integers, so that every order of adding gives the
- * same. */
+/* Fills C, A and B with small integers, so that every order of summation gives
+ * the same result. */
 static void make_data(void) {
 	const size_t size = shape.single ? 4 : 8;
 	for (int w = 0; w < 3; w++) {
@@ -596,18 +598,18 @@ static void test_products(void) {
 		shape.in_part = !below(4);
 		shape.tiles = below(2);
 		if (i % 100 == 11) shape.k = 2000 + below(100); /* the sum in several blocks */
-		if (i % 150 == 7) shape.m = 100, shape.n = 1100, shape.k = 60; /* in parts by columns */
-		/* in parts that are nearly squares */
+		if (i % 150 == 7) shape.m = 100, shape.n = 1100, shape.k = 60; /* chunks of columns */
+		/* Chunks that are nearly square. */
 		if (i % 150 == 31) shape.m = i < 300 ? 260 : 520, shape.n = 2051, shape.k = 11;
 		strides(shape.m, shape.n, 0, &shape.c_row, &shape.c_col);
 		strides(shape.m, shape.k ? shape.k : 1, 1, &shape.a_row, &shape.a_k);
 		strides(shape.k ? shape.k : 1, shape.n, 2, &shape.b_k, &shape.b_col);
-		if (!below(8)) { /* the same row over and over */
+		if (!below(8)) { /* one row repeated */
 			shape.b_k = 0;
 			shape.shift[2] = 0;
 			shape.reach[2] = (shape.n - 1) * (shape.b_col < 0 ? -shape.b_col : shape.b_col) + 1;
 		}
-		const bool own = !below(6); /* by its own transpose */
+		const bool own = !below(6); /* with its own transpose */
 		if (own) {
 			shape.n = shape.m, shape.accumulate = false;
 			shape.c_row = shape.m + below(3), shape.c_col = 1,
@@ -637,12 +639,12 @@ static void test_products(void) {
 		free_data();
 	}
 	CHECK(wrong == 0);
-	/* nothing to do */
+	/* Nothing to do. */
 	shape = (Shape){
 		.m = 0, .n = 5, .k = 5, .c_row = 5, .c_col = 1, .a_row = 5, .a_k = 1, .b_k = 5, .b_col = 1};
 	data[0] = data[1] = data[2] = NULL;
 	CHECK(run(c[0], multiplies, &call) == ST_OK);
-	/* memory for a copy fails */
+	/* The allocation of a packed copy fails. */
 	shape = (Shape){.m = 50,
 	                .n = 50,
 	                .k = 50,
@@ -655,7 +657,7 @@ static void test_products(void) {
 	                .reach = {2500, 5000, 2500}};
 	make_data();
 	Ctx *small = context(1);
-	heap_fail_at(small, 2, true); /* the first is the state */
+	heap_fail_at(small, 2, true); /* the first allocation is the state */
 	CHECK(run(small, multiplies, &call) == ST_NOMEM);
 	heap_fail_at(small, 0, false);
 	CHECK(run(small, multiplies, &call) == ST_OK);
@@ -665,8 +667,8 @@ static void test_products(void) {
 	ctx_free(c[1]);
 }
 
-/* The same bits whatever the number of threads, on the main thread and in a
- * part; an interrupt stops large ones. */
+/* Large products are bit-identical for any number of threads and inside a
+ * chunk. An interrupt stops them. */
 static void large_products(bool tiles) {
 	enum { M = 700, N = 300, K = 257 };
 	NativeCall call = {0};
@@ -693,8 +695,8 @@ static void large_products(bool tiles) {
 		CHECK(!memcmp(o[0], o[i], sizeof o[0]));
 		const uint64_t steps = ctx_steps(c);
 		CHECK(steps >= (uint64_t)M * N * K && steps < (uint64_t)M * N * K * 5 / 4);
-		ctx_interrupt_at_poll(c, tiles && !i ? 1 : 2); /* by tiles one thread has one part */
-		/* (in a part, the polls are those of the loop around it) */
+		ctx_interrupt_at_poll(c, tiles && !i ? 1 : 2); /* with tiles, one thread has one chunk */
+		/* (In a chunk, the surrounding loop polls.) */
 		if (i < 3) CHECK(run(c, multiplies, &call) == ST_INTERRUPTED);
 		ctx_free(c);
 	}
@@ -712,12 +714,12 @@ static void test_large_products(void) {
 	large_products(false);
 	panels_run = 0;
 	large_products(true);
-	/* by four products that end; how far those come that are interrupted is up
-	 * to the threads */
+	/* Panels of the four complete products. The count for interrupted ones
+	 * depends on the threads. */
 	CHECK(panels_run >= 4 * (700 / TILE_ROWS) * (300 / TILE_COLUMNS + 1));
 }
 
-/* ---- figures ------------------------------------------------------------- */
+/* ---- timings ------------------------------------------------------------- */
 
 static double seconds(void) {
 	struct timespec t;

@@ -1,10 +1,12 @@
-/* test_tiers.c - programs run by the evaluator and as machine code: the same
- * values, the same errors at the same places, the same output.
+/* test_tiers.c - unit tests of the execution tiers on programs.
  *
- * Needs: parser/session/session.h, the code generator's library beside the
- * tests' folder or named by ATLED_CODEGEN; without it one skip. Values agree to
- * the last bits of sums. Also: code is made once for all lengths, and a loop
- * that turns out to be long goes on as machine code.
+ * Oracle: the evaluator and machine code give the same values, the same errors
+ * at the same places and the same output. Sums may differ in their last bits.
+ * The test also checks that a function is compiled once for all extents, and
+ * that a long-running loop continues as machine code.
+ *
+ * Needs: parser/session/session.h; the code generator's library in the folder
+ * above the tests or named by ATLED_CODEGEN. Without it the test is skipped.
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
@@ -77,7 +79,7 @@ static double real_part(Value v) {
 	return z[0];
 }
 
-/* Numbers to about ten digits, everything else exactly. */
+/* Compares reals to about ten digits, everything else exactly. */
 static bool alike(Value a, Value b) {
 	if (value_identical(a, b)) return true;
 	if (a.kind != b.kind) return false;
@@ -110,7 +112,8 @@ static bool alike(Value a, Value b) {
 	return true;
 }
 
-/* At least one unit must have run as machine code. */
+/* Runs the text in both tiers. At least one unit must have run as machine
+ * code. */
 static void compare(const char *text, Status expected) {
 	Run cold, hot;
 	start(&cold, NATIVE_OFF);
@@ -135,8 +138,8 @@ static void compare(const char *text, Status expected) {
 }
 
 static const char *const programs[] = {
-	/* short loops over the elements of small arrays, written out: nested, with
-     * branches on the counter, counted down, and empty */
+	/* Short unrolled loops over the elements of small arrays: nested, with
+	 * branches on the counter, counted down, and empty. */
 	"f(v) = { a = zeros(4); for i in 0..4 { for j in i+1..4 { a[i] += v[j]*v[i]; a[j] -= v[i] } }; "
 	"a }\nf([0.3, 0.7, -1.2, 2.5])",
 	"f(v) = { a = v; for i in 0..4 { for j in 0..4 { if i == j { a[i] = a[i] + 1 } else { a[j] += "
@@ -153,7 +156,7 @@ static const char *const programs[] = {
 	"linspace(0, 1, 40))",
 	"f(v) = { a = v; for i in 0..4 { a[i] = a[(i + 1) % 4] + i }; a }\ngrad(v -> "
 	"sum(f(v)^2))([0.3, 0.7, -1.2, 2.5])",
-	/* scalars and control flow */
+	/* Scalars and control flow. */
 	"f(n) = { s = 0.0; for i in 0..n { s = s + 1/(1.0 + i) }; s }\nf(1000)",
 	"f(x) = { n = 0; while x > 1.5 { x = sqrt(x); n = n + 1 }; (x, n) }\nf(1e10)",
 	"f(n) = { s = 0; for i in 0..n { for j in 0..i { if (i + j) % 3 == 0 { s = s + i*j } else { s "
@@ -175,7 +178,7 @@ static const char *const programs[] = {
 	"log1p(x) + expm1(x) + cbrt(x) + x^1.7\nf(0.83)",
 	"f(n) = { s = 0.0; for i in 0..n { s = s + i }; s }\n(f(0), f(-3), f(1))",
 	"f(x) = { n = 0; while x < 0.0 { x = x + 1; n = n + 1 }; n }\n(f(1.0), f(-2.5))",
-	/* small arrays */
+	/* Small arrays. */
 	"f(u) = { for k in 0..100 { u = u + 0.01*[10*(u[1] - u[0]), u[0]*(28 - u[2]) - u[1], u[0]*u[1] "
 	"- 8/3*u[2]] }; u }\nf([1.0, 2, 3])",
 	"f(A, x) = { for i in 0..20 { x = A @ x; x = x/sqrt(x @ x) }; x }\nf([2, 1.0; 1, 3], [1.0, 0])",
@@ -198,7 +201,7 @@ static const char *const programs[] = {
 	"0; 0, 1; 1, 0], [1.0, 0.1, 0.2])",
 	"f(b) = { for i in 0..5 { b[i] = not b[(i + 1) % 5] or b[0] }; b }\nf([true, false, true, "
 	"true, false])",
-	/* big arrays, element by element */
+	/* Large arrays, element by element. */
 	"f(n) = { a = ones(n); c = 0; for i in 2..n { if a[i] > 0.5 { c = c + 1; j = i*i; while j < n "
 	"{ a[j] = 0.0; j = j + i } } }; c }\nf(1000)",
 	"f(n) = { a = zeros(n); for i in 0..n { a[i] = i*i }; for i in 1..n { a[i] += a[i - 1] }; a "
@@ -241,7 +244,7 @@ static const char *const programs[] = {
 	"20), grad(f)(linspace(0, 1, 40), 0))",
 	"f(x, n) = { i = 0; while i < n { x = x + 0.1*sin(x)*i; i = i + 1 }; sum(x*x) "
 	"}\ngrad(f)(linspace(0, 1, 40), 20)",
-	/* whole arrays */
+	/* Whole arrays. */
 	"f(a, x) = sum(tanh(a*x) + x^2)\nf(2.0, linspace(0, 1, 1000))",
 	"f(W, b, x) = tanh(W @ x + b)\nf(reshape(linspace(-1, 1, 800), 20, 40), linspace(0, 1, 20), "
 	"linspace(1, 2, 40))",
@@ -252,7 +255,7 @@ static const char *const programs[] = {
 	"grad(r)(linspace(0, 1, 100)))",
 	"f(x) = { y = x; for i in 0..10 { y = y - 0.01*grad(x -> sum(x^4))(y) }; y }\nf(linspace(0, 1, "
 	"50))",
-	/* what stays with the evaluator in between */
+	/* Operations that stay in the evaluator between units. */
 	"f(x) = { y = sin(x)*2 + x; print(\"sum {sum(y):.6f}\"); z = sort(y - x); w = cumsum(z*z); "
 	"print(\"{sum(w):.6f}\"); w[-1] }\nf(linspace(0, 9, 100))",
 	"f(n) = { s = 0.0; for i in 0..n { s = s + sin(i*1.0)*i + i*i*0.5; if i % 4 == 0 { "
@@ -295,7 +298,8 @@ static const char *const failures[] = {
 	"f(x) = { print(\"one\"); y = x[3]*2 + sin(x[4]); print(\"two\"); z = x[60]; print(\"three\"); "
 	"y + z }\nf(linspace(0, 1, 30))",
 	"f(x, n) = { s = 0.0; for i in 0..n { s = s + max(x[i..]) }; s }\nf(linspace(0, 1, 20), 25)",
-	/* recursions: the calls that the failure passed, each from its own place */
+	/* Recursion: a failure lists the calls that it passed, each with its own
+	 * location. */
 	"f(n) = if n < 2 { n } else { f(n - 1) % (n - 5) + f(n - 2) }\nf(12)",
 	"a(n) = if n < 3 { 7 % n } else { b(n - 1) + b(n - 2) }\nb(n) = if n < 1 { 2 % n } else { a(n "
 	"- 2) - c(n - 1) }\nc(n) = b(n) + 1\na(17)",
@@ -306,8 +310,8 @@ static const char *const failures[] = {
 	"grad(x -> l(x, i))(x)[i] }; s }\nf(linspace(0, 1, 30))",
 };
 
-/* Too deep is told at the call that was too much, in both tiers; the calls
- * around it are listed by the evaluator only. */
+/* Both tiers report excessive depth at the failing call. Only the evaluator
+ * lists the calls around it. */
 static void depth(void) {
 	const char *text = "f(n) = if n == 0 { 0 } else { 1 + f(n - 1) }\nf(1000000)";
 	Run cold, hot;
@@ -321,7 +325,7 @@ static void depth(void) {
 	finish(&hot);
 }
 
-/* One code for all lengths and turns. */
+/* One compilation serves all extents and trip counts. */
 static void lengths(void) {
 	Run r;
 	start(&r, NATIVE_ALWAYS);
@@ -336,15 +340,15 @@ static void lengths(void) {
 		go(&r, text);
 		CHECK(r.st == ST_OK);
 	}
-	/* each statement is a little program of its own; the function is not made
-	 * again */
+	/* Each statement is a small program of its own. The function is not
+	 * compiled again. */
 	CHECK(run_counters(r.c)->units_compiled - before <= 10);
 	CHECK(run_counters(r.c)->native_calls > calls);
 	finish(&r);
 }
 
-/* A loop nobody can count beforehand goes on as machine code; so does one at
- * top level. */
+/* A loop of unknown trip count continues as machine code; so does a loop at top
+ * level. */
 static void long_loops(void) {
 	Run r;
 	start(&r, NATIVE_ON);
@@ -359,8 +363,8 @@ static void long_loops(void) {
 	finish(&r);
 }
 
-/* Right-hand sides and Jacobians of integrators are called on the integrator's
- * own memory; what goes wrong in them is told as before. */
+/* Integrators call right-hand sides and Jacobians on their own memory. Errors
+ * in them are reported as before. */
 static const char *const solves[] = {
 	"problem decay(k) { domain t in [0, 3]; field a, b; a_t == -k*a + b^2; b_t == k*a - b^2; a == "
 	"1 at t = 0; b == 0 at t = 0 }\n"
@@ -380,8 +384,7 @@ static const char *const bad_solves[] = {
 	"}\node(f, [0.5, 0.0], (0.0, 4.0); saveat = [4.0]).values",
 };
 
-/* The interrupt is served inside of machine code, and the function runs again
- * after it. */
+/* An interrupt stops machine code, and the function runs again afterwards. */
 static void interrupts(void) {
 	Run r;
 	start(&r, NATIVE_ALWAYS);
@@ -400,10 +403,11 @@ static void interrupts(void) {
 	finish(&r);
 }
 
-int native_level(const KModule *m); /* tier.h cannot be had beside the parser: both have a Field */
+/* tier.h cannot be included with the parser: both define Field. */
+int native_level(const KModule *m);
 
-/* The machine's instructions decide whether a module is too large to be
- * compiled well. */
+/* The target's instruction set decides whether a module is too large to
+ * optimise. */
 static void levels(void) {
 	static const struct Size {
 		const char *target;
@@ -438,7 +442,8 @@ double native_module_seconds(const KModule *m);
 double tier_loop_worth(int64_t from, int64_t to, double seconds);
 uint64_t backend_native_pending(Ctx *c);
 
-/* A module that makes n times op of each element. */
+/* Returns the predicted compile time of a module that applies op n times to
+ * each element. */
 static double seconds_for(Ctx *c, const KTarget *t, Op op, int n) {
 	KModule *m = kmodule_new(c, t);
 	KBuilder b;
@@ -455,8 +460,8 @@ static double seconds_for(Ctx *c, const KTarget *t, Op op, int n) {
 	return seconds;
 }
 
-/* Whether a compilation is put off: what the compiler is thought to need, and
- * what it may take. */
+/* Compilation is deferred according to its predicted time and the time that it
+ * may take. */
 static void putting_off(void) {
 	Ctx *c = ctx_new(NULL);
 	KTarget t;
@@ -465,18 +470,19 @@ static void putting_off(void) {
 					 add = seconds_for(c, &t, OP_ADD, 100) - nothing,
 					 sine = seconds_for(c, &t, OP_SIN, 100) - nothing;
 		CHECK(add > 0 && sine > 8 * add && sine < 20 * add);
-		/* where all is compiled quickly a sine is a call */
+		/* At a low optimisation level a sine is compiled as a call. */
 		const double many = seconds_for(c, &t, OP_SIN, 40000),
 					 few = seconds_for(c, &t, OP_ADD, 40000);
 		CHECK(fabs(many - few) < 0.01 * few);
 	}
 	ctx_free(c);
-	/* a thousand turns are left, of which a hundred took half a second */
+	/* A thousand iterations remain; the first hundred took half a second. */
 	CHECK(tier_loop_worth(100, 1100, 0.5) == 5);
-	CHECK(tier_loop_worth(1000, 1001, 8) == 8.0 / 1000); /* one turn */
-	CHECK(tier_loop_worth(64, 0, 0.5) == 0.5);           /* nobody knows: as long again */
-	/* 200 turns of some 0.3 ms; the compiler would take seconds for the 2000
-	 * sines of each. Without them it is worth it after a few turns of many. */
+	CHECK(tier_loop_worth(1000, 1001, 8) == 8.0 / 1000); /* one iteration */
+	CHECK(tier_loop_worth(64, 0, 0.5) == 0.5);           /* unknown trip count: as long again */
+	/* 200 iterations of some 0.3 ms: compiling the 2000 sines of each would
+	 * take seconds, so it is deferred. A loop of many cheap iterations is
+	 * compiled. */
 	char program[40000];
 	size_t n = (size_t)snprintf(program, sizeof program, "f(x) = {\n");
 	for (int i = 0; i < 2000; i++)
@@ -492,15 +498,15 @@ static void putting_off(void) {
 	go(&r, "s = 0.0\nfor i in 0..30000000 { s = sin(s) + 1.0 }\ns");
 	CHECK(r.st == ST_OK && run_counters(r.c)->units_compiled > 0);
 	finish(&r);
-	/* A loop that nobody can count beforehand: each call is too short for the
-	 * compiler, all of them are not. */
+	/* A loop of unknown trip count: each call is shorter than the compilation,
+	 * all of them together are longer. */
 	n = (size_t)snprintf(program, sizeof program, "f(x) = {\nk = 0\nwhile k < 3000 {\n");
 	for (int i = 0; i < 40; i++)
 		n += (size_t)snprintf(program + n, sizeof program - n, "x = sin(x) + 0.1\n");
 	n += (size_t)snprintf(program + n, sizeof program - n, "k = k + 1\n}\nx }\n");
 	for (int i = 0; i < 80; i++)
 		n += (size_t)snprintf(program + n, sizeof program - n, "f(%d.0)\n", i);
-	setenv("ATLED_CACHE", "off", 1); /* what is at hand is taken at once */
+	setenv("ATLED_CACHE", "off", 1); /* cached code would be used at once */
 	start(&r, NATIVE_ON);
 	go(&r, program);
 	for (int k = 0; k < 6000 && backend_native_pending(r.c); k++) usleep(10000);
