@@ -1,9 +1,9 @@
-/* help.h - what the tests of the code generator run on: counting checks, a
- * runtime that keeps accounts, compiled code, guarded memory.
+/* help.h - shared helpers of the code generator tests: counting checks, a
+ * counting runtime, compiled code, guarded memory.
  *
- * Needs: as test_kir_semantics.c, which alone includes it. Guarantees: results
- * lie before a page that may not be touched; nothing here looks at what kernel
- * code means.
+ * Needs: what test_kir_semantics.c needs; only that file includes it.
+ * Guarantees: results end at a page that may not be touched; this file does not
+ * depend on the meaning of kernel code.
  */
 #ifndef ATLED_TESTS_UNIT_CODEGEN_HELP_H
 #define ATLED_TESTS_UNIT_CODEGEN_HELP_H
@@ -28,8 +28,8 @@ static Ctx *ctx;
 static KTarget target;
 static int level;
 static bool once; /* CodegenOptions.once */
-/* for a target that this machine does not run: only that it compiles is
- * checked, by reports from line 0 */
+/* For a target that this machine cannot run: reports from line 0 check only
+ * that the code compiles. */
 static bool compile_only;
 static char folder[] = "/tmp/test_kir_semantics.XXXXXX";
 
@@ -52,14 +52,14 @@ static void report(bool ok, int line, const char *format, ...) {
 }
 #define CHECK(x) report((x), __LINE__, "%s", #x)
 
-/* Of this thread's processor: other programs do not count. */
+/* Processor time of this thread, so that other programs do not count. */
 static double now(void) {
 	struct timespec t;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the runtime: serial, and counted ------------------------------------ */
+/* ---- runtime: serial, with counters -------------------------------------- */
 
 static int64_t polls, parts_run;
 static int32_t poll_answer;
@@ -69,7 +69,7 @@ static size_t arena_left;
 static int32_t rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts) {
 	int32_t first = 0;
 	for (int64_t part = 0; part < nparts; part++) {
-		NativeCall mine = *call; /* as each worker has its own */
+		NativeCall mine = *call; /* each worker has its own record */
 		int32_t status = body(&mine, env, part);
 		parts_run++;
 		if (status && !first) {
@@ -113,8 +113,8 @@ static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col
 
 /* ---- compiling ----------------------------------------------------------- */
 
-/* Jumps through a table that is filled when the code is loaded, in the order of
- * `runtime`. */
+/* Jumps through a table, in the order of `runtime`. The table is filled when
+ * the code is loaded. */
 static const char *const runtime_names[] = {"parallel", "poll", "arena",    "scratch",
                                             "copy",     "zero", "gemm_f64", "huge_angle"};
 static void *const runtime[] = {
@@ -161,7 +161,7 @@ static bool write_object(int number, uint32_t part, const char *bytes, size_t n)
 	return f && fwrite(bytes, 1, n, f) == n && !fclose(f);
 }
 
-/* A file for each object; their number. */
+/* Writes a file for each object and returns their number. */
 static uint32_t write_objects(int number, const CodegenOutput *out) {
 	NativeParts head;
 	if (out->n < sizeof head || memcmp(out->bytes, NATIVE_PARTS_MAGIC, sizeof head.magic))
@@ -173,7 +173,7 @@ static uint32_t write_objects(int number, const CodegenOutput *out) {
 	return at == out->n ? (uint32_t)head.n : 0;
 }
 
-/* Compiles the module, which is freed; entry NULL when that fails. */
+/* Compiles the module and frees it. The entry is NULL on failure. */
 static Code compile(KModule *m) {
 	static int number;
 	Code code = {0};
@@ -215,8 +215,8 @@ static Code compile(KModule *m) {
 	code.parts = write_objects(number, &out);
 	free(out.bytes);
 	if (!code.parts) return code;
-	/* what is loaded finds what it calls in this program, or not at all; to
-	 * have the linker look through the C library takes longer than all else */
+	/* Symbols are resolved in this program when the library is loaded. Linking
+	 * against the C library would take longer than everything else. */
 	const char *defined = compile_only ? "-z defs -lm -lc" : "";
 	snprintf(command, sizeof command,
 	         "exec ld -shared -z noexecstack -o %s/%d.so %s/%d-*.o %s/stubs.o %s", folder, number,
@@ -258,7 +258,7 @@ static int32_t call(const Code *code, void **buffers, const int64_t *words, int6
 
 /* ---- memory that ends at a page that may not be touched ------------------ */
 
-enum { ROOM = 1 << 16 }; /* of whole pages, of whatever size the system's are */
+enum { ROOM = 1 << 16 }; /* a multiple of every page size */
 static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 static char *guarded(void) {
 	char *map =
@@ -266,7 +266,7 @@ static char *guarded(void) {
 	if (map == MAP_FAILED || mprotect(map + ROOM, page(), PROT_NONE)) exit(2);
 	return map;
 }
-/* The last `bytes` bytes before the page. */
+/* Returns the last `bytes` bytes before the page. */
 static void *at_end(char *map, size_t bytes) {
 	memset(map, 0xa5, ROOM);
 	return map + ROOM - bytes;

@@ -1,12 +1,15 @@
-/* test_contractions.c - contractions in generated code: every form, flag,
- * stride and remainder against a plain loop in long double.
+/* test_contractions.c - unit tests of contractions in generated code.
  *
- * Needs: the code generator's library (libatled-codegen.so beside the tests'
- * folder, or where ATLED_CODEGEN says), ld to link what it makes, and
- * native/kir.c. Guarantees: exit status 0 when every check held; the last line
- * counts them. Arrays end at a page that may not be touched, and what lies
- * between rows of C must stay as it was. --bench prints speeds instead: GF/s
- * beside the peak of this core and OpenBLAS.
+ * Oracle: a plain loop in long double, for every form, flag, stride and
+ * remainder. Arrays end at a page that may not be touched, and memory between
+ * rows of C must not change.
+ *
+ * Needs: the code generator's library (libatled-codegen.so in the folder above
+ * the tests, or named by ATLED_CODEGEN), ld to link its output, native/kir.c.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
+ * Usage: --bench prints speeds instead: GF/s with the peak of this core and
+ * OpenBLAS.
  */
 #include "backend/native/kir/abi.h"
 #include "backend/native/jit/codegen.h"
@@ -26,8 +29,8 @@ static Ctx *ctx;
 
 /* ---- compiling ----------------------------------------------------------- */
 
-/* One entry: its form, and which extents are constants of the code (-1: words
- * of the call). */
+/* One entry: its form, and the extents that are constants of the code (-1:
+ * words of the call). */
 typedef struct Entry {
 	KType t;
 	uint32_t flags;
@@ -46,8 +49,8 @@ static KModule *make(const Entry *x) {
 	KModule *module = kmodule_new(ctx, x->target);
 	KBuilder b;
 	KRef operands[12 + 2 * PRODUCTS];
-	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k, further
-	 * a and b; the words are the strides and the extents */
+	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k, then
+	 * further a and b. The words are the strides and the extents. */
 	k_function(&b, module, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		operands[3 * i] = k_buffer(&b, i);
@@ -65,7 +68,7 @@ static KModule *make(const Entry *x) {
 	return module;
 }
 
-/* The objects that are one, a file each: PREFIX_NUMBER.o. */
+/* Writes the objects of `out` to files: PREFIX_NUMBER.o. */
 static bool write_parts(const char *prefix, const CodegenOutput *out) {
 	NativeParts head = {.n = 1, .bytes = {out->n}};
 	const char *at = out->bytes;
@@ -82,8 +85,8 @@ static bool write_parts(const char *prefix, const CodegenOutput *out) {
 	return true;
 }
 
-/* Compiles all entries and links them together. whole: nothing in them is
- * precompiled. */
+/* Compiles all entries and links them together. whole: use no precompiled
+ * functions. */
 static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 	static int batch;
 	char path[128], command[512];
@@ -111,8 +114,8 @@ static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 		if (!write_parts(path, &out)) return false;
 		free(out.bytes);
 	}
-	/* a module that was cut has its functions' names in common with others:
-	 * they are for its own parts */
+	/* Modules that were split into several objects share function names with
+	 * others. These names are made local to each module. */
 	snprintf(command, sizeof command,
 	         "cd %s && for f in %d_*_1.o; do [ -e $f ] || continue; e=${f%%_1.o}; ld -r -o "
 	         "$e.whole ${e}_*.o && objcopy --localize-hidden $e.whole && rm ${e}_*.o && mv "
@@ -137,7 +140,7 @@ static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 	return true;
 }
 
-/* ab: A and B of each product, or of one and its bias. */
+/* ab: A and B of each product, or of one product and its bias. */
 static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *const *ab,
                  int64_t a_row, int64_t a_k, int64_t b_k, int64_t b_col, int64_t m, int64_t n,
                  int64_t k) {
@@ -164,12 +167,12 @@ static uint64_t random_bits(void) {
 static int64_t below(int64_t n) { return (int64_t)(random_bits() >> 11) % n; }
 static double random_number(void) { return (double)(random_bits() >> 11) * 0x1p-52 - 1; }
 
-/* A block that ends, or begins, at a page that must not be touched. */
+/* A block that ends or begins at a page that may not be touched. */
 typedef struct Guarded {
 	char *map, *at;
 	size_t bytes;
 } Guarded;
-enum { ROOM = 1 << 20 }; /* of whole pages, of whatever size the system's are */
+enum { ROOM = 1 << 20 }; /* a multiple of every page size */
 static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 static Guarded guarded(void) {
 	Guarded g = {.map = mmap(NULL, ROOM + 2 * page(), PROT_READ | PROT_WRITE,
@@ -194,8 +197,8 @@ static void store(KType t, void *p, int64_t i, double x) {
 	else ((float *)p)[i] = (float)x;
 }
 
-/* Where element (i, j) of a rows x columns array is: strides and the place of
- * (0, 0), which is not the first when a stride is negative. */
+/* The layout of a rows x columns array: its strides and the position of (0, 0),
+ * which is not the first when a stride is negative. */
 typedef struct Layout {
 	int64_t row, col, origin, count;
 } Layout;
@@ -283,7 +286,7 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 				break;
 			}
 		}
-	/* nothing else has changed */
+	/* Nothing else has changed. */
 	for (int64_t i = 0; i < m && right; i++)
 		for (int64_t j = 0; j < n; j++) {
 			int64_t at = lc.origin + i * lc.row + j * lc.col;
@@ -305,8 +308,8 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	else failed++;
 }
 
-/* A product in one piece and in pieces of rows and columns has the same bits.
- */
+/* A product computed whole or in pieces of rows and columns has the same
+ * bits. */
 static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	enum { MOST = 70 };
 	static double a[MOST * 600], b[MOST * 600], whole[MOST * MOST], pieces[MOST * MOST];
@@ -346,7 +349,8 @@ static const KTarget neon = {.cpu = "aarch64",
                              .has_fma = true,
                              .l1_bytes = 65536,
                              .l2_bytes = 1048576};
-/* In shape what AVX2 and AVX-512 get; and no vectors at all. */
+/* Targets with the vector shapes of AVX2 and of AVX-512, and one without
+ * vectors. */
 static const KTarget narrow = {.cpu = "aarch64",
                                .vector_bytes = 32,
                                .registers = 16,
@@ -382,8 +386,8 @@ static const KTarget avx512 = {.cpu = "x86-64-v4",
                                .l2_bytes = 1048576};
 static const KTarget sse2 = {
 	.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
-/* In shape what NEON and, on a machine that has AVX2, AVX-512 get; and no
- * vectors at all. */
+/* Targets with the vector shapes of NEON and, on a machine with AVX2, of
+ * AVX-512, and one without vectors. */
 static const KTarget neon = {.cpu = "x86-64-v3",
                              .vector_bytes = 16,
                              .registers = 32,
@@ -401,8 +405,8 @@ static const KTarget scalar = {
 	.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
 #endif
 
-/* What is checked: whether the library has precompiled functions for it, and
- * whether it has the forms of check_own_code. */
+/* The targets to check: whether the library has precompiled functions for them,
+ * and whether they have the forms of check_own_code. */
 static const struct Machine {
 	const KTarget *target;
 	bool precompiled, own_code;
@@ -458,7 +462,7 @@ static void check_target(const KTarget *target) {
 			for (int64_t b = 0; b <= 10; b++)
 				for (int64_t c = 0; c <= 9; c++) check(x, a, b, c);
 		for (uint32_t turn = 0; turn < 120; turn++) check(x, below(50), below(80), below(60));
-		/* every extent up to 40 in each place */
+		/* Every extent up to 40 in each position. */
 		for (int64_t a = 1; a <= 40; a++) {
 			check(x, a, 1 + below(40), 1 + below(40));
 			check(x, 1 + below(40), a, 1 + below(40));
@@ -500,14 +504,14 @@ static void check_sums(const KTarget *target) {
 			check(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
 }
 
-/* What has code of its own: 16 terms by one vector of columns, in the place of
- * a call too; a few rows by four vectors and multiples of them; a row that is
- * added in the end. */
+/* Forms with code of their own: 16 terms by one vector of columns, also in
+ * place of a call; a few rows by multiples of four vectors; a bias row added at
+ * the end. */
 static void check_own_code(const KTarget *target) {
 	static const uint32_t flags[] = {KF_B_COL_UNIT, KF_B_COL_UNIT | KF_HELD,
 	                                 KF_B_COL_UNIT | KF_BIAS, KF_K_UNIT | KF_TURN | KF_BIAS,
 	                                 KF_B_COL_UNIT | KF_FIVES | KF_BIAS};
-	/* without vectors nothing is turned */
+	/* Without vectors nothing is transposed. */
 	const uint32_t some = target->vector_bytes < 16 ? 2 : sizeof flags / sizeof *flags,
 				   N = 4 * some;
 	static Entry entries[4 * sizeof flags / sizeof *flags];
@@ -549,8 +553,8 @@ static void check_constants(const KTarget *target, int level) {
 	                                  16, 20, 24, 28, 33, 40, 64, -1, 96};
 	static const int64_t sums[] = {-1, 1, 2, 3, 4, 5, 8, 20, 33, 128, 129, 0};
 	uint32_t n = 0;
-	/* one row is computed in the widest panels, here with the last one partly
-	 * past the end */
+	/* One row is computed in the widest panels. Here the last panel is partly
+	 * past the end. */
 	entries[n++] = (Entry){KT_F64, KF_B_COL_UNIT, 1, 31, -1, target, 0, 0, 0, 0};
 	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0, 0};
 	while (n < sizeof entries / sizeof *entries) {
@@ -579,8 +583,8 @@ static void check_constants(const KTarget *target, int level) {
 		}
 }
 
-/* What is precompiled is what would be made in its place: the same bits.
- * Unknown extents and known ones, at both levels. */
+/* Precompiled functions give the same bits as the code generated in their
+ * place, for unknown and known extents and at both levels. */
 static void check_precompiled(const KTarget *target) {
 	enum { N = 10 * FORMS, MOST = 48 };
 	static Entry entries[3][N];
@@ -634,8 +638,8 @@ static void check_precompiled(const KTarget *target) {
 		}
 }
 
-/* For a target that the library has functions for, a product of any form is
- * made of them; for another one it is not. */
+/* On a target with precompiled functions a product of any form uses them; on
+ * another it does not. */
 static void check_uses_precompiled(const KTarget *target, bool wanted) {
 	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t t = 0; t < 2; t++)
@@ -643,7 +647,7 @@ static void check_uses_precompiled(const KTarget *target, bool wanted) {
 				Entry x = {
 					t ? KT_F32 : KT_F64, forms[f], n % 2 ? -1 : 1, n, -1, target, 0, 0, 0, 0};
 				KModule *module = make(&x);
-				/* at level 2 large modules are cut into parts, too */
+				/* At level 2 large modules are also split into parts. */
 				CodegenOptions options = {.entry = "entry", .level = 1};
 				CodegenOutput out;
 				const bool made = !codegen(module, &options, &out);
@@ -661,7 +665,7 @@ static void check_uses_precompiled(const KTarget *target, bool wanted) {
 }
 
 #if defined(__x86_64__)
-/* Code that cannot run here can still be made. */
+/* The code generator can compile for targets that this machine cannot run. */
 static void check_compiles(const KTarget *target) {
 	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t t = 0; t < 2; t++) {
@@ -687,7 +691,7 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Multiply-adds that wait for nothing, in GF/s of f64. */
+/* Independent multiply-adds, in GF/s of f64. */
 #if defined(__aarch64__)
 typedef double Vector __attribute__((vector_size(16)));
 #define MULTIPLY_ADD(i) "fmla %" #i ".2d, %10.2d, %10.2d\n\t"
@@ -735,8 +739,8 @@ typedef void DoubleGemm(int, int, int, int, int, int, double, const double *, in
 typedef void SingleGemm(int, int, int, int, int, int, float, const float *, int, const float *, int,
                         float, float *, int);
 
-/* C = A B in one of four ways: n: row-major all; t: A stored [k, m], as in a
- * gradient; k: B stored [n, k]; d: the same with B turned. */
+/* C = A B in one of four ways: n: all row-major; t: A stored [k, m], as in a
+ * gradient; k: B stored [n, k]; d: the same with B transposed. */
 typedef struct Shape {
 	char way;
 	int64_t m, n, k;

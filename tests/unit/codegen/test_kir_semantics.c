@@ -1,13 +1,15 @@
-/* test_kir_semantics.c - the code generator: what it makes of kernel code
- * against lang's scalar primitives and plain C.
+/* test_kir_semantics.c - unit tests of the semantics of generated code.
  *
- * Needs: the code generator's library (libatled-codegen.so beside the tests'
- * folder, or where ATLED_CODEGEN says), cc and ld to link what it makes,
- * native/kir.c and native/target.c. Guarantees: exit status 0 when every check
- * held; the last line counts them. Every target that this machine runs is
- * tested, at both levels; arrays end at a page that may not be touched.
- * TEST_ONLY names one target, or "rest" for what concerns no target or all of
- * them. --bench prints compile times and speeds instead.
+ * Oracle: lang's scalar primitives and plain C. Each target that this machine
+ * runs is tested at both levels. Arrays end at a page that may not be touched.
+ *
+ * Needs: the code generator's library (libatled-codegen.so in the folder above
+ * the tests, or named by ATLED_CODEGEN), cc and ld to link its output,
+ * native/kir.c and native/target.c.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
+ * Usage: TEST_ONLY names one target, or "rest" for the checks of no target or
+ * of all of them. --bench prints compile times and speeds instead.
  */
 #include "tests/unit/codegen/help.h"
 
@@ -20,7 +22,7 @@ static void put(Dtype d, void *at, double x) {
 	scalar_convert(DT_F64, &v, d, at);
 }
 
-/* Special numbers, then numbers of every size, then small ones. */
+/* Special values, then values of every magnitude, then small ones. */
 static void fill(Dtype d, char *at, int n, double lo, double hi, int shift) {
 	static const double special[] = {
 		0.0,  -0.0, 1, -1,   INFINITY, -INFINITY, NAN,    2,  -2,   0.5,
@@ -55,8 +57,8 @@ static int64_t as_ordered(Dtype d, const void *at) {
 	return bits < 0 ? INT64_MIN - bits : bits;
 }
 
-/* Distance in units of the last place; NaN beside NaN is 0, beside a number
- * endless. */
+/* Returns the distance in units of the last place. It is 0 for two NaNs and
+ * infinite when only one is NaN. */
 static double distance(Dtype d, const void *x, const void *y) {
 	if (d != DT_F32 && d != DT_F64) return memcmp(x, y, dtype_size(d)) ? INFINITY : 0;
 	double p, q;
@@ -72,8 +74,9 @@ static double to_double(Dtype d, const void *x) {
 	return v;
 }
 
-/* Primitives that go through the vector maths, and so need not agree to the
- * bit; where the C library's own error counts too. */
+/* Returns the allowed error. Transcendental functions use the vector library
+ * and need not agree to the bit; for some the C library's own error counts
+ * too. */
 static double allowed(Op op) {
 	switch (op) {
 	case OP_CBRT:
@@ -133,8 +136,7 @@ static void test_prims(Dtype d, uint32_t lanes) {
 	for (uint32_t k = 0; k < 2 + n; k++) buffers[k] = memory[k];
 	size_t size = dtype_size(d);
 	for (int round = 0; round < 2; round++) {
-		/* second round: the domain that prims.def gives, for each primitive's
-		 * own */
+		/* The second round uses each primitive's own domain from prims.def. */
 		for (uint32_t k = 0; k < (round ? n : 1); k++) {
 			const Prim *own = &prims[list[k]];
 			if (round && !(d == DT_F32 || d == DT_F64)) break;
@@ -235,10 +237,10 @@ static void test_convert(Dtype d, uint32_t lanes) {
 	forget(&code);
 }
 
-/* ---- tails, masks, folds ------------------------------------------------- */
+/* ---- epilogues, masks, reductions ---------------------------------------- */
 
 /* out[i] = x[i] + x[i] (or of bools), and the sum (or any) of x by carried
- * lanes and a fold, for every length. */
+ * lanes and a reduction, for every extent. */
 static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -292,8 +294,8 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	forget(&code);
 }
 
-/* out[i] = x[i] + x[i], where[i] = i with nothing carried, for every length:
- * the rest may go by half vectors. Of numbers in an inner loop too. */
+/* out[i] = x[i] + x[i], where[i] = i, without carried values, for every extent.
+ * The epilogue may use half vectors. An inner loop carries a value too. */
 static void test_rests(Dtype d, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -338,7 +340,7 @@ static void test_rests(Dtype d, uint32_t lanes) {
 	forget(&code);
 }
 
-/* Folds join halves: the order is fixed, so rounding is too. */
+/* Reductions combine halves in a fixed order, so rounding is fixed too. */
 static void test_folds(Dtype d, uint32_t lanes) {
 	static const Op ops[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
 	KModule *m = kmodule_new(ctx, &target);
@@ -378,8 +380,9 @@ static void test_folds(Dtype d, uint32_t lanes) {
 	forget(&code);
 }
 
-/* Stores that keep to the loop's elements although its loads need not, past the
- * caches or not, at any alignment; and lines asked for that nobody has. */
+/* Stores write only the loop's elements although its loads may read more. They
+ * are normal or streaming, at any alignment. Prefetches refer to addresses past
+ * the array. */
 static void test_exact(Dtype d, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -416,8 +419,8 @@ static void test_exact(Dtype d, uint32_t lanes) {
 
 /* ---- strides, indices ---------------------------------------------------- */
 
-/* out[start + i*to_stride] = x[first + i*from_stride]; strides known to the
- * code, or words. */
+/* out[start + i*to_stride] = x[first + i*from_stride]; the strides are
+ * constants of the code or words. */
 static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t to_stride,
                          bool known) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -465,8 +468,8 @@ static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t t
 	forget(&code);
 }
 
-/* out[j[i]] = x[j[i]] over a permutation; then the last of equal places stays.
- */
+/* out[j[i]] = x[j[i]] over a permutation; then, of equal indices, the last one
+ * wins. */
 static void test_indices(Dtype d, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -514,8 +517,8 @@ static void test_indices(Dtype d, uint32_t lanes) {
 
 /* ---- control ------------------------------------------------------------- */
 
-/* Words in and out in every type; shifts, logic, bits, muladd; if, while and
- * nested loops against C. */
+/* Words of every type as arguments and results; shifts, logic, bits, muladd;
+ * if, while and nested loops. The oracle is C. */
 static void test_control(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -523,7 +526,7 @@ static void test_control(void) {
 	static const KType types[] = {KT_BOOL, KT_I32, KT_I64, KT_F32, KT_F64};
 	for (uint32_t k = 0; k < 5; k++) k_result(&b, k, k_word(&b, types[k], k));
 	KRef n = k_word(&b, KT_I64, 5);
-	/* the length of the Collatz sequence from n, and its largest number */
+	/* The length of the Collatz sequence from n, and its largest element. */
 	KRef init[3] = {n, k_int(&b, 0), n}, p[3], done[3];
 	k_while_begin(&b, 3, init, p);
 	k_while_body(&b, k_prim2(&b, OP_LT, k_int(&b, 1), p[0]), p);
@@ -537,7 +540,7 @@ static void test_control(void) {
 	k_while_end(&b, next, done);
 	k_result(&b, 5, done[1]);
 	k_result(&b, 6, done[2]);
-	/* sum of i*j over i < n, j from i by 3 */
+	/* Sum of i*j over i < n, j from i in steps of 3. */
 	KRef zero = k_int(&b, 0), outer[2], inner[2], total;
 	k_loop_begin(&b, zero, n, 1, 1, &zero, outer);
 	KRef sum;
@@ -552,7 +555,7 @@ static void test_control(void) {
 	KRef f = k_word(&b, KT_F64, 4);
 	k_result(&b, 11, k_muladd(&b, f, f, k_const(&b, KT_F64, -1)));
 	k_result(&b, 12, k_logic(&b, 2, n, k_logic(&b, 1, n, k_int(&b, 8))));
-	/* stack memory, copy, zero */
+	/* Stack memory, copy, zero. */
 	KRef s = k_stack(&b, 256), a = k_arena(&b, k_int(&b, 256));
 	k_zero(&b, s, k_int(&b, 256));
 	k_store(&b, KM_UNIFORM, s, k_int(&b, 3), n, 0);
@@ -589,7 +592,7 @@ static void test_control(void) {
 }
 
 /* Rows of a matrix on "threads": captured pointers, a float, a bool and a
- * constant; a failing part; nested in a loop. */
+ * constant. One chunk fails; the loop is nested in another. */
 static void test_parallel(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -659,8 +662,8 @@ static KModule *fib_module(void) {
 	return m;
 }
 
-/* Recursion to its limit; several results of several types; failure through
- * several calls. */
+/* Recursion to its limit, several results of several types, and a failure
+ * through several calls. */
 static void test_calls(void) {
 	Code code = compile(fib_module());
 	int64_t results[8];
@@ -687,7 +690,7 @@ static void test_calls(void) {
 	for (uint32_t k = 0; k < 3; k++) k_result(&b, k, r[k]);
 	k_return(&b, 0, NULL);
 	/* down(n, x, trap) = n <= 0 ? (n, x, n == 0) : other(n - 1, x + x, trap),
-	 * and the other way round; fails where n == trap */
+	 * and the same with the names exchanged. It fails where n == trap. */
 	for (uint32_t f = down; f <= other; f++) {
 		k_function(&b, m, f);
 		KRef n = k_param(&b, KT_I64), x = k_param(&b, KT_F64), trap = k_param(&b, KT_I64),
@@ -719,8 +722,8 @@ static void test_calls(void) {
 	forget(&code);
 }
 
-/* A check in a vector loop names its first lane, in the main part and in the
- * tail, and looks at no lane past the end. */
+/* A check in a vector loop reports its first failing lane, in the main loop and
+ * in the epilogue. It ignores lanes past the end. */
 static void test_failures(uint32_t flags) {
 	uint32_t lanes = target.vector_bytes / 8;
 	KModule *m = kmodule_new(ctx, &target);
@@ -759,8 +762,8 @@ static void test_failures(uint32_t flags) {
 	forget(&code);
 }
 
-/* A long stretch of everything that may stand in one, with two checks on its
- * way. */
+/* A long block of every kind of instruction that can be split into vectors,
+ * with two checks inside. */
 static Code long_stretch(KType t, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -790,7 +793,8 @@ static Code long_stretch(KType t, uint32_t lanes) {
 	return compile(m);
 }
 
-/* The same bits and failures however many registers a vector is. */
+/* Results and failures are bit-identical however many registers a vector
+ * takes. */
 static void test_stretch(Dtype d) {
 	const uint32_t one = target.vector_bytes / (uint32_t)dtype_size(d);
 	if (one < 2) return;
@@ -853,15 +857,15 @@ static KModule *stencil(KType t, uint32_t lanes, uint64_t seed) {
 	return m;
 }
 
-/* Neighbours made of each other are what they would be by themselves, and
- * nothing behind the array is read. */
+/* Loads that are built from neighbouring loads equal separate loads. Nothing
+ * past the array is read. */
 static void test_neighbours(Dtype d, uint32_t lanes) {
 	const int as_asked = level;
 	const size_t size = dtype_size(d), bytes = 80 * size;
 	char *from = guarded(), *to = guarded();
 	bool same = true;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		/* whole vectors and not, several turns, one and none */
+		/* Full vectors and remainders; several iterations, one and none. */
 		static const int64_t lengths[] = {76, 71, 66, 32, 17, 8, 3, 0};
 		enum { LENGTHS = sizeof lengths / sizeof *lengths };
 		static char result[2][LENGTHS][80 * 8];
@@ -889,8 +893,9 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 
 enum { ROWS = 9, MOST_IN_ROW = 19 };
 
-/* Of row j[i], all numbers in an order of their own, some twice, as to[k][i]:
- * stores between loads, so that not all loads are neighbours in the text. */
+/* Stores all elements of row j[i], loaded in a permuted order and some twice,
+ * as to[k][i]. Stores between the loads keep some loads from being adjacent in
+ * the code. */
 static KModule *rows_of_numbers(KType t, uint32_t lanes, int width) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -912,14 +917,13 @@ static KModule *rows_of_numbers(KType t, uint32_t lanes, int width) {
 	return m;
 }
 
-/* Rows at places of each lane's own: the numbers are those that are there, and
- * nothing outside of the array is read, though its last row is used. */
+/* Each lane loads a row of its own. The values are those of the array, and
+ * nothing outside is read, though its last row is used. */
 static void test_rows(Dtype d, uint32_t lanes) {
 	const size_t size = dtype_size(d);
 	char *from = guarded(), *to = guarded();
 	bool same = true;
-	/* no multiples of five, so that the order of the loads is one of all of
-	 * them */
+	/* No multiples of five, so that 5 k + 2 visits every element of a row. */
 	static const int widths[] = {2, 3, 11, MOST_IN_ROW};
 	for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
 		const int width = widths[w];
@@ -944,11 +948,11 @@ static void test_rows(Dtype d, uint32_t lanes) {
 	munmap(to, ROOM + page());
 }
 
-/* Of two rows' numbers by two lists of places, one after the other with checks
- * of both lists and a store elsewhere in between: pairs at a checked place, or
- * (not `pairs`) a number and, behind a check of its own, the one after it. to:
- * the first numbers of the first, the second numbers of it, the first ones of
- * the other. */
+/* Loads from two rows by two index lists. Checks of both lists and a store
+ * elsewhere separate the loads. With `pairs` the loads are pairs at a checked
+ * index. Without it they are an element and, after a check of its own, the next
+ * one. `to` receives the first elements by list 0, the second elements by list
+ * 0, then the first elements by list 1. */
 static KModule *checked_rows(KType t, uint32_t lanes, bool pairs) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -980,8 +984,8 @@ static KModule *checked_rows(KType t, uint32_t lanes, bool pairs) {
 	return m;
 }
 
-/* A check between two loads of a row does not part them; one that a load needs
- * is looked at before it, with the last number of the array before a page that
+/* A check between two loads of a row does not separate them. A check that a
+ * load needs is made before it. The last element of the array is at a page that
  * cannot be read. */
 static void test_checked_rows(Dtype d, uint32_t lanes) {
 	const size_t size = dtype_size(d);
@@ -1016,8 +1020,8 @@ static void test_checked_rows(Dtype d, uint32_t lanes) {
 	munmap(to, ROOM + page());
 }
 
-/* Numbers that use each other at random, some of them several times: many more
- * than there are registers. */
+/* Values that use each other at random, some several times: many more than
+ * there are registers. */
 static KModule *tangle(KType t, uint64_t seed) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -1047,7 +1051,7 @@ static KModule *tangle(KType t, uint64_t seed) {
 	return m;
 }
 
-/* In their new order they are what they are in the program's. */
+/* Reordered instructions give the same values as in program order. */
 static void test_order(Dtype d) {
 	const int as_asked = level;
 	bool same = true;
@@ -1067,8 +1071,8 @@ static void test_order(Dtype d) {
 	report(same, __LINE__, "a long stretch of numbers of %s", dtype_name(d));
 }
 
-/* An output in the memory of its input, read twice around the store; two
- * outputs; memory of the call. */
+/* An output in the memory of its input, which is read again after the store;
+ * two outputs; memory of the call. */
 static void test_in_place(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -1100,9 +1104,9 @@ static void test_in_place(void) {
 }
 
 /* Loops in vector loops: column sums by a loop that carries lanes; a branch
- * that gives lanes one way and a number the other; Newton's method until every
- * lane has come to rest, which takes a fold. Vector loops in loops: the carried
- * lanes of one go into the next. */
+ * that gives lanes on one side and a scalar on the other; Newton's method until
+ * every lane has converged, which needs a reduction. Vector loops in loops: the
+ * carried lanes of one enter the next. */
 static void test_nests(void) {
 	uint32_t lanes = target.vector_bytes / 8;
 	KModule *m = kmodule_new(ctx, &target);
@@ -1131,7 +1135,7 @@ static void test_nests(void) {
 	root = done[0];
 	k_store(&b, KM_UNIT, out, base, k_add(&b, chosen, root), 0);
 	k_vloop_end(&b, NULL, NULL);
-	/* the sum of two rows by lanes carried from one to the other */
+	/* The sum of two rows by lanes carried from one to the other. */
 	bool varying[1] = {true};
 	KRef lane_sums, all;
 	k_vloop_begin(&b, lanes, 0, columns, 1, &zero, varying, p);
@@ -1172,7 +1176,7 @@ static void test_nests(void) {
 	forget(&code);
 }
 
-/* Twenty operations on x, among them tanh and exp, and a reading of y. */
+/* Twenty operations on x, among them tanh and exp, and a read of y. */
 static KRef chain(KBuilder *b, KType t, KRef x, KRef y) {
 	KRef c = k_const(b, t, 0.7), d = k_const(b, t, 1.3), one = k_const(b, t, 1);
 	KRef u = k_add(b, k_mul(b, x, c), y), v = k_sub(b, k_mul(b, y, d), x);
@@ -1196,8 +1200,8 @@ static KModule *chain_module(KType t, uint32_t lanes, uint32_t flags) {
 	return m;
 }
 
-/* One element's result is the same whatever the lanes, its place and the
- * padding. */
+/* An element's result does not depend on the number of lanes, its position or
+ * the padding. */
 static void test_same_bits(void) {
 	static double x[160] __attribute__((aligned(64))), y[128] __attribute__((aligned(64))),
 		first[128];
@@ -1221,7 +1225,7 @@ static void test_same_bits(void) {
 			}
 		report(ok, __LINE__, "the same bits in every number of lanes, f%d", real ? 32 : 64);
 	}
-	/* and the same code each time */
+	/* The code is the same each time, too. */
 	CodegenOptions options = {.entry = "entry", .level = level};
 	CodegenOutput one, two;
 	KModule *m = chain_module(KT_F64, target.vector_bytes / 8, 0);
@@ -1232,7 +1236,7 @@ static void test_same_bits(void) {
 	kmodule_free(m);
 }
 
-/* The seconds this program has computed for: what runs beside it does not
+/* Returns the processor time of this program, so that other programs do not
  * count. */
 static double own_seconds(void) {
 	struct timespec now;
@@ -1240,8 +1244,7 @@ static double own_seconds(void) {
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The compiler's seconds for a block with so many stores of which any may be to
- * the same place. */
+/* Returns the compile time of a block of n stores, any of which may alias. */
 static double seconds_of_stores(uint32_t n) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -1267,17 +1270,17 @@ static double seconds_of_stores(uint32_t n) {
 	return least;
 }
 
-/* Eight times the stores take about eight times as long: without a bound on
- * what the scheduler compares it is ten times that. */
+/* Eight times the stores take about eight times as long. Without a limit on the
+ * scheduler's comparisons the time would be quadratic. */
 static void test_long_blocks(void) {
 	double ratio = HUGE_VAL;
-	/* what runs beside it takes caches, too */
+	/* Tries again, because other programs use the caches, too. */
 	for (int turn = 0; turn < 4 && ratio >= 20; turn++)
 		ratio = fmin(ratio, seconds_of_stores(2000) / seconds_of_stores(250));
 	CHECK(ratio < 20);
 }
 
-/* Several threads at once, each with its module. */
+/* Several threads at once, each with its own module. */
 static void *compile_often(void *at) {
 	KModule *m = at;
 	CodegenOptions options = {.entry = "entry", .level = 2};
@@ -1308,7 +1311,7 @@ static void test_threads(void) {
 	}
 }
 
-/* What must not be accepted, and what must not be fatal. */
+/* Input that must be rejected, and input that must not be fatal. */
 static void test_errors(void) {
 	KTarget other = target;
 	snprintf(other.cpu, sizeof other.cpu, "pentium");
@@ -1345,8 +1348,8 @@ static void test_errors(void) {
 	kmodule_free(m);
 }
 
-/* out[i] = 2 in[i], as the work of one layer, after a loop that leaves nothing
- * behind; `more` is computed and not used. */
+/* out[i] = 2 in[i], the work of one layer, after a loop without a result.
+ * `more` adds a computation that is not used. */
 static void outlined_work(KBuilder *b, KRef in, KRef out, KRef count, bool more) {
 	KMark mark = k_mark(b);
 	KRef base;
@@ -1361,8 +1364,8 @@ static void outlined_work(KBuilder *b, KRef in, KRef out, KRef count, bool more)
 	k_outline(b, mark);
 }
 
-/* Equal work is one function, also where something was computed on the way that
- * nobody uses. */
+/* Equal work becomes one function, even with an unused computation in
+ * between. */
 static void test_outlined(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -1381,8 +1384,8 @@ static void test_outlined(void) {
 	forget(&code);
 }
 
-/* A module of some size: bodies of parallel loops that call what has the loops,
- * and one that has them itself. */
+/* A module of some size: some bodies of parallel loops call functions with the
+ * loops, one contains the loops itself. */
 enum { LAYERS = 24, LAYER_TERMS = 30, WIDTH = 13 };
 
 static void layer(KBuilder *b, KRef in, KRef out, KRef count, int number) {
@@ -1406,8 +1409,8 @@ static void layer_in_c(const double *in, double *out, int number) {
 	}
 }
 
-/* Runs code whose results begin with those of all layers, and compares these.
- */
+/* Runs code whose results begin with those of all layers, and compares
+ * these. */
 static bool layers_agree(const Code *code, double *x, double *y) {
 	int64_t words[1 + LAYERS] = {WIDTH};
 	double want[WIDTH];
@@ -1421,8 +1424,8 @@ static bool layers_agree(const Code *code, double *x, double *y) {
 	return ok;
 }
 
-/* It is cut into several objects, which are one program and the same each time.
- */
+/* The module is split into several objects. Together they are one program, and
+ * the same each time. */
 static void test_cut(void) {
 	CodegenOutput out[2];
 	Code code = {0};
@@ -1467,10 +1470,10 @@ static bool text_has(const KModule *m, const char *word) {
 	return has;
 }
 
-/* What registers are for is there in the code. For AVX-512: vectors, masks for
- * the rest, neighbours by a permutation of two registers. For NEON: vectors.
- * And the same kernel code gives the same bits in AVX-512's shape, in that of a
- * machine without vectors, and in this machine's own. */
+/* The code uses the target's registers. For AVX-512: vectors, masks in the
+ * epilogue, neighbouring loads by a permutation of two registers. For NEON:
+ * vectors. The same kernel code gives the same bits for the shape of AVX-512,
+ * without vectors, and for this machine's own target. */
 static void test_wide(void) {
 	static const char *const names[] = {"v3", "neon", "v4-shape", "neon-shape", "scalar-shape"};
 	enum { NAMES = sizeof names / sizeof *names };
@@ -1500,9 +1503,8 @@ static void test_wide(void) {
 	target = own;
 }
 
-/* In a large module the loops of an entry and of a body that otherwise only
- * passes pointers on become functions of their own, with what they leave
- * behind. */
+/* In a large module, loops of an entry become functions that return the loops'
+ * results. So do those of a body that otherwise only passes pointers on. */
 static void test_apart(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -1522,7 +1524,7 @@ static void test_apart(void) {
 	k_poll(&b, count);
 	k_loop_end(&b, NULL, NULL);
 	k_parallel_end(&b);
-	/* a sum in lanes, and a product and its number of factors */
+	/* A sum in lanes, and a product and its number of factors. */
 	KRef zero = k_const(&b, KT_F64, 0), init[2] = {k_const(&b, KT_F64, 1), k_int(&b, 0)}, sum,
 		 left[2], turn[3];
 	const bool varying[1] = {true};
@@ -1555,7 +1557,7 @@ static void test_apart(void) {
 	forget(&code);
 }
 
-/* Loops whose whole vectors and rest go through one body. */
+/* Loops whose full vectors and epilogue share one body. */
 static void test_once(void) {
 	static char memory[1 << 16] __attribute__((aligned(64)));
 	arena_at = memory;
@@ -1582,7 +1584,7 @@ static void test_once(void) {
 	test_in_place();
 	test_nests();
 	test_same_bits();
-	/* one body where there were two */
+	/* One body instead of two. */
 	Code one = compile(chain_module(KT_F64, 8, 0));
 	once = false;
 	Code two = compile(chain_module(KT_F64, 8, 0));
@@ -1666,8 +1668,8 @@ int main(int argc, char **argv) {
 	*(void **)&codegen = dlsym(so, "atled_codegen");
 	if (!codegen || !mkdtemp(folder) || !make_stubs()) return 1;
 	ctx = ctx_new(NULL);
-	/* machines of this architecture; then lanes, registers and masks of others,
-	 * and no vectors at all, by this machine's instructions */
+	/* Targets of this architecture; then the lanes, registers and masks of
+	 * others, and no vectors at all, with this machine's instructions. */
 	static const char *const names[] = {"x86-64",   "v3",         "v4",          "neon",
 	                                    "v4-shape", "neon-shape", "scalar-shape"};
 	enum { NAMES = sizeof names / sizeof *names };

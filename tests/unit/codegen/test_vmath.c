@@ -1,16 +1,25 @@
-/* test_vmath.c - the vector maths against MPFR: errors in units in the last
- * place, special values, and one result for all widths and machines.
+/* test_vmath.c - accuracy tests of the vector library of transcendental
+ * functions.
  *
- * Use: test_vmath [--full] [--table] [--bits] [NAME...]. --bits: the table of
- * results on all machines, as it should stand here. --full (or
- * ATLED_VMATH_FULL=1): 10^7 arguments for each function and, for f32, every
- * 1009th of all bit patterns (a quarter of an hour). --table: the largest error
- * of each function and its time for one element. NAMEs: these only. Needs: the
- * loops of backend/vmath/loops.h, MPFR. Guarantees: exit status 0 when every
- * check held; the last line counts them. Without the loops (no clang-19 when it
- * was built) or without MPFR's header it says so and skips.
+ * Oracle: MPFR. The test checks errors in units in the last place, special
+ * values, and that results are the same for all widths and machines. An error
+ * is |result - exact value| divided by the distance of floats at the correctly
+ * rounded value, denormals included.
  *
- * An error is |result - exact value| over the distance of floats at the correctly rounded value, denormals included.
+ * Needs: the loops of backend/vmath/loops.h; MPFR. Without the loops (no
+ * clang-19 at build time) or MPFR's header the test reports this and is
+ * skipped.
+ * Guarantees: exit status 0 when every check holds; the last line counts the
+ * checks.
+ *
+ * Usage: test_vmath [--full] [--table] [--bits] [NAME...]
+ * - --bits prints the table of results on all machines, in the form of this
+ *   file.
+ * - --full (or ATLED_VMATH_FULL=1) uses 10^7 arguments for each function and,
+ *   for f32, every 1009th of all bit patterns. It takes a quarter of an hour.
+ * - --table prints the largest error of each function and its time for one
+ *   element.
+ * - NAMEs select functions.
  */
 #include <float.h>
 #include <math.h>
@@ -31,7 +40,7 @@ int main(void) {
 #include "backend/vmath/loops.h"
 #include <mpfr.h>
 
-/* of the library: the loops that its evaluator takes */
+/* The library's loops that the evaluator uses. */
 #if defined(WITH_VMATH) && defined(__x86_64__)
 extern const VmathLoop vmath_for_avx2[], vmath_for_avx512[];
 #elif defined(WITH_VMATH)
@@ -109,7 +118,7 @@ static const VmathLoop *find(int width, const char *name) {
 
 /* ---- arguments ----------------------------------------------------------- */
 
-/* splitmix64: the same arguments in every run */
+/* splitmix64: the same arguments in every run. */
 static uint64_t random_state;
 static uint64_t random_bits(void) {
 	uint64_t z = random_state += 0x9e3779b97f4a7c15;
@@ -136,14 +145,14 @@ static double any_bits(int bits) {
 	return bits == 64 ? f64_of(random_bits()) : (double)f32_of((uint32_t)random_bits());
 }
 
-/* exponents evenly from 2^lo to 2^hi, both signs */
+/* Exponents uniformly distributed from 2^lo to 2^hi, both signs. */
 static double spread(double lo, double hi) {
 	double x = exp2(floor(uniform(lo, hi))) * uniform(1, 2);
 	return random_bits() & 1 ? -x : x;
 }
 
-/* a float next to a multiple of pi/2; for large ones that is luck for a double,
- * so it only starts from one */
+/* Returns a float next to a multiple of pi/2. For large multiples a double is
+ * close only by chance, so the search starts from one. */
 static double near_turn(int bits) {
 	double k = floor(exp2(uniform(0, bits == 64 ? 32 : 18)));
 	double x = (double)(k * 1.57079632679489661923132169163975144L);
@@ -309,8 +318,8 @@ static double libm(const Function *f, double x, double y) {
 	return f->libm ? f->libm(x) : f->libm2(x, y);
 }
 
-/* The error of `got` = f(x, y); 1e300 where one is NaN, infinite or zero with
- * the wrong sign and the other is not. */
+/* Returns the error of `got` = f(x, y); 1e300 where one is NaN, infinite or
+ * zero with the wrong sign and the other is not. */
 static double error_of(const Function *f, int bits, double x, double y, double got) {
 	static mpfr_t mx, my, exact, rest;
 	static bool ready;
@@ -349,11 +358,10 @@ static double error_of(const Function *f, int bits, double x, double y, double g
 	return fabs(mpfr_get_d(rest, MPFR_RNDN));
 }
 
-/* Whether the error is below a limit for sure, by the C library's long double,
- * which is 2000 times finer than double: then MPFR need not be asked, which
- * takes 50 times as long. It is asked all the same for whatever may be the
- * largest error, for one argument in sixteen, and where long double is no
- * better than double. */
+/* Returns whether the error is certainly below the limit, by the C library's
+ * long double, which has 11 more bits than double. This avoids most of the slow
+ * MPFR evaluations. MPFR is still used for a possible largest error, for one
+ * argument in sixteen, and where long double is no better than double. */
 static bool surely_below(const Function *f, int bits, double x, double y, double got,
                          double limit) {
 	const int precision = bits == 64 ? 53 : 24, lowest = bits == 64 ? -1022 : -126;
@@ -366,8 +374,8 @@ static bool surely_below(const Function *f, int bits, double x, double y, double
 	return e > lowest && ldexpl(fabsl((long double)got - value), precision - 1 - e) < limit - 0.02L;
 }
 
-/* Batches that have both precisions' arrays; a batch is what the loops take at
- * once. */
+/* Batches with arrays of both precisions; the loops take one batch at a
+ * time. */
 enum { BATCH = 4096 };
 static double x64[BATCH], y64[BATCH], out64[4][BATCH];
 static float x32[BATCH], y32[BATCH], out32[4][BATCH];
@@ -386,8 +394,8 @@ static bool same(double a, double b) {
 	return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
 
-/* Runs every width over the n arguments in the arrays and measures; n need not
- * be a multiple of 16. */
+/* Runs every width over the n arguments in the arrays and measures the errors.
+ * n need not be a multiple of 16. */
 static void measure(const Function *f, int bits, int n, Worst *w) {
 	int whole = (n + 15) & ~15;
 	for (int i = n; i < whole; i++) {
@@ -419,7 +427,7 @@ static void put(int bits, int i, double x, double y) {
 
 /* ---- special values ------------------------------------------------------ */
 
-/* Annex F, and what everybody expects to be exact. */
+/* Values of Annex F, and others that are expected to be exact. */
 typedef struct Exact {
 	const char *name;
 	double x, y, result;
@@ -571,8 +579,8 @@ static void check_specials(const Function *f, int bits) {
 				   y = bits == 64 ? y64[i] : (double)y32[i];
 			double want = libm(f, x, y), got = result(2, bits, i);
 			if (bits == 32) {
-				/* an f64 result that f32 does not hold says nothing of zeros
-				 * and infinities there: the measured error does */
+				/* An f64 result that f32 cannot represent does not determine
+				 * zeros and infinities there. The measured error does. */
 				if (want != 0 && !isinf(want) && !isnan(want)) continue;
 			}
 			if ((want == 0 || isinf(want) || isnan(want)) && !same(want, got) &&
@@ -596,8 +604,8 @@ static void check_specials(const Function *f, int bits) {
 
 /* ---- the same bits on every machine -------------------------------------- */
 
-/* Of each function, for f64 and f32: its results for arguments that are the
- * same everywhere, mixed to one number (--bits). */
+/* For each function, for f64 and f32: a hash of its results for arguments that
+ * are the same on every machine (--bits). */
 static const struct Bits {
 	const char *name;
 	uint64_t of[2];
@@ -622,8 +630,8 @@ static const struct Bits {
 	{"atan2", {0x9dd5330c4b0f40fb, 0xab538ed09ed39d99}},
 };
 
-/* Arguments by exact arithmetic alone: the C library's functions and long
- * double differ from machine to machine. */
+/* Computes arguments by exact arithmetic only, because the C library's
+ * functions and long double differ between machines. */
 static void plain_argument(const Function *f, int bits, double *x, double *y) {
 	const uint64_t way = random_bits() % 4;
 	const double lo = f->libm2     ? -20
@@ -639,7 +647,7 @@ static void plain_argument(const Function *f, int bits, double *x, double *y) {
 }
 
 static uint64_t mixed(uint64_t h, double x) {
-	uint64_t bits = 0x7ff8000000000000; /* a NaN's sign and payload are the machine's */
+	uint64_t bits = 0x7ff8000000000000; /* a NaN's sign and payload depend on the machine */
 	if (!isnan(x)) memcpy(&bits, &x, 8);
 	h = (h ^ bits) * 0x9e3779b97f4a7c15;
 	return h ^ h >> 29;
@@ -662,7 +670,7 @@ static uint64_t results_of(const VmathLoop *loops, const Function *f, int bits) 
 	return h;
 }
 
-/* By the loops of all widths, and by those of the evaluator that this machine
+/* Uses the loops of all widths, and the evaluator's loops that this machine
  * runs. */
 static void check_bits(const Function *f, int bits) {
 	uint64_t want = 0;
@@ -694,7 +702,7 @@ static void print_bits(void) {
 		       (unsigned long long)results_of(widths[0], &functions[k], 32));
 }
 
-/* ---- the rest ------------------------------------------------------------ */
+/* ---- timings and main ---------------------------------------------------- */
 
 static double now(void) {
 	struct timespec t;
@@ -702,8 +710,8 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ns for one element, arguments of the typical range in the first-level cache,
- * the best of many runs. */
+/* Returns the ns for one element: the best of many runs, with typical arguments
+ * in the first-level cache. */
 static double time_of(const Function *f, int bits, int width) {
 	enum { N = 1024, TIMES = 200 };
 	for (int i = 0; i < N; i++) {

@@ -1,9 +1,10 @@
-/* timings.h - what test_kir_semantics --bench prints: how long the code
- * generator takes, and how fast its code is, beside C.
+/* timings.h - timings of the code generator and its code, for
+ * test_kir_semantics --bench.
  *
- * Needs: help.h; test_kir_semantics.c, which alone includes it, behind
- * chain_module(), fib_module() and fib_in_c(). Guarantees: nothing is checked
- * here.
+ * Compares compile times and speeds with C; checks nothing.
+ *
+ * Needs: help.h; test_kir_semantics.c, the only file that includes it, after
+ * chain_module(), fib_module() and fib_in_c().
  */
 #ifndef ATLED_TESTS_UNIT_CODEGEN_TIMINGS_H
 #define ATLED_TESTS_UNIT_CODEGEN_TIMINGS_H
@@ -20,7 +21,7 @@ static double quickest(const Code *code, void **buffers, int64_t n, int repeats)
 	return best;
 }
 
-/* Steps of all Collatz sequences from 1 .. n-1: nothing but control. */
+/* Steps of all Collatz sequences from 1 .. n-1: control flow only. */
 static KModule *collatz_module(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -50,8 +51,8 @@ static int64_t collatz_in_c(int64_t n) {
 	return steps;
 }
 
-/* A damped pendulum by Euler's method in single numbers: uniform arithmetic and
- * scalar maths. */
+/* A damped pendulum by Euler's method on scalars: uniform arithmetic and scalar
+ * transcendental functions. */
 static KModule *pendulum_module(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
