@@ -1,7 +1,8 @@
-/* derivative_check.c - the check of derivatives, as derivative_check.h says.
+/* derivative_check.c - the check of derivatives; see derivative_check.h.
  *
- * Needs: derivative_check.h. Guarantees: the lines of calculus come from here,
- * built with the Builder, so that neither parser nor library is needed.
+ * Needs: derivative_check.h.
+ * Guarantees: element-wise derivative rules are built here with the Builder, so
+ * that neither the parser nor the library is needed.
  */
 #include "tests/unit/autodiff/derivative_check.h"
 #include <math.h>
@@ -34,13 +35,13 @@ void show_diags(T *t) {
 	diag_clear(t->c);
 }
 
-/* Uniform in [lo, hi): a 64-bit linear congruential step, high bits. */
+/* Uniform in [lo, hi): a 64-bit linear congruential generator, high bits. */
 double uniform(T *t, double lo, double hi) {
 	t->random = t->random * 6364136223846793005u + 1442695040888963407u;
 	return lo + (hi - lo) * (double)(t->random >> 11) / 9007199254740992.0;
 }
 
-/* ---- lines of calculus --------------------------------------------------- */
+/* ---- element-wise derivative rules --------------------------------------- */
 
 static Ref splat(Builder *b, Ref like, double x) {
 	return build_full(b, ref_type(build_fn(b), like), x);
@@ -134,11 +135,12 @@ static Fn *structural_rule(Ctx *c, const Fn *f, const Inst *in) {
 	return t->rule;
 }
 
-/* ---- values as flat numbers ---------------------------------------------- */
+/* ---- values as flat arrays of reals -------------------------------------- */
 
 static uint32_t width(Dtype d) { return dtype_is_complex(d) ? 2 : 1; }
 
-/* Every real and imaginary part in row-major order; returns how many. */
+/* Writes every real and imaginary part in row-major order and returns their
+ * number. */
 size_t flatten(T *t, Value v, double *out) {
 	Tensor *x = value_to_tensor(t->c, v), *flat = tensor_contiguous(t->c, x);
 	Dtype d = (Dtype)flat->dtype;
@@ -157,7 +159,7 @@ size_t flatten(T *t, Value v, double *out) {
 	return n;
 }
 
-/* A value of v's type and shape with these numbers. */
+/* Returns a value of v's type and shape with these elements. */
 Value shaped(T *t, Value v, const double *numbers) {
 	Tensor *x = value_to_tensor(t->c, v);
 	Tensor *y = tensor_new(t->c, (Dtype)x->dtype, x->rank, x->shape);
@@ -223,7 +225,7 @@ static double difference(T *t, Value a, Value b) {
 	return most;
 }
 
-/* Re sum conj(a) b; adds sum |a| |b| to *scale. */
+/* Returns Re sum conj(a) b; adds sum |a| |b| to *scale. */
 static double pairing(T *t, Value a, Value b, double *scale) {
 	size_t n = flatten(t, a, NULL);
 	if (n != flatten(t, b, NULL)) return HUGE_VAL;
@@ -256,8 +258,8 @@ bool run(T *t, Fn *f, const Value *args, Value *results) {
 	return false;
 }
 
-/* (parameters of f, a cotangent for each active result) -> cotangents of the
- * active parameters. */
+/* Returns (parameters of f, a cotangent for each active result) -> cotangents
+ * of the active parameters. */
 Fn *reverse_of(T *t, Fn *f, const bool *active) {
 	const Linearised *l = ad_linearise(t->c, f, active);
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
@@ -398,7 +400,7 @@ static void run_case(Ctx *c, void *arg) {
 	check_function(k->t, k->f, k->args, k->order, k->bounds, "");
 }
 
-/* Checks f at args, both of which it releases. */
+/* Checks f at args; releases both. */
 void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bounds *bounds) {
 	Case k = {t, f, args, order, bounds};
 	uint32_t mark = build_mark(t->c);
@@ -411,7 +413,7 @@ void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bound
 	fn_unref(f);
 }
 
-/* ---- words for programs -------------------------------------------------- */
+/* ---- program construction ------------------------------------------------ */
 
 Dim len(T *t, int64_t n) { return dim_const(t->c, n); }
 TypeId num(T *t) { return type_scalar(t->c, DT_F64); }
@@ -496,7 +498,7 @@ static void attempt(Ctx *c, void *arg) {
 	ad_transpose(c, l->linear, l->nresiduals);
 }
 
-/* Twice, because what a failure leaves behind must not be taken for a result.
+/* Tries twice, because leftovers of a failure must not be taken for a result.
  * Releases f. */
 void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line) {
 	for (int round = 0; round < 2; round++) {
@@ -513,7 +515,7 @@ void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, i
 	fn_unref(f);
 }
 
-/* ---- all ----------------------------------------------------------------- */
+/* ---- runner -------------------------------------------------------------- */
 
 typedef struct Running {
 	T *t;

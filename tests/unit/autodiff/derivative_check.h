@@ -1,16 +1,19 @@
-/* derivative_check.h - what the tests of derivatives share: lines of calculus,
- * the check of a function at a point, words for programs.
+/* derivative_check.h - shared helpers of the derivative tests: rules, the check
+ * of a function at a point, program construction.
  *
- * Needs: lang/, autodiff/, backend/ (the evaluator runs what the transforms
- * make). Guarantees: prints a line for each failure only.
+ * Needs: lang/, autodiff/, backend/ (the evaluator runs the transformed
+ * functions).
+ * Guarantees: prints a line for each failure only.
  *
- * The check of a function f at a point:
- *   jvp        against the eighth-order central difference along a random direction
- *   linearise  primal results and residuals, then the linear part: the same results and tangents as the jvp
- *   transpose  <w, J dx> = <J^T w, dx>
- * and the same for its jvp and its vjp as functions of their own, which gives
- * forward over forward, reverse over forward, forward over reverse and reverse
- * over reverse.
+ * Method: the check of a function f at a point compares
+ * - jvp with the eighth-order central difference along a random direction;
+ * - linearise (primal results and residuals, then the linear part) with the
+ *   results and tangents of the jvp;
+ * - transpose by the identity <w, J dx> = <J^T w, dx>.
+ *
+ * It then checks the jvp and the vjp of f as functions of their own. This
+ * covers forward over forward, reverse over forward, forward over reverse and
+ * reverse over reverse.
  */
 #ifndef ATLED_TESTS_UNIT_AUTODIFF_DERIVATIVE_CHECK_H
 #define ATLED_TESTS_UNIT_AUTODIFF_DERIVATIVE_CHECK_H
@@ -24,23 +27,23 @@ typedef struct Tally {
 	uint32_t passed, failed;
 } Tally;
 
-typedef struct T { /* what one test has at hand */
+typedef struct T { /* the state of one test */
 	Tally *tally;
 	Ctx *c;
 	Builder *b;
 	const char *name;
 	uint64_t random;
-	Fn *rules[OP_COUNT][DT_COUNT]; /* the lines of calculus that were asked for */
-	Fn *ruled;                     /* calls of this function have a written rule ... */
-	Fn *rule;                      /* ... which is this */
+	Fn *rules[OP_COUNT][DT_COUNT]; /* the element-wise derivative rules used so far */
+	Fn *ruled;                     /* a function with a user-defined rule ... */
+	Fn *rule;                      /* ... and that rule */
 } T;
 
 typedef struct Named {
 	const char *name;
 	void (*test)(T *t);
 } Named;
-/* Runs the tests whose names contain the word (NULL: all), each in a context of
- * its own; prints the count. The exit status. */
+/* Runs the tests whose names contain `word` (NULL: all), each in its own
+ * context, and prints the count. Returns the exit status. */
 int run_tests(const Named *tests, uint32_t n, const char *word);
 
 void check_at(T *t, bool good, const char *file, int line, const char *format, ...)
@@ -51,8 +54,8 @@ double uniform(T *t, double lo, double hi);
 
 /* ---- values -------------------------------------------------------------- */
 
-/* Every real and imaginary part in row-major order; returns how many. `out` may
- * be NULL. */
+/* Writes every real and imaginary part in row-major order and returns their
+ * number. `out` may be NULL. */
 size_t flatten(T *t, Value v, double *out);
 Value shaped(T *t, Value v, const double *numbers); /* of v's type and shape */
 void release(uint32_t n, Value *v);
@@ -67,23 +70,23 @@ bool run(T *t, Fn *f, const Value *args, Value *results);
 /* ---- the check ----------------------------------------------------------- */
 
 typedef struct Bounds {
-	double step;       /* of the difference */
-	double difference; /* between tangent and difference quotient */
-	double agree;      /* between two ways to the same tangent */
+	double step;       /* of the central difference */
+	double difference; /* between tangent and central difference */
+	double agree;      /* between two ways to compute the same tangent */
 	double pairing;    /* between the two sides of the identity */
 } Bounds;
 extern const Bounds usual;
 
-/* (parameters of f, a cotangent for each active result) -> cotangents of the
- * active parameters. Owned. */
+/* Returns (parameters of f, a cotangent for each active result) -> cotangents
+ * of the active parameters. The caller owns it. */
 Fn *reverse_of(T *t, Fn *f, const bool *active);
 /* Checks f at args to the given order of derivatives; releases both. */
 void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bounds *bounds);
-/* Its jvp (or, in reverse, its vjp) cannot be made: the first diagnostic has
- * the code and the words. Releases f. */
+/* Checks that the jvp of f (with `reverse`, its vjp) cannot be made: the first
+ * diagnostic has the given code and words. Releases f. */
 void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line);
 
-/* ---- words for programs -------------------------------------------------- */
+/* ---- program construction ------------------------------------------------ */
 
 void begin(T *t, const char *name);
 Fn *end(T *t, uint32_t n, const Ref *results);

@@ -1,8 +1,9 @@
-/* taylor_batch_cases.h - functions in text form: their jets are compared with
- * nested jvp, their batches with single calls.
+/* taylor_batch_cases.h - test functions in the IR's text form: their jets are
+ * compared with nested jvp, their batches with single calls.
  *
- * Needs: taylor_batch_help.h. Guarantees: every structural primitive that can
- * have lanes, and every kind of control flow, stands in some case.
+ * Needs: taylor_batch_help.h.
+ * Guarantees: every structural primitive that can be batched and every kind of
+ * control flow occurs in some case.
  */
 #ifndef ATLED_TESTS_UNIT_AUTODIFF_TAYLOR_BATCH_CASES_H
 #define ATLED_TESTS_UNIT_AUTODIFF_TAYLOR_BATCH_CASES_H
@@ -11,7 +12,7 @@
 
 typedef struct Case {
 	const char *name, *text;
-	const char *map; /* by parameter: b may be batched, - not */
+	const char *map; /* for each parameter: b may be batched, - not */
 	Fill fill;
 	double jet;   /* tolerance against nested jvp; 0: not compared */
 	double batch; /* tolerance against single calls */

@@ -1,6 +1,6 @@
-/* taylor_batch_help.c - what the test of jets and batches is made with.
+/* taylor_batch_help.c - helpers of the jet and batch tests; see the header.
  *
- * Needs: taylor_batch_help.h. Guarantees: as the header says.
+ * Needs: taylor_batch_help.h.
  */
 #include "tests/unit/autodiff/taylor_batch_help.h"
 #include <math.h>
@@ -29,9 +29,9 @@ void jb_show_fn(const Fn *f) {
 	text_free(&text);
 }
 
-/* ---- the lines of calculus ----------------------------------------------- */
+/* ---- element-wise derivative rules --------------------------------------- */
 
-/* T stands for the dtype, #1 for the number in it. */
+/* T stands for the dtype, #1 for the scalar 1 of that dtype. */
 static const struct Line {
 	Op op;
 	const char *text;
@@ -158,7 +158,7 @@ Tensor *jb_random_tensor(Test *t, const Fill *fill, Dtype d, uint32_t rank, cons
 	return x;
 }
 
-/* of the symbols of a case, in order */
+/* Extents of the symbols of a case, in order. */
 static const int64_t lengths[] = {3, 4, 2, 5, 2, 3, 2, 3, 2, 3, 2, 3};
 
 static void shape_of(Test *t, const Type *ty, int64_t *shape) {
@@ -197,8 +197,8 @@ double complex jb_element(const Tensor *x, const int64_t *index) {
 	return z;
 }
 
-/* Largest difference relative to the largest jb_number (or 1), INFINITY when
- * the shapes differ. */
+/* Returns the largest difference relative to the largest jb_number (or 1),
+ * INFINITY when the shapes differ. */
 double jb_difference(Test *t, Value a, Value b) {
 	if (!value_is_array(a) || !value_is_array(b)) return value_identical(a, b) ? 0 : INFINITY;
 	Tensor *x = value_to_tensor(t->c, a), *y = value_to_tensor(t->c, b);

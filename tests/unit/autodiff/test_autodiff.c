@@ -1,8 +1,13 @@
-/* test_autodiff.c - derivatives of every primitive that has a rule, to second
- * order, and the stated conventions; costs.
+/* test_autodiff.c - unit tests of the derivatives of primitives.
  *
- * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0
- * when nothing failed. An argument chooses tests by name.
+ * Covers every primitive with a rule, to second order, the documented
+ * conventions, and operation counts.
+ * Oracle: finite differences and the transpose identity (derivative_check.h).
+ *
+ * Needs: derivative_check.h.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
+ * Usage: an argument selects tests by name.
  */
 #include "autodiff/core/rules.h"
 #include "tests/unit/autodiff/derivative_check.h"
@@ -41,7 +46,7 @@ static void test_elementwise(T *t) {
 			domain(op, &lo, &hi);
 			for (int k = 0; k < p->nargs; k++) {
 				args[k] = array(t, d, 1, &length, lo, hi);
-				if (op == OP_ABS) { /* one on each side of the corner */
+				if (op == OP_ABS) { /* one on each side of the kink */
 					Value turned = numbers(t, 3, (double[]){-1.2, 0.7, -0.6});
 					value_unref(args[k]);
 					args[k] = turned;
@@ -70,8 +75,8 @@ static void test_f32(T *t) {
 	check_all(t, end(t, 2, (Ref[]){z, wide}), 2, args, 1, &coarse);
 }
 
-/* Ties share, the corner of abs has slope 0, integers and bools have no
- * tangent. */
+/* Ties share the derivative, abs has derivative 0 at 0, integers and bools have
+ * no tangent. */
 static void test_conventions(T *t) {
 	Builder *b;
 	begin(t, "conventions");
@@ -274,7 +279,7 @@ static void test_reductions(T *t) {
 			check_all(t, end1(t, mul(b, y, y)), 1, args, 2, &usual);
 		}
 	}
-	/* Zeros in the data: the product of the others may still be there. */
+	/* Zeros in the data: the product of the other elements may be nonzero. */
 	begin(t, "products with zeros");
 	b = t->b;
 	Ref x = param(t, vec(t, len(t, 4)), "x"), y = param(t, vec(t, len(t, 4)), "y");
@@ -336,8 +341,8 @@ static void test_contractions(T *t) {
 
 /* ---- factorisations ------------------------------------------------------ */
 
-/* x x^H + n I: positive definite, with well separated eigenvalues for most x.
- */
+/* x x^H + n I: positive definite, with well separated eigenvalues for most
+ * x. */
 static Ref definite(T *t, Ref x) {
 	Builder *b = t->b;
 	Type ty = *ref_ty(build_fn(b), x);
@@ -351,7 +356,7 @@ static Ref definite(T *t, Ref x) {
 	return add(b, build_matmul(b, x, h), add(b, eye, eye));
 }
 
-/* |x|^2 by element: what does not depend on a vector's phase. */
+/* x|^2 for each element: it does not depend on the phase of a vector. */
 static Ref squares(T *t, Ref x) {
 	Builder *b = t->b;
 	if (!dtype_is_complex((Dtype)ref_ty(build_fn(b), x)->dtype)) return mul(b, x, x);
@@ -359,7 +364,7 @@ static Ref squares(T *t, Ref x) {
 	return add(b, mul(b, re, re), mul(b, im, im));
 }
 
-/* The entries of v as columns of the shape of m. */
+/* The elements of v as columns, in the shape of m. */
 static Ref in_columns(T *t, Ref v, Ref m) {
 	return build_broadcast(t->b, v, 2, ref_ty(build_fn(t->b), m)->dims, (int[]){1});
 }
@@ -417,8 +422,8 @@ static void test_factorisations(T *t) {
 		begin(t, is_complex ? "eig, complex" : "eig");
 		x = param(t, type_tensor(t->c, d, 2, (Dim[]){len(t, 3), len(t, 3)}), "x");
 		build(t->b, OP_EIG, 1, &x, 0, out);
-		/* of a real matrix LAPACK may turn a vector round from one point to the
-		 * next */
+		/* For a real matrix LAPACK may flip the sign of a vector between nearby
+		 * points. */
 		Ref vectors = out[1], weighted = mul(t->b, vectors, in_columns(t, out[0], vectors));
 		out[2] = build_matmul(t->b, weighted,
 		                      build1(t->b, OP_CONJ, build_transpose(t->b, vectors, (int[]){1, 0})));
@@ -432,8 +437,8 @@ static void test_factorisations(T *t) {
 			          type_tensor(t->c, d, 2, (Dim[]){len(t, wide ? 3 : 4), len(t, wide ? 4 : 3)}),
 			          "x");
 			build(t->b, OP_SVD, 1, &x, 0, out);
-			/* u_i conj(v_j) summed over k with weights does not depend on the
-			 * phase that u and v share */
+			/* u_i conj(v_j), summed over k with weights, does not depend on the
+			 * common phase of u and v. */
 			Ref scaled_u = mul(t->b, out[0], build_convert(t->b, in_columns(t, out[1], out[0]), d));
 			Ref vh = build_transpose(t->b, out[2], (int[]){1, 0});
 			if (is_complex) vh = build1(t->b, OP_CONJ, vh);
@@ -456,8 +461,8 @@ static void test_factorisations(T *t) {
 			args[1] = array(t, d, 2, (int64_t[]){3, 2}, -1, 1);
 			check_all(t, end1(t, solved), 2, args, 2, &looser);
 		}
-		/* the derivatives are by the matrix and the right side, not by the
-		 * factors */
+		/* Derivatives are with respect to the matrix and the right-hand side,
+		 * not to the factors. */
 		for (int adjoint = 0; adjoint < 2; adjoint++) {
 			begin(t, is_complex ? "solved, complex" : "solved");
 			n = sym(t, "n");
@@ -476,8 +481,8 @@ static void test_factorisations(T *t) {
 	build(t->b, OP_LU, 1, &wide, 0, factors);
 	expect_error(t, end1(t, factors[0]), false, E_NO_RULE, "square matrices only", __LINE__);
 
-	/* Equal eigenvalues: what does not depend on the basis chosen is
-	 * differentiated rightly. */
+	/* Equal eigenvalues: derivatives of quantities that do not depend on the
+	 * chosen basis are right. */
 	begin(t, "eigh of the identity");
 	Ref x = param(t, mat(t, len(t, 3), len(t, 3)), "x"), out[2];
 	build(t->b, OP_EIGH, 1, &x, 0, out);
@@ -499,7 +504,7 @@ static void test_factorisations(T *t) {
 	fn_unref(f);
 }
 
-/* Many matrices at once: the last two axes are the matrix. */
+/* Batches of matrices: the last two axes are the matrix. */
 static void test_many_matrices(T *t) {
 	static const Bounds looser = {1e-3, 1e-9, 1e-12, 1e-12};
 	static const Op ops[] = {OP_CHOLESKY, OP_LU, OP_QR, OP_EIGH, OP_EIG, OP_SVD, OP_TRISOLVE};
@@ -509,7 +514,7 @@ static void test_many_matrices(T *t) {
 		Dim n = sym(t, "n");
 		Dim dims[3] = {n, len(t, 3), len(t, 3)};
 		Ref x = param(t, type_tensor(t->c, DT_F64, 3, dims), "x"), out[3] = {0};
-		/* symmetric, and diagonally dominant, with distinct eigenvalues */
+		/* Symmetric and diagonally dominant, with distinct eigenvalues. */
 		Ref turned = build_transpose(b, x, (int[]){0, 2, 1});
 		Value shift = array(t, DT_F64, 2, (int64_t[]){3, 3}, 0, 0),
 			  diagonal = shaped(t, shift, (double[]){4, 0, 0, 0, 6, 0, 0, 0, 9});
@@ -523,7 +528,7 @@ static void test_many_matrices(T *t) {
 		uint32_t m = 1;
 		if (ops[k] == OP_QR) m = 2;
 		if (ops[k] == OP_EIGH || ops[k] == OP_EIG) out[m++] = squares(t, out[1]);
-		if (ops[k] == OP_SVD) { /* the signs of u and v are one another's */
+		if (ops[k] == OP_SVD) { /* u and v have a common sign */
 			out[0] = mul(b, out[0], out[2]);
 			m = 2;
 		}
@@ -532,7 +537,7 @@ static void test_many_matrices(T *t) {
 	}
 }
 
-/* Operations of several operands of which one only is differentiated. */
+/* Operations of several operands, only one of which is differentiated. */
 static void test_partly(T *t) {
 	for (int side = 0; side < 2; side++) {
 		begin(t, "one operand of two");
@@ -558,8 +563,8 @@ static void test_partly(T *t) {
 	}
 }
 
-/* A function that is not linear in its operand is refused when it is to be run
- * backwards, whatever it is. */
+/* Transposition rejects a function that is not linear in its operand, whatever
+ * the function is. */
 static void run_transpose(Ctx *c, void *arg) { ad_transpose(c, arg, 0); }
 
 static void refused(T *t, Ref y) {
@@ -657,7 +662,8 @@ static double cost_of(T *t, uint32_t n, const Ref *results) {
 	return cost;
 }
 
-/* Of single operations on a 4 by n matrix, n = 8. */
+/* Single operations on a 4 by n matrix, n = 8. Comments in the program give the
+ * expected counts. */
 static void test_costs(T *t) {
 	static const struct {
 		Op op;
@@ -718,7 +724,7 @@ static void test_costs(T *t) {
 	Ref some = build(b, OP_NONZERO, 1, (Ref[]){build2(b, OP_LT, x, r)},
 	                 attr_intern(t->c, (int64_t[]){k}, 1), NULL);
 	Ref picked = build1(b, OP_TAN, build_gather(b, x, some, 0, 0));
-	/* ... of unknown length: 1 */
+	/* ... of unknown extent: 1 */
 	/* 1 */
 	Ref added = build_scatter(b, OP_SCATTER_ADD, x, some, picked, 0, 0);
 	/* 8^3 */
@@ -739,8 +745,8 @@ static void test_costs(T *t) {
 	         cost);
 }
 
-/* sum over i of x[i] sin(x[i - 1]) by a loop that reads one element at a time.
- */
+/* The sum over i of x[i] sin(x[i - 1]) by a loop that reads one element at a
+ * time. */
 static Fn *walking_loop(T *t) {
 	begin(t, "a gradient costs a constant times the function");
 	Builder *b = t->b;
@@ -755,8 +761,8 @@ static Fn *walking_loop(T *t) {
 	return end1(t, r[0]);
 }
 
-/* The n-th derivative of sin(x) exp(x) by n times a jvp along 1, each written
- * into the next: its size and its value. */
+/* The n-th derivative of sin(x) exp(x) by n nested jvp along 1: checks the
+ * function's size and value. */
 static void test_sizes(T *t) {
 	begin(t, "n-th derivative");
 	Ref x = param(t, num(t), "x");
@@ -781,7 +787,7 @@ static void test_sizes(T *t) {
 	fn_unref(f);
 }
 
-/* A transform that is there already is found, and finding it keeps nothing. */
+/* Repeated requests return the existing transform and allocate nothing. */
 static void test_found(T *t) {
 	begin(t, "found again");
 	Ref x = param(t, num(t), "x"), y = param(t, num(t), "y");
@@ -799,7 +805,7 @@ static void test_found(T *t) {
 	fn_unref(f);
 }
 
-/* What is kept grows with what was done, and the cotangent of an array is
+/* Residuals grow linearly with the work, and the cotangent of an array is
  * updated in place. */
 static void test_scaling(T *t) {
 	Fn *f = walking_loop(t), *back = reverse_of(t, f, (bool[]){true});
@@ -821,7 +827,7 @@ static void test_scaling(T *t) {
 	fn_unref(f);
 }
 
-/* ---- when memory fails --------------------------------------------------- */
+/* ---- allocation failure -------------------------------------------------- */
 
 static void derive_both(Ctx *c, void *arg) {
 	Fn *f = arg;
@@ -829,8 +835,8 @@ static void derive_both(Ctx *c, void *arg) {
 	ad_transpose(c, l->linear, l->nresiduals);
 }
 
-/* Allocation 1, 2, ... fails, once and then for good, until all comes through:
- * each time the context stays usable. */
+/* Allocation 1, 2, ... fails, once or permanently, until the transform
+ * succeeds. The context stays usable each time. */
 static void test_memory(T *t) {
 	for (int forever = 0; forever < 2; forever++) {
 		bool through = false;
@@ -853,7 +859,7 @@ static void test_memory(T *t) {
 	}
 }
 
-/* ---- all ----------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {

@@ -1,9 +1,14 @@
-/* test_autodiff_control.c - derivatives through branches, loops, failures,
- * calls, recursion, host functions and written rules, to third order; what
- * cannot be differentiated, and random programs.
+/* test_autodiff_control.c - unit tests of derivatives of control flow.
  *
- * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0
- * when nothing failed. An argument chooses tests by name.
+ * Covers branches, loops, failures, calls, recursion, host functions,
+ * user-defined rules, code that cannot be differentiated, and random programs,
+ * to third order.
+ * Oracle: finite differences and the transpose identity (derivative_check.h).
+ *
+ * Needs: derivative_check.h.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
+ * Usage: an argument selects tests by name.
  */
 #include "tests/unit/autodiff/derivative_check.h"
 #include <math.h>
@@ -31,7 +36,7 @@ static void test_branches(T *t) {
 		check_all(t, end(t, 3, (Ref[]){mul(b, r[0], z), mul(b, r[1], s), r[2]}), 3, args, 3,
 		          &usual);
 	}
-	/* A length that only the branch knows. */
+	/* An extent that is known only inside the branch. */
 	for (int side = 0; side < 2; side++) {
 		begin(t, "if, with a length of its own");
 		Builder *b = t->b;
@@ -52,8 +57,7 @@ static void test_branches(T *t) {
 		                 value_f64(side ? 1 : -1)};
 		check_all(t, end(t, 2, (Ref[]){mul(b, r[0], s), mul(b, r[1], r[1])}), 2, args, 3, &usual);
 	}
-	/* The middle of an array whose length the values decide, outside any
-	 * region. */
+	/* An intermediate array of data-dependent extent, outside any region. */
 	begin(t, "nonzero");
 	Builder *b = t->b;
 	Dim n = sym(t, "n");
@@ -85,7 +89,8 @@ static void test_try(T *t) {
 	}
 }
 
-/* x := sin(a x) + x b_i, with b from outside and a swapped in at each turn. */
+/* x := sin(a x) + x b_i, where b comes from outside and a is exchanged in each
+ * iteration. */
 static Fn *loop_program(T *t, bool symbolic) {
 	begin(t, symbolic ? "for, n turns" : "for, 5 turns");
 	Builder *b = t->b;
@@ -99,7 +104,7 @@ static Fn *loop_program(T *t, bool symbolic) {
 	Ref wi = element(t, w, p[0]);
 	Ref next = add(b, build1(b, OP_SIN, mul(b, p[1], p[2])),
 	               mul(b, p[1], build_broadcast_scalar(b, wi, vec(t, n))));
-	/* the two arrays change places */
+	/* The two arrays are exchanged. */
 	Ref out[3] = {p[2], next, add(b, p[3], mul(b, wi, total(t, next)))};
 	RegionId last = build_region_end(b, open, 3, out);
 	build_for(b, turns, 3, (Ref[]){x, a, build_f64(b, 0.5)}, last, r);
@@ -133,8 +138,8 @@ static void test_for(T *t) {
 	Value two[2] = {matrix(t, 4, 2), number(t, 0.5, 1)};
 	check_all(t, end(t, 2, r), 2, two, 3, &usual);
 
-	/* The inner count depends on the outer turn, so what the inner loop keeps
-	 * has another length each time. */
+	/* The inner trip count depends on the outer iteration, so the residuals of
+	 * the inner loop change their extent. */
 	begin(t, "for in for");
 	b = t->b;
 	n = sym(t, "n");
@@ -153,7 +158,7 @@ static void test_for(T *t) {
 	check_all(t, end1(t, r[0]), 1, two, 2, &usual);
 }
 
-/* Halves x until it is small, squaring on the way: the number of turns is in
+/* Halves x until it is small and squares on the way: the trip count depends on
  * the data. */
 static Ref shrink(T *t, Ref x, Ref weight) {
 	Builder *b = t->b;
@@ -172,9 +177,9 @@ static Ref shrink(T *t, Ref x, Ref weight) {
 	return r[1];
 }
 
-/* x := tanh(x) / (1 + exp(x)), 5 turns: tanh, exp and the quotient are kept of
- * each turn, not what their derivatives are made of them: 1 - tanh^2 and the
- * square of 1/(1 + exp). */
+/* x := tanh(x) / (1 + exp(x)), 5 iterations. Each iteration saves tanh, exp and
+ * the quotient. It does not save 1 - tanh^2 or the square of 1/(1 + exp), which
+ * are recomputed. */
 static void test_tapes(T *t) {
 	begin(t, "tapes");
 	Builder *b = t->b;
@@ -240,7 +245,8 @@ static void test_while(T *t) {
 	args[0] = numbers(t, 4, (double[]){0.9, 0.4, 1.3, 0.2});
 	check_all(t, end1(t, r[0]), 1, args, 2, &usual);
 
-	/* A list grows: x, f(x), f(f(x)) ... and is used whole afterwards. */
+	/* A list grows: x, f(x), f(f(x)) ... and is used as a whole after the
+	 * loop. */
 	begin(t, "while, growing a list");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -258,8 +264,8 @@ static void test_while(T *t) {
 	check_all(t, end(t, 2, (Ref[]){mul(b, w[1], w[1]), total(t, build1(b, OP_SIN, w[1]))}), 1, args,
 	          3, &usual);
 
-	/* The list is used whole inside the loop as well: what is kept changes its
-	 * shape from turn to turn. */
+	/* The list is used as a whole inside the loop, too: the residuals change
+	 * their shape with each iteration. */
 	begin(t, "for, using a growing list");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -276,10 +282,10 @@ static void test_while(T *t) {
 	check_all(t, end(t, 2, (Ref[]){mul(b, w[0], w[0]), w[1]}), 1, args, 3, &usual);
 }
 
-/* ---- calls, recursion, host functions, rules ----------------------------- */
+/* ---- calls, recursion, host functions, user-defined rules ---------------- */
 
 /* (a: [m], b: [m], turns) -> sin(a) b + a_0, and the sum of b over `turns`
- * shrinking steps. */
+ * iterations of shrink. */
 static Fn *make_callee(T *t) {
 	begin(t, "callee");
 	Builder *b = t->b;
@@ -297,7 +303,7 @@ static void test_calls(T *t) {
 	Dim n = sym(t, "n");
 	Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, n), "y"), r[2], q[2];
 	build_call(b, callee, 3, (Ref[]){mul(b, x, y), y, first_of(t, x)}, r);
-	/* another mask of active operands */
+	/* Another set of active operands. */
 	Ref still = constant(t, numbers(t, 3, (double[]){1, 2, 3}));
 	build_call(b, callee, 3,
 	           (Ref[]){still, build_slice(b, r[0], (Dim[]){len(t, 0)}, (Dim[]){len(t, 3)}, NULL),
@@ -306,7 +312,7 @@ static void test_calls(T *t) {
 	Value args[2] = {numbers(t, 4, (double[]){1.1, 0.5, -0.3, 0.2}), vector(t, 4, -1, 1)};
 	check_all(t, end(t, 4, (Ref[]){r[0], r[1], mul(b, q[0], q[0]), q[1]}), 2, args, 3, &usual);
 
-	/* The callee's residuals have another length at each turn. */
+	/* The callee's residuals have another extent in each iteration. */
 	begin(t, "call of a loop in a loop");
 	b = t->b;
 	n = sym(t, "n");
@@ -318,7 +324,8 @@ static void test_calls(T *t) {
 	RegionId turn = build_region_end(b, open, 1, (Ref[]){build1(b, OP_SIN, r[1])});
 	build_for(b, build_extent(b, n), 1, (Ref[]){build_f64(b, 0.4)}, turn, s);
 	args[0] = numbers(t, 4, (double[]){0.9, 0.5, 1.1, 0.2});
-	/* it bends more, and rounding weighs 1/step */
+	/* This function is strongly curved, and the rounding error grows with
+	 * 1/step. */
 	static const Bounds finer = {5e-4, 2e-11, 1e-13, 1e-13};
 	check_all(t, end1(t, s[0]), 1, args, 2, &finer);
 	fn_unref(callee);
@@ -356,8 +363,7 @@ static void test_recursion(T *t) {
 	}
 	fn_unref(f);
 
-	/* Two calls of itself, of which only one operand carries a derivative in
-	 * from outside. */
+	/* Two recursive calls; only one operand of the function is active. */
 	begin(t, "tree recursion");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -374,8 +380,8 @@ static void test_recursion(T *t) {
 	Value args[2] = {value_f64(0.8), value_i64(4)};
 	check_all(t, end1(t, r[0]), 2, args, 3, &usual);
 
-	/* even(x, n) calls odd(x, n), which calls even again: the second function
-	 * is finished while the first is not. */
+	/* even(x, n) calls odd(x, n), which calls even: odd is finished before
+	 * even. */
 	begin(t, "even");
 	Builder *even = t->b;
 	Ref ex = param(t, num(t), "x"), en = param(t, whole, "n");
@@ -404,7 +410,7 @@ static void test_recursion(T *t) {
 	fn_unref(odd_fn);
 }
 
-/* host: (x, y) -> x^2 y with its rules; its jvp is built on a second one that
+/* Host function (x, y) -> x^2 y with its rules. Its jvp uses a second one that
  * is linear in its last operand: (a, d) -> a d. */
 static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
                            TypeId *out, uint32_t cap) {
@@ -499,7 +505,7 @@ static void host_labelled_transpose(Builder *b, const HostCall *call, uint32_t n
 	(void)linear;
 	cotangents[0] = call_host(b, 3, result_cotangents[0], args[1]);
 }
-/* (x, y) -> x y, whose tangent is itself, and has no way back. */
+/* (x, y) -> x y, linear in its tangent, without a transpose. */
 static void host_one_way_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                              const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)call;
@@ -539,8 +545,8 @@ static void test_host(T *t) {
 	expect_error(t, end1(t, call_host(t->b, 4, x, build_f64(t->b, 2))), true, E_NO_RULE, "one way",
 	             __LINE__);
 
-	/* A dynamic value that the linear part needs: kept in a branch and across a
-	 * call, not across the turns of a loop. */
+	/* A dynamic value among the residuals is saved in a branch and across a
+	 * call. It cannot be saved for each iteration of a loop. */
 	for (int where = 0; where < 3; where++) {
 		begin(t, "dynamic residual");
 		Builder *b = t->b;
@@ -581,7 +587,7 @@ static void test_host(T *t) {
 }
 
 static void test_rules(T *t) {
-	/* g(x, y) = x y, but its written rule says (dx + dy) sin(result). */
+	/* g(x, y) = x y, but its user-defined rule says (dx + dy) sin(result). */
 	begin(t, "g");
 	Ref x = param(t, num(t), "x"), y = param(t, num(t), "y");
 	t->ruled = end1(t, mul(t->b, x, y));
@@ -604,8 +610,7 @@ static void test_rules(T *t) {
 	fn_unref(f);
 	fn_unref(t->rule);
 
-	/* A rule that is not linear in the tangents is found when it is run
-	 * backwards. */
+	/* Transposition reports a rule that is not linear in the tangents. */
 	begin(t, "g.bad");
 	for (int k = 0; k < 5; k++) p[k] = param(t, num(t), "p");
 	t->rule = end1(t, build1(t->b, OP_SIN, p[3]));
@@ -623,8 +628,8 @@ static void test_rules(T *t) {
 	expect_error(t, end1(t, r), false, E_RULE, "takes 4 values", __LINE__);
 	fn_unref(t->rule);
 
-	/* stop_gradient in a rule: the value passes in both directions, and only
-	 * the derivative of the rule stops there. */
+	/* stop_gradient in a rule: the value passes in both directions. Only the
+	 * derivative of the rule stops there. */
 	begin(t, "g.stopped");
 	for (int k = 0; k < 5; k++) p[k] = param(t, num(t), "p");
 	t->rule = end1(t, mul(t->b, build1(t->b, OP_STOP, add(t->b, p[3], p[4])), build_f64(t->b, 3)));
@@ -640,7 +645,7 @@ static void test_rules(T *t) {
 	fn_unref(t->ruled);
 	t->rule = t->ruled = NULL;
 
-	/* Lines of calculus that are not what they should be. */
+	/* Invalid element-wise rules. */
 	Fn *good = t->rules[OP_SIN][DT_F64];
 	begin(t, "line.short");
 	t->rules[OP_SIN][DT_F64] = end1(t, param(t, num(t), "x"));
@@ -713,8 +718,7 @@ static void test_dynamic(T *t) {
 	expect_error(t, end1(t, handed), false, E_NO_RULE, "dynamic value", __LINE__);
 	fn_unref(callee);
 
-	/* A list of what is differentiated may be made, as long as no number comes
-	 * back out of it. */
+	/* A list of active values may be built if no scalar is read from it. */
 	begin(t, "into a dynamic value");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -727,7 +731,7 @@ static void test_dynamic(T *t) {
 	fn_unref(f);
 }
 
-/* A failure deep in mutually recursive transforms leaves nothing half made. */
+/* A failure deep in mutually recursive transforms leaves no partial result. */
 static void test_failures(T *t) {
 	TypeId whole = type_scalar(t->c, DT_I64);
 	begin(t, "failing");
@@ -749,7 +753,7 @@ static void test_failures(T *t) {
 	expect_error(t, f, true, E_NO_RULE, "secret", __LINE__);
 	fn_unref(helper);
 
-	for (int k = 0; k < 2; k++) { /* a rule that is missing */
+	for (int k = 0; k < 2; k++) { /* a missing rule */
 		begin(t, "no line of calculus");
 		Fn *(*rule)(Ctx *, Op, Dtype) = ir_services(t->c)->elementwise_rule;
 		ir_services(t->c)->elementwise_rule = NULL;
@@ -759,12 +763,11 @@ static void test_failures(T *t) {
 	}
 }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 static void test_lengths(T *t) {
 	Builder *b;
-	/* Nothing that is kept has the length: the linear part must learn it all
-	 * the same. */
+	/* No residual has the extent: the linear part must still receive it. */
 	begin(t, "sum");
 	b = t->b;
 	Dim n = sym(t, "n"), m = sym(t, "m");
@@ -794,8 +797,8 @@ static void test_lengths(T *t) {
 	for (int k = 0; k < 9; k++) all = all ? add(t->b, all, total(t, nine[k])) : total(t, nine[k]);
 	check_all(t, end1(t, all), 9, shapes, 2, &usual);
 
-	/* Two lengths that turn out equal, at the top, in a branch and in a loop.
-	 */
+	/* Two extents that turn out equal, at top level, in a branch and in a
+	 * loop. */
 	for (int where = 0; where < 3; where++) {
 		begin(t, "guard");
 		b = t->b;
@@ -825,7 +828,7 @@ static void test_lengths(T *t) {
 		check_all(t, end1(t, mul(b, r, r)), 3, args, 3, &usual);
 	}
 
-	/* The number of turns is computed, and each turn picks some elements. */
+	/* The trip count is computed, and each iteration selects some elements. */
 	begin(t, "picking in a loop");
 	b = t->b;
 	n = sym(t, "n");
@@ -844,8 +847,8 @@ static void test_lengths(T *t) {
 	args[0] = numbers(t, 5, (double[]){0.9, -1, 0.7, 0.1, 0.5});
 	check_all(t, end(t, 2, (Ref[]){mul(b, r, r), total(t, r)}), 1, args, 2, &usual);
 
-	/* A callee that finds a length k out gives 2k numbers, k + 1 or both, and k
-	 * itself is no length of its results. */
+	/* A callee that computes an extent k returns arrays of extent 2k, k + 1 or
+	 * both. k itself is not the extent of a result. */
 	for (int which = 1; which < 4; which++) {
 		begin(t, "doubles");
 		b = t->b;
@@ -884,7 +887,7 @@ static void test_lengths(T *t) {
 	}
 }
 
-/* Functions in which there is little or nothing to differentiate. */
+/* Functions with little or nothing to differentiate. */
 static void test_trivial(T *t) {
 	begin(t, "identity, constant, twice the same");
 	Ref x = param(t, num(t), "x"), i = param(t, type_scalar(t->c, DT_I64), "i");
@@ -901,7 +904,7 @@ static void test_trivial(T *t) {
 	check_all(t, end1(t, build_f64(t->b, 1)), 1, args, 2, &usual);
 }
 
-/* What the other rooms see. */
+/* The services that other modules call. */
 static void test_services(T *t) {
 	begin(t, "services");
 	Ref x = param(t, num(t), "x");
@@ -918,7 +921,7 @@ static void test_services(T *t) {
 	fn_unref(f);
 }
 
-/* ---- linear functions that no split made --------------------------------- */
+/* ---- linear functions that linearise did not make ------------------------ */
 
 static void check_transpose(T *t, Fn *f, uint32_t nresiduals, const Value *args) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f);
@@ -957,7 +960,7 @@ static void check_transpose(T *t, Fn *f, uint32_t nresiduals, const Value *args)
 
 static void test_linear(T *t) {
 	Builder *b;
-	/* The loop carries a product of residuals beside the linear value. */
+	/* The loop carries a product of residuals as well as the linear value. */
 	begin(t, "a loop that carries both kinds");
 	b = t->b;
 	Ref a = param(t, num(t), "a"), x = param(t, vec(t, len(t, 3)), "x"), p[3], r[2];
@@ -988,8 +991,7 @@ static void test_linear(T *t) {
 	Value turned[2] = {value_ref(args[1]), value_ref(args[0])};
 	check_all(t, g, 2, turned, 2, &usual);
 
-	/* A loop of both kinds beside a call of something that is linear by its
-	 * making. */
+	/* A loop that carries both kinds calls a function made by linearise. */
 	Fn *l;
 	{
 		begin(t, "square");
@@ -1026,7 +1028,7 @@ static void test_linear(T *t) {
 
 static void run_transpose(Ctx *c, void *arg) { ad_transpose(c, arg, 0); }
 
-/* Linear in appearance: it looks at the sign of its operand. */
+/* Looks linear, but depends on the sign of its operand. */
 static Fn *looks_at_sign(T *t) {
 	begin(t, "a condition on a tangent");
 	Ref x = param(t, num(t), "x");
@@ -1060,8 +1062,8 @@ static void test_linear_errors(T *t) {
 	fn_unref(f);
 }
 
-/* What is kept of y[..by 2] is made before two lengths are said to be one, and
- * of these only the other is known to the linear part. */
+/* The residual of y[..by 2] is computed before a guard makes two extents equal.
+ * The linear part knows only the other extent. */
 static void test_equal_later(T *t) {
 	begin(t, "equal later");
 	Builder *b = t->b;
@@ -1088,7 +1090,7 @@ static void test_equal_later(T *t) {
 	check_all(t, f, 2, args, 2, &usual);
 }
 
-/* ---- random numbers and printing in loops -------------------------------- */
+/* ---- random bits and output in loops ------------------------------------- */
 
 static void count_lines(void *ud, const char *text, size_t n) {
 	for (size_t i = 0; i < n; i++) *(uint32_t *)ud += text[i] == '\n';
@@ -1110,7 +1112,7 @@ static void test_effects(T *t) {
 	Value args[2] = {vector(t, 3, -1, 1), integers(t, 2, (int64_t[]){7, 0})};
 	check_all(t, end(t, 2, (Ref[]){r[1], r[0]}), 2, args, 2, &usual);
 
-	/* Each line is printed once, by the primal part. */
+	/* The primal part prints each line once. */
 	begin(t, "printing in a loop");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -1141,15 +1143,15 @@ static void test_effects(T *t) {
 
 /* ---- random programs ----------------------------------------------------- */
 
-/* Statements over vectors of one length and numbers; everything stays bounded,
- * and conditions depend on numbers that are not differentiated, so that a
- * difference quotient never sees a jump. */
+/* Statements over vectors of one extent and scalars. All values stay bounded.
+ * Conditions depend only on scalars that are not differentiated, so the central
+ * difference never crosses a jump. */
 typedef struct Program {
 	T *t;
 	Dim n;
 	Ref vectors[64], numbers[64];
 	uint32_t nvectors, nnumbers;
-	Ref seeds; /* i64 vector that conditions and counts come from */
+	Ref seeds; /* i64 vector that determines conditions and trip counts */
 	uint32_t budget;
 	Fn *callee;
 } Program;
@@ -1214,7 +1216,7 @@ static void simple_statement(Program *p) {
 	}
 }
 
-/* What a region gives back: a vector and a number. */
+/* The results of a region: a vector and a scalar. */
 static void scoped(Program *p, uint32_t depth, Ref *out) {
 	uint32_t nv = p->nvectors, nn = p->nnumbers;
 	statements(p, depth);
@@ -1274,7 +1276,7 @@ static void compound_statement(Program *p, uint32_t depth) {
 		Ref picked = element(t, some_vector(p), seed);
 		put_number(p, picked);
 		scoped(p, depth - 1, out);
-		out[1] = mul(b, out[1], picked); /* what nobody uses is not checked */
+		out[1] = mul(b, out[1], picked); /* unused operations are not checked */
 		RegionId body = build_region_end(b, open, 2, out);
 		p->nnumbers = nn;
 		open = build_region_begin(b, 1, &dyn, &message);
@@ -1317,7 +1319,7 @@ static Fn *random_program(T *t, Fn *callee, uint32_t depth) {
 }
 
 static void test_programs(T *t) {
-	static const Bounds wide = {1e-3, 1e-9, 1e-12, 1e-12}; /* they may bend a lot */
+	static const Bounds wide = {1e-3, 1e-9, 1e-12, 1e-12}; /* the programs may be strongly curved */
 	for (uint64_t seed = 1; seed <= 150; seed++) {
 		char name[32];
 		t->random = seed * 0x9e3779b97f4a7c15u;
@@ -1334,7 +1336,7 @@ static void test_programs(T *t) {
 	}
 }
 
-/* ---- all ----------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {

@@ -1,9 +1,12 @@
-/* test_checkpoint.c - loops that keep snapshots: turns counted against the
- * optimum, derivatives of the programs made, memory against the budget.
+/* test_checkpoint.c - unit tests of checkpointed loops.
+ *
+ * Oracle: the optimal number of iterations by dynamic programming, derivatives
+ * by derivative_check.h, peak memory against the budget.
  *
  * Needs: derivative_check.h, parser/session/session.h, solvers/solvers.h.
- * Prints "N passed, N failed"; the exit status is 0 when nothing failed. An
- * argument chooses tests by name.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
+ * Usage: an argument selects tests by name.
  */
 #include "lang/ir/host.h"
 #include "parser/session/session.h"
@@ -14,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- turns, counted ------------------------------------------------------ */
+/* ---- number of iterations ------------------------------------------------ */
 
-static int64_t ticks; /* of the one thread that a test runs on */
+static int64_t ticks; /* of the one thread that runs the test */
 
 static uint32_t tick_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
                            TypeId *out, uint32_t cap) {
@@ -50,7 +53,7 @@ static void tick_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref
 static const HostDef tick_def = {
 	.name = "tick", .types = tick_types, .eval = tick_eval, .jvp = tick_jvp};
 
-/* s := s + 0.1 sin(tick(s)) x, n times, by a for or a while. The second
+/* s := s + 0.1 sin(tick(s)) x, n times, in a for or a while. The second
  * parameter is n. */
 static Fn *ticking(T *t, bool counted) {
 	begin(t, counted ? "ticking for" : "ticking while");
@@ -74,8 +77,8 @@ static Fn *ticking(T *t, bool counted) {
 	return end1(t, r[1]);
 }
 
-/* Turns that an optimal schedule runs for nothing but the state: the recursion
- * itself, without the closed form. */
+/* Returns the number of recomputed iterations of an optimal schedule, by the
+ * recursion itself rather than the closed form. */
 static int64_t fewest(int64_t *known, int64_t n, int64_t s, int64_t most) {
 	if (n <= 1) return 0;
 	if (s == 1) return n * (n - 1) / 2;
@@ -111,8 +114,8 @@ static void test_turns(T *t) {
 			for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
 				int64_t n = lengths[k], again = fewest(known, n, s, 20);
 				double x = slope(t, back, n);
-				/* linearised once each; a `for` finds the last state on its
-				 * way, a `while` counts first */
+				/* Each iteration is linearised once. A `for` also finds the
+				 * final state; a `while` counts its iterations first. */
 				int64_t want = n + again + (counted ? n > 0 : n), have = ticks;
 				check_at(t, have == want, __FILE__, __LINE__,
 				         "n = %d, s = %d: %d turns, %d expected", (int)n, (int)s, (int)have,
@@ -125,7 +128,7 @@ static void test_turns(T *t) {
 			}
 			fn_unref(back);
 		}
-		/* the figure of the literature: 1000 turns with 20 snapshots */
+		/* The value in the literature: 1000 iterations with 20 checkpoints. */
 		Fn *back = reverse_of(t, ad_checkpoint(t->c, f, 20, 0), active);
 		int64_t again = fewest(known, 1000, 20, 20);
 		slope(t, back, 1000);
@@ -140,7 +143,7 @@ static void test_turns(T *t) {
 
 /* ---- derivatives --------------------------------------------------------- */
 
-/* Forward, reverse and their mixtures, as of any function. */
+/* Forward, reverse and mixed derivatives, like those of any function. */
 static void check_checkpointed(T *t, Fn *f, int64_t snapshots, int64_t bytes, uint32_t n,
                                Value *args, uint32_t order) {
 	Fn *g = ad_checkpoint(t->c, f, snapshots, bytes);
@@ -158,8 +161,8 @@ static void test_derivatives(T *t) {
 			check_checkpointed(t, f, s, 0, 2, args, 3);
 		}
 	}
-	/* Arrays of any length that change places, one from outside that is
-	 * differentiated, a loop in the loop. */
+	/* Arrays of any extent that are exchanged, an active array from outside, a
+	 * nested loop. */
 	for (int64_t s = 0; s < 3; s++) {
 		begin(t, "a loop in a loop");
 		Builder *b = t->b;
@@ -184,8 +187,8 @@ static void test_derivatives(T *t) {
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* g of the program; most: bytes, 0 for no limit; *peak: the most that was held
- * at once, by the program. */
+/* Runs the program and returns its g. most: limit in bytes, 0: none; *peak: the
+ * program's peak memory. */
 static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	Ctx *c = ctx_new(NULL);
 	ctx_grant(c, GRANT_ALL);
@@ -204,8 +207,8 @@ static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	return x;
 }
 
-/* 300,000 states of four numbers are 9.6 MB, the tape is a multiple of that; 1
- * MB holds a part of them. */
+/* 300,000 states of four reals take 9.6 MB, and the tape is a multiple of that.
+ * 1 MB holds a part of them. */
 static void test_memory(T *t) {
 	t->name = "memory";
 	const char *loops[] = {"t = 0; while t < 300000 { u = turn(u, w); t += 1 }",
@@ -226,11 +229,15 @@ static void test_memory(T *t) {
 	}
 }
 
-/* An integration that is differentiated backwards keeps the rows of its steps,
- * degree times n + 1 numbers, while they are found up to twice since they are
- * joined piece by piece, and the state of each step. What a step needs inside,
- * some hundred numbers, is there for one step at a time; where states would
- * take more than a quarter of the limit, as many as fit. */
+/* The reverse mode of an integration stores two kinds of data for each step.
+ * - Interpolation rows: degree times (n + 1) reals, up to twice that while they
+ *   are concatenated.
+ * - The state.
+ *
+ * The internal values of a step, some hundred reals, exist for one step at a
+ * time. When states would take more than a quarter of the limit, only as many
+ * as fit are stored.
+ */
 static void test_integrations(T *t) {
 	t->name = "integrations";
 	static const struct {
@@ -249,8 +256,8 @@ static void test_integrations(T *t) {
 		const double rows_each = 8.0 * rows[k].degree * (rows[k].n + 1),
 					 most = 2.5 * rows_each + 8 * rows[k].n;
 		double each = INFINITY;
-		/* where machine code is ready during one of the two and not the other,
-		 * they cannot be compared: then once more */
+		/* The two runs are comparable only if both or neither used machine
+		 * code. Tries again otherwise. */
 		for (int i = 0, turn = 0; turn < 6 && each >= most; turn++, i = turn % 2) {
 			char option[100], text[900];
 			snprintf(option, sizeof option, rows[k].limit, 1.0 / turns[i]);
@@ -268,7 +275,7 @@ static void test_integrations(T *t) {
 	}
 }
 
-/* ---- all ----------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {{"turns", test_turns},

@@ -1,10 +1,12 @@
-/* test_colouring.c - numbered sets, and colourings on random patterns, which
- * are what they are called by definition and give back every element of a
- * matrix from its compressed products; their numbers of colours on patterns for
- * which the least is known.
+/* test_colouring.c - unit tests of index sets and of colourings for sparse
+ * derivatives.
  *
- * Needs: autodiff/sparse/index_sets.h, autodiff/sparse/colouring.h. Guarantees:
- * the numbers are made from fixed seeds.
+ * Oracle: on random patterns, the definition of a colouring and the recovery of
+ * every element from compressed products. On patterns with a known minimum, the
+ * number of colours.
+ *
+ * Needs: autodiff/sparse/index_sets.h, autodiff/sparse/colouring.h.
+ * Guarantees: random values use fixed seeds.
  */
 #include "autodiff/sparse/colouring.h"
 #include "autodiff/sparse/index_sets.h"
@@ -64,7 +66,7 @@ static RowPattern pattern_of(Ctx *c, const Matrix *a) {
 	return p;
 }
 
-/* What the products with the groups are, one after the other. */
+/* Returns the compressed products, one after the other, then the sums. */
 static double *products(const Matrix *a, const Colouring *k) {
 	const int64_t direct = k->p * a->m + k->q * a->n;
 	double *out = calloc((size_t)(direct + k->nsums + 1), sizeof *out), *sum = out + direct;
@@ -88,8 +90,8 @@ static int64_t root_of(const int64_t *up, int64_t v) {
 	return v;
 }
 
-/* By definition: neighbours differ, and in what any two colours induce there is
- * no cycle, and for a star colouring no path of four vertices. */
+/* Checks the definition: neighbours differ, no two colours induce a cycle, and
+ * in a star colouring no two colours induce a path of four vertices. */
 static bool is_colouring(const Matrix *a, const Colouring *k, bool star) {
 	const int64_t n = a->n;
 	for (int64_t first = 0; first < k->p; first++) {
@@ -104,7 +106,7 @@ static bool is_colouring(const Matrix *a, const Colouring *k, bool star) {
 									  high = k->column[v] + k->column[w] - low;
 						if (a->at[v][w] == 0 || low != first || high != second) continue;
 						if (low == high) return false;
-						/* an edge in the middle of a path */
+						/* An edge in the middle of a path. */
 						if (pass && star && degree[v] > 1 && degree[w] > 1) return false;
 						if (pass) continue;
 						degree[v]++;
@@ -168,7 +170,7 @@ static void check_general(Ctx *c) {
 	for (int64_t i = 0; i < a.m; i++)
 		if (p.start[i + 1] - p.start[i] > columns) columns = p.start[i + 1] - p.start[i];
 	CHECK(right);
-	/* no dearer than one by one */
+	/* No more expensive than separate rows or columns. */
 	CHECK(k.p + 2 * k.q <= a.n + !columns && k.p + 2 * k.q <= 2 * a.m + !columns);
 	free(out);
 	colouring_free(c, &k);
@@ -180,8 +182,8 @@ static void put(Matrix *a, int64_t i, int64_t j) {
 	a->at[i][j] = a->at[j][i] = (double)below(1000) + 1;
 }
 
-/* Colours of a star and of an acyclic colouring, where both are known: the
- * least for paths, stars, cliques, trees and even cycles. */
+/* Numbers of colours of star and acyclic colourings where both are known. They
+ * are minimal for paths, stars, cliques, trees and even cycles. */
 static void check_known(Ctx *c) {
 	enum { PATH, ARROW, CLIQUE, CYCLE, TREE, GRID, DIAGONAL, KINDS };
 	static const int64_t star[KINDS] = {3, 2, 20, 3, 3, 5, 1},
@@ -213,7 +215,8 @@ static void check_known(Ctx *c) {
 	}
 }
 
-/* A long path: two colours while no sum is too long, three beyond. */
+/* A long path: two colours while no substitution sum is too long, else
+ * three. */
 static void check_length(Ctx *c, int64_t n, bool substituted) {
 	RowPattern p = {.m = n,
 	                .n = n,
@@ -239,14 +242,14 @@ static void check_length(Ctx *c, int64_t n, bool substituted) {
 	row_pattern_free(c, &p);
 }
 
-/* Rows that share no column are had together, whatever they hold; a few dense
- * rows beside short ones by themselves. */
+/* Rows without common columns share a product, whatever they contain. A few
+ * dense rows among short ones get products of their own. */
 static void check_rows(Ctx *c) {
 	for (int kind = 0; kind < 3; kind++) {
 		Matrix a = {.m = kind == 2 ? 30 : 6, .n = 30};
 		for (int64_t i = 0; i < a.m; i++)
-			/* blocks in a row; two that overlap in turn; two dense rows and
-			 * a diagonal */
+			/* Disjoint blocks; blocks that overlap cyclically; two dense rows
+			 * and a diagonal. */
 			for (int64_t j = 0; j < a.n; j++)
 				a.at[i][j] = kind == 0   ? j / 5 == i
 				             : kind == 1 ? j / 5 == i || j / 5 == (i + 1) % 6
@@ -262,8 +265,8 @@ static void check_rows(Ctx *c) {
 	}
 }
 
-/* Allocation 1, 2, ... fails until all comes through: each time everything is
- * given back. */
+/* Allocation 1, 2, ... fails until the call succeeds. Each time all memory is
+ * released. */
 static void check_memory(Ctx *c) {
 	Matrix a = {.m = 30, .n = 30}; /* two dense rows, and a band */
 	for (int64_t i = 0; i < a.m; i++)
@@ -291,7 +294,7 @@ static void check_memory(Ctx *c) {
 	row_pattern_free(c, &q);
 }
 
-/* Sets as bits, beside the numbered ones. */
+/* Compares index sets with bit sets. */
 static void check_sets(Ctx *c) {
 	enum { INPUTS = 60, STEPS = 400 };
 	Sets *s = sets_new(c, INPUTS);

@@ -1,9 +1,12 @@
-/* test_jet_batch.c - Taylor jets against contour integrals and nested jvp,
- * batching against one call for each lane.
+/* test_jet_batch.c - unit tests of Taylor jets and of batching.
  *
- * Needs: lang/, autodiff/, backend/; the lines of calculus come from a small
- * service here. Guarantees: prints each failure with its line, then "N passed,
- * N failed"; the exit status says whether all passed.
+ * Oracle: jets against contour integrals and nested jvp; batches against one
+ * call for each batch element.
+ *
+ * Needs: lang/, autodiff/, backend/. A small service in the test provides
+ * element-wise derivative rules.
+ * Guarantees: prints each failure with its line, then "N passed, N failed"; the
+ * exit status says whether all passed.
  */
 #include "tests/unit/autodiff/taylor_batch_cases.h"
 #include <math.h>
@@ -16,8 +19,8 @@ typedef long double complex Z;
 #define ORDER 8u
 #define POINTS 64
 
-/* Coefficients of f(x(s), y(s)) by Cauchy's integral over |s| = r, exact to r^(POINTS - ORDER).
- */
+/* Coefficients of f(x(s), y(s)) by Cauchy's integral over |s| = r, exact to
+ * r^(POINTS - ORDER). */
 static void contour(Z (*f)(Z x, Z y), const double *x, const double *y, double *out) {
 	const long double pi = acosl(-1), r = 0.25L;
 	Z at[POINTS];
@@ -36,8 +39,8 @@ static void contour(Z (*f)(Z x, Z y), const double *x, const double *y, double *
 	}
 }
 
-/* f of one or two scalars (f64) against its contour integral; `moving`: which
- * operands have a series. */
+/* Compares f of one or two scalars (f64) with its contour integral. `moving`
+ * selects the operands that have a series. */
 static void scalar_jet(Test *t, const char *name, Fn *f, Z (*want)(Z, Z), double x0, double y0,
                        unsigned moving, double tolerance) {
 	uint32_t n = fn_nparams(f);
@@ -86,7 +89,7 @@ static Z z_atan(Z x, Z y) { return (void)y, catanl(x); }
 static Z z_sinh(Z x, Z y) { return (void)y, csinhl(x); }
 static Z z_cosh(Z x, Z y) { return (void)y, ccoshl(x); }
 static Z z_tanh(Z x, Z y) { return (void)y, ctanhl(x); }
-static Z z_erf(Z x, Z y) { /* the series about 0, which converges everywhere */
+static Z z_erf(Z x, Z y) { /* the series about 0 converges everywhere */
 	Z sum = 0, term = x;
 	for (int n = 0; n < 80; n++) {
 		sum += term / (2 * n + 1);
@@ -162,13 +165,13 @@ static void test_powers(Test *t) {
 		scalar_jet(t, rows[i].exponent, f, rows[i].f, rows[i].x, 0, 1, 1e-12);
 		fn_unref(f);
 	}
-	/* An exponent that is only known when running, at a base of 0. */
+	/* An exponent known only at run time, at a base of 0. */
 	Fn *f = jb_source(t, "fn @f(%0: f64, %1: f64) -> (f64) { %2: f64 = pow %0, %1 return %2 }");
 	scalar_jet(t, "pow(0, 3)", f, z_pow, 0, 3, 1, 1e-12);
 	scalar_jet(t, "pow(0, 2)", f, z_pow, 0, 2, 1, 1e-12);
 	scalar_jet(t, "pow(-1.1, 3)", f, z_pow, -1.1, 3, 1, 1e-11);
 	fn_unref(f);
-	/* x^2.5 at 0 has two derivatives, and those are 0. */
+	/* x^2.5 at 0 has two derivatives, and both are 0. */
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = pow %0, 2.5 return %1 }");
 	bool on = true, flag;
 	Fn *jet = jb_jet_of(t, f, 3, &on, &flag);
@@ -185,7 +188,7 @@ static void test_powers(Test *t) {
 	fn_unref(f);
 }
 
-/* Piecewise primitives follow the operand that the value comes from; ties
+/* Piecewise primitives follow the operand that provides the value; ties
  * share. */
 static void test_piecewise(Test *t) {
 	static const struct {
@@ -216,7 +219,7 @@ static void test_piecewise(Test *t) {
 		for (int k = 0; k < 3; k++) CHECK(t, jb_number(results[1 + k]) == rows[i].want[k]);
 		fn_unref(f);
 	}
-	/* Steps have no series: nothing is given for them. */
+	/* Step functions have no series: no coefficients are returned. */
 	static const char *const steps[] = {"floor %0", "round %0", "sign %0", "stop_gradient %0"};
 	for (size_t i = 0; i < 4; i++) {
 		char text[200];
@@ -253,7 +256,7 @@ static Z z_recursion(Z x, Z y) {
 	for (int i = 0; i < 6; i++) s = x * s + y;
 	return s;
 }
-static Z z_newton(Z x, Z y) { /* the square root of x by iteration, from y */
+static Z z_newton(Z x, Z y) { /* the square root of x by Newton iteration from y */
 	Z s = y;
 	for (int i = 0; i < 60; i++) s = (s + x / s) / 2;
 	return s;
@@ -352,15 +355,14 @@ static void test_programs(Test *t) {
 #define NEST 3u
 
 typedef struct Nest {
-	/* at[k]: (s, coefficients, others) -> k-th derivatives of the results
-	 * along the path, at s */
+	/* at[k]: (s, coefficients, others) -> k-th derivatives of the results along
+	 * the path, at s */
 	Fn *f, *at[NEST + 1];
 	const bool *active;
-	bool *flags[NEST + 1]; /* per result of f: at[k] gives it */
+	bool *flags[NEST + 1]; /* for each result of f: whether at[k] returns it */
 } Nest;
 
-/* s -> f(sum x_k s^k), where the x_k of active parameters stand one after the
- * other. */
+/* s -> f(sum x_k s^k), where the x_k of active parameters are consecutive. */
 static void nest_begin(Ctx *c, void *ud) {
 	Nest *n = ud;
 	Builder *b = build_begin(c, atom(c, "path"), n->f->span, n->f);
@@ -461,7 +463,7 @@ static void jet_case(Test *t, const Case *k, Fn *f) {
 			}
 			Value want = value_from_tensor(scaled), zero = value_f64(0);
 			double far = mine ? jb_difference(t, want, *mine) : 0;
-			if (!mine) /* no series: the nested derivative must be zeros */
+			if (!mine) /* no series: the nested derivative must be zero */
 				for (int64_t e = 0; e < derivative->count; e++)
 					far = fmax(far, fabs(tensor_get(derivative, (int64_t[MAX_RANK]){0})));
 			if (!(far <= k->jet))
@@ -483,8 +485,8 @@ static void jet_case(Test *t, const Case *k, Fn *f) {
 
 /* ---- batches against single calls ---------------------------------------- */
 
-/* Runs `batched` and, for each lane, f; masks as given; every result must
- * agree. */
+/* Runs `batched` and, for each batch element, f. `mask` selects the batched
+ * parameters. Every result must agree. */
 static bool same_as_single_calls(Test *t, const char *name, Fn *f, Fn *batched, const bool *mask,
                                  const Fill *fill, int64_t lanes, double tolerance) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f);
@@ -547,15 +549,15 @@ static void batch_case(Test *t, const Case *k, Fn *f) {
 	}
 }
 
-/* The batch of the jet, and the jet of the batch, are both one jet for each
- * lane. */
+/* The batch of the jet and the jet of the batch both equal one jet for each
+ * batch element. */
 static void both_case(Test *t, const Case *k, Fn *f) {
 	uint32_t n = fn_nparams(f);
 	bool active[16] = {false}, mask[16] = {false}, wide[80] = {false}, flags[16] = {false},
 		 batch_flags[16] = {false}, any = false;
 	for (uint32_t i = 0; i < n; i++) {
 		active[i] = type_has_tangent(t->c, ref_type(f, fn_param(f, i)));
-		mask[i] = k->map[i] == 'b' && i != 1; /* one that all lanes share */
+		mask[i] = k->map[i] == 'b' && i != 1; /* one parameter that all elements share */
 		any |= active[i];
 	}
 	Fn *jet = jb_jet_of(t, f, 2, active, flags), *batched = jb_batch_of(t, f, mask);
@@ -580,8 +582,8 @@ static void both_case(Test *t, const Case *k, Fn *f) {
 	CHECK(t, first && second);
 }
 
-/* A batch of a batch is one batch for each row of lanes; the tangent of a batch
- * one tangent for each lane. */
+/* A batch of a batch equals one batch for each outer element. The tangent of a
+ * batch equals one tangent for each element. */
 static void ask_jvp(Ctx *c, void *ud) {
 	Ask *q = ud;
 	q->out = ad_jvp(c, q->f, q->mask, q->flags);
@@ -645,7 +647,8 @@ static double inner_product(Test *t, Value a, Value b) {
 	return sum;
 }
 
-/* <w, J v> = <J* w, v> for a function that batching or Taylor mode has made. */
+/* Checks <w, J v> = <J* w, v> for a function made by batching or Taylor
+ * mode. */
 static void adjoint_case(Test *t, const char *name, Fn *f, const Fill *fill, double tolerance) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f);
 	bool active[80] = {false}, flags[80] = {false};
@@ -740,9 +743,9 @@ static void test_cases(Test *t) {
 	}
 }
 
-/* ---- the price ----------------------------------------------------------- */
+/* ---- operation counts ---------------------------------------------------- */
 
-/* A tanh network 1-20-20-20-1 on one point, to order 10 in x. */
+/* A tanh network 1-20-20-20-1 at one point, to order 10 in x. */
 static void test_cost(Test *t) {
 	Fn *f = jb_source(
 		t, "fn @mlp(%0: f64[1], %1: f64[1, 20], %2: f64[20], %3: f64[20, 20], %4: f64[20], %5: "
@@ -764,13 +767,13 @@ static void test_cost(Test *t) {
 		all, all / one, one);
 	CHECK(t, one == 1801 && all <= 18 * one);
 	fn_unref(f);
-	/* One sine costs its cosine too: (K+1)(K+2)/2 products and sums for each,
-	 * less what is shared. */
+	/* A sine needs its cosine too: (K+1)(K+2)/2 products and sums for each,
+	 * less the shared ones. */
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = sin %0 return %1 }");
 	jet = jb_jet_of(t, f, 10, active, &flag);
 	CHECK(t, jet && fn_cost(jet, NULL, 0) <= 260);
 	fn_unref(f);
-	/* A straight line needs no sums: k y_k = x_1 g_{k-1}. */
+	/* A linear argument needs no sums: k y_k = x_1 g_{k-1}. */
 	f = jb_source(t,
 	              "fn @f(%0: f64) -> (f64) { %1: f64 = mul %0, 3.0 %2: f64 = exp %1 return %2 }");
 	jet = jb_jet_of(t, f, 2, active, &flag);
@@ -784,8 +787,8 @@ static uint32_t count_op(const Fn *f, Op op) {
 	return n;
 }
 
-/* What stands still is not carried: zero coefficients cost no operand and no
- * result of a loop. */
+/* Zero coefficients are not carried: they take no operand and no result of a
+ * loop. */
 static void test_zero_patterns(Test *t) {
 	bool active[3] = {true}, flags[3];
 	Fn *f = jb_source(t, "fn @f(%0: f64, %1: f64) -> (f64, f64, f64) { %2: f64, %3: f64, %4: f64 = "
@@ -799,7 +802,8 @@ static void test_zero_patterns(Test *t) {
 	for (uint32_t i = 0; jet && i < jet->insts.n; i++)
 		if (jet->insts.at[i].op == OP_FOR) CHECK(t, jet->insts.at[i].nresults == 3 + 4);
 	fn_unref(f);
-	/* A value that only an `if` without series gives keeps it. */
+	/* A result whose `if` has constant values in both branches has no
+	 * series. */
 	f = jb_source(t, "fn @f(%0: f64, %1: bool) -> (f64, f64) { %2: f64, %3: f64 = if %1 { yield "
 	                 "%0, 1.0 } { %4: f64 = sin "
 	                 "%0 yield %4, 2.0 } "
@@ -807,7 +811,7 @@ static void test_zero_patterns(Test *t) {
 	jet = jb_jet_of(t, f, 3, active, flags);
 	CHECK(t, jet && flags[0] && !flags[1]);
 	fn_unref(f);
-	/* The condition of a loop sees values only. */
+	/* The condition of a loop depends on values only. */
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = while %0 { (%2: f64): %3: f64 = sin %2 "
 	                 "%4: bool = lt %3, 0.9 "
 	                 "yield %4 } { (%5: f64): "
@@ -851,7 +855,7 @@ static void test_orders_and_dtypes(Test *t) {
 	fn_unref(f);
 }
 
-/* ---- threads: random numbers and output under map ------------------------ */
+/* ---- effects: random bits and output under map --------------------------- */
 
 typedef struct Output {
 	char text[2000];
@@ -882,8 +886,8 @@ static Value vector(Test *t, uint32_t n, const double *x) {
 static void test_random(Test *t) {
 	static const double xs[4] = {1, -1, 2, -2};
 	bool mask[2] = {false, true}, flags[3] = {false};
-	/* Straight, through a branch that some lanes take, through a loop that
-	 * lanes leave at different times, and in a callee. */
+	/* Straight-line code, a branch that some elements take, a loop that
+	 * elements leave at different times, and a callee. */
 	static const char *const texts[] = {
 		"fn @f(%0: i64[2], %1: f64) -> (i64[2], i64, f64) { %2: i64, %3: i64[2] = random_bits %0 "
 		"{shape: []} return "
@@ -901,7 +905,7 @@ static void test_random(Test *t) {
 		"i64[2] = random_bits %9 "
 		"{shape: []} "
 		"%14: f64 = add %11, 1.0 yield %13, %12, %14 } return %2, %3, %4 }",
-		/* a loop, a branch, a `try` and a loop of its own inside a branch */
+		/* A loop, a branch, a `try`, and a loop inside a branch. */
 		"fn @f(%0: i64[2], %1: f64) -> (i64[2], i64, f64) { %2: bool = lt 0.0, %1 %3: i64[2], %4: "
 		"i64 = if %2 { "
 		"%5: i64[2], %6: i64 = for 2, %0, 0 { (%7: i64, %8: i64[2], %9: i64): %10: i64, %11: "
@@ -921,7 +925,7 @@ static void test_random(Test *t) {
 		"random_bits %29 "
 		"{shape: []} %34: i64 = add %31, 1 yield %33, %32, %34 } yield %22, %23 } return %3, %4, "
 		"%1 }",
-		/* as many numbers as the lane says */
+		/* Each element draws its own number of random bits. */
 		"fn @f(%0: i64[2], %1: f64) -> (i64[2], i64, f64) { %2: i64 = convert %1 {to: i64} %3: i64 "
 		"= add %2, 3 "
 		"%4: i64[2], %5: i64 = for %3, %0, 7 { (%6: i64, %7: i64[2], %8: i64): %9: i64, %10: "
@@ -961,7 +965,7 @@ static void test_random(Test *t) {
 			CHECK(t, false);
 		}
 		jb_drop(2, args);
-		/* ad_batch gives every array the axis but the state. */
+		/* ad_batch adds the batch axis to every array except the state. */
 		batched = jb_batch_of(t, f, mask);
 		CHECK(t, batched && ref_ty(batched, fn_result(batched, 0))->rank == 1 &&
 		             ref_ty(batched, fn_result(batched, 2))->rank == 1);
@@ -992,7 +996,7 @@ static void test_output(Test *t) {
 	char *first = strstr(out.text, "positive"), *second = strstr(out.text, "negative"),
 		 *third = strstr(out.text, "end");
 	CHECK(t, first && second && third && first < second && second < third);
-	/* The branch that no lane takes is silent. */
+	/* A branch that no element takes prints nothing. */
 	out.n = 0;
 	args[1] = vector(t, 2, positive);
 	CHECK(t, batched && jb_run(t, batched, args, results));
@@ -1000,7 +1004,7 @@ static void test_output(Test *t) {
 	if (batched) jb_drop(2, results);
 	jb_drop(2, args);
 	fn_unref(f);
-	/* With output in it, `try` goes one lane after the other. */
+	/* A `try` with output runs one element after the other. */
 	f = jb_source(t, "fn @f(%0: token, %1: f64) -> (token, f64) { %2: token, %3: f64 = try { %4: "
 	                 "dyn = format %1 "
 	                 "{template: \"x {0}\"} "
@@ -1020,8 +1024,8 @@ static void test_output(Test *t) {
 	CHECK(t, strstr(out.text, "x 1") && strstr(out.text, "x 3"));
 	jb_drop(2, args);
 	fn_unref(f);
-	/* A dynamic value carries the arrays of all lanes, into the output and into
-	 * a message. */
+	/* A dynamic value carries the arrays of all elements into the output and
+	 * into a message. */
 	f = jb_source(
 		t, "fn @f(%0: token, %1: f64) -> (token, f64) { %2: dyn = box dyn (_, 1), %1 %3: token = "
 		   "print %0, %2 "
@@ -1039,8 +1043,8 @@ static void test_output(Test *t) {
 	                 "{ yield } return %0, %1 }");
 	batched = jb_protected(t, jb_ask_batch, &(Ask){.f = f, .mask = mask});
 	CHECK(t, batched == NULL && diag_at(t->c, 0)->code ==
-	                                /* the message would differ from lane to
-	                                 * lane inside the branch */
+	                                /* inside the branch the message would
+	                                 * differ between elements */
 	                                E_NO_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
@@ -1055,10 +1059,10 @@ static void test_output(Test *t) {
 	ctx_set_output(t->c, NULL, NULL);
 }
 
-/* ---- host functions and written rules ------------------------------------ */
+/* ---- host functions and user-defined rules ------------------------------- */
 
-/* y = sin(x) z, z a scalar; jvp says cos(x) z dx + sin(x) dz with a host call
- * for the sine. */
+/* y = sin(x) z, z a scalar; its jvp is cos(x) z dx + sin(x) dz, with a host
+ * call for the sine. */
 static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
                            TypeId *out, uint32_t cap) {
 	(void)call, (void)nargs, (void)cap;
@@ -1179,10 +1183,10 @@ static void test_hosts(Test *t) {
 	fn_unref(f);
 }
 
-/* The callee hides its derivative; the rule (x, z, y, dx, dz) -> dy gives it
- * back: y = tanh(x) z. */
+/* The callee hides its derivative. The rule (x, z, y, dx, dz) -> dy restores
+ * it: y = tanh(x) z. */
 static Fn *rule_service(Ctx *c, const Fn *f, const Inst *in) {
-	if (in->op == OP_REDUCE_PROD) /* of two numbers */
+	if (in->op == OP_REDUCE_PROD) /* of two scalars */
 		return jb_read_fn(c, "fn @prod_rule(%0: f64[2], %1: f64, %2: f64[2]) -> (f64) { %3: f64[2] "
 		                     "= slice %0 {start: [1], length: "
 		                     "[2], stride: "
@@ -1230,7 +1234,7 @@ static void test_written_rules(Test *t) {
 	ir_services(t->c)->structural_rule = NULL;
 }
 
-/* ---- what is refused ----------------------------------------------------- */
+/* ---- rejected functions -------------------------------------------------- */
 
 static void test_refusals(Test *t) {
 	static const struct {
@@ -1356,7 +1360,7 @@ static void test_refusals(Test *t) {
 		diag_clear(t->c);
 		fn_unref(f);
 	}
-	/* Derivatives do not follow through dynamic values. */
+	/* Derivatives do not pass through dynamic values. */
 	Fn *f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: dyn = box dyn _, %0 %2: f64 = unbox %1 "
 	                     "{to: f64} return %2 }");
 	bool on = true, flag;
@@ -1381,7 +1385,7 @@ static void test_refusals(Test *t) {
 	fn_unref(f);
 }
 
-/* An element-wise primitive without a line of calculus. */
+/* An element-wise primitive without a rule. */
 static Fn *no_lines(Ctx *c, Op op, Dtype d) {
 	(void)d;
 	diag_error(c, E_NO_RULE, NO_SPAN, "`%s` has no rule", prims[op].name);
@@ -1391,21 +1395,21 @@ static Fn *no_lines(Ctx *c, Op op, Dtype d) {
 static Fn *bad_line(Ctx *c, Op op, Dtype d) {
 	Lines *all = ctx_slot(c, SLOT_PARSER);
 	(void)op, (void)d;
-	return all->at[OP_SIN][DT_F64]; /* one partial for a primitive with two operands */
+	return all->at[OP_SIN][DT_F64]; /* one partial derivative for a primitive of two operands */
 }
 
 static Fn *odd_line(Ctx *c, Op op, Dtype d) {
 	Lines *all = ctx_slot(c, SLOT_PARSER);
 	(void)d;
-	/* By way of another dtype and a branch: the first is fine, the second is
-	 * not one expression. */
+	/* Rules with another dtype and with a branch: the first is valid, the
+	 * second is not one expression. */
 	const char *text = op == OP_TANH ? "fn @tanh(%0: f64, %1: f64) -> (f64) { %2: c128 = convert "
 	                                   "%1 {to: c128} %3: c128 = mul %2, %2 "
 	                                   "%4: f64 = real %3 %5: f64 = sub 1.0, %4 return %5 }"
 	                                 : "fn @sin(%0: f64, %1: f64) -> (f64) { %2: bool = lt %0, 0.0 "
 	                                   "%3: f64 = if %2 { yield 0.0 } "
 	                                   "{ yield %1 } return %3 }";
-	/* a place that nothing else uses */
+	/* A slot that nothing else uses. */
 	if (!all->at[op][DT_BOOL]) all->at[op][DT_BOOL] = jb_read_fn(c, text);
 	return all->at[op][DT_BOOL];
 }
@@ -1435,7 +1439,7 @@ static void test_missing_lines(Test *t) {
 	ir_services(t->c)->elementwise_rule = jb_line_of_calculus;
 }
 
-/* ---- when memory fails --------------------------------------------------- */
+/* ---- allocation failure -------------------------------------------------- */
 
 static void test_memory(Test *t) {
 	static const char text[] = "fn @f[n](%0: f64[n], %1: f64, %2: i64) -> (f64[n], f64) { %3: "
@@ -1456,8 +1460,8 @@ static void test_memory(Test *t) {
 			                       &(Ask){.f = f, .order = 3, .mask = mask, .flags = flags});
 			heap_fail_at(t->c, 0, false);
 			done = out != NULL;
-			/* What failed for lack of memory works when there is memory again.
-			 */
+			/* A transform that failed for lack of memory succeeds when memory
+			 * is available again. */
 			if (!done)
 				CHECK(t, jb_protected(t, what ? jb_ask_batch : jb_ask_jet,
 				                      &(Ask){.f = f, .order = 3, .mask = mask, .flags = flags}));

@@ -1,8 +1,11 @@
-/* test_sum_pushdown.c - sums before contractions: the functions that come out,
- * by their operations, and when nothing is to be done.
+/* test_sum_pushdown.c - unit tests of pushing sums below contractions.
  *
- * Needs: lang/, autodiff/. Guarantees: prints each failure with its line, then
- * "N passed, N failed"; the exit status says whether all passed.
+ * Oracle: the expected operation counts of the resulting functions, and no
+ * change where the pass does not apply.
+ *
+ * Needs: lang/, autodiff/.
+ * Guarantees: prints each failure with its line, then "N passed, N failed"; the
+ * exit status says whether all passed.
  */
 #include "autodiff/optimise/sum_pushdown.h"
 #include <stdio.h>
@@ -37,8 +40,8 @@ static double cost(const Fn *f) {
 	return fn_cost(f, lengths, 8);
 }
 
-/* The function with its sums moved (NULL: none are), and what it costs before
- * and after. */
+/* Returns the function with its sums moved (NULL: none moved), and its cost
+ * before and after. */
 static Fn *moved(Ctx *c, const char *text, double *before, double *after) {
 	Fn *f = read(c, text);
 	Arena *scratch = arena_new(c);
@@ -59,7 +62,7 @@ static void forget(Fn *f) {
 
 static void test_axes(Ctx *c) {
 	double before, after;
-	/* sum_d x_d W: 10 sums of 7 and one product */
+	/* sum_d x_d W: 10 sums of 7 and one product. */
 	Fn *g = moved(
 		c,
 		"fn @f[n](%0 x: f64[n, 7], %1 w: f64[7, 7]) -> (f64[7]) {\n"
@@ -68,8 +71,8 @@ static void test_axes(Ctx *c) {
 		&before, &after);
 	CHECK(g && before == 10 * 98 + 70 && after == 98 + 70);
 	forget(g);
-	/* through a transposition, a factor without the axis, a slice, a row, a sum
-	 * over another axis */
+	/* Through a transposition, a factor without the axis, a slice, a row, and a
+	 * sum over another axis. */
 	g = moved(
 		c,
 		"fn @f[n](%0 x: f64[n, 7], %1 w: f64[7, 6], %2 a: f64[6]) -> (f64) {\n"
@@ -83,7 +86,7 @@ static void test_axes(Ctx *c) {
 		&before, &after);
 	CHECK(g && count(g, OP_DOT) == 1 && after == 70 + 84 + 6 + 4);
 	forget(g);
-	/* both operands have summed axes of their own */
+	/* Both operands have summed axes of their own. */
 	g = moved(
 		c,
 		"fn @f[n, m](%0 x: f64[n, 7], %1 y: f64[m, 7]) -> (f64) {\n"
@@ -92,8 +95,8 @@ static void test_axes(Ctx *c) {
 		&before, &after);
 	CHECK(g && after == 70 + 70 + 14);
 	forget(g);
-	/* a product that varies along the axis in two factors stays, but for what
-	 * does not vary */
+	/* A product of two factors that vary along the axis stays. Its invariant
+	 * factor is taken out of the sum. */
 	g = moved(
 		c,
 		"fn @f[n](%0 x: f64[n, 7], %1 w: f64[7, 7], %2 a: f64[7]) -> (f64[7]) {\n"
@@ -126,8 +129,8 @@ static void test_terms(Ctx *c) {
 	          &before, &after);
 	CHECK(g && count(g, OP_DOT) == 1 && after == 98 + 7 + 7 + 7);
 	forget(g);
-	/* a vector from the right and one from the left, through the same axis of
-	 * the matrix */
+	/* A vector from the right and one from the left, through the same axis of
+	 * the matrix. */
 	g = moved(c,
 	          "fn @f(%0 w: f64[7, 6], %1 x: f64[6], %2 y: f64[6]) -> (f64[7]) {\n"
 	          "  %3: f64[7] = dot %0, %1 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
@@ -136,7 +139,7 @@ static void test_terms(Ctx *c) {
 	          &before, &after);
 	CHECK(g && count(g, OP_DOT) == 1 && after == 84 + 6);
 	forget(g);
-	/* through the other axis it is another operation */
+	/* Through the other axis it is another operation. */
 	g = moved(c,
 	          "fn @f(%0 w: f64[7, 7], %1 x: f64[7], %2 y: f64[7]) -> (f64[7]) {\n"
 	          "  %3: f64[7] = dot %0, %1 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
@@ -147,11 +150,11 @@ static void test_terms(Ctx *c) {
 	forget(g);
 }
 
-/* ---- what stays ---------------------------------------------------------- */
+/* ---- unchanged functions ------------------------------------------------- */
 
 static void test_stays(Ctx *c) {
 	double before, after;
-	/* somebody else needs the product as well */
+	/* The product has another use. */
 	Fn *g = moved(
 		c,
 		"fn @f[n](%0 x: f64[n, 7], %1 w: f64[7, 7]) -> (f64[7], f64[n, 7]) {\n"
@@ -160,7 +163,7 @@ static void test_stays(Ctx *c) {
 		&before, &after);
 	CHECK(!g);
 	forget(g);
-	/* no contraction: the order of an element-wise sum is the program's */
+	/* No contraction: the order of an element-wise sum must stay as written. */
 	g = moved(c,
 	          "fn @f[n](%0 x: f64[n, 7], %1 a: f64[7]) -> (f64[7]) {\n"
 	          "  %2: f64[n, 7] = broadcast %1 {shape: [n, 7], axes: [1]}\n"
@@ -169,7 +172,7 @@ static void test_stays(Ctx *c) {
 	          &before, &after);
 	CHECK(!g);
 	forget(g);
-	/* the summed axis is one that both operands run along together */
+	/* Both operands share the summed axis. */
 	g = moved(
 		c,
 		"fn @f[n](%0 x: f64[n, 7], %1 w: f64[n, 7, 7]) -> (f64[7]) {\n"
@@ -178,7 +181,7 @@ static void test_stays(Ctx *c) {
 		&before, &after);
 	CHECK(!g);
 	forget(g);
-	/* a product outside a loop is not moved into it */
+	/* A product outside a loop is not moved into it. */
 	g = moved(
 		c,
 		"fn @f(%0 x: f64[7], %1 w: f64[7, 7], %2 k: i64) -> (f64[7]) {\n"
