@@ -1,9 +1,10 @@
-/* help.h - what the tests of pictures share: a folder of their own, random
- * numbers, files and texts that were written, where texts lie, and memory that
- * is counted and fails when it is told to.
+/* help.h - shared helpers of the plotting tests: a temporary folder, random
+ * values, written files and text, text positions, a counting and failing
+ * allocator.
  *
- * Needs: repl/plot/, check_of.h. Guarantees: the folder is under $TMPDIR or
- * /tmp, and test_end fails where it is not empty.
+ * Needs: repl/plot/, check_of.h.
+ * Guarantees: the folder is in $TMPDIR or /tmp; test_end fails when it is not
+ * empty.
  */
 #ifndef ATLED_TESTS_UNIT_PLOT_HELP_H
 #define ATLED_TESTS_UNIT_PLOT_HELP_H
@@ -23,7 +24,7 @@ typedef struct Test {
 
 #define CHECK(ok) CHECK_OF(t, ok)
 
-/* Makes the folder; says so where that fails. */
+/* Makes the folder; prints a message and returns false on failure. */
 static inline bool test_begin(Test *t, const char *name) {
 	const char *base = getenv("TMPDIR");
 	snprintf(t->folder, sizeof t->folder, "%.150s/%.30s-XXXXXX", base && *base ? base : "/tmp",
@@ -33,14 +34,14 @@ static inline bool test_begin(Test *t, const char *name) {
 	return false;
 }
 
-/* The exit status, after the line that counts. */
+/* Prints the counts and returns the exit status. */
 static inline int test_end(Test *t) {
 	CHECK(rmdir(t->folder) == 0);
 	printf("%u passed, %u failed\n", t->passed, t->failed);
 	return t->failed ? 1 : 0;
 }
 
-/* In [0, 1). */
+/* Uniform in [0, 1). */
 static inline double uniform(Test *t) {
 	t->seed = t->seed * 6364136223846793005ull + 1442695040888963407ull;
 	return (double)(t->seed >> 11) / 9007199254740992.0;
@@ -51,7 +52,8 @@ static inline const char *file_in(Test *t, const char *name, char out[300]) {
 	return out;
 }
 
-/* A file and a zero behind it, to be freed; NULL when it cannot be read. */
+/* Returns the contents of a file with a zero appended, or NULL when it cannot
+ * be read. The caller frees it. */
 static inline char *read_whole(const char *path, size_t *n) {
 	*n = 0;
 	FILE *file = fopen(path, "rb");
@@ -67,7 +69,7 @@ static inline char *read_whole(const char *path, size_t *n) {
 	return bytes;
 }
 
-/* ---- where texts lie ----------------------------------------------------- */
+/* ---- positions of text --------------------------------------------------- */
 
 static inline PlotRect text_box(const Prim *p) {
 	double width = font_width(p->text, p->size), x = p->points[0].x, y = p->points[0].y;
@@ -85,8 +87,8 @@ static inline bool is_upright_text(const Prim *p) {
 	return p->kind == PRIM_TEXT && (p->angle == 0 || p->angle == 90);
 }
 
-/* Texts that stand upright or level: none over another, none further outside
- * than that. */
+/* Checks that no upright or horizontal text overlaps another or leaves the
+ * picture by more than `outside`. */
 static inline void check_texts(Test *t, const Scene *s, double outside) {
 	bool inside = true, clear = true;
 	for (const Prim *p = s->first; p; p = p->next) {
@@ -108,7 +110,7 @@ static inline void check_texts(Test *t, const Scene *s, double outside) {
 	CHECK(clear);
 }
 
-/* ---- what is written to a terminal --------------------------------------- */
+/* ---- terminal output ----------------------------------------------------- */
 
 typedef struct Text {
 	char *at;
@@ -125,13 +127,13 @@ static inline void take_text(void *ud, const char *text, size_t n) {
 	out->calls++;
 }
 
-/* ---- memory that runs out ------------------------------------------------ */
+/* ---- counting and failing allocator -------------------------------------- */
 
-/* Calls from fail_from on fail (-1: none), fail_for of them (0: all). */
+/* Calls fail from number fail_from on (-1: none), fail_for of them (0: all). */
 typedef struct Meter {
 	long calls, fail_from, fail_for, blocks;
 	size_t held;
-	bool wrong; /* a size was not the one given before */
+	bool wrong; /* a size differed from the allocated one */
 } Meter;
 
 static inline void *meter_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {

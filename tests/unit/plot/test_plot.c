@@ -1,9 +1,11 @@
-/* test_plot.c - the plotting part: ticks, font, colours, fields, layout, SVG,
- * PNG, terminal, files, and everything failing.
+/* test_plot.c - unit tests of the plotting module.
  *
- * Needs: repl/plot/, libpng. Guarantees: self-contained; writes only into a
- * folder of its own under $TMPDIR or /tmp and removes it; prints "N passed, N
- * failed" and ends with 1 when anything failed.
+ * Covers ticks, font, colours, fields, layout, SVG, PNG, terminal output,
+ * files, and allocation failure.
+ *
+ * Needs: repl/plot/, libpng.
+ * Guarantees: writes only into a folder of its own in $TMPDIR or /tmp and
+ * removes it. Prints "N passed, N failed"; exit status 1 when anything failed.
  */
 #include "tests/unit/plot/help.h"
 
@@ -31,8 +33,8 @@ static int files_in_folder(Test *t) {
 
 /* ---- ticks --------------------------------------------------------------- */
 
-/* The number a label stands for: minus signs, powers of ten and products of
- * them are understood. */
+/* Returns the value of a label. Minus signs, powers of ten and their products
+ * are understood. */
 static double label_value(const char *label) {
 	char plain[200];
 	size_t n = 0;
@@ -49,8 +51,8 @@ static double label_value(const char *label) {
 	                                                     : sign * scale;
 }
 
-/* Factor and offset of a multiplier: "×10^{-3}", "+ 10^{9}", "×10^{-7} - 1.5".
- */
+/* Factor and offset of a multiplier: "×10^{-3}", "+ 10^{9}", "×10^{-7} -
+ * 1.5". */
 static void multiplier_value(const char *text, double *factor, double *offset) {
 	*factor = 1;
 	*offset = 0;
@@ -201,12 +203,13 @@ static void test_font(Test *t) {
 	}
 	CHECK(font_width("", 10) == 0 && font_width(" ", 10) > 0);
 	CHECK(font_width("iii", 10) < font_width("mmm", 10));
-	CHECK(fabs(font_width("12345", 10) - font_width("67890", 10)) < 1e-9); /* figures line up */
+	/* Digits have equal widths. */
+	CHECK(fabs(font_width("12345", 10) - font_width("67890", 10)) < 1e-9);
 	CHECK(font_width("10^{3}", 10) < font_width("103", 10));
 	CHECK(fabs(font_width("x^{2}", 10) - font_width("x²", 10)) < 1e-9);
 	CHECK(bounds_of("x^{2}").y0 < bounds_of("x2").y0 && bounds_of("u_{x}").y1 > bounds_of("ux").y1);
 	CHECK(font_width("u_x", 10) > font_width("u_{x}", 10)); /* a bare _ is itself */
-	/* a combining accent takes no room */
+	/* A combining accent has no width. */
 	CHECK(font_width("a\xcc\x82", 10) == font_width("a", 10));
 	CHECK(font_width("\xe6\xbc\xa2", 10) > 0); /* unknown: a box */
 	CHECK(font_width("^{", 10) == 0 && font_width("^{^{^{^{^{^{^{^{^{^{x", 10) > 0);
@@ -272,8 +275,8 @@ static void test_fields(Test *t) {
 	Figure *f = figure_new(NULL, 1, 1);
 	PlotAxes axes;
 
-	/* A linear function comes back exactly, on uneven coordinates, through
-	 * interpolation. */
+	/* Interpolation reproduces a linear function exactly on uneven
+	 * coordinates. */
 	CHECK(panel_field(f, 0, &(PlotField){.x = x, .y = y, .z = z, .nx = NX, .ny = NY}) == PLOT_OK);
 	CHECK(panel_axes(f, 0, &axes) == PLOT_OK);
 	CHECK(axes.axis[0].lo == -1 && axes.axis[0].hi == 1 && axes.axis[1].hi == 4 &&
@@ -286,7 +289,7 @@ static void test_fields(Test *t) {
 			                                               3 * (4 - 4 * (r + 0.5) / H))));
 	CHECK(worst < 1e-12);
 
-	/* Falling coordinates and a turned axis change nothing but the order. */
+	/* Descending coordinates and a reversed axis change only the order. */
 	PlotField turned = f->panels[0].field;
 	turned.x = down;
 	double back[NX * NY];
@@ -306,8 +309,8 @@ static void test_fields(Test *t) {
 	CHECK(worst < 1e-12);
 	figure_free(f);
 
-	/* Cells are flat; a missing one is missing alone; beyond the field there is
-	 * nothing. */
+	/* Cells are flat. A missing cell leaves only itself empty, and nothing is
+	 * drawn beyond the field. */
 	double cells[6] = {1, 2, 3, NAN, 5, 6};
 	f = figure_new(NULL, 1, 1);
 	CHECK(panel_field(f, 0, &(PlotField){.z = cells, .nx = 3, .ny = 2, .cells = true}) == PLOT_OK);
@@ -320,7 +323,7 @@ static void test_fields(Test *t) {
 	CHECK(isnan(out[2]) && isnan(out[3]) && isinf(out[6]) && isinf(out[7]) && out[5] == 6);
 	figure_free(f);
 
-	/* Many samples in one pixel are averaged: a checkerboard is grey. */
+	/* Several samples in one pixel are averaged: a checkerboard is grey. */
 	static double board[400 * 400];
 	for (int i = 0; i < 400 * 400; i++) board[i] = (i / 400 + i) % 2 ? 1 : -1;
 	for (int flat = 0; flat < 2; flat++) {
@@ -335,7 +338,7 @@ static void test_fields(Test *t) {
 		figure_free(f);
 	}
 
-	/* Signed data is centred on 0; data of one sign is not. */
+	/* Data of both signs is centred on 0; data of one sign is not. */
 	double both[2] = {-1, 3}, one[2] = {-0.01, 3};
 	f = figure_new(NULL, 1, 2);
 	CHECK(panel_field(f, 0, &(PlotField){.z = both, .nx = 2, .ny = 1}) == PLOT_OK);
@@ -347,7 +350,7 @@ static void test_fields(Test *t) {
 	plot_arena_free(&arena);
 }
 
-/* ---- figures to look at -------------------------------------------------- */
+/* ---- figures for visual inspection --------------------------------------- */
 
 enum { SAMPLES = 201, TIMES = 41 };
 typedef struct Data {
@@ -463,7 +466,7 @@ static const MakeFigure makers[3] = {figure_lines, figure_panels, figure_awkward
 
 /* ---- layout -------------------------------------------------------------- */
 
-/* No text lies over another or leaves the picture. */
+/* No text overlaps another or leaves the picture. */
 static void check_texts_of(Test *t, Figure *f, double width, double height) {
 	Scene s;
 	PlotStatus status = figure_scene(f, width, height, 0.5, &s);
@@ -479,7 +482,7 @@ static void test_layout(Test *t, const Data *d) {
 			check_texts_of(t, f, 200 + 900 * uniform(t), 150 + 700 * uniform(t));
 		figure_free(f);
 	}
-	for (int i = 0; i < 200; i++) { /* ticks of every size on both axes */
+	for (int i = 0; i < 200; i++) { /* ticks of every magnitude on both axes */
 		double x[2], y[2], z[2] = {uniform(t), 1e6 * uniform(t)};
 		for (int a = 0; a < 2; a++) {
 			double *v = a ? y : x, size = pow(10, -12 + 24 * uniform(t));
@@ -496,8 +499,8 @@ static void test_layout(Test *t, const Data *d) {
 		figure_free(f);
 	}
 
-	/* The legend goes where no line is: lines from corner to corner of three
-	 * corners leave the fourth. */
+	/* The legend goes where no line is: lines through three corners leave the
+	 * fourth. */
 	for (int free_corner = 0; free_corner < 4; free_corner++) {
 		double x[60], y[60];
 		int n = 0;
@@ -575,8 +578,8 @@ static void test_png(Test *t, const Data *d) {
 	CHECK(count_pixels(&im, plot_series_colour(4)) == 0);
 	CHECK(count_pixels(&im, (PlotColour){255, 255, 255, 255}) > 960 * 680 / 2);
 
-	/* Picture and scene agree: each line has its colour on the pixels its
-	 * points lie in, unless a later line covers them. */
+	/* Picture and scene agree: each line has its colour in the pixels of its
+	 * points, unless a later line covers them. */
 	Scene s;
 	CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
 	int on = 0, all = 0;
@@ -600,8 +603,8 @@ static void test_png(Test *t, const Data *d) {
 	free(im.rgb);
 	figure_free(f);
 
-	/* A thick level line, and one with a gap: coloured where there is data,
-	 * white in the gap. */
+	/* A thick horizontal line with a gap: coloured where there is data, white
+	 * in the gap. */
 	double x[5] = {0, 1, 2, 3, 4}, y[5] = {1, 1, NAN, 1, 1};
 	f = figure_new(NULL, 1, 1);
 	CHECK(panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 5, .colour = 1, .width = 6}) ==
@@ -625,7 +628,7 @@ static void test_png(Test *t, const Data *d) {
 	free(im.rgb);
 	figure_free(f);
 
-	/* A field: the colours of its samples at their places. */
+	/* A field: the colours of its samples at their positions. */
 	double z[4] = {0, 1, 2, 3};
 	f = figure_new(NULL, 1, 1);
 	CHECK(panel_field(f, 0, &(PlotField){.z = z, .nx = 2, .ny = 2, .cells = true}) == PLOT_OK);
@@ -662,7 +665,8 @@ static bool name_character(char c) {
 	       c == ':' || c == '_';
 }
 
-/* Moves over &name; of the five known ones. */
+/* Skips one of the five predefined entities; returns false when there is
+ * none. */
 static bool entity(const char **p) {
 	static const char *const known[5] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
 	for (int i = 0; i < 5; i++) {
@@ -673,8 +677,8 @@ static bool entity(const char **p) {
 	return false;
 }
 
-/* A small XML: tags nest, attributes are quoted and not repeated, texts are
- * clean. Returns the elements, -1 when it is wrong. */
+/* A small XML checker: tags nest, attributes are quoted and not repeated, text
+ * is clean. Returns the number of elements, -1 on an error. */
 static int well_formed(const char *p) {
 	char open[32][24];
 	int depth = 0, elements = 0, roots = 0;
@@ -761,8 +765,8 @@ static void test_svg(Test *t, const Data *d) {
 		figure_free(f);
 	}
 
-	/* Hostile texts: controls, wrong UTF-8, marks that never close, and a very
-	 * long one. */
+	/* Hostile strings: control characters, invalid UTF-8, unclosed markup, and
+	 * a very long string. */
 	char *longer = malloc(100001);
 	memset(longer, 'w', 100000);
 	longer[100000] = 0;
@@ -822,13 +826,13 @@ static void test_files(Test *t, const Data *d) {
 	      figure_write_svg(f, "") == PLOT_IO_ERROR);
 	CHECK(files_in_folder(t) == 0);
 
-	/* A device must not be renamed away. */
+	/* Writing must not replace a device. */
 	CHECK(figure_write_svg(f, "/dev/null") == PLOT_IO_ERROR);
 	struct stat st;
 	CHECK(!stat("/dev/null", &st) && S_ISCHR(st.st_mode));
 
-	/* A disk that is full after 100 bytes: the old file stays, nothing else
-	 * appears. */
+	/* A disk that is full after 100 bytes: the old file is intact, and no other
+	 * file appears. */
 	file_in(t, "kept.svg", path);
 	FILE *file = fopen(path, "w");
 	if (file) {
@@ -851,7 +855,7 @@ static void test_files(Test *t, const Data *d) {
 	CHECK(text && !strcmp(text, "old"));
 	free(text);
 
-	/* A symbolic link stays a link, and what it points to is replaced. */
+	/* A symbolic link stays a link; its target is replaced. */
 	file_in(t, "link.svg", other);
 	CHECK(!symlink(path, other));
 	CHECK(figure_write_svg(f, other) == PLOT_OK);
@@ -863,7 +867,7 @@ static void test_files(Test *t, const Data *d) {
 	unlink(other);
 	unlink(path);
 
-	/* A name without a folder goes into the present one. */
+	/* A name without a folder refers to the current folder. */
 	char *here = getcwd(NULL, 0);
 	CHECK(here && !chdir(t->folder));
 	CHECK(figure_write_svg(f, "bare.svg") == PLOT_OK && files_in_folder(t) == 1);
@@ -950,7 +954,7 @@ static void test_terminal(Test *t, const Data *d) {
 	free(out.at);
 	figure_free(f);
 
-	/* Wide and combining characters keep their columns. */
+	/* Wide and combining characters have the right number of columns. */
 	f = figure_new(NULL, 1, 1);
 	panel_title(f, 0, "漢字漢字漢字漢字漢字漢字漢字漢字漢字");
 	panel_label(f, 0, PLOT_X, "u\xcc\x82 at x^{abc} and y^{q}");
@@ -964,7 +968,7 @@ static void test_terminal(Test *t, const Data *d) {
 	figure_free(f);
 }
 
-/* ---- what cannot be drawn ------------------------------------------------ */
+/* ---- degenerate data ----------------------------------------------------- */
 
 static void write_everything(Test *t, Figure *f, PlotStatus want) {
 	char path[300];
@@ -1036,8 +1040,7 @@ static void test_degenerate(Test *t, const Data *d) {
 		}
 	}
 
-	/* Nothing at all, a series without samples, one sample, widths out of the
-	 * ordinary. */
+	/* No data, a series without samples, one sample, unusual widths. */
 	Figure *f = figure_new(NULL, 1, 1);
 	write_everything(t, f, PLOT_OK);
 	CHECK(panel_line(f, 0, &(PlotSeries){.n = 0, .label = "none"}) == PLOT_OK);
@@ -1061,7 +1064,7 @@ static void test_degenerate(Test *t, const Data *d) {
 	write_everything(t, f, PLOT_OK);
 	figure_free(f);
 
-	/* Limits far inside or outside of the data. */
+	/* Limits far inside or outside the data. */
 	static const double limits[][2] = {
 		{1e-9, 2e-9}, {-1e300, 1e300}, {0.5, 0.5000001}, {100, 200}, {1, -1}};
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -1072,7 +1075,7 @@ static void test_degenerate(Test *t, const Data *d) {
 		figure_free(f);
 	}
 
-	/* A million samples stay quick and small. */
+	/* A million samples are drawn quickly and in little memory. */
 	size_t n = 1000000;
 	double *many = malloc(n * sizeof *many);
 	for (size_t i = 0; i < n; i++) many[i] = uniform(t);
@@ -1136,7 +1139,7 @@ static void test_arguments(Test *t) {
 	write_everything(t, f, PLOT_OK);
 	figure_free(f);
 
-	/* Steps: a column of a matrix, and backwards. */
+	/* Strides: a column of a matrix, and a negative stride. */
 	double matrix[6] = {1, 10, 2, 20, 3, 30};
 	f = figure_new(NULL, 1, 1);
 	CHECK(panel_line(f, 0, &(PlotSeries){.y = matrix + 1, .n = 3, .y_step = 2}) == PLOT_OK);
@@ -1146,9 +1149,9 @@ static void test_arguments(Test *t) {
 	figure_free(f);
 }
 
-/* ---- memory that runs out ------------------------------------------------ */
+/* ---- allocation failure -------------------------------------------------- */
 
-/* One whole use of the library; true when every step worked. */
+/* Uses the library once; returns true when every step succeeds. */
 static bool use(Test *t, const Data *d, Meter *m, int kind) {
 	PlotAllocator alloc = {meter_resize, m};
 	char path[300];
@@ -1170,7 +1173,7 @@ static void test_memory(Test *t, const Data *d) {
 	for (int kind = 0; kind < 3; kind++) {
 		Meter whole = {.fail_from = -1};
 		CHECK(use(t, d, &whole, kind) && !whole.held && !whole.blocks && !whole.wrong);
-		for (int mode = 0; mode < 2; mode++) { /* once, and from then on */
+		for (int mode = 0; mode < 2; mode++) { /* one failure, then permanent failure */
 			for (long at = 0; at < whole.calls; at++) {
 				Meter m = {.fail_from = at, .fail_for = mode ? 0 : 1};
 				bool done = use(t, d, &m, kind);

@@ -1,10 +1,11 @@
-/* test_plot_kinds.c - the layers of a picture: what they cover and where their
- * ink is, contours, perspective, films, their legends and labels, in the
- * terminal, with data of no use and without memory.
+/* test_plot_kinds.c - unit tests of the kinds of layers and of animations.
  *
- * Needs: repl/plot/, libpng. Guarantees: self-contained; writes only into a
- * folder of its own under $TMPDIR or /tmp and removes it; prints "N passed, N
- * failed" and ends with 1 when anything failed.
+ * Covers the extent and ink of layers, contours, perspective, animations,
+ * legends and labels, terminal output, degenerate data and allocation failure.
+ *
+ * Needs: repl/plot/, libpng.
+ * Guarantees: writes only into a folder of its own in $TMPDIR or /tmp and
+ * removes it. Prints "N passed, N failed"; exit status 1 when anything failed.
  */
 #include "tests/unit/plot/help.h"
 
@@ -82,7 +83,7 @@ static Figure *figure_of(const PlotLayer *l) {
 	return f;
 }
 
-/* ---- what layers cover --------------------------------------------------- */
+/* ---- extent of layers ---------------------------------------------------- */
 
 static void test_axes(Test *t, const Data *d) {
 	PlotAxes a;
@@ -102,7 +103,7 @@ static void test_axes(Test *t, const Data *d) {
 	CHECK(f && panel_axes(f, 0, &a) == PLOT_OK && a.axis[1].lo < 0.5 && a.axis[1].hi > 4.5 &&
 	      a.axis[1].hi < 5);
 	figure_free(f);
-	/* A rule stretches its own axis and not the other. */
+	/* A rule extends its own axis and not the other. */
 	f = figure_new(NULL, 1, 1);
 	double far = 100;
 	CHECK(panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 3}) == PLOT_OK);
@@ -123,8 +124,8 @@ static void test_axes(Test *t, const Data *d) {
 	CHECK(said);
 	plot_arena_free(&s.arena);
 	figure_free(f);
-	/* A graph reaches from side to side; a curve that turns has room beyond its
-	 * outermost points. */
+	/* A graph of a function fills the axis from side to side. A curve that
+	 * turns back has margins beyond its extreme points. */
 	double back[3] = {0, 2, 1};
 	for (int turns = 0; turns < 2; turns++) {
 		f = figure_new(NULL, 1, 1);
@@ -134,8 +135,8 @@ static void test_axes(Test *t, const Data *d) {
 		            : a.axis[0].lo == 0 && a.axis[0].hi == 2);
 		figure_free(f);
 	}
-	/* Every measurement has its marker, however many there are: 120 errors, 120
-	 * marks beside the bars. */
+	/* Every measurement has its marker, however many there are: 120 error bars,
+	 * 120 markers. */
 	double many[120], height[120], error[120];
 	for (int i = 0; i < 120; i++) many[i] = 0.05 * i, height[i] = sin(many[i]), error[i] = 0.05;
 	l = (PlotLayer){.kind = PLOT_ERRORS,
@@ -169,7 +170,7 @@ static void test_axes(Test *t, const Data *d) {
 
 /* ---- polygons ------------------------------------------------------------ */
 
-/* Ink of one polygon in pixels. */
+/* Returns the ink of one polygon in pixels. */
 static double ink_of_polygon(const PlotPoint *at, size_t n, int size) {
 	Scene s = {
 		.arena = {&plot_malloc, NULL, false}, .width = size, .height = size, .resolution = 1};
@@ -184,8 +185,8 @@ static double ink_of_polygon(const PlotPoint *at, size_t n, int size) {
 	return ink;
 }
 
-/* The axis at the right: its layers alone stretch it, and limits, scale and
- * texts are its own. */
+/* The right-hand axis: only its own layers extend it, and its limits, scale and
+ * labels are its own. */
 static void test_right_axis(Test *t, const Data *d) {
 	Figure *f = figure_new(NULL, 1, 1);
 	PlotAxes axes;
@@ -226,8 +227,8 @@ static void test_right_axis(Test *t, const Data *d) {
 }
 
 static void test_polygons(Test *t) {
-	/* Areas are exact to the slices of a pixel: against the shoelace formula,
-	 * for random triangles and stars. */
+	/* Areas are exact up to the antialiasing of pixels. The oracle is the
+	 * shoelace formula, for random triangles and stars. */
 	for (int k = 0; k < 60; k++) {
 		PlotPoint at[40];
 		int n = 3 + k % 30;
@@ -240,12 +241,12 @@ static void test_polygons(Test *t) {
 			area += at[i].x * at[(i + 1) % n].y - at[(i + 1) % n].x * at[i].y;
 		CHECK(near_to(ink_of_polygon(at, (size_t)n, 100), fabs(area) / 2, 3));
 	}
-	/* A ring inside another is a hole; a second one beside it is not. */
+	/* A ring inside another is a hole; a second ring beside it is not. */
 	const PlotPoint gap = {NAN, NAN};
 	PlotPoint two[] = {{10, 10}, {60, 10}, {60, 60}, {10, 60}, gap,      {20, 20}, {40, 20},
 	                   {40, 40}, {20, 40}, gap,      {70, 70}, {80, 70}, {80, 80}, {70, 80}};
 	CHECK(near_to(ink_of_polygon(two, sizeof two / sizeof *two, 100), 2500 - 400 + 100, 1));
-	/* Many corners cost what they cover. */
+	/* A polygon with many vertices has the right area. */
 	static PlotPoint many[60001];
 	for (int i = 0; i < 60001; i++) {
 		double angle = 2 * PLOT_PI * i / 60001;
@@ -268,7 +269,7 @@ static void test_contours(Test *t, const Data *d) {
 	Scene s;
 	PlotAxes a;
 	CHECK(f && figure_scene(f, 500, 500, 2, &s) == PLOT_OK && panel_axes(f, 0, &a) == PLOT_OK);
-	/* One closed line, near to the circle of radius 1. */
+	/* One closed line, close to the circle of radius 1. */
 	int lines = 0;
 	double worst = 0, length = 0;
 	for (const Prim *p = s.first; p; p = p->next) {
@@ -292,8 +293,8 @@ static void test_contours(Test *t, const Data *d) {
 	plot_arena_free(&s.arena);
 	figure_free(f);
 
-	/* A number of levels is met as nearly as round steps can: within a factor
-	 * of 1.7. */
+	/* The number of levels is met as closely as round steps allow: within a
+	 * factor of 1.7. */
 	double many[PLOT_LEVELS];
 	PlotItem item = {.kind = PLOT_CONTOURS};
 	PlotSpan z = {-6.5, 8.1, false, false};
@@ -305,7 +306,7 @@ static void test_contours(Test *t, const Data *d) {
 	item.more.scale = 14;
 	CHECK(contour_levels(&item, &z, many) == 15 && many[0] == -6 && many[14] == 8);
 
-	/* The area above the level is all but a disc. */
+	/* The area above the level is everything except a disc. */
 	l.filled = true;
 	f = figure_of(&l);
 	PlotArena arena = {&plot_malloc, NULL, false};
@@ -336,9 +337,10 @@ static void test_contours(Test *t, const Data *d) {
 	plot_arena_free(&s.arena);
 	figure_free(f);
 
-	/* A saddle: the mean of the corners decides which two of them join. */
+	/* A saddle: the mean of the corners decides which two corners are
+	 * connected. */
 	for (int high = 0; high < 2; high++) {
-		/* z[0][0] and z[1][1] high, means 0.5 and 0.35 */
+		/* z[0][0] and z[1][1] are high, the means are 0.5 and 0.35. */
 		double corner[4] = {1, 0, 0, high ? 1.0 : 0.4}, half = 0.3;
 		PlotLayer one = {.kind = PLOT_CONTOURS,
 		                 .grid = {.z = corner, .nx = 2, .ny = 2},
@@ -353,8 +355,8 @@ static void test_contours(Test *t, const Data *d) {
 		figure_free(f);
 	}
 
-	/* Labels: their numbers are those of the levels, each line is broken for
-	 * its own, none lies over another. */
+	/* Labels show their level's value, each line has a gap for its own label,
+	 * and no label overlaps another. */
 	l = layer_of(d, PLOT_CONTOURS);
 	f = figure_of(&l);
 	CHECK(f && figure_scene(f, 500, 400, 2, &s) == PLOT_OK);
@@ -396,7 +398,7 @@ static void test_contours(Test *t, const Data *d) {
 	figure_free(f);
 }
 
-/* ---- pixels at known places ---------------------------------------------- */
+/* ---- pixels at known positions ------------------------------------------- */
 
 typedef struct Shot {
 	Scene s;
@@ -413,7 +415,7 @@ static bool shoot(Figure *f, Shot *out) {
 		return false;
 	for (const Prim *p = out->s.first; p; p = p->next)
 		if (p->clip) out->plot = *p->clip;
-	/* points have no clip: the frame */
+	/* Points have no clip rectangle: take the frame. */
 	for (const Prim *p = out->s.first; p && !(out->plot.x1 > 0); p = p->next)
 		if (p->kind == PRIM_LINE && p->n == 5)
 			out->plot = (PlotRect){p->points[0].x, p->points[0].y, p->points[2].x, p->points[2].y};
@@ -484,7 +486,7 @@ static void test_pixels(Test *t) {
 		CHECK(coloured(&s, 1, v, plot_series_colour(2), 2) && coloured(&s, 1.1, v, white, 0));
 	put_away(&s, f);
 
-	/* An arrow starts at its point, ends where scale says, and is thin. */
+	/* An arrow starts at its point, ends where the scale says, and is thin. */
 	double ax = 0.5, ay = 0.5, u = 60, v = 0;
 	f = figure_of(&(PlotLayer){.kind = PLOT_ARROWS,
 	                           .s = {.x = &ax, .y = &ay, .n = 1, .colour = 3, .width = 3},
@@ -512,7 +514,7 @@ static void test_pixels(Test *t) {
 	put_away(&s, f);
 }
 
-/* ---- flow ---------------------------------------------------------------- */
+/* ---- streamlines --------------------------------------------------------- */
 
 static void test_flow(Test *t, const Data *d) {
 	PlotLayer l = layer_of(d, PLOT_FLOW);
@@ -520,8 +522,8 @@ static void test_flow(Test *t, const Data *d) {
 	Figure *f = figure_of(&l);
 	Shot s;
 	CHECK(f && panel_aspect(f, 0, 1) == PLOT_OK && shoot(f, &s));
-	/* The field turns around 0: along every line the distance from there stays
-	 * the same. */
+	/* The field rotates around 0: along every line the distance from 0 is
+	 * constant. */
 	int lines = 0;
 	double worst = 0, cx = (s.plot.x0 + s.plot.x1) / 2, cy = (s.plot.y0 + s.plot.y1) / 2;
 	for (const Prim *p = s.s.first; p; p = p->next) {
@@ -538,8 +540,8 @@ static void test_flow(Test *t, const Data *d) {
 /* ---- perspective --------------------------------------------------------- */
 
 static void test_solid(Test *t) {
-	/* A high wall in front hides the low floor behind: seen from where the wall
-	 * is, its colour is in the middle. */
+	/* A high wall in front hides the low floor. Seen from the side of the wall,
+	 * its colour is in the middle. */
 	double z[9 * 9];
 	for (int side = 0; side < 2; side++) {
 		for (int i = 0; i < 9; i++)
@@ -573,7 +575,7 @@ static void test_solid(Test *t) {
 			there = p->n == 1 && p->points[0].x > 100 && p->points[0].x < 380;
 	CHECK(there);
 	put_away(&s, f);
-	/* Outside of the axes there is nothing. */
+	/* Nothing is drawn outside the axes. */
 	f = figure_of(&(PlotLayer){.kind = PLOT_SCATTER_3D,
 	                           .s = {.x = &x, .y = &y, .n = 1, .marker = PLOT_MARKER_CIRCLE},
 	                           .a = &zz});
@@ -629,7 +631,7 @@ static void test_labels(Test *t, const Data *d) {
 		plot_arena_free(&s.arena);
 		figure_free(f);
 	}
-	/* Names of ticks are cut to their room. */
+	/* Tick names are truncated to the space they have. */
 	static const char *const names[6] = {
 		"Monday of the first week",   "Tuesday", "Wednesday, which is long", "Thursday", "Friday",
 		"Σάββατο and Sunday together"};
@@ -655,7 +657,7 @@ static void test_labels(Test *t, const Data *d) {
 	figure_free(f);
 }
 
-/* Where a corner is empty, nothing drawn lies under the legend: for marks, bars
+/* When a corner is empty, nothing is drawn under the legend, for markers, bars
  * and bands as for lines. */
 static void test_legends(Test *t) {
 	for (int round = 0; round < 60; round++) {
@@ -664,7 +666,7 @@ static void test_legends(Test *t) {
 		double x[30], y[30], a[30];
 		for (int i = 0; i < 30; i++) {
 			x[i] = i;
-			/* the free corner is at the side where values are small */
+			/* The free corner is at the side of the small values. */
 			double up = corner & 2 ? 1 : -1;
 			double rise = (corner & 1 ? 29 - i : i) / 29.0;
 			y[i] = up * (0.05 + rise * rise * rise * (0.9 + 0.1 * uniform(t)));
@@ -695,7 +697,7 @@ static void test_legends(Test *t) {
 	}
 }
 
-/* ---- films --------------------------------------------------------------- */
+/* ---- animations ---------------------------------------------------------- */
 
 static Figure *frame_of(double phase, double y[50]) {
 	for (int i = 0; i < 50; i++) y[i] = sin(0.2 * i + phase);
@@ -722,8 +724,8 @@ static uint32_t be32(const unsigned char *p) {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The frames of an animated PNG, each laid over the one before, against
- * pictures drawn directly. */
+/* Composes the frames of an animated PNG and compares them with pictures drawn
+ * directly. */
 static void check_apng(Test *t, const char *path, int frames) {
 	size_t n = 0;
 	unsigned char *bytes = (unsigned char *)read_whole(path, &n), *canvas = calloc(200 * 150, 3);
@@ -744,7 +746,7 @@ static void check_apng(Test *t, const char *path, int frames) {
 			order = order && be32(data) == (uint32_t)sequence++;
 			uint32_t w = be32(data + 4), h = be32(data + 8), x = be32(data + 12),
 					 y = be32(data + 16);
-			/* A PNG of this frame alone, for libpng to read. */
+			/* A PNG of this frame alone, which libpng can read. */
 			size_t cap = n + 1000, m = 0;
 			unsigned char *png = malloc(cap);
 			memcpy(png, bytes, 8);
@@ -817,7 +819,7 @@ static void check_apng(Test *t, const char *path, int frames) {
 	free(canvas);
 }
 
-/* Reads the indices of one GIF image by the book; returns how many came. */
+/* Decodes one GIF image as specified; returns the number of indices. */
 static size_t read_lzw(const unsigned char **p, const unsigned char *end, unsigned char *out,
                        size_t room) {
 	static int prefix[4096];
@@ -912,7 +914,7 @@ static void check_gif(Test *t, const char *path, int frames) {
 		figure_free(f);
 		seen++;
 	}
-	/* so few colours are kept as they are, but for five bits */
+	/* So few colours are exact up to their rounding to five bits. */
 	CHECK(seen == frames && worst <= 8);
 	free(bytes);
 	free(canvas);
@@ -927,8 +929,8 @@ static void test_films(Test *t) {
 	CHECK(write_film(t, file_in(t, "a.gif", path), true, 5, 5));
 	check_gif(t, path, 5);
 	unlink(path);
-	/* A frame like the one before, a single frame, and a noisy one that fills
-	 * the table of codes. */
+	/* A frame equal to the previous one, a single frame, and a noisy one that
+	 * fills the code table. */
 	CHECK(write_film(t, path, true, 1, 1));
 	check_gif(t, path, 1);
 	unlink(path);
@@ -956,7 +958,7 @@ static void test_films(Test *t) {
 	free(noise);
 	unlink(path);
 
-	/* Too few frames, too many, a folder that is not there: no file. */
+	/* Too few frames, too many, or a missing folder: no file. */
 	CHECK(!write_film(t, path, true, 4, 2) && access(path, F_OK));
 	CHECK(!write_film(t, file_in(t, "b.png", path), false, 4, 2) && access(path, F_OK));
 	film = film_begin(NULL, path, false, 1, 20);
@@ -969,7 +971,7 @@ static void test_films(Test *t) {
 	CHECK(!film_begin(NULL, path, true, 0, 20) && !film_begin(NULL, path, true, 3, 0) &&
 	      film_end(NULL, error, sizeof error) == PLOT_BAD_ARGUMENT);
 	figure_free(f);
-	/* One frame's failure spoils the film. */
+	/* The failure of one frame invalidates the animation. */
 	film = film_begin(NULL, path, false, 2, 20);
 	f = frame_of(0, y);
 	CHECK(film_add(film, f, 96) == PLOT_OK);
@@ -996,7 +998,7 @@ static void test_terminal(Test *t, const Data *d) {
 	free(out.at);
 	figure_free(f);
 	/* Every kind, in many sizes, with and without colour: within its columns,
-	 * and something to see. */
+	 * and not empty. */
 	for (int kind = 0; kind < KINDS; kind++) {
 		PlotLayer l = layer_of(d, (PlotKind)kind);
 		for (int round = 0; round < 12; round++) {
@@ -1030,7 +1032,7 @@ static void test_terminal(Test *t, const Data *d) {
 	}
 }
 
-/* ---- what cannot be drawn, and memory ------------------------------------ */
+/* ---- degenerate data, allocation failure --------------------------------- */
 
 static void test_degenerate(Test *t, const Data *d) {
 	static const double sets[][N] = {{0},
@@ -1073,7 +1075,7 @@ static void test_degenerate(Test *t, const Data *d) {
 				figure_free(f);
 			}
 		}
-		/* Nothing, and one sample. */
+		/* No sample, and one sample. */
 		PlotLayer l = layer_of(d, (PlotKind)kind);
 		for (size_t n = 0; n < 2 && l.s.n; n++) {
 			l.s.n = n;
@@ -1138,7 +1140,8 @@ static void test_arguments(Test *t, const Data *d) {
 	CHECK(!strcmp(text, "0.25"));
 	figure_free(f);
 
-	/* The cyclic map ends where it begins; the warm one rises in lightness. */
+	/* The cyclic colour map ends where it begins; the warm one increases in
+	 * lightness. */
 	PlotColour map[256];
 	plot_map_colours(PLOT_MAP_CYCLIC, map);
 	CHECK(map[0].r == map[PLOT_MAP_COLOURS - 1].r && map[0].g == map[PLOT_MAP_COLOURS - 1].g &&
