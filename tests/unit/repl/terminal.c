@@ -1,6 +1,7 @@
-/* terminal.c - see terminal.h.
+/* terminal.c - terminal emulation; see terminal.h.
  *
- * Needs: forkpty, poll. Guarantees: what is not emulated is noted in `unknown`.
+ * Needs: forkpty, poll.
+ * Guarantees: sequences that are not emulated are recorded in `unknown`.
  */
 #include "tests/unit/repl/terminal.h"
 
@@ -49,7 +50,7 @@ void terminal_resize(Terminal *t, int rows, int columns) {
 	ioctl(t->fd, TIOCSWINSZ, &size);
 }
 
-/* ---- what comes ---------------------------------------------------------- */
+/* ---- input of the emulator ----------------------------------------------- */
 
 static void down(Terminal *t) {
 	if (t->row + 1 < t->rows) {
@@ -164,7 +165,7 @@ bool terminal_take(Terminal *t, double seconds) {
 	return true;
 }
 
-/* ---- what stands there --------------------------------------------------- */
+/* ---- screen contents ----------------------------------------------------- */
 
 static char *put_code(char *to, uint32_t code) {
 	if (code < 0x80) *to++ = (char)code;
@@ -266,7 +267,7 @@ void terminal_settle(Terminal *t) {
 }
 
 void terminal_keys(Terminal *t, const char *text) {
-	for (size_t n = strlen(text); n;) { /* the program may answer before it has read all */
+	for (size_t n = strlen(text); n;) { /* the program may answer before it has read everything */
 		const ssize_t k = write(t->fd, text, n < 512 ? n : 512);
 		if (k <= 0) {
 			printf("the program does not read\n");
@@ -296,7 +297,7 @@ int terminal_finish(Terminal *t) {
 	return -1;
 }
 
-/* ---- trials -------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------- */
 
 bool trial_begin(Trial *t, const char *name, int *status) {
 	const char *kind = getenv("ATLED_KIND");
@@ -312,7 +313,7 @@ bool trial_begin(Trial *t, const char *name, int *status) {
 	snprintf(t->home, sizeof t->home, "/tmp/atled-%.40s-XXXXXX", name);
 	*status = 1;
 	if (!mkdtemp(t->home)) return false;
-	signal(SIGPIPE, SIG_IGN); /* a program that has gone is seen by what it does not say */
+	signal(SIGPIPE, SIG_IGN); /* a program that ended shows by its missing output */
 	return true;
 }
 

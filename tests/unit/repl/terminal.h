@@ -1,9 +1,9 @@
-/* terminal.h - a program in a terminal of its own: keys in, screen out. The
- * terminal is emulated: its cells, colours and cursor are what a person would
- * see.
+/* terminal.h - a program in an emulated terminal: keys in, screen out.
  *
- * Needs: forkpty. Guarantees: nothing waits longer than the limits that it is
- * given.
+ * The emulated cells, colours and cursor are those that a user would see.
+ *
+ * Needs: forkpty.
+ * Guarantees: no function waits longer than its limit.
  */
 #ifndef ATLED_TESTS_UNIT_REPL_TERMINAL_H
 #define ATLED_TESTS_UNIT_REPL_TERMINAL_H
@@ -16,7 +16,7 @@ enum { TERMINAL_ROWS_MOST = 80, TERMINAL_COLUMNS_MOST = 240 };
 
 typedef struct Cell {
 	uint32_t code;  /* 0: nothing was written here */
-	uint8_t colour; /* 30..37, 90..97 as in SGR; 0 the usual one */
+	uint8_t colour; /* 30..37, 90..97 as in SGR; 0: default */
 	bool bold, underlined;
 } Cell;
 
@@ -29,53 +29,52 @@ typedef struct Terminal {
 	char parameters[32];
 	int nparameters;
 	uint32_t code;
-	int more;          /* bytes of a character that are still to come */
-	unsigned scrolled; /* lines that went out above */
-	unsigned bytes;    /* that came */
-	bool unknown;      /* a sequence came that is not emulated: */
+	int more;          /* missing bytes of a character */
+	unsigned scrolled; /* lines that scrolled out at the top */
+	unsigned bytes;    /* received */
+	bool unknown;      /* a sequence that is not emulated arrived: */
 	char what[40];
-	bool pastes;   /* the program wants to be told of pastes */
-	double slower; /* how much longer than usual things may take */
+	bool pastes;   /* the program requested bracketed paste */
+	double slower; /* factor of all time limits */
 	char text[TERMINAL_ROWS_MOST * (TERMINAL_COLUMNS_MOST * 4 + 1) + 1];
 } Terminal;
 
 double terminal_seconds(void);
-/* Starts a program; environment: "NAME=value", "-NAME" takes away; NULL ends
- * it. */
+/* Starts a program. environment: "NAME=value" sets, "-NAME" removes; NULL ends
+ * the list. */
 void terminal_start(Terminal *t, int rows, int columns, const char *const *arguments,
                     const char *const *environment);
 void terminal_resize(Terminal *t, int rows, int columns);
 void terminal_keys(Terminal *t, const char *text);
-/* Reads what comes within the time; false when the program is gone. */
+/* Reads output for at most `seconds`; returns false when the program has
+ * ended. */
 bool terminal_take(Terminal *t, double seconds);
-/* All of the screen, a line each, without blanks at the ends of lines and
- * without empty lines at the end. */
+/* Returns the whole screen, one line a row, without trailing blanks and
+ * trailing empty lines. */
 const char *terminal_text(Terminal *t);
 const char *terminal_row(Terminal *t, int row);
-/* Waits until the text stands somewhere; false, and says what stands there,
- * when it does not come. */
+/* Waits until the text is on the screen. Otherwise prints the screen and
+ * returns false. */
 bool terminal_sees(Terminal *t, const char *text);
-/* Waits until the screen's last line is this one, and the cursor stands at its
- * end. */
+/* Waits until the screen's last line is `line` with the cursor at its end. */
 bool terminal_ends(Terminal *t, const char *line);
-/* Waits until nothing has come for a while. */
+/* Waits until no output has arrived for a while. */
 void terminal_settle(Terminal *t);
-/* The cell where a text that stands on the screen begins; NULL when it does
- * not. */
+/* Returns the cell where the text begins on the screen, or NULL. */
 const Cell *terminal_find(Terminal *t, const char *text);
 int terminal_finish(Terminal *t);
 
-/* A test of the program that $ATLED names, which has a home of its own. */
+/* A test of the program that $ATLED names, with a home folder of its own. */
 typedef struct Trial {
 	uint32_t passed, failed;
 	const char *program;
 	char home[64];
-	bool sanitized; /* $ATLED_KIND is a build that takes longer for everything */
+	bool sanitized; /* $ATLED_KIND is a build that needs longer for everything */
 } Trial;
-/* false: there is nothing to try, which has been said, and the exit status is
- * `status`. */
+/* Returns false when there is no program to test; prints the reason and sets
+ * the exit status. */
 bool trial_begin(Trial *t, const char *name, int *status);
-/* Takes the home away and says what passed; the exit status. */
+/* Removes the home folder, prints the counts and returns the exit status. */
 int trial_end(Trial *t);
 
 #endif

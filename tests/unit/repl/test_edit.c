@@ -1,9 +1,11 @@
-/* test_edit.c - editing at the prompt, seen on an emulated terminal: colours,
- * blocks of lines, suggestions, pasting, history, completion, commands, and how
- * fast it answers.
+/* test_edit.c - tests of line editing at the prompt, on an emulated terminal.
  *
- * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N
- * skipped"; the exit status is 0 when nothing failed.
+ * Covers colours, multi-line blocks, suggestions, pasting, history, completion,
+ * commands and response times.
+ *
+ * Needs: the program that $ATLED names; forkpty.
+ * Guarantees: the last line is "N passed, N failed, N skipped"; exit status 0
+ * when nothing failed.
  */
 #include "tests/unit/support/check_of.h"
 #include "tests/unit/repl/terminal.h"
@@ -26,7 +28,7 @@ typedef struct T {
 #define RIGHT "\033[C"
 #define LEFT "\033[D"
 
-/* what: more of the environment, one setting or NULL */
+/* what: one additional environment setting, or NULL. */
 static void start(T *t, int rows, int columns, const char *what) {
 	static char home[80];
 	snprintf(home, sizeof home, "HOME=%s", t->trial.home);
@@ -46,7 +48,8 @@ static void start(T *t, int rows, int columns, const char *what) {
 
 static void keys(T *t, const char *text) { terminal_keys(&t->at, text); }
 
-/* As a person types: the next key comes when the last one is on the screen. */
+/* Types as a person does: each key waits until the previous one is on the
+ * screen. */
 static void type(T *t, const char *text) {
 	for (char key[8]; *text;) {
 		size_t n = 1;
@@ -69,8 +72,8 @@ static void type(T *t, const char *text) {
 
 static bool sees(T *t, const char *text) { return terminal_sees(&t->at, text); }
 
-/* The cursor comes to stand there; row -1: whichever. It moves after what is
- * painted. */
+/* Waits until the cursor is at this position; row -1: any row. The cursor moves
+ * after painting. */
 static bool stands(T *t, int row, int column) {
 	const double end = terminal_seconds() + 5 * t->at.slower;
 	while (!(row < 0 || t->at.row == row) || t->at.column != column)
@@ -78,9 +81,9 @@ static bool stands(T *t, int row, int column) {
 	return true;
 }
 
-/* Types a line; then the next prompt is waited for. */
+/* Types a line and waits for the next prompt. */
 static bool line(T *t, const char *text, const char *shows) {
-	keys(t, "\014"); /* a screen of its own */
+	keys(t, "\014"); /* clears the screen */
 	terminal_settle(&t->at);
 	keys(t, text);
 	keys(t, "\r");
@@ -94,7 +97,8 @@ static int colour_of(T *t, const char *text) {
 
 static int leave(T *t) {
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	terminal_settle(&t->at); /* the terminal itself eats a ^D that comes while something runs */
+	/* The terminal driver consumes a ^D that arrives while a program runs. */
+	terminal_settle(&t->at);
 	keys(t, "\004");
 	const int code = terminal_finish(&t->at);
 	CHECK(t, !t->at.unknown || !printf("  unknown: ESC %s\n", t->at.what));
@@ -113,8 +117,8 @@ static void test_colours(T *t) {
 	CHECK(t, colour_of(t, "# c") == 90);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* a string that is not closed yet is one all the same; :commands; the
-	 * bracket that belongs to the cursor's */
+	/* An unclosed string is coloured as a string; :commands; the bracket that
+	 * matches the one at the cursor. */
 	type(t, "\"abc");
 	CHECK(t, colour_of(t, "\"abc") == 32);
 	keys(t, "\003");
@@ -153,8 +157,8 @@ static void test_colours(T *t) {
 	CHECK(t, leave(t) == 0);
 }
 
-/* A ^C and what is typed after it come together: the one cancels, nothing of
- * the other is lost. */
+/* A ^C and the text typed after it arrive together: the ^C cancels, and none of
+ * the text is lost. */
 static void test_typed_ahead(T *t) {
 	for (int plain = 0; plain < 2; plain++) {
 		start(t, 24, 80, plain ? "TERM=dumb" : NULL);
@@ -178,9 +182,10 @@ static void test_blocks(T *t) {
 	CHECK(t, terminal_ends(&t->at, "  ...>   ")); /* indented */
 	type(t, "b = a + 1\rb^2\r");
 	CHECK(t, terminal_ends(&t->at, "  ...>   "));
-	type(t, "}"); /* goes back */
+	type(t, "}"); /* reduces the indentation */
 	CHECK(t, terminal_ends(&t->at, "  ...> }"));
-	/* up to the second line, where the one becomes ten; returned from there */
+	/* Moves up to the second line, changes 1 to 10, and presses return
+	 * there. */
 	type(t, UP UP);
 	CHECK(t, t->at.row == t->at.rows - 1 ||
 	             !strcmp(terminal_row(&t->at, t->at.row), "  ...>   b = a + 1"));
@@ -191,8 +196,8 @@ static void test_blocks(T *t) {
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, sees(t, "atled> f(a) = {\n  ...>   b = a + 10\n  ...>   b^2\n  ...> }\natled>"));
 	CHECK(t, line(t, "f(2)", "\n144\n"));
-	/* recalled as one, the cursor at the end of its first line; the next goes
-	 * on up, down comes back */
+	/* A block is recalled as a whole, with the cursor at the end of its first
+	 * line. Up goes on in the history; down returns. */
 	keys(t, "\014");
 	type(t, UP UP);
 	CHECK(t, sees(t, "atled> f(a) = {\n  ...>   b = a + 10\n  ...>   b^2\n  ...> }\n"));
@@ -206,19 +211,19 @@ static void test_blocks(T *t) {
 	type(t, UP DOWN DOWN);
 	type(t, "\001");
 	CHECK(t, stands(t, 2, 7)); /* the beginning of the line */
-	type(t, "\013b\r");        /* its rest goes */
+	type(t, "\013b\r");        /* deletes the remainder */
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, line(t, "f(2)", "\n12\n"));
-	/* a new line where the text is whole; keys of a line stay in it */
+	/* A new line in a complete text; line keys stay within their line. */
 	keys(t, "\014");
 	type(t, "u = 5\033\rv = 6");
 	CHECK(t, sees(t, "atled> u = 5\n  ...> v = 6\n"));
-	type(t, "\001\025"); /* joins with the line before */
+	type(t, "\001\025"); /* joins with the previous line */
 	CHECK(t, sees(t, "atled> u = 5v = 6\n"));
 	type(t, "\033\r\r");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, line(t, "u * v", "\n30\n"));
-	/* rows that are longer than the terminal is wide */
+	/* Rows wider than the terminal. */
 	keys(t, "\014");
 	type(t, "\"0123456789012345678901234567890123456789012345678901234567890123456789\"");
 	CHECK(t,
@@ -229,8 +234,7 @@ static void test_blocks(T *t) {
 	type(t, "\001");
 	CHECK(t, stands(t, 0, 7));
 	terminal_resize(&t->at, 24, 100);
-	/* as it is wrapped anew depends on the terminal: only what is painted
-	 * counts */
+	/* Rewrapping depends on the terminal: only painted text counts. */
 	memset(t->at.cell, 0, sizeof t->at.cell);
 	t->at.row = t->at.column = 0;
 	CHECK(
@@ -241,7 +245,7 @@ static void test_blocks(T *t) {
 	terminal_settle(&t->at);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* wide and accented characters count as they are shown */
+	/* Wide and accented characters take the columns that they are shown in. */
 	keys(t, "\014");
 	type(t, "α = \"äöü\"" LEFT LEFT LEFT "x");
 	CHECK(t, sees(t, "atled> α = \"äxöü\"\n"));
@@ -260,25 +264,26 @@ static void test_suggestions(T *t) {
 	CHECK(t, sees(t, "atled> sum([10, 20, 30])\n"));
 	CHECK(t, colour_of(t, "m([10") == 90);
 	CHECK(t, stands(t, -1, 9));
-	/* Up is history, not the suggestion */
+	/* Up is history, not the suggestion. */
 	type(t, UP);
 	CHECK(t, terminal_ends(&t->at, "atled> 1 + 1"));
 	type(t, DOWN);
 	CHECK(t, sees(t, "atled> sum([10, 20, 30])\n"));
-	/* a word of it, then all of it */
+	/* Accepts one word, then everything. */
 	type(t, "\033f");
 	CHECK(t, stands(t, -1, 10) && colour_of(t, "m([10") == 0);
 	type(t, RIGHT);
 	CHECK(t, terminal_ends(&t->at, "atled> sum([10, 20, 30])"));
 	keys(t, "\r");
 	CHECK(t, sees(t, "\n60\n"));
-	/* what is not accepted is neither run nor left on the screen */
+	/* A suggestion that is not accepted is neither run nor left on the
+	 * screen. */
 	keys(t, "\014");
 	type(t, "1");
 	CHECK(t, sees(t, "atled> 1 + 1\n"));
 	type(t, "\r");
 	CHECK(t, sees(t, "atled> 1\n1\n"));
-	/* a block is suggested whole */
+	/* A block is suggested as a whole. */
 	CHECK(t, line(t, "g(a) = {\ra * 3\r}", ""));
 	keys(t, "\014");
 	type(t, "g(a)");
@@ -293,27 +298,28 @@ static void test_suggestions(T *t) {
 static void test_paste(T *t) {
 	start(t, 24, 80, NULL);
 	CHECK(t, t->at.pastes);
-	/* a transcript: prompts and results go, the rest is one text that waits */
+	/* A transcript: prompts and results are removed, the remainder is one text
+	 * that is not run yet. */
 	keys(t,
 	     "\033[200~atled> h(x) = {\r\n  ...>   x + 5\r\n  ...> }\r\natled> h(2)\r\n7\r\n\033[201~");
 	CHECK(t, sees(t, "atled> h(x) = {\n  ...>   x + 5\n  ...> }\n  ...> h(2)\n"));
 	CHECK(t, !strstr(terminal_text(&t->at), "\n7"));
 	keys(t, "\r");
 	CHECK(t, sees(t, "\n7\n"));
-	/* text with tabs, not run by its new lines and not indented again */
+	/* Text with tabs: its newlines do not run it, and it is not indented
+	 * again. */
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	keys(t, "\014\033[200~k(x) = {\n\ty = x\n\n\ty * 2\n}\n\033[201~");
 	CHECK(t, sees(t, "atled> k(x) = {\n  ...>  y = x\n  ...>\n  ...>  y * 2\n  ...> }\n"));
 	keys(t, "\r");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, line(t, "k(50)", "\n100\n"));
-	/* undone as one */
+	/* Undone in one step. */
 	keys(t, "\014\033[200~1 +\n2\n\033[201~");
 	CHECK(t, sees(t, "atled> 1 +\n  ...> 2\n"));
 	keys(t, "\037");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* without brackets around the paste: keys that come together are not
-	 * indented */
+	/* Without bracketed paste: keys that arrive together are not indented. */
 	keys(t, "\014m(x) = {\r  x + 7\r}\rm(1)\r");
 	CHECK(t, sees(t, "\n8\n"));
 	CHECK(t, leave(t) == 0);
@@ -343,7 +349,7 @@ static void test_symbols(T *t) {
 	type(t, " = 3\r");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, line(t, "α\\^2\t + 1", "\n10\n"));
-	type(t, "\\vare\t"); /* the only one */
+	type(t, "\\vare\t"); /* the only candidate */
 	CHECK(t, terminal_ends(&t->at, "atled> ϵ"));
 	type(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
@@ -361,27 +367,27 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, "my_function(alpha, beta = 2; ratio_of = [1, 2]) = alpha * beta", ""));
 	CHECK(t, line(t, "my_number = 2.5", ""));
 	keys(t, "\014");
-	/* one candidate, with its signature below */
+	/* One candidate, with its signature below. */
 	type(t, "linsp\t");
 	CHECK(t, sees(t, "atled> linspace\nlinspace(a, b, n = 50)\n"));
 	CHECK(t, stands(t, 0, 15));
-	type(t, "x"); /* the next key takes it away */
+	type(t, "x"); /* the next key removes it */
 	CHECK(t, terminal_ends(&t->at, "atled> linspacex"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* several: what they share, and what each is */
+	/* Several candidates: the common prefix, and a description of each. */
 	type(t, "my_\t");
 	CHECK(t, sees(t, "  my_function(alpha, beta = 2; ratio_of = [1, 2])\n  my_number    f64\n"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* fields, of fields too */
+	/* Fields, and fields of fields. */
 	type(t, "rec.\t");
 	CHECK(t, sees(t, "rec.first") && sees(t, "i64") && sees(t, "rec.inner"));
 	type(t, "inner.de\t");
 	CHECK(t, sees(t, "atled> rec.inner.deep\n"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* named arguments of the function being called, and its signature */
+	/* Named arguments of the called function, and its signature. */
 	type(t, "my_function(1, rat\t");
 	CHECK(t, sees(t, "atled> my_function(1, ratio_of =\nratio_of = [1, 2]\n"));
 	type(t, "\003");
@@ -395,7 +401,7 @@ static void test_completion(T *t) {
 	CHECK(t, sees(t, "atled> sum([1, 2]; keepdims =\nkeepdims = false\n"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* modules, and what is in them */
+	/* Modules and their names. */
 	type(t, "use opt\t");
 	CHECK(t, sees(t, "atled> use optim"));
 	type(t, "\r");
@@ -404,7 +410,7 @@ static void test_completion(T *t) {
 	CHECK(t, sees(t, "optim.minimize"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* files in strings and after :load; folders end in a slash */
+	/* Files in strings and after :load; folders end in a slash. */
 	char path[160], text[240];
 	snprintf(path, sizeof path, "%s/folder", t->trial.home);
 	mkdir(path, 0700);
@@ -424,7 +430,7 @@ static void test_completion(T *t) {
 	CHECK(t, sees(t, "folder/data_file.csv"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* commands; ? before a name; nothing in a comment */
+	/* Commands; ? before a name; nothing in a comment. */
 	type(t, ":re\t");
 	CHECK(t, sees(t, "atled> :reload"));
 	type(t, "\003");
@@ -437,12 +443,12 @@ static void test_completion(T *t) {
 	CHECK(t, terminal_ends(&t->at, "atled> # linsp"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* names of a block that is not run yet */
+	/* Names in a block that has not run yet. */
 	type(t, "f(my_matrix, b) = {\rmy_mat\t");
 	CHECK(t, sees(t, "  ...>   my_matrix\n"));
 	type(t, "\003");
 	keys(t, "\014");
-	/* many: in columns, and no more than fit */
+	/* Many candidates: in columns, and not more than fit. */
 	type(t, "s\t");
 	CHECK(t, sees(t, "scatter"));
 	terminal_settle(&t->at);
@@ -460,7 +466,7 @@ static void test_history(T *t) {
 	CHECK(t, line(t, "# 1 a comment first\r11 * 11", "\n121\n"));
 	CHECK(t, line(t, "\"back\\\\slash\"", "back\\slash"));
 	CHECK(t, line(t, "p(x) = {\r#1\rx + 1000\r}", ""));
-	/* another session at the same time */
+	/* Another session at the same time. */
 	T *two = calloc(1, sizeof *two);
 	if (two) {
 		two->trial.program = t->trial.program;
@@ -480,7 +486,7 @@ static void test_history(T *t) {
 	CHECK(t, !stat(path, &s) && (s.st_mode & 0777) == 0600);
 	snprintf(other, sizeof other, "%s/.local/state/atled", t->trial.home);
 	CHECK(t, !stat(other, &s) && (s.st_mode & 0777) == 0700);
-	/* the next start has what both typed, each text as it was */
+	/* The next start has the input of both, each entry as it was typed. */
 	start(t, 24, 80, NULL);
 	keys(t, "\014");
 	type(t, UP);
@@ -499,8 +505,8 @@ static void test_history(T *t) {
 	CHECK(t, sees(t, "atled> # 1 a comment first"));
 	type(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* searching: what is found stands there with what is looked for; a key that
-	 * is no part of it takes it over */
+	/* Searching: shows the match with the search text; a key that is not part
+	 * of the search accepts it. */
 	keys(t, "\014");
 	type(t, "\022"
 	        "p(x");
@@ -569,7 +575,7 @@ static void test_commands(T *t) {
 	char path[120], text[300];
 	snprintf(text, sizeof text, "EDITOR=sed -i s/one/three/");
 	start(t, 40, 100, text);
-	/* a session as a program */
+	/* A session saved as a program. */
 	CHECK(t, line(t, "x = 2", ""));
 	CHECK(t, line(t, "x + nobody", "no `nobody`"));
 	CHECK(t, line(t, "f(a) = {\ra * x\r}", ""));
@@ -588,8 +594,8 @@ static void test_commands(T *t) {
 	snprintf(path, sizeof path, "%s/out", t->trial.home);
 	CHECK(t, file_is(path, "20\n6\n8\n"));
 	CHECK(t, line(t, ":save /nowhere/at/all.dsl", "No such file"));
-	/* what is replaced keeps its name, its links and its permissions; a device
-	 * stays */
+	/* Saving over a file keeps its name, links and permissions; a device is not
+	 * replaced. */
 	char named[140];
 	struct stat about;
 	snprintf(path, sizeof path, "%s/kept.dsl", t->trial.home);
@@ -602,7 +608,7 @@ static void test_commands(T *t) {
 	CHECK(t, !stat(path, &about) && (about.st_mode & 07777) == 0640 && about.st_size > 40);
 	CHECK(t, line(t, ":save /dev/null", "not a regular file"));
 	CHECK(t, line(t, ":save /tmp", "Is a directory"));
-	/* files: loaded, changed, loaded again, edited */
+	/* Files: loaded, changed, loaded again, edited. */
 	snprintf(path, sizeof path, "%s/one.dsl", t->trial.home);
 	write_file(path, "one = 1\none * 100\n");
 	snprintf(text, sizeof text, ":load %s", path);
@@ -615,7 +621,7 @@ static void test_commands(T *t) {
 	CHECK(t, line(t, ":load /nowhere.dsl", "No such file"));
 	CHECK(t, line(t, ":sh echo from $((40 + 2)) shells", "\nfrom 42 shells\n"));
 	CHECK(t, line(t, ":sh exit 3", "exit status 3"));
-	/* looking */
+	/* Inspection commands. */
 	CHECK(t, line(t, ":vars", "three        i64"));
 	CHECK(t, line(t, ":type ones(30, 40) @ ones(40, 50)", "f64[30, 50]"));
 	CHECK(t, sees(t, "scalar operations"));
@@ -631,7 +637,7 @@ static void test_commands(T *t) {
 	CHECK(t, line(t, ":save", "needs FILE"));
 	keys(t, ":quit\r");
 	CHECK(t, terminal_finish(&t->at) == 0);
-	/* :edit without a file: the last input */
+	/* :edit without a file: the last input. */
 	start(t, 40, 100, "EDITOR=sed -i s/21/42/");
 	CHECK(t, line(t, "21 * 1", "\n21\n"));
 	CHECK(t, line(t, ":edit", "\n42 * 1\n42\n"));
@@ -639,7 +645,7 @@ static void test_commands(T *t) {
 }
 
 static void test_progress(T *t) {
-	/* a loop of the evaluator is counted */
+	/* Counts the iterations of a loop in the evaluator. */
 	start(t, 24, 100, "ATLED_NATIVE=off");
 	keys(t, "s = 0.0; for i in 0..1000000000000 { s = s + sin(f64(i)) }; s\r");
 	double from = terminal_seconds();
@@ -648,7 +654,7 @@ static void test_progress(T *t) {
 	CHECK(t, sees(t, "[....................]   0 %  step "));
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
-	CHECK(t, !strstr(terminal_text(&t->at), " of 1000000000000  ")); /* the line is gone */
+	CHECK(t, !strstr(terminal_text(&t->at), " of 1000000000000  ")); /* the progress line is gone */
 	CHECK(t, line(t, "f(t, y) = [y[1], -sin(y[0]) + sum(0.0 * sin(iota(1000) * 1.0))]", ""));
 	keys(t, "\014ode(f, [1.0, 0.0], (0.0, 1e5), method = bdf(max_steps = 100000000))\r");
 	from = terminal_seconds();
@@ -659,8 +665,8 @@ static void test_progress(T *t) {
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
 	CHECK(t, leave(t) == 0);
-	/* machine code says what its loop says, and counts the turns of one that
-	 * says nothing */
+	/* Machine code reports the progress that its loop reports. Otherwise it
+	 * counts the loop's iterations. */
 	start(t, 24, 100, "ATLED_NATIVE=always");
 	CHECK(t, line(t,
 	              "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k + 1, n; "
@@ -676,7 +682,7 @@ static void test_progress(T *t) {
 	keys(t, "\003");
 	from = terminal_seconds();
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
-	CHECK(t, terminal_seconds() - from < 0.5); /* test_interrupts has the milliseconds */
+	CHECK(t, terminal_seconds() - from < 0.5); /* test_interrupts checks the milliseconds */
 	CHECK(t,
 	      !strstr(terminal_text(&t->at), "loss 0.") && !strstr(terminal_text(&t->at), "loss 1."));
 	CHECK(t, line(t, "g(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)) }; x }", ""));
@@ -685,8 +691,8 @@ static void test_progress(T *t) {
 	CHECK(t, sees(t, " of 1000000000000  "));
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
-	/* an optimiser inside a loop: how far the loop is and when it will be over,
-	 * and how the optimiser does; gone at the end */
+	/* An optimiser inside a loop: shows the loop's progress, its remaining time
+	 * and the optimiser's progress. All disappear at the end. */
 	CHECK(t, line(t,
 	              "slow(x) = { s = 0.0; for k in 0..300000 { s = s + sin(0.001*k + x[0])^2 }; s + "
 	              "(x[0] - 1)^2 }",
@@ -708,8 +714,8 @@ static int by_size(const void *a, const void *b) {
 	return (x > y) - (x < y);
 }
 
-/* Milliseconds until the prompt stands there, of the best of several starts:
- * others use the machine, too. */
+/* Returns the milliseconds until the prompt appears: the best of several
+ * starts, because the machine may be busy. */
 static double start_time(T *t) {
 	double took[9];
 	for (int i = 0; i < 9; i++) {
@@ -739,7 +745,7 @@ static void test_speed(T *t) {
 	printf("test_edit: prompt after %.1f ms\n", prompt);
 	CHECK(t, t->trial.sanitized || prompt < 20);
 
-	/* a text of 2,000 lines, pasted; then keys in its middle */
+	/* A text of 2,000 lines is pasted, then keys are typed in its middle. */
 	start(t, 40, 100, NULL);
 	Buffer text = {0};
 	buffer_str(&text, "\033[200~big(x) = {\n");

@@ -1,8 +1,9 @@
-/* test_prompt.c - the interactive prompt through a terminal of its own: keys
- * in, screen out.
+/* test_prompt.c - tests of the interactive prompt through a pseudo-terminal:
+ * keys in, screen out.
  *
- * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N
- * skipped"; the exit status is 0 when nothing failed.
+ * Needs: the program that $ATLED names; forkpty.
+ * Guarantees: the last line is "N passed, N failed, N skipped"; exit status 0
+ * when nothing failed.
  */
 #include "tests/unit/support/check_of.h"
 #include "tests/unit/repl/terminal.h"
@@ -21,7 +22,7 @@ typedef struct T {
 	Trial trial;
 	int fd;
 	pid_t pid;
-	char screen[1 << 16]; /* what came since the last key, escapes taken out */
+	char screen[1 << 16]; /* output since the last key, without escape sequences */
 	size_t n;
 	int escape; /* inside an escape sequence: 1 after ESC, 2 in a CSI, 3 in an OSC */
 	int slower;
@@ -60,7 +61,8 @@ static void put(T *t, char ch) {
 	}
 }
 
-/* Reads what comes within `wait` seconds; false when the program is gone. */
+/* Reads output for at most `wait` seconds; returns false when the program has
+ * ended. */
 static bool take(T *t, double wait) {
 	struct pollfd p = {.fd = t->fd, .events = POLLIN};
 	if (poll(&p, 1, (int)(wait * 1000)) <= 0) return true;
@@ -71,8 +73,7 @@ static bool take(T *t, double wait) {
 	return true;
 }
 
-/* Waits until the text stands on the screen, then again for the prompt if that
- * is wanted. */
+/* Waits until the text is on the screen. */
 static bool sees(T *t, const char *text) {
 	double end = terminal_seconds() + 10 * t->slower;
 	while (!(t->n && strstr(t->screen, text)))
@@ -90,13 +91,13 @@ static void keys(T *t, const char *text) {
 	if (write(t->fd, text, strlen(text)) < 0) printf("the program does not read\n");
 }
 
-/* Types a line and waits for what it shows and for the next prompt. */
+/* Types a line and waits for its output and for the next prompt. */
 static bool line(T *t, const char *text, const char *shows) {
 	keys(t, text);
 	usleep(2000);
 	if (write(t->fd, "\r", 1) < 0) return false;
 	if (!sees(t, shows)) return false;
-	/* the prompt after the answer */
+	/* The prompt after the output. */
 	double end = terminal_seconds() + 10 * t->slower;
 	while (terminal_seconds() < end) {
 		const char *at = strstr(t->screen, shows), *prompt = NULL;
@@ -138,7 +139,7 @@ static void test_evaluates(T *t) {
 	CHECK(t, line(t, "[1, 2; 3, 4]", "\n[[1, 2],\n [3, 4]]\n"));
 	CHECK(t, line(t, "zeros(64, 64)", "f64[64, 64]  32 KB"));
 	CHECK(t, line(t, "print(\"said {x}\")", "\nsaid 2.5\n"));
-	/* a block over several lines */
+	/* A block over several lines. */
 	keys(t, "f(a) = {\r");
 	CHECK(t, sees(t, "  ...> "));
 	keys(t, "b = a + 1\r");
@@ -146,7 +147,7 @@ static void test_evaluates(T *t) {
 	CHECK(t, line(t, "b^2 }", ""));
 	CHECK(t, line(t, "f(3)", "\n16\n"));
 	CHECK(t, line(t, "f'(3.0)", "\n8.0\n"));
-	/* prompts that were pasted along */
+	/* Prompts that were pasted with the text. */
 	CHECK(t, line(t, "atled> 40 + 2", "\n42\n"));
 	keys(t, "\004");
 	CHECK(t, finish(t) == 0);
@@ -161,7 +162,7 @@ static void test_errors(T *t) {
 	CHECK(t, line(t, "a", "\n5\n"));
 	CHECK(t, line(t, "b = nme", "no `nme`"));
 	CHECK(t, line(t, ")", "E010"));
-	/* ^C: at the prompt, in the middle of a block, in a loop without end */
+	/* ^C at the prompt, inside a block, and in an endless loop. */
 	keys(t, "1 + 12345\003");
 	CHECK(t, sees(t, "\natled> "));
 	CHECK(t, line(t, "6 * 7", "\n42\n"));
@@ -206,8 +207,8 @@ static void test_completion(T *t) {
 	CHECK(t, sees(t, ":help"));
 	CHECK(t, line(t, "", "??name"));
 	CHECK(t, line(t, "?sin", "sine"));
-	/* what has matrices in it is shown with its parts below one another,
-	 * strings in quotes; long rows go on behind a comma, under their bracket */
+	/* Values with matrices are shown with one component a line and strings in
+	 * quotes. Long rows continue after a comma, aligned with their bracket. */
 	CHECK(t, line(t, "(A = [1, 2; 3, 4], s = \"a, \\\"b\", x = 7)",
 	              "(A = [[1, 2],\n      [3, 4]],\n s = \"a, \\\"b\",\n x = 7)\n"));
 	CHECK(t, line(t,
@@ -219,7 +220,7 @@ static void test_completion(T *t) {
 	              "([[1, 0],\n  [0, 1]],\n f64[300]  2.3 KB  min 0  max 0  nan 0\n [0, 0, 0, ..., "
 	              "0, 0, 0])\n"));
 	CHECK(t, line(t, "zeros(60)", "0, 0,\n 0, 0,"));
-	/* sentences are broken at blanks: no line is wider than the terminal */
+	/* Sentences are broken at blanks: no line is wider than the terminal. */
 	CHECK(t, line(t, "?minimize", "#~ [2, 2.5]"));
 	size_t widest = 0;
 	for (const char *p = t->screen; *p; p += strcspn(p, "\n") + 1) {
@@ -237,13 +238,12 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, ":type (rec, \"a\", h, none, [1.0])",
 	              "tuple (record (first: i64, second: i64), string, function, none, f64[1])"));
 	CHECK(t, line(t, ":type none", "none  0 scalar operations"));
-	/* what is wrong is said of what was typed, not of what a command puts round
-	 * it */
+	/* Errors refer to the typed text, not to the code that a command adds
+	 * around it. */
 	CHECK(t, line(t, ":type 1 +", "<type>:1:4: expected an expression, found the end of the text"));
 	CHECK(t, line(t, ":bench 6 + nothing_here", "<bench>:1:5: no `nothing_here`"));
 	CHECK(t, line(t, ":ir h(2.0)", "add"));
-	/* the whole of an expression is looked at, not only the function in front
-	 */
+	/* The whole expression is compiled, not only its outermost function. */
 	CHECK(t, line(t, ":ir h(sin(2.0 + rand()))", "sin"));
 	CHECK(t, line(t, ":time h(1)", "\n42\n"));
 	CHECK(t, strstr(t->screen, "scalar operations"));
@@ -287,7 +287,7 @@ static void test_history(T *t) {
 	CHECK(t, line(t, "p(1)", "\n1001\n"));
 	keys(t, "\004");
 	CHECK(t, finish(t) == 0);
-	/* the next start remembers, the block as one */
+	/* The next start restores the history, with the block as one entry. */
 	start(t);
 	CHECK(t, sees(t, "atled> "));
 	CHECK(t, line(t, "\033[A\033[A", ""));
@@ -295,7 +295,8 @@ static void test_history(T *t) {
 	CHECK(t, line(t,
 	              "\022"
 	              "11 ",
-	              "\n121\n")); /* ^R */
+	              /* R. */
+	              "\n121\n"));
 	keys(t, "\004");
 	CHECK(t, finish(t) == 0);
 	char path[100];
