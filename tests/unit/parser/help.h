@@ -1,8 +1,8 @@
-/* help.h - what the tests of the parser share: counts, reading a text in a
- * context, and what holds of every tree, token and message.
+/* help.h - shared helpers of the parser tests: counts, reading a text in its
+ * own context, invariants of trees, tokens and messages.
  *
- * Needs: lang/ and the reading half of parser/ (lexer, parser, ast).
- * Guarantees: prints each failure with what was read.
+ * Needs: lang/ and the syntax part of parser/ (lexer, parser, ast).
+ * Guarantees: prints each failure with the text that was read.
  */
 #ifndef ATLED_TESTS_UNIT_PARSER_HELP_H
 #define ATLED_TESTS_UNIT_PARSER_HELP_H
@@ -30,7 +30,7 @@ static inline bool check(Test *t, bool good, const char *file, int line, const c
 #define CHECK_TEXT(t, condition, text)                                                             \
 	check((t), (condition), __FILE__, __LINE__, #condition, (text))
 
-/* ---- reading a text in a context of its own ------------------------------ */
+/* ---- reading a text in its own context ----------------------------------- */
 
 typedef struct Reading {
 	Ctx *c;
@@ -59,7 +59,7 @@ static inline Reading read_text(Ctx *c, const char *text) {
 	return read_bytes(c, text, strlen(text));
 }
 
-/* The trees of a program, one a line. Owned by the caller. */
+/* Returns the trees of a program, one a line. The caller owns the string. */
 static inline char *print_program(const Reading *r) {
 	Text out;
 	text_init(&out, r->c);
@@ -82,7 +82,7 @@ static inline char *parse_and_print(const char *text, bool *ok) {
 	return printed;
 }
 
-/* ---- what holds of every tree -------------------------------------------- */
+/* ---- invariants of trees ------------------------------------------------- */
 
 typedef struct Walk {
 	const Ast *parent;
@@ -104,7 +104,8 @@ static inline void walk_node(void *ud, const Ast *a) {
 	w->parent = parent;
 }
 
-/* Spans of children lie within those of their parents, ids are set. */
+/* Checks that spans of children are within those of their parents, and that ids
+ * are set. */
 static inline bool trees_are_sound(const Reading *r) {
 	Walk w = {.good = true, .n = r->n};
 	for (uint32_t i = 0; i < r->program.n; i++) walk_node(&w, r->program.items[i]);

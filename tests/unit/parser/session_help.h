@@ -1,8 +1,9 @@
-/* session_help.h - a context with a session in it, for tests that run programs
- * below the C interface.
+/* session_help.h - a context with a session, for tests that run programs below
+ * the C interface.
  *
- * Needs: parser/session/session.h and what it runs on. Guarantees: everything
- * is granted, and what programs print goes nowhere; ctx_free ends it.
+ * Needs: parser/session/session.h and its dependencies.
+ * Guarantees: everything is granted, and output is discarded. ctx_free ends the
+ * session.
  */
 #ifndef ATLED_TESTS_UNIT_PARSER_SESSION_HELP_H
 #define ATLED_TESTS_UNIT_PARSER_SESSION_HELP_H

@@ -1,12 +1,13 @@
-/* test_format.c - the formatter: what it makes of single lines, and what holds
- * of it on every program of the tree.
+/* test_format.c - unit tests of the formatter.
+ *
+ * Oracle: the expected text of single lines. For every .dsl file of the
+ * repository, formatting is idempotent and preserves the comments and, except
+ * for spans, the trees; it rejects files with syntax errors. The programs in
+ * examples/ and bench/programs are formatted already.
  *
  * Needs: parser/ (lexer, parser, ast, format); the folders stdlib, examples,
- * bench/programs and tests below the working directory. Guarantees: prints each
- * failure, then "N passed, N failed". For every .dsl: formatting twice changes
- * nothing more, the comments are the same ones, and so are the trees, except
- * for spans; one with syntax errors is refused. The programs in examples/ and
- * bench/programs are formatted already.
+ * bench/programs and tests in the working directory.
+ * Guarantees: prints each failure, then "N passed, N failed".
  */
 #include "tests/unit/support/check.h"
 #include "parser/syntax/ast.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- formatting in a context of its own ---------------------------------- */
+/* ---- formatting in its own context --------------------------------------- */
 
 static char *format(const char *text, size_t n, Status *st) {
 	Ctx *c = ctx_new(NULL);
@@ -29,7 +30,7 @@ static char *format(const char *text, size_t n, Status *st) {
 	return copy;
 }
 
-/* ---- trees and comments, found in other ways than the formatter's -------- */
+/* ---- trees and comments, found independently of the formatter ------------ */
 
 typedef struct Reading {
 	const char *text;
@@ -150,7 +151,7 @@ static const char *const cases[][2] = {
 	{"try{f()}catch m{0}", "try { f() } catch m { 0 }\n"},
 	{"sum(x[i]*y[i]for i in 0..n if i>2)", "sum(x[i]*y[i] for i in 0..n if i > 2)\n"},
 	{"C[ i,k ]:=sum(A[i,j]*B[j,k] for j)", "C[i, k] := sum(A[i, j]*B[j, k] for j)\n"},
-	/* lines that are too long */
+	/* Lines that are too long. */
 	{"report(\"one literal of a long message that has to go \" \"over more lines than one\" \", \"\"\")",
      "report(\"one literal of a long message that has to go \" \"over more lines than one\" \", \" "
      "\"\")\n"},
@@ -200,7 +201,7 @@ static void test_cases(void) {
 	}
 }
 
-/* ---- every program of the tree ------------------------------------------- */
+/* ---- every program of the repository ------------------------------------- */
 
 static int programs, refused;
 

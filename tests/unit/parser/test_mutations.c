@@ -1,11 +1,15 @@
-/* test_mutations.c - programs that are almost right: statements of the corpus,
- * cut up, mixed, and run through the whole road in the company of the others.
+/* test_mutations.c - robustness test of the whole pipeline on programs that are
+ * almost right.
  *
- * Needs: parser/session/session.h and the rooms it runs on; the corpus (found
- * from the repository's root, or from where $ATLED_BUILD lies). Guarantees:
- * prints each program that ends in an internal error, and the one that runs
- * when the process dies or hangs; then "N passed, N failed". Arguments: the
- * number of the first round (the seed) and how many rounds.
+ * Method: statements of the corpus are cut, mixed and run from parser to
+ * evaluator, among the intact statements of their file.
+ *
+ * Needs: parser/session/session.h and its dependencies; the corpus (found from
+ * the repository's root, or from the location of $ATLED_BUILD).
+ * Guarantees: prints each program that ends in an internal error, and the
+ * running one when the process dies or hangs; then "N passed, N failed".
+ * Usage: arguments are the number of the first round (the seed) and the number
+ * of rounds.
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
@@ -21,7 +25,7 @@
 #define MAX_PIECES 4000
 #define PROGRAM_BYTES 4096
 
-static char *pieces[MAX_PIECES];            /* lines, or blocks of lines that belong together */
+static char *pieces[MAX_PIECES];            /* lines, or blocks of lines that form one statement */
 static uint32_t npieces, files[64], nfiles; /* files: their first pieces */
 static char program[PROGRAM_BYTES + 1];
 static uint64_t state;
@@ -33,7 +37,7 @@ static uint32_t below(uint32_t n) { /* xorshift64* (Vigna 2016) */
 	return (uint32_t)((state * 2685821657736338717u) >> 33) % n;
 }
 
-/* ---- what is mutated ----------------------------------------------------- */
+/* ---- corpus -------------------------------------------------------------- */
 
 static void add_piece(const char *text, size_t n) {
 	if (npieces == MAX_PIECES || n < 2) return;
@@ -241,7 +245,7 @@ static void mutate(void) {
 		        o.at[to - 1].end - o.at[m].start);
 		break;
 	}
-	default: { /* a run of tokens goes */
+	default: { /* removes a run of tokens */
 		uint32_t to = k + 1 + below(4);
 		if (to > t.n) to = t.n;
 		replace(start, t.at[to - 1].end, "", 0);
@@ -293,8 +297,8 @@ static Ctx *open_session(void) {
 	return c;
 }
 
-/* Runs what stands in `program`; false when it ends in a way that no program
- * may. */
+/* Runs the text in `program`; returns false when it ends in a way that no
+ * program may. */
 static bool run(Ctx *c) {
 	diag_clear(c);
 	ctx_set_time_limit(c, 1);
@@ -311,7 +315,8 @@ static bool run(Ctx *c) {
 	return false;
 }
 
-/* A file's statements in order, each after a mutant of it, in one session. */
+/* Runs a file's statements in order, each after a mutant of it, in one
+ * session. */
 static void run_file(uint32_t from, uint32_t to, uint32_t share, int *passed, int *failed) {
 	Ctx *c = open_session();
 	for (piece_now = from; piece_now < to; piece_now++) {
@@ -345,7 +350,7 @@ int main(int argc, char **argv) {
 	}
 	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
 			 rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-	uint32_t share = argc > 2 ? 1 : 3; /* by default one statement of three */
+	uint32_t share = argc > 2 ? 1 : 3; /* by default one statement in three */
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], died);
 	int passed = 0, failed = 0;

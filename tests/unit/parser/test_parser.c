@@ -1,9 +1,12 @@
-/* test_parser.c - the lexer and the parser: trees, constants, spans, whole
- * programs, and what is left of them after random changes.
+/* test_parser.c - unit tests of the lexer and the parser.
  *
- * Needs: help.h. Guarantees: prints each failure with what was read, then "N
- * passed, N failed"; the exit status says whether all passed. An argument is
- * the seed of the random part.
+ * Covers trees, constants, spans, whole programs, and texts with random
+ * mutations.
+ *
+ * Needs: help.h.
+ * Guarantees: prints each failure with the text that was read, then "N passed,
+ * N failed"; the exit status says whether all passed.
+ * Usage: an argument is the seed of the random part.
  */
 #include "tests/unit/parser/help.h"
 
@@ -286,7 +289,7 @@ static const Golden goldens[] = {
      "(problem p () (= eigen 2) (== field 1) (== domain 2) (== (call event x) 3) (== at 1 (at at "
      "1)))"},
 
-	/* lines */
+	/* Lines. */
 	{"a +\nb", "(+ a b)"},
 	{"a\n+ b", "a\n(+ b)"},
 	{"a\n* b", "(* a b)"},
@@ -333,7 +336,7 @@ static const Golden goldens[] = {
 	{"A′", "(prime A 1)"},
 	{"use nn,\n  optim", "(use nn)\n(use optim)"},
 
-	/* look-alikes, marks, spaces of other kinds */
+	/* Look-alike characters, combining marks, other kinds of spaces. */
 	{"\xc3\xbb", "\xc3\xbb"},
 	{"\xf0\x9d\x91\xa5 + \"\\u{1f600}\"", "(+ \xf0\x9d\x91\xa5 \"\xf0\x9f\x98\x80\")"},
 	{"u\xcc\x82", "\xc3\xbb"},
@@ -366,7 +369,8 @@ static void test_goldens(Test *t) {
 	}
 }
 
-/* Both sides must read as the same tree; `same` false: as different ones. */
+/* Both sides must read as the same tree, or, if `same` is false, as different
+ * trees. */
 static const struct {
 	const char *plain, *grouped;
 	bool same;
@@ -417,7 +421,7 @@ static const struct {
 	{"√x * y", "(√x) * y", true},
 	{"√2x", "√(2x)", true},
 	{"a/√2π", "a/(√(2π))", true},
-	{"√2√x", "(√2)*(√x)", false}, /* not the operator, but the same product */
+	{"√2√x", "(√2)*(√x)", false}, /* another operator, but the same product */
 	{"2√x", "2(√x)", true},
 	{"-√2x^y", "-(√(2(x^y)))", true},
 	{"∂x(u) * v", "(∂x(u)) * v", true},
@@ -500,7 +504,7 @@ static void test_constants(Test *t) {
 /* ---- spans --------------------------------------------------------------- */
 
 static const struct {
-	/* the node that prints as `tree` stands for `slice` of the text */
+	/* The node that prints as `tree` has the span `slice` of the text. */
 	const char *text, *tree, *slice;
 } spans[] = {
 	{"x = (a + b) * c", "(+ a b)", "a + b"},
@@ -595,7 +599,7 @@ static void test_spans(Test *t) {
 	}
 }
 
-/* Spans and flags that are not of a node. */
+/* Spans and flags that do not belong to a node. */
 static void test_inner_spans(Test *t) {
 	Ctx *c = ctx_new(NULL);
 	Reading r = read_text(c, "a  +  b");
@@ -645,7 +649,7 @@ static void test_inner_spans(Test *t) {
 	      r.program.items[0]->hidden && !r.program.items[1]->hidden && r.program.items[2]->hidden);
 	uint32_t first = r.program.items[0]->id;
 	r = read_text(c, "d");
-	CHECK(t, r.program.items[0]->id > first); /* ids go on through the session */
+	CHECK(t, r.program.items[0]->id > first); /* ids continue through the session */
 	CHECK(t, !diag_total(c));
 	ctx_free(c);
 }
@@ -849,17 +853,17 @@ static size_t mutate(uint64_t *state, char *text, size_t n) {
 		const char *s = snippets[below(state, sizeof snippets / sizeof *snippets)];
 		return insert(text, n, at, s, strlen(s));
 	}
-	case 3: /* a piece less */
+	case 3: /* removes a piece */
 		length = below(state, 1 + (n - at < 12 ? n - at : 12));
 		memmove(text + at, text + at + length, n - at - length);
 		return n - length;
-	case 4: /* a piece twice, or elsewhere */
+	case 4: /* duplicates a piece, here or elsewhere */
 		length = below(state, 1 + (n - at < 40 ? n - at : 40));
 		char piece[40];
 		memcpy(piece, text + at, length);
 		return insert(text, n, below(state, n + 1), piece, length);
-	case 5: /* cut off */ return below(state, 8) ? n : at;
-	default: /* a bit flipped */
+	case 5: /* truncates */ return below(state, 8) ? n : at;
+	default: /* flips a bit */
 		if (at < n) text[at] = (char)(text[at] ^ 1 << below(state, 8));
 		return n;
 	}
@@ -907,7 +911,7 @@ static void test_mutations(Test *t) {
 	}
 	ctx_free(c);
 	CHECK(t, !bad);
-	CHECK(t, malformed_ones > MUTANTS / 4 && malformed_ones < MUTANTS); /* both kinds are met */
+	CHECK(t, malformed_ones > MUTANTS / 4 && malformed_ones < MUTANTS); /* both kinds occur */
 }
 
 int main(int argc, char **argv) {

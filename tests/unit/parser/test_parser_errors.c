@@ -1,21 +1,24 @@
-/* test_parser_errors.c - the parser on texts that are wrong, unfinished or too
- * large: messages with their places and hints, recovery, tokens for
- * highlighting, completeness, limits, memory that runs out.
+/* test_parser_errors.c - unit tests of the parser on malformed, incomplete and
+ * oversized texts.
  *
- * Needs: help.h. Guarantees: prints each failure with what was read, then "N
- * passed, N failed"; the exit status says whether all passed.
+ * Covers messages with their locations and hints, recovery, tokens for
+ * highlighting, completeness, limits, and allocation failure.
+ *
+ * Needs: help.h.
+ * Guarantees: prints each failure with the text that was read, then "N passed,
+ * N failed"; the exit status says whether all passed.
  */
 #include "tests/unit/parser/help.h"
 
 /* ---- messages ------------------------------------------------------------ */
 
-/* The text between « and » is the span of the first message; those two marks
- * are not part of what is read. */
+/* The text between « and » is the span of the first message. The two marks are
+ * removed before reading. */
 typedef struct Malformed {
 	const char *marked;
 	DiagCode code;
 	const char *message, *hint;
-	int second; /* where the second span starts; -1: there is none */
+	int second; /* start of the second span; -1: none */
 } Malformed;
 
 static const Malformed malformed[] = {
@@ -276,12 +279,12 @@ static void test_malformed(Test *t) {
 	}
 }
 
-/* An error costs its own statement; the rest is read, and each mistake is
- * reported once. */
+/* An error discards its own statement only. The others are read, and each
+ * mistake is reported once. */
 static const struct {
 	const char *text;
 	uint32_t errors;
-	const char *survive; /* what is read all the same */
+	const char *survive; /* what is read in spite of the error */
 } recoveries[] = {
 	{"a = 1\nb b\nc = 3\nd +\n* 2\ne = 5", 2, "(= a 1)\n(= c 3)\n(= e 5)"},
 	{"a b; c = 1; d e; f = 2", 2, "(= c 1);\n(= f 2)"},
@@ -374,8 +377,8 @@ static const struct {
 	{"x'", false},
 };
 
-/* One letter a token: s space, c comment, n number, t text, i name, k keyword,
- * o operator, b bracket, e error. */
+/* One letter for each token: s space, c comment, n number, t string, i name, k
+ * keyword, o operator, b bracket, e error. */
 static const struct {
 	const char *text, *classes;
 } highlights[] = {
@@ -418,7 +421,7 @@ static void test_tokens(Test *t) {
 		if (!CHECK_TEXT(t, !strcmp(classes, highlights[i].classes), highlights[i].text))
 			printf("  got %s\n", classes);
 	}
-	/* not names, but fields and arguments can be called so */
+	/* Keywords are not names, but fields and arguments can have them. */
 	for (int k = 0; parse_keywords[k]; k++) {
 		char text[100];
 		bool ok;
@@ -433,7 +436,8 @@ static void test_tokens(Test *t) {
 	static const char *const words[] = {"problem",  "domain",  "field",  "eigen",      "event",
 	                                    "at",       "by",      "as",     "derivative", "use",
 	                                    "periodic", "falling", "rising", "terminal",   "function"};
-	for (size_t k = 0; k < sizeof words / sizeof *words; k++) { /* names outside of their place */
+	/* These words are names elsewhere. */
+	for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
 		char text[200];
 		bool ok;
 		const char *w = words[k];
@@ -463,7 +467,7 @@ static const struct {
 	size_t times;
 	const char *middle, *tail;
 	size_t tails;
-	DiagCode code; /* DIAG_COUNT: it is well formed */
+	DiagCode code; /* DIAG_COUNT: well formed */
 } limits[] = {
 	{"", "(", 390, "x", ")", 390, DIAG_COUNT},
 	{"", "{", 390, "x", "}", 390, DIAG_COUNT},
@@ -525,7 +529,7 @@ static void test_limits(Test *t) {
 		Reading r = read_text(c, text);
 		if (limits[i].code == DIAG_COUNT) {
 			CHECK_TEXT(t, r.ok, what);
-			char *printed = print_program(&r); /* descends into the highest tree there can be */
+			char *printed = print_program(&r); /* descends into the highest possible tree */
 			CHECK_TEXT(t, printed[0], what);
 			free(printed);
 		} else if (CHECK_TEXT(t, !r.ok && diag_total(c), what)) {
@@ -539,7 +543,7 @@ static void test_limits(Test *t) {
 		ctx_free(c);
 		free(text);
 	}
-	/* every byte alone, in a string and in an interpolation */
+	/* Each byte alone, in a string and in an interpolation. */
 	for (int byte = 0; byte < 256; byte++) {
 		char text[] = {(char)byte, '\n', '"',        (char)byte, '"', '\n',
 		               '"',        '{',  (char)byte, '}',        '"', 0};
@@ -553,8 +557,8 @@ static void test_limits(Test *t) {
 	}
 }
 
-/* Every allocation fails in turn: parse_program throws ST_NOMEM, and the
- * context can still read. */
+/* Each allocation fails in turn: parse_program throws ST_NOMEM, and the context
+ * can still read. */
 static void test_memory(Test *t) {
 	const char *text =
 		"f(x) = { y = \"a{x}\"; [1, 2; 3, y] }\nproblem p { field u; u == 1 at x = 0 }\n"

@@ -1,8 +1,9 @@
-/* test_session.c - what a session promises beyond values: one specialisation
- * for all lengths, failed statements without a trace.
+/* test_session.c - unit tests of a session's contracts other than values.
  *
- * Needs: parser/session/session.h and the rooms it runs on. Ends with `N
- * passed, N failed`.
+ * One specialisation serves all extents; failed statements leave no trace.
+ *
+ * Needs: parser/session/session.h and its dependencies.
+ * Guarantees: the last line is `N passed, N failed`.
  */
 #include "parser/specialise/internal.h"
 #include "tests/unit/support/check.h"
@@ -22,8 +23,8 @@ static double number(Ctx *c, const char *name) {
 	return x;
 }
 
-/* Runs a text that may use the library for the first time, then others like it,
- * and says how many specialisations the latter made. */
+/* Runs `first`, which may use the library for the first time, then `second`.
+ * Returns the number of specialisations made by `second`. */
 static int64_t added(Ctx *c, const char *first, const char *second) {
 	CHECK(run(c, first) == ST_OK);
 	uint64_t before = session_specialised(session_of(c));
@@ -38,17 +39,18 @@ static void lengths(void) {
 	CHECK(added(c, "a = f(linspace(0, 1, 100))",
 	            "b = f(linspace(0, 1, 200)); d = f(linspace(0, 2, 4321))") == 0);
 	CHECK(added(c, "g = grad(f)(linspace(0, 1, 100))", "g = grad(f)(linspace(0, 1, 300))") == 0);
-	/* two arrays of lengths of their own: equal or not is found when it runs */
+	/* Two arrays of different symbolic extents: equality is checked at run
+	 * time. */
 	CHECK(run(c, "h(x, y) = x @ y") == ST_OK);
 	CHECK(added(c, "a = h(ones(50), ones(50))", "b = h(ones(70), ones(70))") == 0);
 	CHECK(number(c, "b") == 70);
 	uint64_t before = session_specialised(session_of(c));
 	CHECK(run(c, "b = h(ones(70), ones(71))") != ST_OK);
 	CHECK(session_specialised(session_of(c)) - before <= 1);
-	/* small lengths are part of the type, and so are ranks and dtypes */
+	/* Small extents are part of the type, and so are ranks and dtypes. */
 	CHECK(added(c, "a = h(ones(3), ones(3))", "b = h(ones(4), ones(4))") == 1);
-	/* a number that decides a shape is known to the function; one that does not
-	 * is data */
+	/* A number that determines a shape is static for the function; any other is
+	 * data. */
 	CHECK(run(c, "k(x, n) = x * n") == ST_OK);
 	CHECK(added(c, "a = k(2.0, 3)", "b = k(2.0, 4)") == 0);
 	CHECK(run(c, "r(x, axis) = sum(sum(x; axis = axis))") == ST_OK);
@@ -74,16 +76,16 @@ static void failures(void) {
 	CHECK(number(c, "x") == 1.0);
 	CHECK(run(c, "x = 3.0") == ST_OK);
 	CHECK(number(c, "x") == 3.0);
-	/* functions are looked up when they are called, data when they are defined
-	 */
+	/* Functions are looked up when they are called, data when they are
+	 * defined. */
 	CHECK(run(c, "a = 2.0\ng(x) = x + 1\nf(x) = a * g(x)\na = 5.0\ng(x) = x + 10\ny = f(1.0)") ==
 	      ST_OK);
 	CHECK(number(c, "y") == 22.0);
 	ctx_free(c);
 }
 
-/* What a text that is only checked defines is nobody's afterwards, and is there
- * while it is checked. */
+/* Definitions of a text that is only checked exist during the check and not
+ * afterwards. */
 static void checking(void) {
 	Ctx *c = open_session();
 	static const char
@@ -108,7 +110,7 @@ static void checking(void) {
 }
 
 /* Allocation n fails, for every n: no crash, no leak (under ASan), and the
- * session goes on. */
+ * session continues. */
 static void allocation(void) {
 	static const char text[] = "f(x) = { s = 0.0; for i in 0..3 { s = s + x^i }; s }\ny = grad(x "
 							   "-> sum(map(f, [x, 2x])))(1.5) + f(2.0)";
@@ -127,8 +129,8 @@ static void allocation(void) {
 	CHECK(ok < 57);
 }
 
-/* No module of the library defines what is built in: the builtin would be
- * silently replaced for all of them. */
+/* No library module defines the name of a builtin: the definition would
+ * silently replace the builtin in all modules. */
 static void library_names(void) {
 	for (const LibraryText *t = library_texts; t->name; t++)
 		for (const char *line = t->text; *line;
