@@ -1,16 +1,19 @@
-/* test_solvers.c - SUNDIALS as host functions: values against references, dense
- * output, step counts against plain C, sensitivities both ways,
- * differential-algebraic systems, failures in words, interrupts, allocation
+/* test_solvers.c - unit tests of the SUNDIALS host functions.
+ *
+ * Covers values, dense output, step counts, forward and adjoint sensitivities,
+ * differential-algebraic systems, error messages, interrupts and allocation
  * failure.
  *
- * Needs: solvers/, autodiff/, backend/. Prints "N passed, N failed"; the exit
- * status is 0 when nothing failed.
- *
- * References, to all digits printed: end values of Robertson's and van der
- * Pol's problems and sensitivities of Robertson's and the Lotka-Volterra
+ * Oracle: reference values, all printed digits of which are correct, and a
+ * plain C program for step counts. The end values of Robertson's and van der
+ * Pol's problems and the sensitivities of Robertson's and the Lotka-Volterra
  * equations were computed with a Radau IIA method of order 13 in quadruple
- * precision; Robertson's and van der Pol's end values agree with the Bari Test
+ * precision. Robertson's and van der Pol's end values agree with the Bari Test
  * Set for IVP Solvers (Mazzia and Magherini) to 13 digits.
+ *
+ * Needs: solvers/, autodiff/, backend/.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
@@ -26,7 +29,7 @@
 
 enum { MOST = 8 }; /* unknowns of a problem */
 
-typedef struct T { /* what a test has at hand */
+typedef struct T { /* the state of a test */
 	uint32_t passed, failed;
 	Ctx *c;
 	Builder *b;
@@ -52,7 +55,8 @@ static void near_at(T *t, double got, double want, double tolerance, int line) {
 }
 #define NEAR(t, got, want, tolerance) near_at((t), (got), (want), (tolerance), __LINE__)
 
-/* So many rows for each step, of which the first ones, at most 32, are one. */
+/* Checks that there are `degree` rows for each step, except that up to 32 of
+ * the first steps may be merged into one. */
 static bool rows_of_steps(int64_t rows, int64_t degree, int64_t steps) {
 	return (rows - 1) % degree == 0 && rows <= 1 + degree * steps &&
 	       rows > 1 + degree * (steps - 32);
@@ -173,7 +177,7 @@ static void lotka_volterra_jacobian(T *t, const Ref *p, Ref time, const Ref *y, 
 	out[3] = sub(t, mul(t, p[3], y[0]), p[2]);
 }
 
-/* y' = y^2: 1/(1 - t) from 1 */
+/* y' = y^2: 1/(1 - t) from 1. */
 static void blow_up(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	(void)p;
 	(void)time;
@@ -185,7 +189,7 @@ static void blow_up_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *ou
 	out[0] = mul(t, K(t, 2), y[0]);
 }
 
-/* sqrt(1 - t): not a number beyond t = 1 */
+/* sqrt(1 - t): NaN beyond t = 1. */
 static void root(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	(void)p;
 	out[0] = y[0];
@@ -198,8 +202,9 @@ static void root_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) 
 	out[0] = K(t, 1);
 }
 
-/* Three times Lotka-Volterra with the same parameters: more unknowns and
- * parameters than forward columns are worth. */
+/* Three copies of Lotka-Volterra with the same parameters. There are so many
+ * unknowns and parameters that the adjoint method is chosen over forward
+ * columns. */
 static void herds(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	for (int k = 0; k < 6; k += 2) lotka_volterra(t, p, time, y + k, out + k);
 }
@@ -223,7 +228,7 @@ static void reservoir_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *
 	for (int i = 0; i < 3; i++) out[(3 + i) * 6 + i] = K(t, 1);
 }
 
-/* y' = p t: nothing depends on y */
+/* y' = p t: nothing depends on y. */
 static void wave(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	(void)y;
 	out[0] = mul(t, p[0], time);
@@ -235,7 +240,7 @@ static void wave_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) 
 	out[0] = K(t, 0);
 }
 
-/* stops the program beyond t = 1/2 */
+/* Stops the program beyond t = 1/2. */
 static void refusing(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	(void)p;
 	Value text = value_string(t->c, "that is far enough", 18);
@@ -266,7 +271,7 @@ static const Problem BLOW_UP = {"blow-up", 1, 0, {1}, {0}, 2, blow_up, blow_up_j
 static const Problem ROOT = {"root", 2, 0, {1, 0}, {0}, 2, root, root_jacobian};
 static const Problem REFUSING = {"refusing", 1, 1, {1}, {1}, 2, refusing, decay_jacobian};
 
-/* How it is solved. */
+/* The solver settings of a problem. */
 typedef struct Setting {
 	bool sparse, adams;
 	int64_t degree, max_steps;
@@ -472,7 +477,7 @@ static void test_decay(T *t) {
 		}
 		CHECK(t, worst[1] < worst[0] / 100); /* the error follows the tolerance */
 	}
-	/* backwards, from the other end */
+	/* Backwards in time, from the other end. */
 	Problem back = DECAY;
 	back.y0[0] = exp(-6);
 	Setting w = {.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-13};
@@ -480,7 +485,7 @@ static void test_decay(T *t) {
 		NEAR(t, last(r[1], 0), 1, 1e-6);
 		drop(r, 3);
 	}
-	/* no way to go */
+	/* An interval of length zero. */
 	w.t1 = 3;
 	if (solved(t, &back, &w, r)) {
 		CHECK(t, r[0].tensor->count == 1 && number(r[0], 0) == 3 && number(r[1], 0) == back.y0[0]);
@@ -507,7 +512,7 @@ static void test_dense_output(T *t) {
 		for (int i = 0; i < 64; i++) {
 			int64_t step = 0;
 			while (step < steps - 1 && number(r[0], 5 * (step + 1)) < at[i]) step++;
-			/* Lagrange's formula on the six nodes */
+			/* Lagrange's formula on the six nodes. */
 			for (int component = 0; component < 2; component++) {
 				double sum = 0;
 				for (int64_t j = 5 * step; j <= 5 * step + 5; j++) {
@@ -557,8 +562,8 @@ static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, voi
 	return 0;
 }
 
-/* The steps that a C program makes which uses CVODES as its example
- * cvsRoberts_dns does. */
+/* Returns the number of steps of a C program that uses CVODES like its example
+ * cvsRoberts_dns. */
 static long plain_steps(double t1, double rtol, const double *atol) {
 	SUNContext sun;
 	if (SUNContext_Create(SUN_COMM_NULL, &sun)) return -1;
@@ -605,10 +610,10 @@ static void test_robertson(T *t) {
 			                         number(r[1], 3 * k + 2) - 1));
 		CHECK(t, drift < 1e-10);
 		drop(r, 3);
-		/* Other factors have other last bits, and a change of rtol by a
+		/* Another factorisation has other last bits. A change of rtol by a
 		 * rounding error moves the number of steps by 4.5 % (one standard
-		 * deviation): of factors that are not SUNDIALS' own, means are
-		 * compared, with three standard errors. */
+		 * deviation). For factorisations other than SUNDIALS' own the test
+		 * compares means, within three standard errors. */
 		double ours = 0, plain = 0;
 		const int runs = sparse ? 16 : 1;
 		for (int k = 0; k < runs; k++) {
@@ -623,8 +628,8 @@ static void test_robertson(T *t) {
 	}
 }
 
-/* 50,000 unknowns are 2.5e9 elements: more than 32 bits count, nothing to 64.
- * Nothing is allocated. */
+/* 50,000 unknowns have a Jacobian of 2.5e9 elements: too many for 32-bit
+ * indices, few for 64-bit ones. Nothing is allocated. */
 static void test_index_width(T *t) {
 	enum { N = 50000 };
 	const bool fits = (int64_t)N * N <= SUNDIALS_INDEX_MAX;
@@ -685,7 +690,7 @@ static void test_saveat(T *t) {
 
 /* ---- derivatives --------------------------------------------------------- */
 
-/* A solve made ready for differentiation with respect to y0, t0 and the
+/* A solve that is prepared for differentiation with respect to y0, t0 and the
  * parameters. */
 typedef struct Diff {
 	const Problem *p;
@@ -740,8 +745,8 @@ static bool told(T *t, Status st, const char *what) {
 	return false;
 }
 
-/* dY in the direction (dy0, dt0, dp); NULL: zero. times gets the times, where
- * wanted. */
+/* Returns dY in the direction (dy0, dt0, dp); NULL: zero. *times receives the
+ * times when `times` is not NULL. */
 static Value push(T *t, Diff *d, const double *dy0, double dt0, const double *dp, Value *times) {
 	Value in[32], out[5];
 	memcpy(in, d->args, d->n * sizeof *in);
@@ -758,9 +763,9 @@ static Value push(T *t, Diff *d, const double *dy0, double dt0, const double *dp
 	return dy;
 }
 
-/* Cotangents of y0 (out[0], n numbers), t0 (out[1]) and the parameters, from w,
- * K n numbers; w NULL: 1 for component `unit` of the last row. false when it
- * failed. */
+/* Computes cotangents of y0 (out[0], n reals), t0 (out[1]) and the parameters
+ * from w (K n reals). w NULL: 1 for component `unit` of the last row. Returns
+ * false on failure. */
 static bool pull(T *t, Diff *d, const double *w, uint32_t unit, Value *out) {
 	Value first[64], in[64];
 	if (!told(t, run(t, d->linear_primal, d->args, first), d->p->name)) return false;
@@ -779,7 +784,7 @@ static bool pull(T *t, Diff *d, const double *w, uint32_t unit, Value *out) {
 	return told(t, st, d->p->name);
 }
 
-/* d(x, y)/d(a, b, c, d, x0, y0) of Lotka-Volterra at t = 10 */
+/* d(x, y)/d(a, b, c, d, x0, y0) of Lotka-Volterra at t = 10. */
 static const double LV_END[] = {1.026344767575089319, 9.096910781360416175e-01};
 static const double LV[6][2] = {{2.160557523562618032, -6.256770517220815998},
                                 {1.885687770780593063e-01, -6.979775889893584813e-01},
@@ -808,8 +813,8 @@ static void check_lv_adjoint(T *t, Diff *d, double tolerance) {
 		if (!pull(t, d, NULL, i, g)) continue;
 		for (int k = 0; k < 4; k++) NEAR(t, g[2 + k].f, LV[k][i], tolerance);
 		for (int k = 4; k < 6; k++) NEAR(t, number(g[0], k - 4), LV[k][i], tolerance);
-		/* t0 earlier is the same as the start moved along the flow: x' = 0.5,
-		 * y' = -2 at (1, 1) */
+		/* An earlier t0 equals a start moved along the flow: x' = 0.5, y' = -2
+		 * at (1, 1). */
 		NEAR(t, g[1].f, -(0.5 * LV[4][i] - 2 * LV[5][i]), 20 * tolerance);
 		drop(g, 6);
 	}
@@ -840,7 +845,7 @@ static void test_sensitivities(T *t) {
 			diff_end(&d);
 		}
 	}
-	/* linear in the direction, however large or small */
+	/* Linear in the direction, for every magnitude. */
 	Setting w = {.degree = 5, .t1 = 10, .rtol = 1e-8, .atol = 1e-10};
 	if (diff_begin(t, &d, &LOTKA_VOLTERRA, &w)) {
 		for (int k = 0; k < 3; k++) {
@@ -859,8 +864,8 @@ static void test_sensitivities(T *t) {
 	}
 }
 
-/* <w, dY> = <w pulled back, direction> where times are given and all rows
- * count: jumps, both ways. */
+/* <w, dY> = <w pulled back, direction> with given times and all rows: jumps,
+ * forward and backward. */
 static void test_dot_product(T *t) {
 	static const double at[] = {0, 0.5, 0.5, 1.7, 4.2, 6, 9, 9.5};
 	const Problem *problems[] = {&LOTKA_VOLTERRA, &HERDS};
@@ -934,7 +939,7 @@ static void test_stiff_sensitivities(T *t) {
 	}
 }
 
-/* Derivatives that are simple or empty: y = y0 + p (t^2 - t0^2)/2. */
+/* Simple or empty derivatives: y = y0 + p (t^2 - t0^2)/2. */
 static void test_flat_derivatives(T *t) {
 	Setting w = {.degree = 5, .t0 = 0.5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12};
 	Diff d;
@@ -966,12 +971,12 @@ static void test_flat_derivatives(T *t) {
 	diff_end(&d);
 }
 
-/* Further down: every allocation fails once, every poll interrupts once. */
+/* Defined below: each allocation fails once, each poll interrupts once. */
 static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults);
 static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults);
 
-/* args of a solve -> cotangents of y0, t0 and the parameters, for w all ones:
- * the gradient of the sum of all values. */
+/* Arguments of a solve -> cotangents of y0, t0 and the parameters for w all
+ * ones: the gradient of the sum of all values. */
 typedef struct Gradient {
 	T *t;
 	Diff *d;
@@ -1002,8 +1007,9 @@ static void make_gradient(Ctx *c, void *arg) {
 	g->second = ad_jvp(c, d->jvp, twice, more); /* forward over forward */
 }
 
-/* A derivative in y0[0] and the last parameter of a derivative in p[0], four
- * ways: differences of the gradient, and the three modes. */
+/* The derivative with respect to y0[0] and the last parameter of a derivative
+ * with respect to p[0], in four ways: differences of the gradient, and the
+ * three modes. */
 static void test_second_derivatives(T *t) {
 	static const double at[] = {1, 2, 4};
 	for (int k = 0; k < 6; k++) {
@@ -1028,7 +1034,7 @@ static void test_second_derivatives(T *t) {
 		}
 		Value in[64], out[96], lower[8], upper[8];
 		const uint32_t n = d.n, np = p->np;
-		/* direction: y0[0] and the last parameter */
+		/* Direction: y0[0] and the last parameter. */
 		double dy0[MOST] = {1}, want[2 + 4];
 		const double e = 1e-4;
 		for (int sign = -1; sign < 2; sign += 2) {
@@ -1040,11 +1046,12 @@ static void test_second_derivatives(T *t) {
 			CHECK(t, told(t, run(t, g.f, in, sign < 0 ? lower : upper), "gradient"));
 			value_unref(in[0]);
 		}
-		want[0] = (number(upper[0], 1) - number(lower[0], 1)) / (2 * e); /* in y0[1], and in p[0] */
+		/* With respect to y0[1], and to p[0] */
+		want[0] = (number(upper[0], 1) - number(lower[0], 1)) / (2 * e);
 		want[1] = (upper[2].f - lower[2].f) / (2 * e);
 		drop(lower, 2 + np);
 		drop(upper, 2 + np);
-		/* forward over reverse */
+		/* Forward over reverse. */
 		memcpy(in, d.args, n * sizeof *in);
 		in[n] = vector(t, p->n, dy0);
 		for (uint32_t i = 0; i < np; i++) in[n + 1 + i] = value_f64(i == np - 1);
@@ -1060,8 +1067,8 @@ static void test_second_derivatives(T *t) {
 				in[3] = rtol;
 			}
 		}
-		/* reverse over reverse: the Hessian is symmetric, so the cotangent
-		 * (e_0, 0, e_last) gives the same */
+		/* Reverse over reverse: the Hessian is symmetric, so the cotangent
+		 * (e_0, 0, e_last) gives the same values. */
 		if (told(t, run(t, g.primal, d.args, out), "primal")) {
 			Value back[8], cts[96];
 			memcpy(cts, out + 2 + np, g.nresiduals * sizeof *cts);
@@ -1075,7 +1082,8 @@ static void test_second_derivatives(T *t) {
 			}
 			drop(out, 2 + np + g.nresiduals);
 		}
-		/* forward over forward: args, first tangents (p[0]), second tangents */
+		/* Forward over forward: args, first tangents (p[0]), second
+		 * tangents. */
 		memcpy(in + n + 2 + np, (Value[]){in[n]}, sizeof *in);
 		Value second = in[n];
 		in[n] = filled(t, p->n, 0);
@@ -1122,8 +1130,8 @@ static void robertson_system_jacobian(T *t, const Ref *p, const Ref *y, Ref cj, 
 	for (int i = 6; i < 9; i++) out[i] = K(t, 1);
 }
 
-/* y' = -p z, z = y^2: y = 1/(1 + p t) from y = 1; the given z is wrong, and the
- * equation multiplied by 2 */
+/* y' = -p z, z = y^2: y = 1/(1 + p t) from y = 1. The given z is wrong, and the
+ * equation is multiplied by 2. */
 static void square_system(T *t, const Ref *p, Ref time, const Ref *y, const Ref *yp, Ref *out) {
 	(void)time;
 	out[0] = mul(t, K(t, 2), add(t, yp[0], mul(t, p[0], y[1])));
@@ -1136,7 +1144,7 @@ static void square_system_jacobian(T *t, const Ref *p, const Ref *y, Ref cj, Ref
 	out[3] = K(t, 1);
 }
 
-/* y' = z, z^2 = -1 - y^2: nothing satisfies it */
+/* y' = z, z^2 = -1 - y^2: no solution. */
 static void hopeless_system(T *t, const Ref *p, Ref time, const Ref *y, const Ref *yp, Ref *out) {
 	(void)p;
 	(void)time;
@@ -1190,7 +1198,7 @@ static Fn *make_system_function(T *t, const System *p, int which, bool sparse) {
 	Ref some[MOST * MOST];
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < p->n * p->n;
-	     k++) { /* by columns, for the pattern, which here is full but for what is not said */
+	     k++) { /* sparse: column-major; the pattern is full, REF_NONE gives 0 */
 		uint32_t at = sparse ? k % p->n * p->n + k / p->n : k;
 		some[n++] = out[at] == REF_NONE ? K(t, 0) : out[at];
 	}
@@ -1296,8 +1304,8 @@ static void test_systems(T *t) {
 		}
 		drop(r, 3);
 	}
-	/* wrong initial values are put right, and every node of the dense output is
-	 * on the solution */
+	/* Inconsistent initial values are corrected, and every node of the dense
+	 * output is on the solution. */
 	Setting w = {.degree = 5, .t1 = 3, .rtol = 1e-8, .atol = 1e-10};
 	if (told(t, solve_system(t, &SQUARE, &w, true, r), "square")) {
 		double worst = 0;
@@ -1309,13 +1317,14 @@ static void test_systems(T *t) {
 		CHECK(t, worst < 1e-6);
 		drop(r, 3);
 	}
-	w.t1 = 0; /* consistent initial values and nothing else */
+	w.t1 = 0; /* consistent initial values only */
 	if (told(t, solve_system(t, &SQUARE, &w, true, r), "square at 0")) {
 		CHECK(t, r[0].tensor->count == 1 && fabs(number(r[1], 1) - 1) < 1e-6);
 		drop(r, 3);
 	}
 	w.t1 = 3;
-	/* the equation without y' is told: the other could be met by y' */
+	/* The error names the equation without y', because y' could satisfy the
+	 * other. */
 	CHECK(t, failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT,
 	                     "equation 1 is off by 0.7"));
 	CHECK(t, failed_with(t, solve_system(t, &HOPELESS, &w, true, r), ST_ERROR, E_SOLVER_INIT,
@@ -1387,7 +1396,7 @@ static void test_system_derivatives(T *t) {
 			}
 			drop(out, 4);
 		}
-		/* backward: the second component of the last row */
+		/* Backward: the second component of the last row. */
 		if (told(t, run(t, d.primal, args, first), p->name)) {
 			Value in[64];
 			memcpy(in, first + 3, d.nresiduals * sizeof *in);
@@ -1398,15 +1407,15 @@ static void test_system_derivatives(T *t) {
 				NEAR(t, g[1].f, k ? late[1] : -2 * 3 / (7.0 * 7 * 7), 1e-5);
 				/* z = (y0/(1 + y0 p t))^2 */
 				if (!k) NEAR(t, number(g[0], 0), 2 / (7.0 * 7 * 7), 1e-6);
-				/* it follows from y0 */
+				/* It follows from y0. */
 				if (!k) CHECK(t, number(g[0], 1) == 0 || fabs(number(g[0], 1)) < 1e-12);
 				drop(g, 1 + p->np);
 			}
 			tensor_unref(ct);
 			drop(first, 3 + d.nresiduals);
 		}
-		/* a second derivative is there, too; its values are in
-		 * tests/ode/sensitivity.dsl */
+		/* The second derivative exists, too; tests/ode/sensitivity.dsl checks
+		 * its values. */
 		uint32_t mark = build_mark(t->c);
 		Status st = ctx_protect(t->c, transform_system_twice, &d);
 		build_unwind(t->c, mark);
@@ -1470,8 +1479,8 @@ static bool same_results(const Value *a, const Value *b, uint32_t n) {
 	return true;
 }
 
-/* The interrupt flag goes up at poll 1, 2, ...: the run stops, nothing leaks,
- * and one after it gives the same bits. */
+/* Interrupts at poll 1, 2, ...: the run stops, nothing leaks, and the next run
+ * gives the same bits. */
 static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults) {
 	Value want[16], r[16];
 	Status st = run(t, f, args, want);
@@ -1504,7 +1513,8 @@ static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) 
 	bool good = true;
 	for (int forever = 0; forever < 2; forever++) {
 		uint64_t n = 1;
-		for (; n < 10000000; n += n < 150 ? 1 : n / 5) { /* set-up in full, the steps in samples */
+		/* Every poll of the set-up, a sample of the steps. */
+		for (; n < 10000000; n += n < 150 ? 1 : n / 5) {
 			size_t used = heap_used(t->c);
 			heap_fail_at(t->c, n, forever);
 			st = run(t, f, args, r);
@@ -1545,7 +1555,7 @@ static void test_interrupts_and_memory(T *t) {
 		drop(args, n);
 		fn_unref(f);
 	}
-	/* both ways of a gradient, and a tangent */
+	/* Both modes of a gradient, and a tangent. */
 	for (int k = 0; k < 2; k++) {
 		Setting w = {.sparse = k, .degree = 5, .t1 = 1, .rtol = 1e-4, .atol = 1e-6};
 		const Problem *p = k ? &HERDS : &LOTKA_VOLTERRA;
@@ -1562,7 +1572,7 @@ static void test_interrupts_and_memory(T *t) {
 		value_unref(in[d.n]);
 		if (told(t, run(t, d.linear_primal, d.args, first), p->name)) {
 			memcpy(in, first + 3, d.nresiduals * sizeof *in);
-			/* cotangents like times and values */
+			/* Cotangents like times and values. */
 			for (uint32_t i = 0; i < 2; i++) in[d.nresiduals + i] = value_ref(first[i]);
 			interrupt_everywhere(t, d.back, in, 2 + p->np);
 			fail_allocations(t, d.back, in, 2 + p->np);
@@ -1577,7 +1587,7 @@ int main(void) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	T t = {.c = ctx_new(NULL)};
 	if (!t.c || backend_init(t.c) != ST_OK || solvers_init(t.c) != ST_OK) return 1;
-	/* what is allocated and when is the evaluator's here */
+	/* Allocations and their order are those of the evaluator. */
 	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF);
 	autodiff_init(t.c);
 	ctx_grant(t.c, GRANT_ALL);

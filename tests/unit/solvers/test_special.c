@@ -1,10 +1,14 @@
-/* test_special.c - every special function at every number that could hurt it:
- * none may crash, end the process, or take long.
+/* test_special.c - robustness tests of the special functions.
  *
- * Needs: solvers/special/elementwise.h, solvers/special/gsl.h. Guarantees: all
- * rows of the table with all combinations of the arguments below (of four and
- * more: some 3,000 drawn from them): NaN gives NaN, no call takes a tenth of a
- * second, and results do not depend on the calls before.
+ * Every function gets every critical argument: none may crash, end the process,
+ * or take long.
+ *
+ * Method: all rows of the table with all combinations of the arguments below.
+ * Of four and more arguments some 3,000 combinations are drawn.
+ *
+ * Needs: solvers/special/elementwise.h, solvers/special/gsl.h.
+ * Guarantees: NaN gives NaN, no call takes a tenth of a second, and results do
+ * not depend on earlier calls.
  */
 #include "solvers/special/elementwise.h"
 #include "solvers/special/gsl.h"
@@ -89,7 +93,7 @@ static void try_row(const EachRow *row) {
 				at /= NUMBERS;
 			}
 			double y = NAN, took = INFINITY;
-			/* a busy machine may make one call slow, not three */
+			/* A busy machine may make one call slow, but not three. */
 			for (int turn = 0; turn < 3 && took > longest; turn++) {
 				const double begun = seconds();
 				y = row->value(x);
