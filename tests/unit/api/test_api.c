@@ -1,8 +1,11 @@
-/* test_api.c - the public interface: life, programs, functions, derivatives,
- * callbacks, tensors, limits, errors, threads, failing memory.
+/* test_api.c - unit tests of the public interface.
  *
- * Needs: atled.h only. Prints "N passed, N failed"; the exit status is 0 when
- * nothing failed.
+ * Covers lifetimes, programs, functions, derivatives, callbacks, tensors,
+ * limits, errors, threads and allocation failure.
+ *
+ * Needs: atled.h only.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
  */
 #include "atled.h"
 #include "tests/unit/support/check_of.h"
@@ -17,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct T { /* what a test has at hand */
+typedef struct T { /* the state of a test */
 	unsigned passed, failed;
 	atled_context *x;
 } T;
@@ -95,14 +98,14 @@ static void free_all(int n, atled_tensor **s) {
 	}
 }
 
-/* ---- life and programs --------------------------------------------------- */
+/* ---- lifetimes and programs ---------------------------------------------- */
 
 static void test_life(T *t) {
 	CHECK(t, atled_version() == ATLED_VERSION);
 	atled_engine_config config = {.size = sizeof config, .threads = 2};
 	atled_engine *e = atled_engine_new(&config);
 	atled_context *a = atled_context_new(e), *b = atled_context_new(e);
-	atled_engine_free(e); /* the contexts keep it */
+	atled_engine_free(e); /* the contexts keep it alive */
 	CHECK(t, a && b);
 	CHECK(t, atled_compile(a, "x = 1", ATLED_ZERO, "a") == ATLED_OK);
 	CHECK(t, atled_compile(b, "x = 2", ATLED_ZERO, "b") == ATLED_OK);
@@ -153,8 +156,8 @@ static void note_figure(void *ud, const char *function, const char *place, uint6
 	p->placed |= !strcmp(function, "sines") && !strcmp(place, "here.dsl:2") && calls && seconds > 0;
 }
 
-/* Settings and figures of machine code; where there is none, nothing is
- * counted. */
+/* Settings and counters of machine code. Where machine code is unavailable, the
+ * counters are zero. */
 static void machine_code(T *t) {
 	Said said = {.n = 0};
 	Profiled profile = {0};
@@ -191,7 +194,7 @@ static void test_programs(T *t) {
 	FINE(t, atled_run(t->x, "1\n2;\n3\ny = 4\n", ATLED_ZERO, NULL, count_results, &shown));
 	CHECK(t, shown == 13);
 	FINE(t, atled_run(t->x, "7 and text that is not read", 1, NULL, NULL, NULL));
-	/* a failed statement changes nothing, those before it stay */
+	/* A failed statement changes nothing; earlier ones keep their effect. */
 	CHECK(t, atled_compile(t->x, "y = 5\nx = x + [1, 2] + [1, 2, 3]", ATLED_ZERO, NULL) ==
 	             ATLED_ERROR);
 	CHECK(t, number(t, "10 * y + x") == 52.5);
@@ -297,12 +300,12 @@ static void test_calls(T *t) {
 				 *out[2] = {NULL, NULL};
 	FINE(t, atled_call(t->x, f, 2, in, 1, out));
 	CHECK(t, element(out[0], 0) == 10 && element(out[0], 2) == 30);
-	/* longer ones need nothing new */
+	/* Longer arguments need no new function. */
 	atled_tensor *long_in[2] = {vector(t, 20, (double[20]){[19] = 4}), in[1]},
 				 *long_out[1] = {NULL};
 	FINE(t, atled_call(t->x, f, 2, long_in, 1, long_out));
 	CHECK(t, element(long_out[0], 19) == 40);
-	/* wrong calls */
+	/* Invalid calls. */
 	CHECK(t, atled_call(t->x, f, 1, in, 1, out) == ATLED_MISUSE);
 	CHECK(t, atled_call(t->x, f, 2, (atled_tensor *[]){in[1], in[1]}, 1, long_out) != ATLED_OK);
 	const atled_error *e = atled_last_error(t->x);
@@ -310,7 +313,7 @@ static void test_calls(T *t) {
 	free_all(1, long_in);
 	free_all(1, long_out);
 	free_all(1, out);
-	/* in place: into wrapped memory, also when it is an argument's */
+	/* In place: into wrapped memory, also when it belongs to an argument. */
 	double memory[3] = {1, 2, 3};
 	int64_t three = 3;
 	atled_tensor *place = NULL;
@@ -395,7 +398,8 @@ static void test_types(T *t) {
 	CHECK(t, strstr(said.text, "fn @") && strstr(said.text, "dot"));
 	CHECK(t, atled_ir(t->x, f, "nowhere", hear, &said) == ATLED_MISUSE);
 	atled_function_free(f);
-	/* as bytes, and back in a context that has never seen the program */
+	/* Stored as bytes and loaded in a context that has never seen the
+	 * program. */
 	Said stored = {.n = 0};
 	FINE(t, atled_lookup(t->x, "annotated", NULL, &f));
 	FINE(t, atled_store(t->x, f, hear, &stored));
@@ -433,7 +437,7 @@ static void test_types(T *t) {
 	t->passed += fresh.passed;
 	t->failed += fresh.failed;
 	atled_context_free(fresh.x);
-	/* a result whose length turns out otherwise */
+	/* A result whose extent differs from the declared one. */
 	FINE(t, atled_lookup(t->x, "id", "(f64[n]) -> f64[m]", &f));
 	atled_function_free(f);
 }
@@ -519,7 +523,7 @@ static void test_derive(T *t) {
 	CHECK(t, atled_tensor_view(out[0], &a) == ATLED_OK && a.rank == 2);
 	CHECK(t, a.rank == 2 && ((double *)a.data)[a.strides[0]] == 3 &&
 	             ((double *)a.data)[a.strides[0] + a.strides[1]] == 2);
-	CHECK(t, atled_derive(t->x, f, "grad", &h) == ATLED_ERROR && !h); /* no real number */
+	CHECK(t, atled_derive(t->x, f, "grad", &h) == ATLED_ERROR && !h); /* not a real scalar */
 	free_all(1, out);
 	free_all(1, in);
 	atled_function_free(g);
@@ -560,8 +564,8 @@ static void test_entry(T *t) {
 	atled_function_free(f);
 }
 
-/* The same once there is machine code, which an entry then calls without a
- * frame: other lengths, results over arguments, failures. */
+/* The same with machine code, which an entry then calls without a frame: other
+ * extents, results over arguments, failures. */
 static void test_entry_machine_code(T *main) {
 	const char *before = getenv("ATLED_NATIVE");
 	char kept[32];
@@ -602,7 +606,7 @@ static void test_entry_machine_code(T *main) {
 		               : st == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "5"));
 	}
 	atled_function_free(f);
-	/* as many elements, another shape */
+	/* The same number of elements in another shape. */
 	FINE(t, atled_lookup(t->x, "product", "(f64[m, k], f64[k, n]) -> f64[m, n]", &f));
 	FINE(t, atled_entry(t->x, f, &raw, &ud));
 	const double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3};
@@ -622,7 +626,7 @@ static void test_entry_machine_code(T *main) {
 	else unsetenv("ATLED_NATIVE");
 }
 
-/* ---- functions of the host ----------------------------------------------- */
+/* ---- host functions ------------------------------------------------------ */
 
 /* y[i] = x[i]^2 * a */
 static int square_value(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
@@ -694,7 +698,7 @@ static void test_host(T *t) {
 	FINE(t, define(t, "sqv", false, true, &calls));
 	FINE(t, define(t, "sq0", false, false, &calls));
 	CHECK(t, number(t, "sum(sq([1.0, 2, 3], 2.0))") == 28 && calls > 0);
-	CHECK(t, number(t, "sum(sq([1, 2, 3], 2))") == 28); /* whole numbers become real ones */
+	CHECK(t, number(t, "sum(sq([1, 2, 3], 2))") == 28); /* integers are converted to reals */
 	CHECK(t, number(t, "jvp(x -> sq(x, 2.0), [1.0, 2.0], [1.0, 0.5])[1][1]") == 4);
 	CHECK(t, number(t, "grad(x -> sum(sq(x, 3.0)))([1.0, 2.0])[1]") == 12);
 	CHECK(t, number(t, "grad(a -> sum(sq([1.0, 2.0], a)))(3.0)") == 5);
@@ -714,7 +718,7 @@ static void test_host(T *t) {
 		CHECK(t, e && !strcmp(e->code, "E0401") && strstr(e->message, named[i]));
 		if (e && strcmp(e->code, "E0401")) printf("  %s: %s\n", missing[i], e->message);
 	}
-	/* derivatives through the interface */
+	/* Derivatives through the interface. */
 	atled_function *f = NULL, *g = NULL;
 	FINE(t, atled_compile(t->x, "through(x) = sum(sq(x, 0.5)) + 1", ATLED_ZERO, NULL));
 	FINE(t, atled_lookup(t->x, "through", "(f64[n]) -> f64", &f));
@@ -726,7 +730,7 @@ static void test_host(T *t) {
 	free_all(1, in);
 	atled_function_free(g);
 	atled_function_free(f);
-	/* wrong definitions and uses */
+	/* Invalid definitions and uses. */
 	atled_host bad = {
 		.size = sizeof bad, .name = "bad", .type = "(f64[n]) -> f64[m]", .value = square_value};
 	CHECK(t, atled_define_host(t->x, &bad) == ATLED_MISUSE);
@@ -753,7 +757,7 @@ static void test_host(T *t) {
 	CHECK(t, number(t, "try { fails(1.0) } catch e { 7.0 }") == 7 && !atled_last_error(t->x));
 }
 
-/* c x^p, element by element. */
+/* c x^p, element-wise. */
 typedef struct Power {
 	double c;
 	int p;
@@ -805,8 +809,8 @@ static bool gives_error(T *t, const char *text, const char *code, const char *pa
 	return good;
 }
 
-/* Rules that the program gives to functions of the host, of other functions of
- * the host. */
+/* Rules that the program defines for host functions, in terms of other host
+ * functions. */
 static void test_host_rules(T *t) {
 	static Power cube = {1, 3}, slope = {3, 2}, curve = {6, 1};
 	FINE(t, define_power(t, "cube", &cube, false, false, false));
@@ -823,8 +827,8 @@ static void test_host_rules(T *t) {
 	CHECK(t, number(t, "hessian(x -> sum(cube(x)))([1.0, 2])[1, 1]") == 12);
 	CHECK(t, number(t, "hessian(x -> sum(cube(x)))([1.0, 2])[0, 1]") == 0);
 	CHECK(t, number(t, "hvp(x -> sum(cube(2x)), [1.0, 2], [0.0, 1])[1]") == 96);
-	/* the third derivative is the host's own rule of cube_curve, the fourth has
-	 * none */
+	/* The third derivative uses the host's own rule of cube_curve; the fourth
+	 * has no rule. */
 	CHECK(t, number(t, "grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])([2.0])[0]") == 6);
 	CHECK(t,
 	      gives_error(t, "grad(z -> grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])(z)[0])([2.0])",
@@ -835,7 +839,7 @@ static void test_host_rules(T *t) {
 	CHECK(t, number(t, "grad(x -> sum(map(y -> sum(cube(y)), x)))([1.0, 2; 3, 4])[1, 1]") == 48);
 	CHECK(t, number(t, "taylor(x -> sum(cube([x])), 2.0, 3)[2]") == 6);
 	CHECK(t, gives_error(t, "derivative cube(x, k) = k", "E0404", "cube"));
-	/* a new function of the name has no rule */
+	/* A new function of the same name has no rule. */
 	FINE(t, define_power(t, "cube", &cube, false, false, false));
 	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([2.0])", "E0401", "cube"));
 }
@@ -848,7 +852,7 @@ static void test_rule_checks(T *t) {
 	FINE(t, define_power(t, "right", &cube, true, true, false));
 	FINE(t, define_power(t, "cube", &cube, false, false, false));
 	FINE(t, define_power(t, "cube_slope", &slope, false, false, false));
-	CHECK(t, number(t, "sum(wrong([1.0, 2]))") == 9); /* nobody has asked */
+	CHECK(t, number(t, "sum(wrong([1.0, 2]))") == 9); /* not checked yet */
 	FINE(t, atled_check_rules(t->x, ATLED_RULES_FAIL));
 	CHECK(t, number(t, "sum(right([1.0, 2]))") == 9);
 	CHECK(t, number(t, "grad(x -> sum(right(x)))([1.0, 2])[1]") == 12);
@@ -867,7 +871,7 @@ static void test_rule_checks(T *t) {
 	CHECK(t, number(t, "try { sum(cube([1.0])) } catch e { 7.0 }") == 7);
 	FINE(t, atled_compile(t->x, "derivative cube(x) = cube_slope(x)", ATLED_ZERO, NULL));
 	CHECK(t, number(t, "grad(x -> sum(cube(x)))([1.0, 2])[1]") == 12);
-	/* a warning */
+	/* A warning. */
 	FINE(t, atled_check_rules(t->x, ATLED_RULES_WARN));
 	FINE(t, atled_compile(t->x, "half(x) = x^2\nderivative half(x) = x\n", ATLED_ZERO, NULL));
 	CHECK(t, number(t, "half'(3.0)") == 3);
@@ -920,8 +924,8 @@ static void test_native(T *t) {
 	CHECK(t, atled_compile(t->x, "pair(x -> error(\"inner\"))", ATLED_ZERO, "n") == ATLED_ERROR &&
 	             strstr(atled_last_error(t->x)->message, "inner"));
 	CHECK(t, atled_define_native(t->x, "1x", native_pair, NULL) == ATLED_MISUSE);
-	/* What the library needs of the program around it is asked for by name, and
-	 * missing here. */
+	/* The library requests functions of the embedding program by name; here
+	 * they are missing. */
 	CHECK(t, atled_eval(t->x, "plot([1, 2])", ATLED_ZERO, "test", NULL) == ATLED_ERROR);
 	const atled_error *missing = atled_last_error(t->x);
 	CHECK(t, missing && !strcmp(missing->code, "E0803") &&
@@ -966,7 +970,7 @@ static void test_values(T *t) {
 	said.n = 0;
 	FINE(t, atled_value_describe(a, 1, hear, &said));
 	CHECK(t, strstr(said.text, "f64[2]") && strstr(said.text, "max 2"));
-	/* making, setting, calling */
+	/* Constructing values and calling with them. */
 	atled_value *made[3] = {atled_value_of_string(t->x, "abc", 2), atled_value_of_bool(t->x, 1),
 	                        atled_value_of_none(t->x)};
 	atled_value *list = atled_value_of_items(t->x, ATLED_LIST, 3, (const atled_value *const *)made);
@@ -997,13 +1001,14 @@ static void test_tensors(T *t) {
 	double memory[6] = {1, 2, 3, 4, 5, 6};
 	void *released = NULL;
 	atled_tensor *s = NULL;
-	/* the transpose of a 2 x 3 matrix, and every second element backwards */
+	/* The transpose of a 2 x 3 matrix, and every second element in reverse
+	 * order. */
 	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, memory,
 	                          ATLED_READ_ONLY, note_release, &released, &s));
 	atled_value *v = atled_value_of_tensor(t->x, s);
 	FINE(t, atled_set(t->x, "w", v));
 	CHECK(t, number(t, "w[2, 1] * 10 + w[1, 0]") == 62);
-	/* the host's memory is not touched */
+	/* The host's memory does not change. */
 	CHECK(t, number(t, "w[0, 0] = 100\nw[0, 0]") == 100 && memory[0] == 1);
 	atled_tensor_free(s);
 	atled_value_free(v);
@@ -1016,7 +1021,7 @@ static void test_tensors(T *t) {
 	CHECK(t, number(t, "w[0] * 100 + w[1] * 10 + w[2]") == 531);
 	FINE(t, atled_compile(t->x, "w = 0", ATLED_ZERO, NULL));
 	atled_value_free(v);
-	/* DLPack there and back */
+	/* A DLPack round trip. */
 	struct DLManagedTensor *dl = NULL;
 	FINE(t, atled_tensor_to_dlpack(t->x, s, &dl));
 	CHECK(t, dl && dl->dl_tensor.ndim == 1 && dl->dl_tensor.dtype.code == 2 &&
@@ -1069,8 +1074,8 @@ static void test_limits(T *t) {
 	CHECK(o, atled_compile(x, "a = 2\n" ENDLESS, ATLED_ZERO, NULL) == ATLED_LIMIT &&
 	             seconds() - from < 5);
 	CHECK(o, atled_last_error(x) && !strcmp(atled_last_error(x)->code, "E0903"));
-	CHECK(o, number(o, "a") == 2); /* each call has its own time */
-	l.seconds = 1e6;               /* wider: stays */
+	CHECK(o, number(o, "a") == 2); /* each call has its own time limit */
+	l.seconds = 1e6;               /* a wider limit has no effect */
 	l.steps = 10000;
 	FINE(o, atled_limits(x, &l));
 	CHECK(o, atled_compile(x, ENDLESS, ATLED_ZERO, NULL) == ATLED_LIMIT);
@@ -1084,7 +1089,7 @@ static void test_limits(T *t) {
 	CHECK(o, number(o, "a") == 2);
 	CHECK(o, atled_compile(x, "f(n) = f(n + 1)\nf(1)", ATLED_ZERO, NULL) != ATLED_OK);
 	CHECK(o, number(o, "a") == 2);
-	/* nothing is granted */
+	/* Nothing is granted. */
 	CHECK(o, atled_compile(x, "print(1)", ATLED_ZERO, NULL) == ATLED_DENIED);
 	CHECK(o, atled_compile(x, "use \"x.dsl\"", ATLED_ZERO, NULL) == ATLED_DENIED &&
 	             !strcmp(atled_last_error(x)->code, "E0802"));
@@ -1093,7 +1098,7 @@ static void test_limits(T *t) {
 	FINE(o, atled_output(x, hear, &said));
 	FINE(o, atled_compile(x, "print(\"a\", 1)", ATLED_ZERO, NULL));
 	CHECK(o, !strcmp(said.text, "a 1\n"));
-	FINE(o, atled_grant(x, ATLED_GRANT_ALL)); /* too late to widen */
+	FINE(o, atled_grant(x, ATLED_GRANT_ALL)); /* a grant cannot be widened afterwards */
 	CHECK(o, atled_compile(x, "use \"x.dsl\"", ATLED_ZERO, NULL) == ATLED_DENIED);
 	atled_context_free(x);
 	t->passed += own.passed;
@@ -1108,7 +1113,7 @@ typedef struct Heard {
 	atled_context *x;
 } Heard;
 
-/* The last thing said stops the call. */
+/* Interrupts the call once a report shows progress. */
 static void hear_progress(void *ud, const atled_progress_state *s) {
 	Heard *h = ud;
 	h->calls++;
@@ -1125,8 +1130,8 @@ static void hear_progress(void *ud, const atled_progress_state *s) {
 }
 
 static void test_progress(T *t) {
-	/* the evaluator, machine code, an integrator of the library, one of
-	 * SUNDIALS: each tells, and is stopped by it */
+	/* The evaluator, machine code, an integrator of the library and one of
+	 * SUNDIALS: each reports progress and can be stopped by its callback. */
 	static const struct {
 		const char *mode, *text;
 		bool loss, time;
@@ -1164,7 +1169,7 @@ static void test_progress(T *t) {
 		                            : h.most > 0 && h.most < h.steps && h.steps == 1000000000));
 		CHECK(t, cases[i].loss == (h.loss >= 0 && h.loss <= 2));
 		CHECK(t, (h.inside > 0) == (i == 2));
-		/* what failed has left nothing behind */
+		/* A failed call leaves no progress state behind. */
 		h = (Heard){.x = t->x};
 		FINE(t, atled_eval(t->x, "s = 0.0; for i in 0..10 { s = s + 1.0 }", ATLED_ZERO, "p", NULL));
 		CHECK(t, !h.inside && !h.most);
@@ -1182,7 +1187,7 @@ static void test_interrupt(T *t) {
 	pthread_join(thread, NULL);
 	CHECK(t, atled_last_error(t->x) && !strcmp(atled_last_error(t->x)->code, "E0902"));
 	CHECK(t, number(t, "kept") == 5);
-	atled_interrupt(t->x); /* none runs: meets the next one */
+	atled_interrupt(t->x); /* no call is running: interrupts the next one */
 	CHECK(t, atled_compile(t->x, ENDLESS, ATLED_ZERO, NULL) == ATLED_INTERRUPTED);
 	atled_interrupt(t->x);
 	atled_clear_interrupt(t->x);
@@ -1219,13 +1224,13 @@ static void test_threads(T *t) {
 	atled_tensor *s = atled_value_tensor(v);
 	pthread_create(&thread, NULL, busy_body, t->x);
 	usleep(30000);
-	CHECK(t, atled_compile(t->x, "1", 1, NULL) == ATLED_BUSY); /* refused */
-	atled_value_free(v);                                       /* but handles can be let go */
+	CHECK(t, atled_compile(t->x, "1", 1, NULL) == ATLED_BUSY); /* rejected */
+	atled_value_free(v);                                       /* but handles can be freed */
 	atled_tensor_free(s);
 	atled_interrupt(t->x);
 	pthread_join(thread, &st);
 	CHECK(t, (intptr_t)st == ATLED_INTERRUPTED);
-	FINE(t, atled_compile(t->x, "1", 1, NULL)); /* and the context moves between threads */
+	FINE(t, atled_compile(t->x, "1", 1, NULL)); /* and the context can move between threads */
 	atled_engine *e = atled_engine_new(NULL);
 	pthread_t threads[4];
 	for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, own_context, e);
@@ -1241,13 +1246,13 @@ static void test_float_environment(T *t) {
 	fegetenv(&env);
 	fesetround(FE_UPWARD);
 	feclearexcept(FE_ALL_EXCEPT);
-	/* to nearest, whatever the host has */
+	/* Rounding to nearest, whatever mode the host has. */
 	CHECK(t, number(t, "1.0 / 3.0") == 0x1.5555555555555p-2);
 	CHECK(t, fegetround() == FE_UPWARD && !fetestexcept(FE_ALL_EXCEPT));
 	fesetenv(&env);
 }
 
-/* ---- failing memory ------------------------------------------------------ */
+/* ---- allocation failure -------------------------------------------------- */
 
 static const char *const programs[] = {
 	"x = [1.0, 2.0]\ny = x * 2 + 1\nsum(y)",
@@ -1263,8 +1268,7 @@ static const char *const programs[] = {
 	"k(x) = x^2\nderivative k(x) = 2x\nk'(2.0) + sum(sq([1.0], 2.0))",
 };
 
-/* One use of the interface; what it makes is given back however far it comes.
- */
+/* Uses the interface once, and frees everything however far it got. */
 static atled_status use(atled_context *x, int which) {
 	atled_value *v = NULL;
 	if (which == 9) atled_check_rules(x, ATLED_RULES_FAIL);
@@ -1322,7 +1326,7 @@ static void test_failing_memory(T *t) {
 				       which, forever, bad, unusable, refused, n);
 		}
 	}
-	/* the making of a context */
+	/* Creation of a context. */
 	CHECK(t, calls > 0);
 }
 
