@@ -200,7 +200,7 @@ static void test_watch(Ctx *c) {
 typedef struct Shares {
 	atomic_int begun;
 	int parts;
-	_Atomic int by[64]; /* the thread that ran the part, plus 1 */
+	_Atomic int by[64]; /* the thread that ran the chunk, plus 1 */
 	_Atomic int order[64];
 } Shares;
 
