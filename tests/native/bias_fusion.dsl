@@ -1,5 +1,9 @@
-# x @ W + b is one pass where nothing else needs the product: the tiles add b to their finished sums. The answer is that of the two by themselves, to the last bit; where the product is a
-# result as well it is not done so. Long results go past the caches and are made in two passes after all.
+# Bias fusion: in x @ W + b the tiles add b to their finished sums when the
+# product has no other use.
+#
+# Oracle: the same program with the product as a second result, which is not
+# fused; the results are bit-identical. Long results use streaming stores and
+# are computed in two passes.
 
 table(n, m, s) = [((3*i + 7*j + s) % 31)/16 - 0.9 for i in 0..n, j in 0..m]
 line(n) = [((5*i) % 13)/8 - 0.7 for i in 0..n]
@@ -53,7 +57,9 @@ q11 = narrow_two(f32(deep), f32(down), f32(line(36)))
 apart(p11, q11) #> 0.0
 one(zeros(2, 0), zeros(0, 3), [1.0, 2, 3])                                     #> [[1, 2, 3], [1, 2, 3]]
 
-# many small products; of 16 terms by one vector of columns they stand in the loop over them. Whole numbers, so that there is one answer
+# Many small products. With 16 terms and one vector of columns they are inlined
+# into the loop over them. Integers, so that every order of summation gives the
+# same result.
 cubes(q, n, m, s) = [((3*i + 7*j + 5*p + s) % 31) - 15.0 for p in 0..q, i in 0..n, j in 0..m]
 products(a: f64[q, n, k], b: f64[q, k, m]) -> f64[q, n, m] = map((u, v) -> u @ v, a, b)
 products_f32(a: f32[q, n, k], b: f32[q, k, m]) -> f32[q, n, m] = map((u, v) -> u @ v, a, b)

@@ -1,7 +1,9 @@
-# Machine code moves an index outside of a padded array, or of a box that is
-# written, inside it before it reads. An array without elements has no inside:
-# nothing may be divided by or looked up there. The programs are given as IR, in
-# which one loop picks elements, whose number is not known before, and pads them.
+# Arrays without elements in padded arrays and box updates. Machine code clamps
+# an index outside a box into it before it reads. An empty array has no valid
+# index, so nothing may be read or divided there.
+#
+# Oracle: plain loops. The programs are IR texts in which one loop selects a
+# data-dependent number of elements and pads them.
 program(result, steps) = read_ir("fn @p[n, _.1](%0: f64[n], %1: f64[n, 3], %2: i64[n], %3: f64) -> ({result}) \{
 %10: f64[n] = broadcast %3 \{shape: [n], axes: []}
 %11: bool[n] = lt %10, %0
@@ -36,7 +38,7 @@ rows = program("f64[n, 3]", "%20: f64[_.1, 3] = gather %1, %12 \{axis: 0, batch:
 %22: f64[n, 3] = update %21, %20 \{start: [0, 0], stride: [1, 1]}
 return %22")
 far(a, b) = sum(abs(a - b))
-# How far all of them are from what loops give
+# The distance of all results from those of the loops.
 check(n, above) = {
   x = rand(n)
   A = rand(n, 3)

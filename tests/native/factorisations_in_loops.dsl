@@ -1,8 +1,9 @@
-# Factorisations and triangular systems of matrices too large for registers, inside loops that become machine code: the same as outside of them.
+# Factorisations and triangular solves of matrices too large for registers,
+# inside compiled loops. Oracle: the same operations outside loops.
 
-# a well-conditioned matrix that wants its rows exchanged
+# A well-conditioned matrix that needs row exchanges.
 matrix(n) = { i = f64(iota(n)); sin(expand(3i, 1) * (i + 1.0)) + 2.5 * f64(expand(iota(n), 1) == (iota(n) + n // 2) % n) }
-# Newton-like iterations: a factorisation a turn, two systems with it
+# Newton-like iterations: one factorisation and two solves an iteration.
 turns(A, b, k) = {
   x = 0.0 * b
   for i in 0..k {
@@ -19,7 +20,7 @@ for n in list(6, 8, 12, 16, 20, 30, 70) {
   assert(norm(A @ x - b) < 1e-10 * norm(x), "{n}: {norm(A @ x - b)}")
   assert(norm(linsolve(A, b) - x) < 1e-9 * norm(x), "{n} beside linsolve")
 }
-# several right-hand sides, the adjoint triangle, f32
+# Several right-hand sides, the adjoint triangle, f32.
 many(A, B, k) = { X = 0.0 * B; for i in 0..k { X = X + linsolve(A, B - A @ X) }; X }
 A = matrix(9)
 B = reshape(sin(f64(iota(27))), 9, 3)
@@ -32,11 +33,11 @@ S = A @ A' + eye(9)
 back(S, x, k) = { y = x; for i in 0..k { y = cholesky(S + (k - 1 - i) * eye(len(x))) @ y }; y }
 norm(back(S, whiten(S, B[.., 0], 4), 4) - B[.., 0]) < 1e-10    #> true
 norm((S @ (S @ lower(cholesky(S), B[.., 0], 2))) - B[.., 0]) < 1e-8 * norm(S)    #> true
-# derivatives go through
+# Derivatives of such loops.
 d = jvp(s -> sum(turns(s * A, B[.., 0], 3)), 1.0, 1.0)[1]
 d      #~ -sum(linsolve(A, B[.., 0])) tol 1e-9
 grad(s -> sum(turns(s * A, B[.., 0], 3)))(1.0)      #~ -sum(linsolve(A, B[.., 0])) tol 1e-9
-# a matrix that becomes singular on the way is told
+# A matrix that becomes singular during the loop is reported.
 shrink(A, k) = { B = A; x = 0.0; for i in 0..k { x = x + linsolve(B, B[.., 1])[0]; B[3] = B[3] * where(i == 2, 0.0, 1.0) }; x }
 try { shrink(A, 5) } catch m { m }      #> the matrix is singular (pivot 8 of 9)
 try { shrink(matrix(20), 5) } catch m { m }      #> the matrix is singular (pivot 19 of 20)

@@ -1,4 +1,5 @@
-# Products that are cut and packed, with every number of columns left over for the last tile, beside sums written out.
+# Blocked, packed matrix products, with every number of columns in the last
+# tile. Oracle: explicit sums.
 off(n, k, m) = {
   a = sin(reshape(iota(n * k), n, k) * 0.7)
   b = cos(reshape(iota(k * m), k, m) * 0.3)
@@ -10,7 +11,8 @@ off(n, k, m) = {
   max(max(abs(c[rows] - other)), max(abs(own[[0, m // 2, m - 1]] - columns)))
 }
 for m in 265..313 { assert(off(150, 270, m) < 1e-11, "{m} columns: {off(150, 270, m)} off") }
-# The same where an operand lies by columns, and where the second is too large to be read where it lies.
+# The same with a column-major operand, and with a second operand so large that
+# it is packed.
 by_columns(n, k, m) = {
   (a, b) = (sin(reshape(iota(n * k), n, k) * 0.7), cos(reshape(iota(k * m), k, m) * 0.3))
   (at, bt) = (a' + 0.0, b' + 0.0)

@@ -1,5 +1,5 @@
-# Rows joined before and after an array are reduced column by column. The joined
-# array exists for one block of columns at a time.
+# Concatenated rows before and after an array are reduced column by column. The
+# concatenated array exists for one block of columns at a time.
 
 joined(u) = {
   x = exp(u)*u
@@ -9,7 +9,7 @@ joined(u) = {
   q = sum(exp(c - m); axis = 0)
   sum(log(q)*m) + sum(c[..-2] + c[2..] - 2*c[1..-1]; axis = 0)[3]
 }
-# the same without joining anything
+# The oracle: the same without concatenation.
 apart(u) = {
   x = exp(u)*u
   last = tanh(roll(x[4], 1) - x[4])

@@ -1,10 +1,10 @@
-# map of loops, branches and small solves: each row by itself, the same as one call after the other.
+# map over loops, branches and small solves. Oracle: one call after the other.
 N = 37
 xs = linspace(0.1, 3, N);
 alone(f, xs) = { r = zeros(len(xs)); for i in 0..len(xs) { r[i] = f(xs[i]) }; r }
 alike(f, xs) = max(abs(map(f, xs) - alone(f, xs)))
 
-# a loop of fixed length that carries a number, a vector, two things
+# Loops of fixed trip count that carry a scalar, a vector, or two values.
 logistic(x) = { y = x / 4; for k in 0..50 { y = 3.7 * y * (1 - y) }; y }
 alike(logistic, xs)                                                      #~ 0 tol 1e-9
 rk4(x) = {
@@ -33,7 +33,7 @@ max(abs(map(half, xs) - sqrt(f32(2))))                                   #~ 0 to
 matrices(x) = { A = [[1.0, x], [0, 1]]; P = A; for k in 0..3 { P = P @ A / 2 }; sum(P) }
 alike(matrices, xs)                                                      #~ 0 tol 1e-13
 
-# while: every row stops at its own turn, or does not begin
+# while: each row stops at its own iteration, or does not start.
 heron(x) = { y = x; while abs(y^2 - x) > 1e-12 * x { y = (y + x / y) / 2 }; y }
 alike(heron, xs)                                                         #~ 0 tol 1e-15
 max(abs(map(heron, xs) - sqrt(xs)))                                      #~ 0 tol 1e-12
@@ -42,7 +42,7 @@ alike(turns, 40xs)                                                       #~ 0 to
 alike(turns, xs / 4)                                                     #~ 0
 collatz(n) = { k = 0; while n != 1 { n = if n % 2 == 0 { n // 2 } else { 3n + 1 }; k += 1 }; k }
 map(collatz, 1..50)                                                      #> [0, 1, 7, 2, 5, 8, 16, 3, 19, 6, 14, 9, 9, 17, 17, 4, 12, 20, 20, 7, 7, 15, 15, 10, 23, 10, 111, 18, 18, 18, 106, 5, 26, 13, 13, 21, 21, 21, 34, 8, 109, 8, 29, 16, 16, 16, 104, 11, 24]
-# what a row would do after its end is not done: it would fail
+# A finished row must not run further iterations: they would fail.
 table = [3, 1, 4, 1, 5]
 steps(x) = { i = 0; while i < 5 and table[i] < 3x { i += 1 }; f64(i) }
 alike(steps, xs)                                                         #~ 0
@@ -51,7 +51,7 @@ alike(nested, xs)                                                        #~ 0 to
 upto(x) = { s = 0.0; for k in 0..i64(4x) { s += x / (k + 1) }; s }
 alike(upto, xs)                                                          #~ 0 tol 1e-14
 
-# branches: the one that is not taken would fail, or give a NaN to a derivative
+# Branches: the branch not taken would fail, or give a NaN to a derivative.
 safe(x) = if x > 1 { sqrt(x - 1) } else { 2x }
 alike(safe, xs)                                                          #~ 0
 max(abs(map(safe', xs) - alone(safe', xs)))                              #~ 0 tol 1e-14
@@ -60,7 +60,7 @@ alike(three, xs)                                                         #~ 0 to
 pick(x) = { i = i64(2x); if i < 5 { f64(table[i]) } else { -x } }
 alike(pick, xs)                                                          #~ 0
 
-# small solves
+# Small solves.
 solved(x) = sum(linsolve([[x, 1, 0], [2, x, 1], [0, 3, x - 1]], [1.0, x, 2]))
 alike(solved, xs)                                                        #~ 0 tol 1e-12
 lower(x) = sum(cholesky([[2 + x, x, 1], [x, 3 + x, 0.5], [1, 0.5, 2]]))
@@ -81,7 +81,7 @@ try { map(at, linspace(-3, 33, 37)) } catch e { e }                      #> matr
 eights(x) = { A = eye(8) * (1 + x); for k in 0..7 { A[k, k + 1] = x }; sum(linsolve(A, ones(8))) }
 alike(eights, xs)                                                        #~ 0 tol 1e-12
 
-# derivatives through them, and through the map
+# Derivatives of the mapped functions and of the map.
 root(x) = { y = x; for k in 0..8 { y = (y + x / y) / 2 }; y }
 max(abs(map(root', xs) - 0.5 / sqrt(xs)))                                #~ 0 tol 1e-9
 total(xs) = sum(map(root, xs))
@@ -94,14 +94,15 @@ total4(xs) = sum(map(turns, 40xs))
 max(abs(grad(total4)(xs) - 40alone(turns', 40xs)))                       #~ 0 tol 1e-12
 max(abs(jvp(total2, xs, ones(N))[1] - sum(0.5 / sqrt(xs))))                 #~ 0 tol 1e-9
 
-# a tape of known length, written and read at a turn's number: alike for one row and for many
+# A tape of known extent, indexed by the iteration: the same for one row and for
+# many.
 wave(x) = { for i in 0..20 { x = x + 0.1 * sin(x) * i }; x^2 }
 total5(xs) = sum(map(wave, xs))
 max(abs(grad(total5)(xs / 10) - alone(wave', xs / 10)))                  #~ 0 tol 1e-9
 own(x) = { t = zeros(12); for k in 0..12 { t[i64(x + k * 2.7) % 12] += x }; t[3] + 10t[i64(3.9x)] + max(t) }
 alike(own, xs)                                                           #~ 0 tol 1e-13
 
-# what does look along the rows stays what it was
+# Operations across rows are not vectorised over rows.
 mixed(xs) = { for k in 0..4 { xs = xs / sum(xs) + 0.01 }; xs }
 sum(mixed(xs))                                                           #~ 1.37 tol 1e-12
 together(xs) = { while max(xs) > 1 { xs = xs / 2 }; xs }
@@ -109,7 +110,7 @@ max(abs(together(xs) - xs / 4))                                          #~ 0
 shifted(xs) = { for k in 0..3 { xs = concat(xs[1..], xs[..1]) }; xs }
 shifted(xs)[0] == xs[3]                                                  #> true
 
-# a table that all rows look into, too large for registers
+# A table shared by all rows, too large for registers.
 big = linspace(0, 1, 500)
 grid = reshape(linspace(0, 1, 600), 300, 2)
 look(x) = { s = 0.0; for k in 0..40 { s = 0.5s + big[k * 12] * x + big[i64(100x) + k] + sum(grid[k + i64(x)]) }; s }
@@ -118,7 +119,8 @@ until(x) = { k = 0; while big[k] < x / 4 { k += 3 }; k + 0.0 }
 alike(until, xs)                                                         #~ 0
 try { map(x -> { s = 0.0; for k in 0..3 { s += big[i64(170x) + k] }; s }, xs) } catch e { e }      #> index 510 is out of range for an axis of length 500
 
-# a tape of many turns stays in memory, its rows are written and read by those who own them
+# A tape of many iterations stays in memory. Each row writes and reads its own
+# part.
 steady(x) = { y = x; for k in 0..100 { y = (y + x / y) / 2 }; y }
 total6(xs) = sum(map(steady, xs))
 max(abs(grad(total6)(xs) - 0.5 / sqrt(xs)))                              #~ 0 tol 1e-12
@@ -132,7 +134,7 @@ tape(xs) = { t = zeros(50, N); for k in 0..50 { xs = cos(xs); t[k] = xs }; t }
 sum(tape(xs)[49]) == sum(tape(xs)[49, ...])                              #> true
 max(abs(tape(xs)[2] - cos(cos(cos(xs)))))                                #~ 0 tol 1e-15
 
-# row-local loops inside loops that are not, and with lengths that only the program knows
+# Row-local loops inside other loops, and with extents known only at run time.
 epochs(xs) = { for e in 0..4 { xs = map(heron, xs); xs = xs / sum(xs) * len(xs) }; xs }
 max(abs(epochs(xs) - xs^(1/16) / mean(xs^(1/16))))                       #~ 0 tol 1e-11
 kept(xs) = map(heron, xs[xs > 1])
@@ -142,7 +144,7 @@ grid2 = map(a -> map(b -> { s = 0.0; for k in 0..5 { s = s / 2 + a * b }; s }, x
 shape(grid2)                                                             #> (37, 37)
 max(abs(grid2 - expand(xs, 1) * xs * 1.9375))                            #~ 0 tol 1e-12
 
-# one element for all rows, given as an array of length 1
+# One element for all rows, given as an array of extent 1.
 stretched(x, c) = map((a, k) -> { s = a; for i in 0..k { s = s + c[0]*sin(s) }; s }, x, [3, 1, 4, 1, 5])
 stretched([0.1, 0.2, 0.3, 0.4, 0.5], [0.7]) #~ map(a -> a, [stretched([0.1, 0.2, 0.3, 0.4, 0.5], [0.7])[k] for k in 0..5])
 widen(x, c) = { s = x; for i in 0..4 { s = s + c*sin(s) }; s }

@@ -1,5 +1,5 @@
-# A loop whose rows are the lanes of one vector carries an array that all rows
-# share, and looks it up at a computed place. Its elements stay one number each.
+# A loop whose rows are the lanes of one vector carries an array shared by all
+# rows, and reads it at a computed index. Its elements must stay scalars.
 p = read_ir("fn @g(%2: f64[17, 1], %9: f64[17, 1], %56: f64[58, 16]) -> (f64[17, 1]) \{
   %60: i64[5] = broadcast 0 \{shape: [5], axes: []}
   %34: f64[58, 16] = broadcast 0.0 \{shape: [58, 16], axes: []}

@@ -1,4 +1,5 @@
-# Rows: reduced each for itself, short ones one after the other, extremes and running sums of long ones.
+# Reductions of rows: short rows, extremes and cumulative sums of long rows.
+# Oracle: expected values and element-wise loops.
 softmax(x) = { e = exp(x - expand(max(x; axis = 1), 1)); e / sum(e; axis = 1, keepdims = true) }
 x = [sin(3i + j^2) for i in 0..20, j in 0..50]
 y = softmax(x)
@@ -13,7 +14,7 @@ max(abs(several(x')[2] - 1)) < 1e-13                                     #> true
 centred(x) = exp(x - mean(x; axis = 0))
 max(abs(centred(x) - map(c -> exp(c - mean(c)), x')')) < 1e-14           #> true
 
-# a layer whose rows are no whole number of vectors
+# A layer whose rows are not a multiple of the vector.
 layer(x, w, b) = tanh(x @ w' + b)
 w = [cos(i + 2j) for i in 0..20, j in 0..50]
 b = linspace(-1, 1, 20)
@@ -24,7 +25,7 @@ max(abs(layer(x, w[..1], b[..1]) - slowly(x, w[..1], b[..1]))) < 1e-12   #> true
 dtype(layer(f32(x), f32(w), f32(b)))                                     #> f32
 max(abs(layer(f32(x), f32(w), f32(b)) - slowly(x, w, b))) < 1e-4         #> true
 
-# long ones
+# Long rows.
 z = [if i % 7 == 3 { -0.0 } else if i % 5 == 0 { 0.0 } else { -1.0*(i % 5) } for i in 0..20000]
 max(z)                                                                   #> 0.0
 1/max(z)                                                                 #> inf
@@ -37,7 +38,8 @@ abs(cumsum(t)[-1] - sum(t)) < 1e-13                                      #> true
 min(cumsum(t)[1..] - cumsum(t)[..-1]) > 0                                #> true
 cumsum(t; reverse = true)[0] - sum(t)                                    #~ 0 tol 1e-13
 
-# What a loop over rows begins with may be an array that is known before: of equal numbers, or of others
+# The initial value of a loop over rows may be a constant array: of equal
+# elements or of different ones.
 doubled_until(v, start) = {
   n = start
   while any(n < v) { n = where(n < v, 2 * n + 1, n) }
@@ -49,7 +51,8 @@ sum(doubled_until(at, 0 * at))             #> 1877
 sum(doubled_until(at, [i for i in 0..29])) #> 1709
 sum(doubled_until(at, i64(0 * linspace(0.0, 2, 29))))   #> 1877
 
-# the quotient of a row by its sum is rounded once: no product with a reciprocal, which is another number in many places
+# The quotient of a row by its sum is rounded once. A product with the
+# reciprocal would differ in many elements.
 exact_softmax(x) = { e = exp(x - expand(max(x; axis = 1), 1)); (e, sum(e; axis = 1), e / sum(e; axis = 1, keepdims = true)) }
 by_one(e, s) = {
   q = zeros_like(e)

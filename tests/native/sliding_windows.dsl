@@ -1,5 +1,9 @@
-# What follows each other along nearly the same rows goes block by block, in one stream: the answer is what each step by itself gives, to the last bit. Steps of the second kind
-# read through an array of places, which nothing goes along with. Only sums, products and quotients are used, so that it makes no difference who computes them.
+# Sliding-window fusion: consecutive steps over nearly the same rows run block
+# by block in one loop.
+#
+# Oracle: the same steps with gathers instead of slices (take instead of cut),
+# which are not fused; the results are bit-identical. Only sums, products and
+# quotients are used, so that every engine rounds in the same way.
 
 line(n) = [1 + 1/(1 + 0.001*(i % 97)^2) for i in 0..n]
 grid(n, m) = [1 + 1/(1 + 0.01*((3*i + 7*j) % 31)^2) for i in 0..n, j in 0..m]
@@ -9,7 +13,8 @@ take(v, from, n) = v[iota(n) + from]
 sizes = (2, 3, 7, 8, 9, 63, 64, 65, 100, 1003, 2048, 5000, 20011, 70001)
 lines = map(n -> line(n), list(...sizes))
 
-# averages, values at both faces of a cell, fluxes, what is left: two cells more at each end, one more, a face more
+# Averages, values at both faces of a cell, fluxes, residuals. The halos are two
+# cells, one cell and one face.
 values(a, b, c) = (b - 0.25*(c - a)/(1 + (c - a)*(c - a)), b + 0.25*(c - a)/(1 + (a - c)*(a - c)))
 flux(l, r) = 0.5*(l*l/(1 + r) + r*r/(1 + l)) - 0.5*(r - l)
 step(part, u, h) = {
@@ -29,7 +34,7 @@ same(u -> three(cut, u), u -> three(take, u), lines)           #> true
 march(part, u, k) = { for _ in 0..k { u = three(part, u) }; u }
 same(u -> march(cut, u, 5), u -> march(take, u, 5), lines)     #> true
 
-# neighbours farther and farther away, ahead and behind; all steps are results as well
+# Growing halos before and after; all steps are results as well.
 far(part, u) = {
   n = len(u) - 70
   a = 1/(1 + part(u, 0, n + 60)*part(u, 10, n + 60)) + part(u, 3, n + 60)*part(u, 3, n + 60)
@@ -40,7 +45,7 @@ far(part, u) = {
 all_of(part, u) = { (a, b, c) = far(part, u); concat(a, b, c) }
 same(u -> all_of(cut, u), u -> all_of(take, u), map(n -> line(n), list(70, 71, 75, 134, 135, 500, 3000, 30001)))   #> true
 
-# the last step is summed over the rows, or the largest of it is wanted
+# The last step is reduced to a sum or a maximum.
 total(part, u) = {
   n = len(u) - 2;
   a = 1/(1 + u*u*u/(2 + u));
@@ -51,7 +56,8 @@ total(part, u) = {
 same(u -> total(cut, u)[0], u -> total(take, u)[0], map(n -> line(n), list(3, 9, 130, 5003, 70001)))   #> true
 same(u -> total(cut, u)[1], u -> total(take, u)[1], map(n -> line(n), list(3, 9, 130, 5003, 70001)))   #> true
 
-# derivatives read behind: whole numbers, so that the order of sums is all one
+# Derivatives read at earlier rows. Integers, so that the order of summation
+# does not matter.
 energy(part, u) = {
   n = len(u) - 6
   p, q = part(u, 0, n + 4), part(u, 2, n + 4)
@@ -64,7 +70,7 @@ wholes = map(n -> whole(n), list(6, 7, 20, 1003, 5000, 70001))
 same(u -> grad(u -> energy(cut, u))(u), u -> grad(u -> energy(take, u))(u), wholes)   #> true
 find(plan(grad(u -> energy(cut, u)), whole(1000)), "in one stream") >= 0            #> true
 
-# two axes: along rows of memory and across them, twice
+# Two axes: along rows of memory and across them, twice.
 smooth(part, u) = {
   n, m = len(u) - 2, len(u[0])
   d = part(u, 2, n)/(1 + part(u, 0, n)*part(u, 0, n)) + part(u, 1, n)*part(u, 1, n)
@@ -75,7 +81,7 @@ smooth(part, u) = {
 grids = list(grid(4, 3), grid(5, 9), grid(40, 1000), grid(1000, 20), grid(3000, 7), grid(300, 300))
 same(u -> smooth(cut, u), u -> smooth(take, u), grids)   #> true
 
-# running sums along the other axis, and what the sum of a row divides
+# Cumulative sums along the other axis, and a division by row sums.
 ranked(part, u) = {
   n = len(u) - 1
   a = cumsum(u*u/(1 + u); axis = 1)
@@ -84,7 +90,8 @@ ranked(part, u) = {
 }
 same(u -> ranked(cut, u), u -> ranked(take, u), grids)   #> true
 
-# a part of a join that others read as well, at several places of it, twice; in a loop
+# Slices of a concatenation with several uses, at several offsets, twice, in a
+# loop.
 joined(part, u) = {
   n = len(u)
   for _ in 0..4 {
@@ -109,11 +116,12 @@ joined_along(part, u) = {
 }
 same(u -> joined_along(cut, u), u -> joined_along(take, u), grids)   #> true
 
-# so they are done, and so they are not
+# The plan shows which version is fused.
 find(plan(u -> step(cut, u, 0.3), line(1000)), "in one stream") >= 0   #> true
 find(plan(u -> step(take, u, 0.3), line(1000)), "in one stream") >= 0   #> false
 
-# joins of what the program has from elsewhere: a ring, by a longer array or by remainders; several long parts, parts that are computed, results that are joins
+# Concatenations of existing arrays: a ring, as a longer array or by remainders.
+# Then several long operands, computed operands, and concatenations as results.
 ring(part, u) = {
   n = len(u)
   p = part(u, n)
@@ -138,7 +146,7 @@ picked(u, v) = {
 same(u -> pairs(u, 1/u), u -> picked(u, 1/u), rings)                   #> true
 same(u -> { p = pairs(u, 1/u); p[1..] - p[..-1] }, u -> { p = picked(u, 1/u); p[1..] - p[..-1] }, rings)   #> true
 
-# rows of three numbers, which lie beside each other
+# Rows of three contiguous elements.
 threes(n) = [1 + 1/(1 + 0.01*((3*i + 7*j) % 31)^2) for i in 0..n, j in 0..3]
 turned(part, u, k) = {
   n = len(u)
@@ -152,7 +160,7 @@ turned(part, u, k) = {
 }
 same(u -> turned(longer, u, 3), u -> turned(remainders, u, 3), map(n -> threes(n), list(2, 3, 9, 66, 1003, 20011)))   #> true
 
-# a result that is a join of what is made before it in the same stream
+# A result that concatenates values computed earlier in the same fused loop.
 framed(part, u) = {
   n = len(u) - 4
   a = u*u/(1 + u*u*u)
@@ -163,7 +171,8 @@ framed(part, u) = {
 both(part, u) = { (p, c) = framed(part, u); concat(p, c) }
 same(u -> both(cut, u), u -> both(take, u), map(n -> line(n), list(5, 12, 66, 1003, 20011, 70001)))   #> true
 find(plan(u -> framed(cut, u), line(100000)), "in one stream") >= 0   #> true
-# by itself, since inside of something longer c would be made where it belongs
+# At top level: inside a longer function c would be computed directly in its
+# final place.
 u1 = line(70001)
 (p, c) = framed(cut, u1)
 sum(abs(p[2..-2] - c))                                                 #> 0.0

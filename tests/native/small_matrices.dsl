@@ -1,4 +1,5 @@
-# Factorisations and solves of small matrices, which are registers in machine code: permuted, singular, NaN.
+# Factorisations and solves of small matrices, which machine code holds in
+# registers: permuted, singular, NaN. Oracle: expected values.
 solve(A, b) = linsolve(A, b)
 solve([[2.0, 1, 3], [4, 5, 1], [-7, 2, 2]], [1.0, 2, 3])                #~ [-0.2, 0.5, 0.3]
 solve([[0.0, 1], [1, 0]], [3.0, 4])                                      #> [4, 3]
@@ -27,11 +28,12 @@ g(A, b) = sum(solve(A, b)^2)
 grad(A -> g(A, [1.0, 2]))([[2.0, 1], [1, 3]])                            #~ [[0, 0], [-0.08, -0.24]]
 det2(A) = (u -> u[0, 0] * u[1, 1])(lu(A)[1])
 det2([[2.0, 1], [1, 3]])                                                 #~ 5
-# six rows: more than fit into registers as scalars
+# Six rows: more than fit into registers as scalars.
 P = [[0.0, 0, 2, 0, 0, 0], [0, 0, 0, 2, 0, 0], [0, 0, 0, 0, 2, 0], [0, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 0], [0, 2, 0, 0, 0, 0]]
 solve(P, [1.0, 2, 3, 4, 5, 6])                                           #> [2.5, 3, 0.5, 1, 1.5, 2]
 
-# data of the program around a function is a constant of it: rows of a constant
+# Data of the surrounding program is a constant of a function: rows of a
+# constant.
 Data = map(i -> [1.0, 2; 2, 5.0 + i], iota(1000))
 sides = map(i -> [1.0, i], iota(1000))
 sum(map(a -> sum(solve(a, [1.0, 2])), Data))                           #~ 1000.0
@@ -46,7 +48,8 @@ last(w) = { A = Data[..20 by 1]
   map((a, s) -> det(a) * s * w, Data, sides[.., 1])[999] }
 last(2.0)                                                              #~ 2.0 * 999 * 1000
 
-# rows by fours of registers, the rest by two: long stretches go one register's lanes after the other; every row as it is alone
+# Rows in vectors of four registers, the remainder in two. Long blocks are split
+# into single registers. Oracle: each row by itself.
 equations(v) = [v[0]^2 + v[1]^2 + v[2]^2 - 14, v[0]*v[1]*v[2] - 6, v[0] - v[1]^2 + v[2]]
 newton(v) = {
   for k in 0..8 { v -= linsolve(jacobian(equations)(v), equations(v)) }
@@ -62,14 +65,14 @@ max(abs(newtons(starts(40))[..11] - newtons(starts(11))))                #> 0.0
 singles(vs) = map(v -> f32(0.5)*v + linsolve([[2 + v[0], v[1], 0], [v[1], f32(3), v[0]], [0, v[0], f32(4)]], v), vs)
 last(n) = max(abs(singles(f32(starts(n)))[-1] - singles(f32(starts(n)[-1..]))[0]))
 [last(1), last(15), last(16), last(17), last(31), last(32), last(33), last(49), last(70)]    #~ zeros(9) tol 1e-6
-# what fails in a stretch is told with its row, whichever lane that is
+# A failure in such a block is reported with its row, whichever lane it is in.
 corners(vs) = map(v -> linsolve([[v[0], 1, 0], [1, v[1], 1], [0, 1, v[2]]] @ [[v[0], 0, 0], [0, 1, 0], [0, 0, 1]], v), vs)
 spoilt(n, k) = [if i == k { [0.0, 2, 3][j] } else { starts(n)[i, j] } for i in 0..n, j in 0..3]
 try { corners(spoilt(40, 3)) } catch e { e }                            #> matrix 3: the matrix is singular (pivot 0 of 3)
 try { corners(spoilt(40, 21)) } catch e { e }                            #> matrix 21: the matrix is singular (pivot 0 of 3)
 try { corners(spoilt(40, 39)) } catch e { e }                            #> matrix 39: the matrix is singular (pivot 0 of 3)
 
-# a mixture of Gaussians: mapped over its components beside one after the other
+# A mixture of Gaussians: a map over its components. Oracle: a loop over them.
 means = map(k -> [sin(1.0k), cos(2.0k), 0.1k, -0.2k, 1, sin(3.0k), 0.3, 0.5, -0.5, cos(1.0k)], iota(5))
 factors = map(k -> eye(10)*(1 + 0.1k) + 0.02*reshape(sin(1.0*iota(100) + k), 10, 10), iota(5))
 points = reshape(sin(0.7*iota(1500)), 150, 10)
@@ -81,11 +84,12 @@ grad(mapped)(factors, means, points)                                   #~ grad(s
 grad(m -> mapped(factors, m, points))(means)                           #~ grad(m -> single(factors, m, points))(means) tol 1e-11
 grad(x -> mapped(factors, means, x))(points)                           #~ grad(x -> single(factors, means, x))(points) tol 1e-11
 hvp(m -> mapped(factors, m, points), means, means)                     #~ hvp(m -> single(factors, m, points), means, means) tol 1e-10
-# a NaN in one component's factor stays in that component's share and in the sums
+# A NaN in the factor of one component affects only that component's share and
+# the sums.
 spoilt = factors[..]; spoilt[2, 3, 4] = nan
 isnan(mapped(spoilt, means, points))                                   #> true
 
-# no components at all: a sum over an axis of length 0, for every element that is left
+# No components: a sum over an axis of extent 0, for each remaining element.
 empty_sum(x) = sum(exp(x); axis = 0)
 (sum(abs(empty_sum(zeros(0, 40)))), len(empty_sum(zeros(0, 40))))      #> (0.0, 40)
 max(abs(empty_sum(zeros(0, 3, 40)) - zeros(3, 40)))                    #~ 0

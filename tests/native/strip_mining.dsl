@@ -1,4 +1,6 @@
-# A matrix that is made row by row only to be multiplied by a transpose, beside the same product of the matrix as it stands: J'J is added up strip by strip.
+# Strip mining: J'J is accumulated strip by strip when the matrix J is computed
+# by rows and only multiplied by a transpose. Oracle: the same product of the
+# stored matrix.
 made(x, w) = map(t -> sin(w * t) + t * w^2, x)
 gram(x, w) = {
   J = made(x, w)
@@ -31,10 +33,10 @@ off(n, p) = {
 for n in [2500, 1, 200, 1023, 1024, 1025, 2048, 3100] { assert(off(n, 200) < 1e-10, "{n} rows: {off(n, 200)} off") }
 off(700, 311) < 1e-10   #> true
 
-# none at all
+# No rows.
 max(abs(gram(grid(0, 1.0), grid(200, 0.3)))) == 0   #> true
 
-# residuals by their weights, as Gauss-Newton has them
+# Derivatives of residuals with respect to weights, as in Gauss-Newton.
 model(w, t) = tanh(sum(w * cos(t * iota(200))))
 steps(w, x, y) = {
   J = map((t, u) -> grad(w -> model(w, t) - u)(w), x, y)

@@ -1,4 +1,5 @@
-# sums of products in index notation: every index counts, and no factor is summed in a dtype of its own
+# Sums of products in index notation: every index counts, and no factor is
+# summed in its own dtype. Oracle: expected values.
 sum(2*3 for k in 0..3)  #> 18
 g=9.81;h=0.1
 sum(g*h for k in 0..10)  #~ 9.81

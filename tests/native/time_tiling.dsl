@@ -1,13 +1,18 @@
-# Loops over arrays that stencils make anew in each turn: several turns are done at once, tile by tile, and the answer is what a `while`, which goes turn by
-# turn, gives, to the last bit. Sizes are such that there are one part and several, and turns fewer and more than are done at once.
+# Time tiling: loops that update arrays by stencils run several iterations at
+# once, tile by tile.
+#
+# Oracle: the same steps in a `while`, which is not tiled; the results are
+# bit-identical. Sizes give one chunk and several, and trip counts are below and
+# above the tile depth.
 
 same(f, g, u, steps) = { ok = true; for k in steps { ok = ok and sum(abs(f(u, k) - g(u, k))) == 0 }; ok }
-near(f, g, u, steps) = { ok = true; for k in steps { ok = ok and max(abs(f(u, k) - g(u, k))) < 1e-12 }; ok } # where functions may be the evaluator's
+# For steps whose functions may run in the evaluator.
+near(f, g, u, steps) = { ok = true; for k in steps { ok = ok and max(abs(f(u, k) - g(u, k))) < 1e-12 }; ok }
 turns = [0, 1, 2, 3, 9, 31, 32, 33, 70];
 wave(n, m) = [sin(0.37i + 0.11j^2) for i in 0..n, j in 0..m]
 line(n) = [sin(0.001i^2) for i in 0..n]
 
-# a box that the stencil changes, the rest stays
+# A box that the stencil updates; the border is unmodified.
 heat_step(u) = {
   n, m = len(u), len(u[0])
   change[i, j] := u[i-1, j] + u[i+1, j] + u[i, j-1] + u[i, j+1] - 4u[i, j] for i in 1..n-1, j in 1..m-1
@@ -23,7 +28,7 @@ same(heat, heat_by_turns, wave(20, 3000), turns)   #> true
 same(heat, heat_by_turns, wave(3, 3), turns)       #> true
 same(heat, heat_by_turns, wave(2, 2), turns)       #> true
 
-# along a line, two neighbours on either side, lanes along the rows
+# Along one axis, two neighbours on either side, with SIMD lanes along the rows.
 spread_step(u) = { u[2..-2] += 0.1*(u[..-4] - 4u[1..-3] + 6u[2..-2] - 4u[3..-1] + u[4..]) * -0.1; u }
 spread(u, steps) = { for k in 0..steps { u = spread_step(u) }; u }
 spread_by_turns(u, steps) = { k = 0; while k < steps { u = spread_step(u); k += 1 }; u }
@@ -31,7 +36,7 @@ same(spread, spread_by_turns, line(200000), [0, 1, 2, 31, 40])   #> true
 same(spread, spread_by_turns, line(5000), turns)                 #> true
 same(spread, spread_by_turns, line(7), turns)                    #> true
 
-# as many parts as blocks of rows, the last of few rows
+# As many chunks as blocks of rows, the last one short.
 costly_step(u) = { u[1..-1] = 0.3*(sin(u[..-2]) + cos(u[2..]) + exp(-u[1..-1]^2)); u }
 costly(u, steps) = { for k in 0..steps { u = costly_step(u) }; u }
 costly_by_turns(u, steps) = { k = 0; while k < steps { u = costly_step(u); k += 1 }; u }
@@ -39,14 +44,14 @@ near(costly, costly_by_turns, line(3*2048 + 3), turns)       #> true
 near(costly, costly_by_turns, line(5*2048 + 22), turns)      #> true
 near(costly, costly_by_turns, line(4*2048 + 2), [33, 70])    #> true
 
-# to one side alone, and far: the box begins at 5
+# One-sided and wide: the box begins at 5.
 flow_step(u) = { u[5..] -= 0.3*(u[5..] - u[..-5]); u }
 flow(u, steps) = { for k in 0..steps { u = flow_step(u) }; u }
 flow_by_turns(u, steps) = { k = 0; while k < steps { u = flow_step(u); k += 1 }; u }
 same(flow, flow_by_turns, line(150001), [1, 2, 31, 40])   #> true
 same(flow, flow_by_turns, line(900), turns)               #> true
 
-# two arrays that read each other, in one loop
+# Two coupled arrays in one loop.
 gray(u, v, steps) = {
   for k in 0..steps {
     n, m = len(u), len(u[0])
@@ -74,7 +79,7 @@ gray_by_turns(u, v, steps) = {
 same((u, k) -> gray(u, 0.5u^2, k), (u, k) -> gray_by_turns(u, 0.5u^2, k), abs(wave(300, 90)), turns)   #> true
 same((u, k) -> gray(u, 0.5u^2, k), (u, k) -> gray_by_turns(u, 0.5u^2, k), abs(wave(12, 9)), turns)     #> true
 
-# nothing stays: every element is made anew, the neighbours are kept inside
+# No border: every element is recomputed, and neighbours are clamped.
 clamped_step(u, c) = { n = len(u); 0.5u + c*([u[max(i - 1, 0)] for i in 0..n] + u) }
 padded_step(u, w) = { p = concat([w], u, [w]); 0.25p[..-2] + 0.5p[1..-1] + 0.25p[2..] }
 padded(u, steps) = { for k in 0..steps { u = padded_step(u, 0.0) }; u }
@@ -85,14 +90,14 @@ clamped(u, steps) = { for k in 0..steps { u = clamped_step(u, 0.2) }; u }
 clamped_by_turns(u, steps) = { k = 0; while k < steps { u = clamped_step(u, 0.2); k += 1 }; u }
 same(clamped, clamped_by_turns, line(3000), turns)          #> true
 
-# the descent of an energy along its gradient, which is padded slices
+# Gradient descent on an energy. Its gradient is padded slices.
 energy(u) = sum((u[1..] - u[..-1])^2) + 0.1*sum((u[2..] - u[..-2])^2)
 descent(u, steps) = { for k in 0..steps { u = u - 0.1*grad(energy)(u) }; u }
 descent_by_turns(u, steps) = { k = 0; while k < steps { u = u - 0.1*grad(energy)(u); k += 1 }; u }
 same(descent, descent_by_turns, line(70000), [0, 1, 2, 33])   #> true
 same(descent, descent_by_turns, line(90), turns)              #> true
 
-# numbers that each turn computes; a field that stays
+# Scalars computed in each iteration; an invariant field.
 driven(u, a, steps) =
   { for k in 0..steps { c = 0.01 / (1 + k); u[1..-1] += c*a[1..-1]*(u[..-2] - 2u[1..-1] + u[2..]) + cos(0.1k) }; u }
 driven_by_turns(u, a, steps) =
@@ -100,7 +105,7 @@ driven_by_turns(u, a, steps) =
 near((u, k) -> driven(u, 1 + u^2, k), (u, k) -> driven_by_turns(u, 1 + u^2, k), line(90000), [1, 2, 33])   #> true
 near((u, k) -> driven(u, 1 + u^2, k), (u, k) -> driven_by_turns(u, 1 + u^2, k), line(60), turns)           #> true
 
-# three axes; f32; the row's ends alone are changed
+# Three axes; f32; only the ends of a row are changed.
 solid_step(u) = {
   u[1..-1, 1..-1, 1..-1] += 0.1*(u[..-2, 1..-1, 1..-1] + u[2.., 1..-1, 1..-1] + u[1..-1, ..-2, 1..-1] + u[1..-1, 2.., 1..-1] -
     4u[1..-1, 1..-1, 1..-1]);
@@ -111,7 +116,7 @@ solid_by_turns(u, steps) = { k = 0; while k < steps { u = solid_step(u); k += 1 
 same(solid, solid_by_turns, [sin(i + 2j + 0.3k) for i in 0..60, j in 0..25, k in 0..18], turns)   #> true
 same(heat, heat_by_turns, f32(wave(200, 150)), turns)                                             #> true
 
-# whole numbers and choices; one array is read in another's turn
+# Integers and selections; one array is read during the other's update.
 life_step(u) = {
   n, m = len(u), len(u[0])
   near[i, j] := u[i-1, j-1] + u[i-1, j] + u[i-1, j+1] + u[i, j-1] + u[i, j+1] + u[i+1, j-1] + u[i+1, j] +
@@ -127,7 +132,7 @@ both_by_turns(u, v, steps) =
   { k = 0; while k < steps { v[1..-1] += 0.1*(u[..-2] - u[2..]); u[1..-1] += 0.1*(v[..-2] - v[2..]); k += 1 }; [u, v] }
 same((u, k) -> both(u, u^2, k), (u, k) -> both_by_turns(u, u^2, k), line(60000), [1, 2, 33])     #> true
 
-# what goes around, along the other axis, or over everything is done turn by turn
+# Periodic boundaries, the other axis and global reductions: not tiled.
 round_step(u) = 0.5u + 0.25*(concat(u[1..], u[..1]) + concat(u[-1..], u[..-1]))
 around(u, steps) = { for k in 0..steps { u = round_step(u) }; u }
 around_by_turns(u, steps) = { k = 0; while k < steps { u = round_step(u); k += 1 }; u }
@@ -141,7 +146,7 @@ normed(u, steps) = { for k in 0..steps { u = norm_step(u) }; u }
 normed_by_turns(u, steps) = { k = 0; while k < steps { u = norm_step(u); k += 1 }; u }
 near(normed, normed_by_turns, line(70000), [1, 2, 33])   #> true
 
-# derivatives, and many at once
+# Derivatives, and batches.
 grad(u -> sum(heat(u, 3)^2))(wave(6, 5))[2]      #~ grad(u -> sum(heat_by_turns(u, 3)^2))(wave(6, 5))[2]
 map(u -> heat(u, 5), [wave(20, 10), 2wave(20, 10)])[1]   #~ heat(2wave(20, 10), 5)
 jvp(u -> heat(u, 9), wave(80, 70), wave(80, 70))[1][5]   #~ heat(wave(80, 70), 9)[5] tol 1e-12

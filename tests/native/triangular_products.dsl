@@ -1,5 +1,6 @@
-# Products with matrices of which one side of a diagonal is known to be zero: as with the same matrices, of which that is not known (products with a mask),
-# also where what stands opposite the zeros is not finite.
+# Products with matrices that are known to be zero on one side of a diagonal.
+# Oracle: the same matrices by an element-wise mask, where the zeros are not
+# known. Non-finite factors of the zeros are included.
 
 given(X, A, B) = {
   first = X @ A
@@ -35,7 +36,7 @@ all_of(20, rand(300, 20))   #> [true, true, true, true]
 all_of(33, rand(200, 33))   #> [true, true, true, true]
 all_of(64, rand(200, 64))   #> [true, true, true, true]
 
-# one number that is not finite, at several places of a row
+# One non-finite element, at several positions of a row.
 spoilt(n, at, x) = where((expand(iota(200), 1) == 77) and (expand(iota(n), 0) == at), x, rand(200, n))
 all(all_of(20, spoilt(20, 0, inf)))    #> true
 all(all_of(20, spoilt(20, 1, inf)))    #> true
@@ -43,7 +44,7 @@ all(all_of(20, spoilt(20, 7, nan)))    #> true
 all(all_of(20, spoilt(20, 18, inf)))   #> true
 all(all_of(20, spoilt(20, 19, -inf)))  #> true
 
-# derivatives, with the transposed products
+# Derivatives, with the transposed products.
 loss(f, X, W, V) = sum(f(X, W, V)^2)
 dL(f, X, W, V) = grad(((W, V)) -> loss(f, X, W, V))((W, V))
 c = [j - i for i in 0..20, j in 0..20]
@@ -55,7 +56,7 @@ V = rand(20, 20)
 max(abs(a - where(c <= 0, d, 0.0))) < 1e-9   #> true
 max(abs(b - where(c >= 0, e, 0.0))) < 1e-9   #> true
 
-# single precision, where a vector has more lanes
+# Single precision, where a vector has more lanes.
 y = low(f32(X), f32(W), f32(V))
 z = given(f32(X), f32(W)*f32(c <= 0), f32(V)*f32(c >= 0))
 max(abs(y - z)) < 1e-4                           #> true

@@ -1,4 +1,5 @@
-# Loops over small arrays with an axis in common, which machine code has in one vector: values and gradients beside those of each element by itself.
+# Loops over small arrays with a common axis, which machine code holds in one
+# vector. Oracle: values and gradients of each element by itself.
 decay(x, n) = { for i in 0..n { x = x - 0.1*sin(x)*exp(-x^2) }; x }
 each(x, n) = [decay(x[k], n) for k in 0..len(x)]
 near(x, y) = max(abs(x - y)) < 1e-13
@@ -19,12 +20,12 @@ dtype(decay(f32(line(11)), 20))                                                 
 near(grad(x -> sum(decay(x, 20)^2))(line(14)), [grad(x -> decay(x, 20)^2)(x) for x in line(14)])  #> true
 near(diag(jacobian(x -> decay(x, 7))(line(6))), [grad(x -> decay(x, 7))(x) for x in line(6)])  #> true
 
-# whole numbers, which wrap; a counter beside them
+# Integers, which wrap, and a counter.
 count(k, n) = { for i in 0..n { k = k*3 + i % 5; k = if i == 3 { k + 1 } else { k } }; k }
 count([1, 2, 3, 4, 5], 4)                                                                     #> [100, 181, 262, 343, 424]
 count([1, 2, 3, 4, 5], 4) - [count(k, 4) for k in 1..6]                                       #> [0, 0, 0, 0, 0]
 
-# sums, products and extremes over the axis go back into it
+# Sums, products and extremes over the axis that feed back into it.
 unit(x, n) = { for i in 0..n { y = x*(1.1 + 0.1*sin(x)); x = y/sqrt(sum(y^2)) }; x }
 unit(line(6), 40) · unit(line(6), 40)                                                         #~ 1 tol 1e-14
 several(x, n) = {
@@ -56,7 +57,8 @@ extremes(x, n) = { h = x[0]; for i in 0..n { x = -x*1.0 + 0.0*abs(x) + sqrt(x^2)
 1/extremes([0.0, 0, 0, 0, 0], 1)                                                              #> inf
 extremes([1, nan, 2, 3, 4.0], 2)                                                              #> nan
 
-# several axes, of which the last is the vector; rows of tables that a turn picks; an inner loop that is written out
+# Several axes, the last of which is the vector; rows of tables selected by the
+# iteration; an unrolled inner loop.
 network(w, u, rows) = {
   h = zeros(2, 6)
   total = 0.0
@@ -98,7 +100,7 @@ g(network)                                                                      
 hvp(w -> network(w, line(6), rows)[0], w, w)                                                  #~ hvp(w -> by_element(w, line(6), rows)[0], w, w) tol 1e-9
 network(w, line(6), rows[..1])                                                                #~ (0.0, zeros(2, 6))
 
-# what looks along the axis in another way is as it was
+# Other operations along the axis are not vectorised.
 turn(x, n) = { for i in 0..n { x = concat(x[1..], x[..1])*1.5 - sin(x)*exp(-x^2) }; x }
 turned(x, n) = { m = len(x); for i in 0..n { x = [x[(k + 1) % m]*1.5 - sin(x[k])*exp(-x[k]^2) for k in 0..m] }; x }
 turn(line(6), 5)                                                                              #~ turned(line(6), 5) tol 1e-12
@@ -112,7 +114,7 @@ numbered(line(6), 4)                                                            
 matrix(a, x, n) = { for i in 0..n { x = tanh(a @ x)*exp(-x^2) + sin(x) }; x }
 matrix([sin(j + 2k) for j in 0..6, k in 0..6], line(6), 5)                                    #~ { x = line(6); a = [sin(j + 2k) for j in 0..6, k in 0..6]; for i in 0..5 { x = [tanh(sum(a[j]*x))*exp(-x[j]^2) + sin(x[j]) for j in 0..6] }; x } tol 1e-12
 
-# what it keeps of each turn, and numbers beside it
+# The rows that the loop stores in each iteration, and scalars.
 kept(x, n) = {
   rows = zeros(n, 5)
   sums = zeros(n)
@@ -123,11 +125,12 @@ kept(line(5), 40)[1]                                                            
 near(kept(line(5), 40)[0][39], kept(line(5), 41)[0][39])                                      #> true
 grad(x -> sum(kept(x, 20)[1]))(line(5))                                                       #~ grad(x -> sum(kept(x, 20)[0]^2))(line(5)) tol 1e-12
 
-# an index that is none fails in its turn
+# An index out of range fails in its iteration.
 pick(x, t, n) = { for i in 0..n { x = x + sin(x)*exp(-x^2)*t[i] }; x }
 try { sum(pick(line(5), ones(3, 5), 4)) } catch e { -1.0 }                                       #> -1.0
 
-# branches under map: the gradient of each row is that of the branch it takes, and what the others are fed leads to nothing
+# Branches under map: the gradient of each row is that of its own branch. The
+# values given to the other branch have no effect.
 bent(w, x) = if x > 0 { w*sqrt(x) } else { w^2*x }
 xs = [sin(3.1k) for k in 0..100]
 gradient(w, xs) = grad(((w, xs)) -> sum(map(x -> bent(w, x), xs)))((w, xs))
@@ -144,7 +147,8 @@ at = [(7k) % 9 for k in 0..70]
 grad(((t, rs)) -> far(t, at, rs))((table, rs))                                                #~ grad(((t, rs)) -> sum([norm(rs[k]*t[at[k]]) for k in 0..70]))((table, rs)) tol 1e-12
 try { far(table, at + 5, rs) } catch e { -1.0 }                                       #> -1.0
 
-# a tape is begun with what it had before only where there are fewer turns than places
+# A tape needs its initial contents only when there are fewer iterations than
+# places.
 begun(n, m) = {
   t = ones(m, 2, 20);
   b = ones(m);
