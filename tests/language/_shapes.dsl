@@ -1,4 +1,4 @@
-# used by modules.dsl
+# A module that modules.dsl uses.
 area(r) = pi * r^2
 scale = 3
 _hidden(x) = x + 1

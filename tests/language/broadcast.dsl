@@ -1,4 +1,4 @@
-# Broadcasting as in NumPy, and shapes.
+# Broadcasting as in NumPy, and shapes. Oracle: expected values.
 
 A = [1, 2, 3; 4, 5, 6]
 A + 1                        #> [[2, 3, 4], [5, 6, 7]]
@@ -22,7 +22,7 @@ expand([1, 2], 0)            #> [[1, 2]]
 expand([1, 2], 1)            #> [[1], [2]]
 expand([1, 2], -1)           #> [[1], [2]]
 
-# lengths that are not constants
+# Extents that are not constants.
 f(x, y) = x + y
 f(iota(20), iota(20))[19]    #> 38
 f(iota(30), 1)[29]           #> 30
@@ -30,7 +30,7 @@ g(n) = zeros(n) + 1
 sum(g(50))                   #> 50.0
 shape(g(50))                 #> (50,)
 
-# shapes
+# Shapes.
 shape(A)                     #> (2, 3)
 size(A)                      #> 6
 rank(A)                      #> 2
@@ -76,7 +76,7 @@ trace([1, 2; 3, 4])          #> 5.0
 zeros_like([1, 2])           #> [0, 0]
 ones_like([1.5, 2])          #> [1, 1]
 
-# stacks of matrices
+# Batches of matrices.
 S = reshape(0..8, 2, 2, 2)
 S @ [1, 0; 0, 1] == S        #> [[[true, true], [true, true]], [[true, true], [true, true]]]
 S @ S                        #> [[[2, 3], [6, 11]], [[46, 55], [66, 79]]]

@@ -1,4 +1,4 @@
-# Complex numbers.
+# Complex numbers. Oracle: closed forms.
 z = 3 + 4im
 z + 1                #> 4 + 4im
 z * z                #> -7 + 24im
@@ -35,7 +35,7 @@ real([1 + 2im, 3])   #> [1, 3]
 f(z) = z^3 + 2z
 f(1 + 1im)           #~ (1 + 1im)^3 + 2(1 + 1im)
 f'(1 + 1im)          #~ 3*(1 + 1im)^2 + 2
-# gradient of a real function of complex z: df/d(re) + i df/d(im)
+# The gradient of a real function of complex z: df/d(re) + i df/d(im).
 grad(z -> abs(z)^2)(3 + 4im)         #~ 6 + 8im
 grad(z -> real(z^2))(3 + 4im)        #~ 6 - 8im
 grad(z -> imag(z^2))(3 + 4im)        #~ 8 + 6im

@@ -1,4 +1,5 @@
-# complex_inverse.dsl - inverse trigonometric and hyperbolic functions, log1p and expm1 of complex numbers. Values: mpmath, 60 digits.
+# Inverse trigonometric and hyperbolic functions, log1p and expm1 of complex
+# numbers. Oracle: mpmath with 60 digits.
 
 asin(0.5 + 0.3im)             #~ 0.49303924058561839 + 0.33429981777493785im
 acos(0.5 + 0.3im)             #~ 1.0777570862092782 - 0.33429981777493785im
@@ -8,9 +9,9 @@ atanh(0.5 + 0.3im)            #~ 0.48224014768538501 + 0.36890753006023245im
 real(log1p(1e-10 + 1e-10im))*1e10     #~ 1
 real(expm1(1e-10im))/-5e-21           #~ 1
 
-# the worst relative error of the real and of the imaginary part
+# The largest relative error of the real and of the imaginary part.
 worst(w, want) = max(max(abs(real(w - want)) / abs(real(want))), max(abs(imag(w - want)) / abs(imag(want))))
-# all quadrants, near 1, -1, im and -im, small and large
+# All quadrants; near 1, -1, im and -im; small and large.
 z = [0.5 + 0.3im, -1.7 + 0.2im, -0.3 - 2.5im, 1.2 - 0.9im,
   1.0000000009313226 + 2.9103830456733704e-11im, 0.9999999990686774 - 1.1641532182693481e-10im, -0.9999999999990905 +
   9.094947017729282e-13im, 2.9103830456733704e-11 + 1.0000000009313226im,
@@ -90,7 +91,7 @@ worst(
     -1.6004608020736253 - 0.08559361158720341im, 1.0091651190198201e+304 - 1.0125425129692833e+303im, -0.031087578289355215 +
     0.24740395925452294im]) < 1e-14  #> true
 
-# on the branch cuts the sign of a zero says which side is meant
+# On the branch cuts the sign of a zero selects the side.
 asin([2 + 0im, 2 - 0im, conj(-2 + 0im)])    #~ [π/2 + 1.3169578969248166im, π/2 + 1.3169578969248166im, -π/2 - 1.3169578969248166im]
 asin(conj(2 + 0im))           #~ π/2 - 1.3169578969248166im
 acos(2 + 0im)                 #~ 0 - 1.3169578969248166im
@@ -98,7 +99,7 @@ acosh([-2 + 0im, conj(-2 + 0im), 0.5 + 0im])  #~ [1.3169578969248166 + π*im, 1.
 atanh([2 + 0im, conj(2 + 0im), -2 + 0im])   #~ [0.5493061443340549 + π/2*im, 0.5493061443340549 - π/2*im, -0.5493061443340549 + π/2*im]
 log1p(-3 + 0im)               #~ log(2) + π*im
 
-# derivatives, also on the cuts, of orders one and two
+# Derivatives of orders one and two, also on the cuts.
 worst(jvp(asin, z[0..4], ones(4) + 0im)[1], 1 / sqrt(1 - z[0..4]^2)) < 1e-13    #> true
 worst(jvp(acosh, z[0..4], ones(4) + 0im)[1], 1 / (sqrt(z[0..4] - 1) * sqrt(z[0..4] + 1))) < 1e-13   #> true
 worst(jvp(atan, z[0..4], ones(4) + 0im)[1], 1 / (1 + z[0..4]^2)) < 1e-13    #> true
@@ -113,7 +114,7 @@ asinh''(0.5 + 0.3im)          #~ -(0.5 + 0.3im) / (1 + (0.5 + 0.3im)^2)^1.5
 atanh''(0.5 + 0.3im)          #~ 2 * (0.5 + 0.3im) / (1 - (0.5 + 0.3im)^2)^2
 log1p''(0.5 + 0.3im)          #~ -1 / (1.5 + 0.3im)^2
 expm1''(0.5 + 0.3im)          #~ exp(0.5 + 0.3im)
-# the gradient of a real function of z is the conjugate of the derivative
+# The gradient of a real function of z is the conjugate of the derivative.
 grad(w -> real(asin(w)))(0.5 + 0.3im)   #~ conj(asin'(0.5 + 0.3im))
 dtype(asin(c64(0.5 + 0.3im))) #> c64
 sigmoid(0.5 + 0.3im)          #~ 1 / (1 + exp(-0.5 - 0.3im))

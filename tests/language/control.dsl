@@ -1,4 +1,4 @@
-# if, for, while, break, continue, return, try, blocks.
+# if, for, while, break, continue, return, try, blocks. Oracle: expected values.
 
 if true { 1 } else { 2 }     #> 1
 if 1 > 2 { 1 } else { 2 }    #> 2
@@ -61,7 +61,7 @@ k = 0
 while true { k += 1; if k >= 7 { break } }
 k                            #> 7
 
-# inside functions: early return, also from loops
+# Inside functions: early return, also from loops.
 sgn(x) = { if x > 0 { return 1 }; if x < 0 { return -1 }; 0 }
 sgn(5)                       #> 1
 sgn(-5)                      #> -1
@@ -90,7 +90,7 @@ isprime(91)                  #> false
 count(n) = { c = 0; for i in 0..n { if isprime(i) { c += 1 } }; c }
 count(50)                    #> 15
 
-# names set in a branch or loop
+# Names set in a branch or loop.
 p(x) = { r = 0; if x { r = 1 }; r }
 p(true)                      #> 1
 p(false)                     #> 0
@@ -101,7 +101,7 @@ shadow(10)                   #> 13
 loopvar(n) = { last = -1; for i in 0..n { last = i }; last }
 loopvar(4)                   #> 3
 
-# a loop's values may grow, change from whole to real, or change length
+# A loop's values may grow, change from integer to real, or change extent.
 grow(n) = { v = [0]; for i in 1..n { v = concat(v, [i]) }; v }
 grow(4)                      #> [0, 1, 2, 3]
 halve(x) = { for i in 0..3 { x = x / 2 }; x }
@@ -119,7 +119,7 @@ bisect(x -> x^3 - 2, 0.0, 2.0)       #~ cbrt(2)
 agm(a, b) = { while abs(a - b) > 1e-15 { (a, b) = ((a + b) / 2, sqrt(a * b)) }; a }
 agm(1.0, 2.0)                #~ 1.4567910310469068
 
-# try
+# try.
 try { error("no") } catch e { "caught {e}" }         #> caught no
 try { 5 } catch e { 7 }      #> 5
 t(x) = try { if x < 0 { error("negative") }; sqrt(x) } catch e { -1.0 }
@@ -136,7 +136,7 @@ assert(1 < 2)
 w(x) = { try { if x > 1 { error("big {x}") } } catch e { return "{e}" }; "small" }
 w(5)                         #> big 5
 w(0)                         #> small
-# early returns of one type keep it
+# Early returns of one type keep that type.
 kind(sgn(5))                 #> array
 kind(first_over([1, 5], 4))  #> array
 kind(find2([1, 2; 3, 4], 3)) #> tuple
@@ -144,13 +144,14 @@ kind(collatz(27))            #> array
 kind(isprime(7))             #> array
 kind(w(5))                   #> string
 
-# what is known of a number of one branch is not known of the other's
+# Facts about a value of one branch do not hold for that of the other.
 first_large(v) = { large = f64(v > 9); if max(large) > 0 { argmax(large) } else { -1 } }
 is_there(v) = first_large(v) >= 0
 is_there([1.0, 2.0])         #> false
 is_there([1.0, 20.0])        #> true
 
-# where one branch leaves and the other one fails, nothing behind them runs, and nothing is wanted of the names that they would have set
+# One branch exits and the other fails: the code after them never runs, and the
+# names that they would set are not needed.
 leaves(x: f64) = { y = if x > 2 { return 3.0 } else { error("low") }; y + 1 }
 leaves(rand() + 3)   #> 3.0
 try { str(leaves(rand())) } catch e { e }    #> low
@@ -160,18 +161,20 @@ try { str(breaks(10 + rand())) } catch e { e }   #> high
 goes_on(x: f64) = { for i in 0..3 { if x > i { continue } else { error("here {i}") } ; x = 100.0 }; x }
 goes_on(5 + 0*rand())     #> 5.0
 try { str(goes_on(1.5 + 0*rand())) } catch e { e }    #> here 2
-# ---- arrays changed in a branch of a branch, where they lie
+# ---- arrays changed in place in nested branches
 v = [0.1, 0.3, 0.5, 0.9, 0.25, 0.7]
 nested(v) = { a = zeros(len(v)); for i in 0..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { a[i] = v[i] } else { a[i] = 7.0 } } }; a }
 nested(v)            #> [0, 0.3, 0.5, 7, 0.25, 0.7]
 three(v) = { a = v; for i in 1..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { if a[i - 1] > 0.2 { a[i] = a[i] + a[i - 1] } } ; a[0] = a[0] + 1 } else { a[i] = -1.0 } }; a }
 three(v)             #~ [5.1, 0.3, 0.8, 0.9, 1.15, 1.85]
-# what stood there before is wanted in the other branch, afterwards, or by another array
+# The old contents are needed in the other branch, afterwards, or by another
+# array.
 kept(v) = { a = v; b = 0 * v; for i in 0..len(v) { old = a; if v[i] > 0.2 { if v[i] < 0.8 { a[0] = a[0] + 1 } }; b[i] = old[0] }; (a, b) }
 kept(v)              #~ ([4.1, 0.3, 0.5, 0.9, 0.25, 0.7], [0.1, 0.1, 1.1, 2.1, 2.1, 3.1])
 swapped(v) = { a = v; b = 2v; for i in 0..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { (a, b) = (b, a); a[i] = 0.0 } else { b[i] = 1.0 } } }; (a, b) }
 swapped(v)           #~ ([0.1, 0.3, 0, 0.9, 0.25, 0], [0.2, 0, 1, 1, 0, 1.4])
-# the clock is read where it stands: what a loop does between two readings is between them as machine code, too (128 million operations)
+# `clock` keeps its place in program order: machine code, too, runs the
+# operations of a loop between the two calls (128 million operations).
 measured(n) = {
   A = sin(reshape(iota(n * n), n, n) * 0.7)
   (B, ts, s) = (A, zeros(4), 0.0)

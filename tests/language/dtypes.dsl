@@ -1,4 +1,4 @@
-# Dtypes: promotion, weak literals, conversions.
+# Dtypes: promotion, weak literals, conversions. Oracle: expected values.
 
 dtype(1 + 2)                 #> i64
 dtype(1 + 2.0)               #> f64
@@ -12,7 +12,7 @@ dtype(2^2)                   #> i64
 dtype(2^-2)                  #> f64
 dtype(2.0^2)                 #> f64
 
-# literals take the dtype of their company
+# Literals take the dtype of the other operand.
 x = f32(1.5)
 dtype(x)                     #> f32
 dtype(2 * x)                 #> f32
@@ -48,7 +48,7 @@ dtype([k, 1])                #> i32
 dtype(max(x, 0))             #> f32
 dtype(concat([1], [2.5]))    #> f64
 
-# conversions
+# Conversions.
 i64(2.9)                     #> 2
 i64(-2.9)                    #> -2
 i32(7)                       #> 7
@@ -73,7 +73,7 @@ trunc(-2.5)                  #> -2.0
 sign(-3)                     #> -1
 sign(2.5)                    #> 1.0
 
-# sums and products keep the dtype, counts of truths are whole numbers
+# Sums and products keep the dtype; counts of booleans are integers.
 dtype(sum([1, 2]))           #> i64
 dtype(sum(f32([1, 2])))      #> f32
 sum([true, false, true])     #> 2
@@ -81,7 +81,7 @@ dtype(sum([true]))           #> i64
 dtype(mean([1, 2]))          #> f64
 mean([1, 2])                 #> 1.5
 
-# whole numbers
+# Integers.
 9007199254740993 + 0         #> 9007199254740993
 3 * 9007199254740993         #> 27021597764222979
 2^62                         #> 4611686018427387904
@@ -97,7 +97,8 @@ pow(2, 10)                   #> 1024
 f32(0.1) == 0.1              #> true
 f64(f32(0.1)) == 0.1         #> false
 
-# any and all of nothing have an answer, in functions of lengths that are known and of those that are not
+# any and all of an empty array have a value, in functions of constant and of
+# symbolic extents.
 nothing(v, n) = (any(v[..n] > 1), all(v[..n] > 1), any(expand(v, 1)[..n] > 1; axis = 0))
 nothing([1.0, 2], 0)         #> (false, true, [false])
 (m -> nothing(zeros(m) + 2, m - 20))(20)     #> (false, true, [false])

@@ -1,4 +1,5 @@
-# Loops and map over each(n) are written out, so that items may be of different types.
+# Loops and map over each(n) are unrolled, so that items may have different
+# types.
 r = (1.5, "two", [3, 4])
 map(k -> kind(r[k]), each(3))       #> list("array", "string", "array")
 kinds = list()
@@ -7,10 +8,10 @@ kinds                               #> list("array", "string", "array")
 each(2, 5)                          #> list(2, 3, 4)
 each(5, 2)                          #> list()
 len(each(0))                        #> 0
-# the length of an array is known where its type is
+# The extent of an array is known at specialisation.
 f(x) = { s = 0.0; for k in each(len(x)) { s += x[k]^(k + 1) }; s }
 f([1.0, 2, 3])                      #> 32.0
 grad(f)([1.0, 2, 3])                #> [1, 4, 27]
-# and what a program computes where it is a value by itself
+# So is the argument of a call at top level.
 some = findall([1, 0, 1] > 0)
 each(len(some))                     #> list(0, 1)

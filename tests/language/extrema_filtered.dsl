@@ -1,4 +1,4 @@
-# an extremum that a filter leaves nothing of
+# An extremum over a filter that selects nothing.
 x = [1, 2]
 failed(f) = try { "{f()}" } catch m { m }
 failed(() -> max(x[i] for i if x[i] > 10))   #> the largest element of nothing

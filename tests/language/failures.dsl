@@ -1,7 +1,8 @@
-# What may fail fails, whether or not anybody uses what it gives: `try` sees it in the evaluator and in native code, in loops, branches,
-# calls, `map` and derivatives. Only a derivative leaves out what it does not need.
+# An operation that may fail fails even if its result is unused. `try` detects
+# it in the evaluator and in machine code, in loops, branches, calls, `map` and
+# derivatives. Only a derivative omits operations that it does not need.
 
-# The eigenvalues of [1, 3; 3, 1] are 4 and -2, those of [3, 1; 1, 3] are 4 and 2.
+# [1, 3; 3, 1] has the eigenvalues 4 and -2, [3, 1; 1, 3] has 4 and 2.
 good(A) = try { L = cholesky(A); true } catch m { false }
 (good([1.0, 3; 3, 1]), good([3.0, 1; 1, 3]))                        #> (false, true)
 inverts(A) = try { inv(A); true } catch m { false }
@@ -19,7 +20,7 @@ has_largest(x) = try { max(x); true } catch m { false }
 fit_together(a, b) = try { a + b; true } catch m { false }
 (fit_together(ones(20), ones(30)), fit_together(ones(20), ones(20)))    #> (false, true)
 
-# in loops, branches and calls, written in line or not
+# In loops, branches and calls, inlined or not.
 in_loop(n) = try { for i in 0..n { zeros(3)[i] }; true } catch m { false }
 (in_loop(4), in_loop(3))                                            #> (false, true)
 in_branch(n) = try { if n > 2 { zeros(3)[n] } else { 0.0 }; true } catch m { false }
@@ -34,7 +35,7 @@ count_down(n) = { if n > 0 { count_down(n - 1) } else { zeros(3)[7 - n] }; 1.0 }
 deep(n) = try { count_down(n) } catch m { -1.0 }
 deep(3)                                                             #> -1.0
 
-# of which only a part is used
+# Only a part of the result is used.
 first(x, i) = try { x[i][0] } catch m { -1.0 }
 (first([1.0, 2], [0, 1]), first([1.0, 2], [0, 2]))                  #> (1.0, -1.0)
 quotient(a, b) = try { (a // b)[0] } catch m { -1 }
@@ -46,12 +47,13 @@ all_but_last(x, i) = try { sum(2x[i][..-1]) } catch m { -1.0 }
 unused(x, i) = try { y = x[i]; 3.0 } catch m { -1.0 }
 (unused(ones(50), iota(50)), unused(ones(50), iota(51)))            #> (3.0, -1.0)
 
-# lane by lane
+# For each batch element.
 map(divides, [0, 1, 0, 2])                                          #> [false, true, false, true]
 map(has_row, [0, 7, 2])                                             #> [true, false, true]
 map(x -> unused(x, iota(20)), ones(3, 19))                          #> [-1, -1, -1]
 
-# The way that the function takes is the way of its derivatives: 5x where [x, 3; 3, x] has a negative eigenvalue, else x^2.
+# The derivative follows the branch of the function: 5x where [x, 3; 3, x] has a
+# negative eigenvalue, else x^2.
 chosen(x) = if good([x, 3; 3, x]) { x^2 } else { 5x }
 (chosen'(1.0), chosen'(4.0), chosen''(4.0))                         #> (5.0, 8.0, 2.0)
 tried(x) = try { cholesky([x, 3; 3, x]); x^2 } catch m { 5x }
@@ -65,10 +67,10 @@ taylor(tried, 1.0, 2)                                               #> [5, 5, 0]
 at(x, i) = try { 2x[i] } catch m { 0.0 }
 (grad(x -> at(x, 5))([1.0, 2]), grad(x -> at(x, 1))([1.0, 2]))      #> ([0, 0], [0, 2])
 
-# Arithmetic that cannot fail still goes where nobody uses it: two additions and not one thing more.
+# Unused arithmetic that cannot fail is removed: only two additions remain.
 idle(x) = { y = sum(sin(x))^3; z = [1, 2, 3][1] // 2; x + 1 + 2 }
 cost(idle, 1.0) <= 2                                                #> true
-# No lane, no failure.
+# An empty batch does not fail.
 map(x -> unused(zeros(3), [x]), iota(0))                            #> []
 empty_rows(x) = try { y = map(v -> v[0], x); 3.0 } catch m { -1.0 }
 empty_rows(zeros(0, 2))                                             #> 3.0

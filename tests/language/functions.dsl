@@ -1,4 +1,4 @@
-# Functions: arguments, closures, recursion, modules of thought.
+# Functions: arguments, closures, recursion. Oracle: expected values.
 
 f(x) = x^2
 f(3)                         #> 9
@@ -36,7 +36,7 @@ adder(1)(2)                  #> 3
 compose3(f, g, h) = f ∘ g ∘ h
 compose3(x -> x + 1, x -> 2x, x -> x^2)(3)   #> 19
 
-# closures capture by value
+# Closures capture by value.
 n = 10
 c = x -> x + n
 n = 20
@@ -53,14 +53,14 @@ outer1(3)                    #> 7
 nest(a) = { f(b) = { g(c) = a + b + c; g(3) }; f(2) }
 nest(1)                      #> 6
 
-# functions are looked up when called
+# Functions are looked up when they are called.
 later(x) = helper(x) + 1
 helper(x) = 10x
 later(2)                     #> 21
 helper(x) = 100x
 later(2)                     #> 201
 
-# recursion
+# Recursion.
 fact(n) = if n <= 1 { 1 } else { n * fact(n - 1) }
 fact(10)                     #> 3628800
 fib(n) = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }
@@ -86,7 +86,7 @@ adapt(f, a, b, tol) = {
 }
 adapt(exp, 0.0, 1.0, 1e-10)  #~ e - 1 tol 1e-10
 
-# annotations check and bind
+# Annotations check types and bind extents.
 layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W @ x + p.b)
 layer((W = [1.0, 0; 0, 1], b = [0.0, 0]), [0.5, -0.5])       #~ tanh([0.5, -0.5])
 first(x: f64[n]) = x[0] + n
@@ -109,7 +109,7 @@ half(x: f64[2m]) = m
 hof(f: function, x: f64) = f(x)
 hof(sin, 0.5)                #~ sin(0.5)
 
-# a local name is not the global one of the same name
+# A local name hides the global one.
 t = [1, 2, 3]
 local(x) = { for i in 0..3 { t = x * i }; x }
 local(2)                     #> 2

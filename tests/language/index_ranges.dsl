@@ -1,5 +1,6 @@
-# Which range an index has: that in front of which it stands, with all others there; else the axis that it indexes. No warning where all is covered, where indices are
-# used shifted, or where each has a range of its own.
+# All indices listed before a range have that range. An index without one ranges
+# over the axis that it indexes. There is no warning when the range covers the
+# axis, when indices are shifted, or when each index has its own range.
 
 A = ones(4, 4)
 sum(A[i, j] for i for j in 0..3)                    #> 12.0
@@ -9,13 +10,13 @@ C[i, j] := A[i+1, j] - A[i, j-1] for i, j in 1..3
 C                                                   #> [[0, 0], [0, 0]]
 sum(A[0, j] for j in 0..2)                          #> 2.0
 
-# A range whose length is no whole number of 64 bits is refused, used or not.
+# A range whose length does not fit in 64 bits is rejected, used or not.
 long() = try { str(len(-9000000000000000000..9000000000000000000)) } catch m { "refused" }
 long()                                              #> refused
 turns() = try { for i in -9000000000000000000..9000000000000000000 { break }; "ran" } catch m { "refused" }
 turns()                                             #> refused
 
-# args is there without arguments
+# `args` exists without arguments.
 len(args)                                           #> 0
 
 # A comma between clauses may end a line.

@@ -1,4 +1,5 @@
-# x[i], slices with steps, negatives, gathers, masks, `...`.
+# x[i], slices with steps, negative indices, gathers, masks, `...`. Oracle:
+# expected values.
 
 x = [10, 20, 30, 40, 50]
 x[0]                 #> 10
@@ -69,7 +70,7 @@ T[1, .., 1..3]       #> [[13, 14], [17, 18], [21, 22]]
 T[[0, 1], .., [0, 3]]        #> [[0, 4, 8], [15, 19, 23]]
 T[.., [0, 1], [0, 1]]        #> [[0, 5], [12, 17]]
 
-# indices known only when the program runs
+# Indices known only at run time.
 at(x, i) = x[i]
 at(x, 3)             #> 40
 at(x, -2)            #> 40
@@ -92,7 +93,7 @@ positives(x) = x[x > 0]
 positives([-1, 2, -3, 4])    #> [2, 4]
 len(positives(iota(50) - 10))        #> 39
 
-# many elements added at positions that meet: in their order, whatever the threads
+# Many elements added at repeated indices: in order, for any number of threads.
 many = [(k*k*31 + 7k) % 777 for k in 0..60000]
 heap = [sin(0.001k + j) for k in 0..60000, j in 0..3]
 low = [cos(k + 2j) for k in 0..777, j in 0..3]
@@ -101,7 +102,8 @@ max(abs(grad(x -> sum(x[many]^2 * heap))(low) - 2*low*collect(zeros(777, 3), hea
 max(abs(grad(x -> sum(x[many]^3 * heap[.., 0]))(low[.., 0]) - 3*low[.., 0]^2*collect(zeros(777), heap[.., 0], many))) < 1e-11  #> true
 try { grad(x -> sum(x[many + 1]^2 * heap))(low) } catch e { e }  #> index 777 is out of range for an axis of length 777
 
-# a length that is left to be found, in a mapped function: what is known of all elements of a row is known of each row
+# An inferred extent in a mapped function: facts about all rows together hold
+# for each row.
 in_threes(A, r) = sum(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))
 of_rows(X, r) = map(x -> in_threes(x*X, r), [1.0, 2.0])
 of_rows(ones(8, 3), 2)  #> [[12, 12], [48, 48]]

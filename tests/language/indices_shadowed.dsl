@@ -1,4 +1,5 @@
-# the range of an index is said by its own uses, not by those of an inner one of the same name
+# The range of an index follows from its own uses, not from those of an inner
+# index of the same name.
 A = [1, 2; 3, 4; 5, 6]
 [([sum(A[i, j] for j) for i])[j] for j]             #> [3, 7, 11]
 M = [1; 2; 3]
@@ -20,7 +21,7 @@ T                                                   #> [31, 32, 33]
 U[k] := a[k] + (map(k -> b[k], [0, 1, 1]))[k]
 U                                                   #> [11, 22, 23]
 
-# nor by an array that has its name inside only
+# Nor from an array that has its name only in an inner function.
 v = [1, 2, 3]
 sum((v -> v[j])([5.0, 6, 7]) + v[j] for j)          #> 24.0
 sum((v -> sum(v[j] for j))([5.0, 6, 7, 8] * i) for i in 0..2)   #> 26.0

@@ -1,4 +1,5 @@
-# Whole numbers: division, overflow, shifts of sign.
+# Integers: floor division, remainders, powers, and library functions on integer
+# arrays. Oracle: expected values.
 7 // 2               #> 3
 -7 // 2              #> -4
 -7 % 2               #> 1

@@ -1,4 +1,4 @@
-# ir(f, x) is a function: it is called, differentiated, mapped, walked, rewritten, and read back from its text.
+# ir(f, x) is a function: calls, derivatives, map, inspection, rewriting.
 
 f(x) = sum(sin(x) * x)
 p = ir(f, ones(100))
@@ -7,12 +7,12 @@ p(ones(20))                      #~ 20*sin(1)
 p([i for i in 0..20])            #~ f([f64(i) for i in 0..20])
 same(str(ir(p)), str(p))         #> true
 
-# derivatives and batching go through it
+# Derivatives and batching work on it.
 grad(p)(2ones(30))               #~ sin(2ones(30)) + 2cos(2ones(30))
 hvp(p, ones(20), ones(20))       #~ grad(x -> grad(f)(x)[0])(ones(20))[0] * ones(20)
 map(p, [1, 1; 2, 2] @ ones(2, 20))  #~ [f(2ones(20)), f(4ones(20))]
 
-# records, tuples and captured data
+# Records, tuples and captured data.
 k = 3.0
 layer(w, x) = (out = tanh(w.W @ x + w.b) * k, norm = sum(x^2))
 w = (W = ones(3, 20), b = [1.0, 2, 3])
@@ -23,12 +23,12 @@ scaled(s) = { g = ir(x -> s * x, 1.0); g(5.0) }
 scaled(2.0)                      #~ 10
 scaled'(2.0)                     #~ 5
 
-# a whole number that decides a type stays what it was
+# An integer that determines a type is fixed.
 first(x, n) = sum(x[..n])
 h = ir(first, ones(20), 3)
 h(2ones(40), 3)                  #~ 6
 
-# loops, branches, effects
+# Loops, branches, effects.
 walk(x, n) = { s = x; for i in 0..n { s = if s[0] > 0 { tanh(s) } else { s - 1 } }; sum(s) }
 l = ir(walk, ones(20), 5)
 l(ones(20), 7)                   #~ walk(ones(20), 7)
@@ -37,7 +37,7 @@ said = ir(x -> { print("x is {x}"); 2x }, 1.0)
 said(4.0);
 #> x is 4.0
 
-# walking
+# Inspection.
 r = inspect(p)
 r.name                           #> f
 [len(r.parameters), len(r.instructions), len(r.results)]  #> [1, 3, 1]
@@ -53,7 +53,7 @@ kind(inspect(grad(p) |> g -> ir(g, ones(20))).callees)   #> list
 len(inspect(ir(walk, ones(20), 5)).instructions) > 1     #> true
 inspect(ir(x -> x + 1, 1.0)).instructions[0].operands[1] #> 1.0
 
-# rewriting: an operation becomes any function of its operands, in loops and in what is called, too
+# Rewriting replaces operations, also in loops and called functions.
 rewrite(p, (sin = x -> x))(3ones(20))          #~ 180
 rewrite(l, (tanh = x -> k * x))(ones(20), 3)   #~ 20*27
 outer(x) = 2f(x)
@@ -63,14 +63,14 @@ c(100.0)                         #~ exp(10)
 c'(1.0)                          #~ exp(1)
 same(str(rewrite(p, (cos = x -> x))), str(p))  #> true
 
-# read back
+# Reading back from text.
 again = read_ir(str(rewrite(p, (sin = x -> x^2))))
 again(2ones(30))                 #~ 240
 grad(again)(ones(20))            #~ 3ones(20)
 two = read_ir("fn @two(%0: f64, %1: f64) -> (f64, f64) \{ %2: f64 = add %0, %1\n return %2, %0 \}")
 two(1.0, 2.0)                    #> (3.0, 1.0)
 
-# what becomes of it
+# Cost and plan.
 cost(p) == cost(f, ones(100)) or cost(p) > 0    #> true
 len(plan(p)) > 20                #> true
 len(plan(p, ones(100))) > 20     #> true

@@ -1,4 +1,4 @@
-# Numbers, strings and arrays as they are written.
+# Literals of numbers, strings and arrays. Oracle: expected values.
 
 1                    #> 1
 -1                   #> -1
@@ -34,7 +34,7 @@ e                    #> 2.718281828459045
 1.5im                #> 0 + 1.5im
 im * im              #> -1 + 0im
 
-# products without a sign, superscripts
+# Juxtaposed products, superscripts.
 x = 3.0
 2x                   #> 6.0
 2x^2                 #> 18.0
@@ -62,7 +62,7 @@ x⁻¹                  #~ 1/3
 2^-x^2               #~ 2^-9.0
 1/2π                 #~ 1/(2*pi)
 
-# arrays
+# Arrays.
 [1, 2, 3]            #> [1, 2, 3]
 [1.0, 2, 3]          #> [1, 2, 3]
 [1, 2.5]             #> [1, 2.5]
@@ -88,14 +88,14 @@ dtype(true)          #> bool
 ]                    #> [1, 2, 3, 4]
 [1, 2, 3,]           #> [1, 2, 3]
 
-# names
+# Names.
 αβ_1 = 4
 αβ_1                 #> 4
 µ = 7                # the micro sign is folded into the letter
 μ                    #> 7
 kind(none)           #> none
 
-# digits and letters below the line belong to the name before them
+# Subscript digits and letters belong to the preceding name.
 α₁ = 2.0
 x₀ = 1.5
 x₀² + α₁      #> 4.25
@@ -105,7 +105,7 @@ x₀ = 3; x0 = 4
 (x₀, x0)      #> (3, 4)
 "{x₀=}"       #> x₀ = 3
 
-# the least integer is written with its sign
+# The least integer is written with its sign.
 -9223372036854775808            #> -9223372036854775808
 -0x8000000000000000             #> -9223372036854775808
 -9223372036854775808 // 2       #> -4611686018427387904

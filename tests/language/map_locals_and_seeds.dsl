@@ -1,5 +1,6 @@
-# `map` of functions whose locals change their type before an exit, and of functions that seed inside what is differentiated. The right
-# values are those of the function called by itself.
+# `map` of functions whose locals change their type before an exit, and of
+# functions that call `seed` inside a derivative. Oracle: the function called by
+# itself.
 
 f(x) = {
   s = 0.0
@@ -9,7 +10,7 @@ f(x) = {
 map(f, [1.0, 2.0])                    #~ [2, 4]
 map(f', [1.0, 2.0])                   #~ [2, 2]
 grad(x -> sum(map(f, x)))([1.0, 2.0]) #~ [2, 2]
-# an exit that lanes take at different turns
+# Batch elements exit in different iterations.
 g(x) = {
   s = 0.0
   for i in 0..4 { l = 0; l = [x, 2x]; s += sum(l); if s > 5 { break }; l = none }
@@ -24,7 +25,7 @@ h(x) = {
 }
 map(h, [1.0, 2.0, 5.0])               #~ [4, 4, 5]
 
-# seeds
+# Seeds.
 r(x) = { seed(3); x*rand() }
 u = { seed(3); rand() }
 map(r, [1.0, 2.0])                    #~ [u, 2u]
@@ -40,6 +41,6 @@ v = { seed(3); rand(); rand() }
 map(q', [1.0, 2.0])                   #~ [2u + v, 4u + v]
 map(q'', [1.0, 2.0])                  #~ [2u, 2u]
 [r'(x) for x in [1.0, 2.0]]           #~ [u, u]
-# and after a map that draws, the numbers go on from the last lane's
+# After a map that draws, the random state is that of the last element.
 w = { map(r', [1.0, 2.0]); rand() }
 w                                     #~ v

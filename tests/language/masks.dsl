@@ -1,4 +1,5 @@
-# x[mask] on both sides: what is written is a number, one element for each that is taken, or of the whole shape.
+# x[mask] on both sides. The assigned value is a scalar, has one element for
+# each selected one, or has the whole shape.
 x = [1.0, 2, -3, 4]
 x[x > 0] *= 2
 x                    #> [2, 4, -3, 8]
@@ -67,7 +68,7 @@ grad(z)([0.0, 2])              #> [1, -0.25]
 loop(x) = { for i in 0..3 { x[x < 10] *= 2 }; x }
 loop([1.0, 4, 20])             #> [8, 16, 20]
 
-# against other ways to say the same
+# Oracle: equivalent programs without masks.
 x0 = sin(1.0 + iota(40))
 taken(x, v) = { x[x > 0] = v; x }
 chosen(x, v) = where(x > 0, v, x)

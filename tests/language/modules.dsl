@@ -1,4 +1,4 @@
-# Modules: use of files and of the library.
+# Modules: `use` of files and of the library.
 use "_shapes.dsl" as shapes
 shapes.area(2)               #~ 4π
 shapes.scale                 #> 3
@@ -14,6 +14,6 @@ mean([1, 2])                 #> 42
 sum(x) = 7
 sum([1, 2])                  #> 7
 norm([3, 4])                 #> 5.0
-# a module's former name
+# A module's former name.
 use mesher
 kind(mesher.refine)          #> function

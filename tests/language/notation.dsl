@@ -1,4 +1,4 @@
-# Index notation and comprehensions.
+# Index notation and comprehensions. Oracle: expected values.
 
 A = [1.0, 2; 3, 4]
 B = [5.0, 6; 7, 8]
@@ -53,7 +53,7 @@ X                            #> [2, 4]
 Y[i] := 3.0 for i in 0..3
 Y                            #> [3, 3, 3]
 
-# contractions become one `dot`, whatever the order of the indices
+# Contractions become one `dot`, for any order of the indices.
 mm(A, B) = { C[i, k] := sum(A[i, j] * B[j, k] for j); C }
 mm(A, B)                     #> [[19, 22], [43, 50]]
 mt(A, B) = { C[i, k] := sum(A[j, i] * B[k, j] for j); C }
@@ -67,7 +67,7 @@ trace2(A)                    #> 5.0
 frob(A) = sum(A[i, j]^2 for i, j)
 frob(A)                      #> 30.0
 
-# reductions over generators
+# Reductions over generators.
 sum(v[i] for i)              #> 10.0
 sum(v[i] * v[i] for i)       #> 30.0
 prod(v[i] for i)             #> 24.0
@@ -87,7 +87,7 @@ sum(sum(A[i, j] for j)^2 for i)      #> 58.0
 max(sum(A[i, j] for j) for i)        #> 7.0
 sum(sin(i / 10) for i in 0..10)      #~ sum(sin(iota(10) / 10))
 
-# comprehensions
+# Comprehensions.
 [i^2 for i in 0..5]          #> [0, 1, 4, 9, 16]
 [v[i] + 1 for i]             #> [2, 3, 4, 5]
 [i + 10j for i in 0..2, j in 0..3]   #> [[0, 10, 20], [1, 11, 21]]

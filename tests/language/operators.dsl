@@ -1,4 +1,4 @@
-# Operators: meaning, precedence, associativity.
+# Operators: meaning, precedence, associativity. Oracle: expected values.
 
 1 + 2 * 3            #> 7
 (1 + 2) * 3          #> 9
@@ -51,7 +51,7 @@ true or true and false   #> true
 0^0                  #> 1
 0.0^0                #> 1.0
 
-# element by element
+# Element-wise operators.
 [1, 2, 3] + [10, 20, 30]     #> [11, 22, 33]
 [1, 2, 3] * [10, 20, 30]     #> [10, 40, 90]
 [1, 2, 3]^2                  #> [1, 4, 9]
@@ -67,7 +67,7 @@ not [true, false]            #> [false, true]
 [false, true] or [false, false]  #> [false, true]
 1 < [1, 2, 3] < 3            #> [false, true, false]
 
-# products of vectors and matrices
+# Products of vectors and matrices.
 A = [1, 2; 3, 4]
 v = [5, 6]
 A @ v                #> [17, 39]
@@ -88,7 +88,7 @@ A @ [1, 0; 0, 1] == A        #> [[true, true], [true, true]]
 [1 + 1im, 2]'        #> [1 - 1im, 2 - 0im]
 [1, 2; 3, 4im]'      #> [[1 - 0im, 3 - 0im], [2 - 0im, 0 - 4im]]
 
-# assignment operators
+# Assignment operators.
 a = 5
 a += 2
 a                    #> 7
@@ -101,7 +101,7 @@ a                    #> 2.0
 a ^= 3
 a                    #> 8.0
 
-# functions: composition, pipes, arithmetic of functions
+# Functions: composition, pipes, arithmetic of functions.
 f(x) = x + 1
 g(x) = 2x
 (f ∘ g)(3)           #> 7

@@ -1,4 +1,5 @@
-# progress: says how far a loop has come, and changes nothing else.
+# `progress` reports how far a loop is, and changes nothing else. Oracle: the
+# same program without it.
 
 f(a, n) = {
   x = 0.0
@@ -24,7 +25,8 @@ same(map(grad(a -> f(a, 10)), [1.0, 2]), map(grad(a -> plain(a, 10)), [1.0, 2]))
 grad(a -> checkpoint(a -> f(a, 30); snapshots = 3)(a))(1.0)    #~ grad(a -> plain(a, 30))(1.0)
 jvp(grad(a -> f(a, 10)), 2.0, 1.0)[1]   #~ (a -> plain(a, 10))''(2.0)
 
-# in a while, a branch and a try; without a number of steps; whole numbers, and single precision
+# In a while, a branch and a try; without a number of steps; integers, and
+# single precision.
 g(x) = {
   k = 0
   while x > 1 {
@@ -38,7 +40,7 @@ g(x) = {
 g(1000.0)                               #> 10
 grad(x -> f(x, 4) + g(x))(3.0) == grad(x -> plain(x, 4))(3.0)   #> true
 
-# it stays in the function, and has a place in its text
+# It remains in the function and in its text.
 p = ir(f, 2.0, 10)
 len(split(str(p), "progress"))          #> 2
 len(split(str(ir(grad(a -> f(a, 10)), 2.0)), "!transpose progress"))    #> 1
@@ -47,7 +49,7 @@ save("/tmp/atled-progress.air", p)
 load("/tmp/atled-progress.air")(2.0, 10) == plain(2.0, 10)      #> true
 rewrite(p, (sin = x -> x))(1.0, 4)      #> 6.0
 
-# a loop whose state is one vector, and loops inside loops
+# A loop whose state is one vector, and nested loops.
 h(v, n) = {
   for k in 0..n {
     for j in 0..3 { v = v + 0.1 * sin(v); progress(j, 3) }
@@ -59,10 +61,10 @@ q(v, n) = { for k in 0..n { for j in 0..3 { v = v + 0.1 * sin(v) } }; v }
 same(h(linspace(0.1, 1, 8), 50), q(linspace(0.1, 1, 8), 50))    #> true
 same(map(v -> h(v, 5), ones(6, 8)), map(v -> q(v, 5), ones(6, 8)))     #> true
 
-# outside of loops, and where it is a statement's value
+# Outside loops, and as the value of a statement.
 progress(1, 2; loss = 0.5)
 kind(progress(1))                       #> none
 
-# optimisers print nothing any more, and may be told to be silent
+# Optimisers print nothing, and can be silenced.
 minimize(x -> sum((x - 1)^2), [0.0, 0]; progress = false).x     #~ [1, 1]
 grad(a -> minimize(x -> sum((x - a)^2), [0.0, 0]; progress = true).x[0])(2.0)    #~ 1.0

@@ -1,4 +1,4 @@
-# Random numbers: reproducible, seeded, threaded by the compiler.
+# Random numbers: reproducible, seeded, with the state passed by the compiler.
 seed(1)
 a = rand(5)
 seed(1)
@@ -23,7 +23,7 @@ k = randint(3, 7, 1000)
 min(k)                       #> 3
 max(k)                       #> 6
 dtype(k)                     #> i64
-# in functions, loops, branches; the state goes on
+# In functions, loops, branches; the state continues.
 f() = rand()
 seed(5)
 x = f()
@@ -45,7 +45,7 @@ rejection() >= 0.9           #> true
 mc(n) = { c = 0; for i in 0..n { if rand()^2 + rand()^2 < 1 { c += 1 } }; 4c / n }
 seed(11)
 abs(mc(2000) - pi) < 0.15    #> true
-# drawing is no obstacle to a derivative
+# A function that draws can be differentiated.
 noisy(x) = x^2 + 0 * rand()
 noisy'(3.0)                  #> 6.0
 seed(4)
@@ -54,13 +54,14 @@ l1 = grad(loss)(2.0)
 seed(4)
 r = rand(3)
 l1                           #~ 2 * 2 * sum(r^2)
-# each row of a map draws its own
+# Each row of a map draws its own numbers.
 seed(6)
 m = map(x -> x + rand(), zeros(4))
 len(m)                       #> 4
 
 
-# each row of a map that starts the numbers anew: as a loop over the rows, the numbers after it, too
+# Each row of a map sets its own seed. Oracle: a loop over the rows, including
+# the numbers drawn after it.
 draw(k, n) = { seed(k); sum(randn(n)) }
 as_loop = f -> {
   seed(77)
@@ -83,20 +84,20 @@ as_loop(k -> { x = draw(k, 2); x + sum([draw(j, 3)*k for j in [1, 2]]) })       
 as_loop(k -> { r = try { draw(k, 2) } catch e { 0.0 }; r + rand() })                #> true
 down = k -> if k <= 1 { draw(k, 2) } else { down(k - 1) + 1 }
 as_loop(down)                                                                       #> true
-# over nothing, the numbers go on as they were
+# An empty map leaves the state unchanged.
 seed(5)
 first = rand()
 seed(5)
 len([draw(k, 2) for k in iota(0)])                                                  #> 0
 rand() == first                                                                     #> true
-# and its derivative
+# The derivative of such a map.
 mapped(a) = sum(map(k -> a*draw(k, 4) + sin(a*k)*rand(), [2, 3, 5]))
 looped(a) = { s = 0.0; for k in [2, 3, 5] { s = s + a*draw(k, 4) + sin(a*k)*rand() }; s }
 mapped'(0.3)                                                                        #~ looped'(0.3) tol 1e-14
 grad(mapped)(0.3)                                                                   #~ grad(looped)(0.3) tol 1e-14
 
 
-# index notation draws for each element, also where no index is mentioned
+# Index notation draws for each element, even if no index is mentioned.
 apart(x) = { y = sort(ravel(x)); min(y[1..] - y[..-1]) > 0 }
 apart([rand() for k in 0..5])                                                       #> true
 apart([0.0*k + rand() for k in [2, 3, 5]])                                          #> true
@@ -110,6 +111,6 @@ seed(4)
 abs(mean(4.0*(rand()^2 + rand()^2 < 1) for k in 0..10000) - π) < 0.05               #> true
 late(k) = { x = rand(); while x < 0.5 { x = rand() }; if k > 2 { x } else { rand() } }
 apart([late(1) for k in 0..4])                                                      #> true
-# what is drawn before has one value
+# A value drawn before the comprehension is the same for all elements.
 r = rand()
 apart([r for k in 0..3])                                                            #> false

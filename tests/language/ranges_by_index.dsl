@@ -1,4 +1,4 @@
-# inner ranges that depend on an index of the outside, whatever else has its name
+# Inner ranges that depend on an outer index, whatever else has its name.
 i = 2
 x = [1, 2, 3, 4]
 [sum(x[j] for j in 0..i) for i in 0..4]             #> [0, 1, 3, 6]

@@ -1,4 +1,5 @@
-# What a program says of itself: text for people, so only its kind and what must be in it.
+# plan, native, ir and cost of functions. Their text is for people, so only its
+# kind and minimal length are checked.
 
 f(x) = sum(sin(x) * x)
 kind(plan(f, ones(100)))        #> string

@@ -1,4 +1,5 @@
-# `f(x; ...options)`: the named arguments that no other parameter takes are a record, which can be handed on.
+# `f(x; ...options)` collects the named arguments that no other parameter takes
+# in a record, which can be passed on.
 
 wave(x; amplitude = 1.0, phase = 0.0, power = 1) = amplitude * sin(x + phase)^power
 twice(x; scale = 2.0, ...options) = scale * wave(x; ...options)
@@ -9,7 +10,7 @@ twice(1.0; phase = 0.5)          #~ 2*sin(1.5)
 twice(1.0, scale = 1.0, power = 2, amplitude = 3.0)  #~ 3*sin(1)^2
 thrice(1.0; phase = 0.5, power = 3)   #~ 3*sin(1.5)^3
 
-# what is collected is a record like any other
+# The collected record is an ordinary record.
 taken(x; ...rest) = rest
 taken(1)                         #> ()
 taken(1; b = 2, a = "text")      #> (b = 2, a = "text")
@@ -22,7 +23,7 @@ only(; a = 1, b = 2)             #> 2
 chosen(x; ...o) = if x > 0 { wave(x; ...o) } else { wave(-x; ...o) }
 chosen(-1.0; phase = 0.5)        #~ sin(1.5)
 
-# a record is spread into a call of any function, builtins too
+# A record is spread into a call of any function, including builtins.
 options = (phase = 0.5, power = 2)
 wave(1.0; ...options)            #~ sin(1.5)^2
 wave(1.0; amplitude = 2.0, ...options)  #~ 2*sin(1.5)^2
@@ -30,14 +31,15 @@ column_sums(x; ...o) = sum(x; ...o)
 column_sums([1, 2; 3, 4]; axis = 0)     #> [4, 6]
 column_sums([1, 2; 3, 4])               #> 10
 
-# functions without a name, and functions in variables
+# Anonymous functions, and functions in variables.
 g = (x; ...o) -> wave(2x; ...o)
 g(0.5; phase = 1.0)              #~ sin(2)
 apply(f, x; ...o) = f(x; ...o)
 apply(twice, 1.0; phase = 0.5)   #~ 2*sin(1.5)
 apply((x; k = 1) -> k * x, 3; k = 4)    #> 12
 
-# derivatives go through options as through arguments; so do map, jets and batches
+# Derivatives with respect to options as to arguments; also map, jets and
+# batches.
 grad(x -> twice(x; phase = 0.5, power = 2))(1.0)     #~ 4*sin(1.5)*cos(1.5)
 grad(p -> twice(1.0; phase = p, power = 2))(0.5)     #~ 4*sin(1.5)*cos(1.5)
 hessian(p -> sum(thrice(p; phase = p[0])))([0.5, 1])[0, 0]  #~ grad(grad(u -> 3*sin(2u) + 3*sin(1 + u)))(0.5)
@@ -47,18 +49,19 @@ twice'(1.0)                      #~ 2*cos(1)
 big(x; ...o) = sum(thrice(x; ...o))
 grad(x -> big(x; phase = 0.5))(ones(40))             #~ 3*cos(1.5)*ones(40)
 
-# one specialisation whatever the numbers are
+# One specialisation for all values.
 total(x; ...o) = { s = 0.0; for i in 0..len(x) { s += wave(x[i]; ...o) }; s }
 total(ones(30); phase = 0.5)     #~ 30*sin(1.5)
 total(ones(40); phase = 0.25)    #~ 40*sin(1.25)
 
-# a rule takes the options, too; they have no tangent
+# A rule receives the options, too; they have no tangent.
 half(x; ...o) = 0.5 * wave(x; ...o)
 derivative half(x; ...o), dx = 0.5 * cos(x + o.phase) * dx
 half(1.0; phase = 0.5)           #~ 0.5*sin(1.5)
 grad(x -> half(x; phase = 0.5))(1.0)  #~ 0.5*cos(1.5)
 
-# `f(x, ...ys)`: the arguments without a name that no other parameter takes are a tuple, which can be spread into another call.
+# `f(x, ...ys)` collects the remaining positional arguments in a tuple, which
+# can be spread into another call.
 rest(x, ...ys) = (x, len(ys), ys)
 rest(1)                          #> (1, 0, ())
 rest(1, 2, [3, 4])               #> (1, 2, (2, [3, 4]))

@@ -1,5 +1,6 @@
-# The ends of a slice lie among 0 .. n, negative ones counted from the end; what lies outside is an error wherever the slice stands,
-# and whatever is known of it before the program runs. An index is a whole number, also where a real one happens to be whole.
+# The ends of a slice are in 0 .. n; negative ones count from the end. Other
+# ends are errors in every context, whether they are known before the program
+# runs or not.
 
 failing(f) = try { f(); "none" } catch m { m }
 outside(f) = failing(f) != "none"
@@ -7,7 +8,7 @@ x = [1, 2, 3]
 (outside(() -> x[1..9]), outside(() -> x[..-5]), outside(() -> x[-7..2]), outside(() -> x[4..]), outside(() -> x[3..]))   #> (true, true, true, true, false)
 (outside(() -> x[3..0 by -1]), outside(() -> x[2..-5 by -1]), outside(() -> x[2.. by -1]))      #> (true, true, false)
 failing(() -> x[..-5])       #> the end -2 of this slice is out of range for length 3
-# of a length and of ends that are known only when it runs
+# Extents and ends known only at run time.
 ends(x, k) = (outside(() -> x[1..k]), outside(() -> x[k..]), outside(() -> x[k..0 by -1]), outside(() -> x[3..k by 2]))
 ends(iota(20), 35)           #> (true, true, true, true)
 ends(iota(20), 20)           #> (false, false, true, false)
@@ -16,7 +17,7 @@ far(x) =
   (outside(() -> x[..-35]), outside(() -> x[1..35]), outside(() -> x[-35..]), outside(() -> x[35..]),
     outside(() -> x[35..0 by -1]), outside(() -> x[..-20]))
 far(iota(20))                #> (true, true, true, true, true, false)
-# an end with a minus before a number that only the running program knows, counted from the end as one that is written out is
+# -k counts from the end when k is known only at run time, like a literal does.
 last(x, k) = (x[-k..], x[..-k], x[1..-k], x[-k..-k - 1 by -1], x[-k - 1..-k])
 last([1, 2, 3, 4, 5], 2)     #> ([4, 5], [1, 2, 3], [2, 3], [4], [3])
 last([1, 2, 3, 4, 5], 1)     #> ([5], [1, 2, 3, 4], [2, 3, 4], [5], [4])
@@ -35,7 +36,7 @@ dense(jacobian(x -> last(x + 0.0, len(x) - 2)[0]; sparse = true)(ones(4)))      
 columns(A, k) = (A[.., -k..], A[..-k, 0])
 columns([1, 2, 3; 4, 5, 6], 1)       #> ([[3], [6]], [1])
 (outside(() -> (k -> x[..-k])(4)), outside(() -> (k -> x[-k..])(4)), outside(() -> (k -> x[-k..])(3)))     #> (true, true, false)
-# without a minus, where the number itself is negative
+# Without a minus, when the value itself is negative.
 mid(x, k) = (x[..k], x[k..], x[1..k], x[k.. by -1])
 mid([1, 2, 3, 4, 5], -2)     #> ([1, 2, 3], [4, 5], [2, 3], [4, 3, 2, 1])
 mid([1, 2, 3, 4, 5], 3)      #> ([1, 2, 3], [4, 5], [2, 3], [4, 3, 2, 1])
@@ -51,19 +52,19 @@ grad((x, k) -> sum(x[..k]^2))([1.0, 2, 3], -1)           #> [2, 4, 0]
 map((x, k) -> x[k..][0], [1, 2, 3; 4, 5, 6], [-1, 1])    #> [3, 5]
 pair(x, y) = { k = sum(y); x[k..k + 2] }
 (outside(() -> mid(x, -4)), outside(() -> pair(x, [-3, 0])), pair(x, [1, 0]))    #> (true, true, [2, 3])
-# unused, and in a derivative's `try`
+# Unused, and in the `try` of a derivative.
 cut(x, k) = try { x[..k]; sum(x^2) } catch m { 5sum(x) }
 (cut(ones(20), 20), cut(ones(20), 21))                   #> (20.0, 100.0)
 grad(x -> cut(x, 21))(ones(20))[0]                       #> 5.0
 grad(x -> cut(x, 20))(ones(20))[0]                       #> 2.0
 shorter(x) = try { zeros(len(x) - 30); true } catch m { false }
 (shorter(ones(20)), shorter(ones(40)))                   #> (false, true)
-# lists and texts
+# Lists and strings.
 (outside(() -> list(1, 2, 3)[..-5]), outside(() -> list(1, 2, 3)[1..7]), outside(() -> list(1, 2, 3)[3..]),
   outside(() -> (1, 2)[2.. by -1]))  #> (true, true, false, true)
 (outside(() -> "abc"[..-5]), outside(() -> "abc"[1..9]), outside(() -> "abc"[3..]), outside(() -> "abc"[3.. by -1]))    #> (true, true, false, true)
 
-# a method that does not serve a problem
+# A method that cannot solve a problem.
 problem heat {
   domain t in [0, 1], x in [0, 1]
   field u

@@ -1,4 +1,5 @@
-# Formats in strings: with a letter as in C, without one a precision counts digits and a width alone pads.
+# Formats in strings: with a letter as in C. Without a letter the precision is
+# the number of significant digits, and a width alone pads.
 "{1.55555:.3}|"              #> 1.56|
 "{1.5:8}|"                   #> 1.5|
 len("{1.5:8}")               #> 8

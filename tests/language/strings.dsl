@@ -1,4 +1,4 @@
-# Strings and interpolation.
+# Strings and interpolation. Oracle: expected values.
 "hello"              #> hello
 "a" + "b"            #> ab
 len("hello")         #> 5
@@ -42,7 +42,7 @@ i = 5
 "{-1.5:+.1f}"        #> -1.5
 "{2.5:+.1f}"         #> +2.5
 
-# Neighbouring literals are one string, over lines inside brackets.
+# Adjacent literals are one string, across lines inside brackets.
 "one " "two"         #> one two
 "{1}" "{2} " "three" #> 12 three
 len("ab" "" "cd")    #> 4

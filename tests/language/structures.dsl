@@ -1,4 +1,4 @@
-# Tuples, records, lists, ranges, destructuring.
+# Tuples, records, lists, ranges, destructuring. Oracle: expected values.
 
 t = (1, 2.5, "three")
 t                    #> (1, 2.5, "three")
@@ -112,7 +112,8 @@ kind(none) == "none" #> true
 (...(1, 2), ...[3, 4])       #> (1, 2, 3, 4)
 (...r)               #> (W = [7, 2], b = 10.0)
 
-# A branch that ends with an assertion has no value when that holds, so what the names get is known only when the program runs.
+# A branch that ends with an assertion has no value when the assertion holds.
+# The types of the names are then known only at run time.
 outer(x) = {
   (a, b) = if x > 0 { (x, 2.0) } else { assert(x < -1, "between") }
   a + b

@@ -1,4 +1,4 @@
-# x[a..b, c..d] = e and += e: the box of an array that is replaced, in all its forms.
+# x[a..b, c..d] = e and += e: updates of a box of an array, in all forms.
 
 box(n) = { a = zeros(n, n); for i in 0..n { for j in 0..n { a[i, j] = 100i + j } }; a }
 A = box(20)
@@ -15,7 +15,7 @@ C[1..-1, 1..-1] += A[..-2, 1..-1] + A[2.., 1..-1]
 C[7, 8]                                 #~ 3 * 708
 C[0]                                    #~ A[0]
 
-# what is written is read before
+# The new values are read before the box is written.
 u = f64(iota(30))
 u[1..] += u[..-1]
 u                                       #~ [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57]
@@ -32,7 +32,7 @@ shift(f64(iota(30)))[-1]                #~ 57
 swap(u) = { u[..10], u[10..20] = (u[10..20], u[..10]); u }
 swap(f64(iota(20)))[[0, 10]]            #> [10, 0]
 
-# steps, also backwards
+# Steps, also negative ones.
 s = zeros(25)
 s[.. by 3] = 1
 sum(s)                                  #~ 9
@@ -46,7 +46,7 @@ D[.. by 2, 29..0 by -7] = [1, 2, 3, 4, 5]
 D[4, [29, 22, 15, 8, 1, 0]]             #> [1, 2, 3, 4, 5, 0]
 D[5, 29]                                #~ 0
 
-# nothing, everything, one element
+# An empty box, the whole array, one element.
 e = f64(iota(20))
 e[5..5] = 7
 e[20..] += 1
@@ -62,7 +62,7 @@ f = zeros(0)
 f[..] = 1
 len(f)                                  #~ 0
 
-# numbers among the slices, known now or when it runs
+# Integers among the slices, known at specialisation or at run time.
 A[0, 1..-1] = 7
 A[0, ..3]                               #> [0, 7, 7]
 A[-1, ..] = A[-2, ..]
@@ -88,7 +88,7 @@ between(T, i, j, x) = { T[i, 1..3, j] = x; T }
 sum(between(T, 1, 2, [1, 2]), axis = 1)[1, 2]   #~ 3
 i32(R)[2, 3, 3]                         #~ 10
 
-# dtypes
+# Dtypes.
 b = [true, false, true, false]
 b[1..3] = [true, false]
 b                                       #> [true, true, false, false]
@@ -102,7 +102,8 @@ k = iota(40)
 k[..20] += k[20..]
 k[5]                                    #~ 30
 
-# in a loop: the borders follow the inside, both places keep what is outside
+# In a loop: borders are set from the interior, and elements outside the box
+# stay.
 steps(u, n) = {
   for k in 0..n {
     u[1..-1, 1..-1] += 0.2(u[..-2, 1..-1] + u[2.., 1..-1] + u[1..-1, ..-2] + u[1..-1, 2..] - 4u[1..-1, 1..-1])

@@ -1,4 +1,4 @@
-# x[i] = e and x[i] += e rebind x.
+# x[i] = e and x[i] += e rebind x. Oracle: expected values.
 x = [1, 2, 3, 4]
 x[0] = 10
 x                    #> [10, 2, 3, 4]
