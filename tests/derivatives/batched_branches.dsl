@@ -1,4 +1,6 @@
-# Branches that only choose, add or compare a few numbers are computed for all lanes of a map and chosen from: values, derivatives, and what must not happen where a branch is not taken.
+# Short branches under map are computed for all batch elements and selected.
+# Oracle: expected values and derivatives; errors and NaN of a branch not taken
+# have no effect.
 
 xs = [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
 alone(f) = stack(...map(k -> f(xs[k]), list(0, 1, 2, 3, 4, 5)))
@@ -20,7 +22,8 @@ same(map(grad(counted), xs), alone(grad(counted)))         #> true
 picked(x) = { r = if x > 0 { (a = x, b = 1) } else { (a = 0.5, b = 2) }; r.a * r.b }
 same(map(picked, xs), alone(picked))                       #> true
 
-# an infinite or undefined number on the side that is not taken reaches neither values nor derivatives
+# An infinite or undefined value on the side not taken reaches neither values
+# nor derivatives.
 guarded(x) = if x > 0 { log(x) } else { x - 1 }
 map(guarded, xs)                                           #~ [-3, -1.5, -1, log(0.5), 0, log(3)]
 map(guarded', xs)                                          #~ [1, 1, 1, 2, 1, 1/3]
@@ -28,17 +31,17 @@ map(guarded'', xs)                                         #~ [0, 0, 0, -4, -1, 
 scaled(x) = { big = if x > 0.7 { inf } else { 2.0 }; if x > 0.7 { x } else { big * x } }
 map(scaled', xs)                                           #~ [2, 2, 2, 2, 1, 1]
 map(x -> jvp(grad(scaled), x, 1.0)[1], xs)                 #~ zeros(6)
-# an index out of range and a failed assertion stay in their branch
+# An index out of range and a failed assertion stay in their branch.
 safe(k) = if k < 3 { [1.0, 2, 3][k] } else { 0.0 }
 map(safe, [0, 5, 2, 7])                                    #> [1, 0, 3, 0]
 checked(x) = if x > 0 { assert(x > 0, "no"); x } else { 0.0 }
 map(checked, xs)                                           #> [0, 0, 0, 0.5, 1, 3]
-# what is certain to fail is not taken apart
+# A function that always fails is not destructured.
 failing(x) = { error("always"); (1.0, 2.0) }
 both(x) = { (a, b) = failing(x); a + b }
 try { both(1.0) } catch m { m }                            #> always
 
-# the Jacobian of a few choices, element by element: each has its own condition
+# The Jacobian of a few selections, each element with its own condition.
 choose(x) = where([x[0] > 0, x[1] > 0, false], x * [2.0, 3, 5], -x)
 jacobian(choose)([1.0, -1, 2])        #~ [2, 0, 0; 0, -1, 0; 0, 0, -1]
 each(x) = where(x > 1, x^2, 3x)

@@ -1,6 +1,6 @@
-# Loops that keep snapshots when they are differentiated in reverse: the gradient of the growing tape, for any number of snapshots. Compiled for this machine only: it takes long, and is not about lanes and registers.
+# Checkpointed loops. Oracle: plain loops. Compiled for this machine only.
 
-# ---- a while and a for with several carried values, whole numbers among them; lengths 0, 1 and more; 1 snapshot and more than there are turns
+# ---- while and for with several carried values; 0 to 60 iterations
 step(u, v, k, a) = (u + 0.05 * (v * a - u * sin(u)), 0.9 * v + 0.1 * cos(u * k))
 by_while(a, n) = { u = [0.1, 0.2, 0.3]; v = a * [1, 2, 3]; k = 0; while k < n { (u, v) = step(u, v, k, a); k += 1 }; sum(u * v) }
 by_for(a, n) = { u = [0.1, 0.2, 0.3]; v = a * [1, 2, 3]; for k in 0..n { (u, v) = step(u, v, k, a) }; sum(u * v) }
@@ -13,12 +13,12 @@ for n in list(0, 1, 2, 3, 7, 20, 60) {
   }
 }
 farthest < 1e-12                                             #> true
-# the number of turns as an argument
+# The trip count as an argument.
 grad(checkpoint(by_for; snapshots = 3))(0.7, 20)             #~ grad(by_for)(0.7, 20)
 grad(checkpoint(by_while; snapshots = 3))(0.7, 20)           #~ grad(by_while)(0.7, 20)
 grad(checkpoint(by_for; snapshots = 3))(0.7, -2)             #~ grad(by_for)(0.7, -2)
 checkpoint(by_for)(0.7, 20)                                  #~ by_for(0.7, 20)
-# the memory decides, or the context's limit
+# The number of checkpoints follows from the memory or the context's limit.
 grad(checkpoint(by_for; memory = 300))(0.7, 20)              #~ grad(by_for)(0.7, 20)
 grad(checkpoint(by_while; memory = 1))(0.7, 20)              #~ grad(by_while)(0.7, 20)
 grad(checkpoint(by_while))(0.7, 20)                          #~ grad(by_while)(0.7, 20)
@@ -46,7 +46,7 @@ hessian(x -> sum(checkpoint(U; snapshots = 3)(x)^3))([0.1, 0.2])  #~ hessian(x -
 h = 1e-30
 imag(by_for(0.7 + h * im, 20)) / h                           #~ grad(F)(0.7)
 
-# ---- map, over a gradient and inside one; lanes with different numbers of turns
+# ---- map over and inside a gradient, with different trip counts
 map(grad(F), [0.1, 0.2, 0.3])                                #~ map(grad(t), [0.1, 0.2, 0.3])
 map(grad(W), [0.1, 0.2, 0.3])                                #~ map(grad(t), [0.1, 0.2, 0.3])
 grad(xs -> sum(map(F, xs)))([0.1, 0.2, 0.3])                 #~ map(grad(t), [0.1, 0.2, 0.3])
@@ -59,7 +59,7 @@ map(x -> grad(P)'(x), [2.0, 3.0, 5.0])                       #~ [480, 108, 30]
 grad(xs -> sum(map(P, xs)))([2.0, 3.0, 5.0])                 #~ [192, 108, 75]
 map(xs -> map(grad(P), xs), [2.0, 3.0; 5.0, 7.0])            #~ [192, 108; 75, 147]
 
-# ---- loops in loops, some with a number of turns that depends on data
+# ---- nested loops, some with data-dependent trip counts
 nest(x) = {
   s = x
   for i in 0..6 {
@@ -89,7 +89,7 @@ iff(x) = if x > 0 { s = x; for i in 0..10 { s = s * cos(s) }; s } else { x^2 }
 grad(checkpoint(iff; snapshots = 2))(0.6)                    #~ grad(iff)(0.6)
 grad(checkpoint(iff; snapshots = 2))(-0.6)                   #~ -1.2
 
-# ---- what a loop carries: records, lists, arrays that are updated, complex numbers, matrices of any length, nothing but tangents
+# ---- carried records, lists, updated arrays, complex numbers, matrices
 rec(p) = {
   st = (pos = p.x, vel = [0.1, 0.2], hist = list(1.0, p.x))
   for i in 0..17 {
@@ -113,11 +113,11 @@ lin(x) = { s = x; for i in 1..8 { s = s * 2 + i * x }; s }
 grad(checkpoint(lin; snapshots = 2))(0.3)                    #~ lin'(0.3)
 mean_of(x, n) = { s = 0.0; for i in 0..n { s = s + x[i] / n }; s }
 grad(checkpoint(mean_of; snapshots = 2))([1.0, 2.0, 3.0, 4.0], 4)  #~ [1, 1, 1, 1] / 4
-# arrays that grow
+# Arrays that grow.
 grow(x) = { v = [x, 1.0]; while len(v) < 9 { v = concat(v * x, [sin(sum(v))]) }; sum(v) }
 grad(checkpoint(grow; snapshots = 2))(0.4)                   #~ grad(grow)(0.4)
 
-# ---- random numbers are drawn again as they were; what is printed is printed once
+# ---- random numbers are drawn again identically; output is printed once
 rnd(x) = { s = x; for i in 0..9 { s = s + 0.3 * randn() * sin(s) + sum(x * rand(2)) }; s }
 seed(4)
 expected = grad(rnd)(0.4)
@@ -138,20 +138,20 @@ g = grad(checkpoint(pr; snapshots = 2))(0.4)
 #> 2
 g                                                            #~ grad(x -> { s = x; for i in 0..3 { s = s * sin(s) }; s })(0.4)
 
-# ---- a failure in a turn is the program's failure
+# ---- a failure in an iteration is the program's failure
 er(x) = { s = x; for i in 0..10 { if s > 3 { error("too far") }; s = s * 1.5 }; s }
 try { grad(checkpoint(er; snapshots = 2))(1.0) } catch e { e }  #> too far
 grad(checkpoint(er; snapshots = 2))(0.01)                    #~ 1.5^10
 try { checkpoint(er; snapshots = 0) } catch e { e }          #> the number of snapshots is at least 1, not 0
 
-# ---- what it costs is known beforehand
+# ---- the cost is reported in advance
 walk(x, n) = { s = x; for k in 0..n { s = s + 0.001 * sin(s * x) }; s }
 explain(checkpoint(x -> walk(x, 1000); snapshots = 20), 0.3)  #> loop at line 148: 1000 turns, 16 bytes for a snapshot. 20 snapshots and the last state take 336 bytes; 2747 turns are run again, recompute factor 2.747
 explain(checkpoint(walk; memory = 16000), 0.3, 1000)          #> loop at line 148: 1000 turns, 16 bytes for a snapshot. 999 snapshots and the last state take 16000 bytes; 999 turns are run again, recompute factor 0.999
 explain(checkpoint(walk; snapshots = 3), 0.3, 0)              #> loop at line 148: 0 turns, 16 bytes for a snapshot. 1 snapshots take 16 bytes; 0 turns are run again, recompute factor 0.000
 explain(checkpoint(x -> powers(x, 1e6); snapshots = 1), 1.5)  #> loop at line 54: 34 turns, 16 bytes for a snapshot. 1 snapshots take 16 bytes; 561 turns are run again, recompute factor 16.500, after one sweep that counts the turns
 explain(checkpoint(x -> x^2), 1.5)                            #> no loop keeps snapshots
-# what cannot keep snapshots says why, beside what does
+# A loop that cannot be checkpointed is reported with the reason.
 grows(x) = { v = [x]; for i in 0..9 { v = push(v, sin(v[-1]) + 0.1x) }
   s = sum(v); for i in 0..9 { s = sin(s) * x }; s }
 explain(checkpoint(grows; snapshots = 4), 0.3)
@@ -159,7 +159,7 @@ explain(checkpoint(grows; snapshots = 4), 0.3)
 #> loop at line 156: 9 turns, 16 bytes for a snapshot. 4 snapshots and the last state take 80 bytes; 12 turns are run again, recompute factor 1.333
 grad(checkpoint(grows; snapshots = 4))(0.3)                   #~ grad(grows)(0.3)
 
-# ---- 10^6 turns in 64 MB: the states alone would be 96 MB, the tape more than 1 GB
+# ---- 10^6 iterations in 64 MB: states need 96 MB, the tape more than 1 GB
 chain(u, w) = concat(u[6..], -w * u[..6] - 0.1 * u[..6]^3)
 rk4(f, u, h) = { a = f(u); b = f(u + 0.5h * a); c = f(u + 0.5h * b); d = f(u + h * c); u + h / 6 * (a + 2b + 2c + d) }
 swing(w) = {

@@ -1,6 +1,9 @@
-# Derivatives through while loops of unknown length, branches, records, index updates, recursion, try, closures.
+# Derivatives through while loops of unknown trip count, branches, records,
+# index updates, recursion, try, closures. Oracle: the complex step, closed
+# forms and Cauchy integrals.
 
-# the requirement: a while loop, an if and a record parameter; x_{k+1} = sqrt(x_k + a) is compared with complex step and closed forms
+# A while loop, an if and a record parameter; x_{k+1} = sqrt(x_k + a). Oracle:
+# the complex step and closed forms.
 powr(x, p) = { s = 1.0; k = 0; while k < p.n { s = if s > 100 { s * x / 100 } else { s * x * p.scale }; k += 1 }; s }
 P = (n = 5, scale = 1.0)
 (x -> powr(x, P))'(1.3)              #~ 5 * 1.3^4 tol 1e-13
@@ -8,8 +11,8 @@ P = (n = 5, scale = 1.0)
 (x -> powr(x, P))'''(1.3)            #~ 60 * 1.3^2 tol 1e-13
 taylor(x -> powr(x, (n = 10, scale = 1.0)), 1.1, 8)  #~ [1.1^10, 10*1.1^9, 45*1.1^8, 120*1.1^7, 210*1.1^6, 252*1.1^5, 210*1.1^4, 120*1.1^3, 45*1.1^2] tol 1e-12
 
-# heron's square root, to convergence, of a record: f(p) = p.c * sqrt(p.a)
-# (derivatives converge behind the value: a few turns more than it needs)
+# Heron's square root of a record, to convergence: f(p) = p.c * sqrt(p.a).
+# Derivatives converge after the value and need a few more iterations.
 heron(p) = {
   x = 1.0
   k = 0
@@ -25,7 +28,7 @@ grad(heron)((a = 2.0, c = -3.0))     #~ (a = -0.5 / sqrt(2), c = 0) tol 1e-11
 (a -> heron((a = a, c = 1.0)))'''(2.0)       #~ 3/8 * 2^-2.5 tol 1e-11
 taylor(a -> heron((a = a, c = 1.0)), 1.0, 8) #~ [1, 1/2, -1/8, 1/16, -5/128, 7/256, -21/1024, 33/2048, -429/32768] tol 1e-11
 
-# a while loop with an if inside, whose branches differ, on a vector; against the complex step
+# A while loop with differing branches, on a vector. Oracle: the complex step.
 w(x, p) = {
   s = 0.0 * x[0]
   k = 0
@@ -52,14 +55,14 @@ T[1]                                 #~ cstep(0) tol 1e-13
 2T[2]                                #~ H[0, 0] tol 1e-12
 (t -> w([0.3 + t, 0.7], Q))'''(0.0)  #~ 6T[3] tol 1e-11
 nth_derivative(t -> w([0.3 + t, 0.7], Q), 0.0, 3)    #~ 6T[3] tol 1e-11
-# order 8 against a Cauchy integral on a circle
+# Order 8. Oracle: a Cauchy integral on a circle.
 N = 64
 θ = 2π * iota(N) / N
 circle = [w([0.3 + 0.2exp(im * θ[k]), 0.7 + 0im], Q) for k in 0..N]
 c8 = real(sum(circle * exp(-8im * θ))) / N / 0.2^8
 T[8]                                 #~ c8 tol 1e-9
 
-# for loops, nested, with break, continue, early return
+# For loops, nested, with break, continue, early return.
 lf(x) = { s = x; for i in 0..10 { if i == 7 { break }; if i % 2 == 1 { continue }; s = s * x }; s }
 lf'(1.5)                             #~ 5 * 1.5^4
 er(x) = { for i in 1..100 { x = x * 1.1; if x > 10 { return x^2 } }; x }
@@ -71,7 +74,7 @@ logistic(r, n) = { x = 0.5; for i in 0..n { x = r * x * (1 - x) }; x }
 (r -> logistic(r, 10))'(3.2)         #~ imag(logistic(3.2 + 1e-30im, 10)) / 1e-30 tol 1e-12
 (r -> logistic(r, 10))''(3.2)        #~ imag((r -> logistic(r, 10))'(3.2 + 1e-30im)) / 1e-30 tol 1e-11
 
-# index updates
+# Index updates.
 upd(x) = { x[0] = x[1]^2; x[1] += 3x[0]; x[0] * x[1] }
 grad(upd)([1.0, 2.0])                #~ [0, 12 * 2.0^3 + 3 * 2.0^2]
 fillup(x) = { v = zeros(5); v[0] = x; for i in 1..5 { v[i] = v[i - 1] * x }; sum(v) }
@@ -87,7 +90,7 @@ c = check_grad(u -> heat(u, 20), sin(iota(12) / 3.0))
 c.reverse_forward < 1e-14            #> true
 c.differences < 1e-9                 #> true
 
-# recursion
+# Recursion.
 pw(x, n) = if n == 0 { 1.0 } else if n % 2 == 0 { pw(x * x, n // 2) } else { x * pw(x, n - 1) }
 (x -> pw(x, 13))'(1.1)               #~ 13 * 1.1^12
 (x -> pw(x, 13))''(1.1)              #~ 156 * 1.1^11
@@ -97,7 +100,7 @@ horner(v, x, i) = if i == len(v) { 0.0 } else { v[i] + x * horner(v, x, i + 1) }
 grad(v -> horner(v, 2.0, 0))([1.0, 1, 1])    #> [1, 2, 4]
 (x -> horner([1.0, 1, 1], x, 0))'(2.0)       #> 5.0
 
-# closures, higher order, data that grows
+# Closures, higher-order functions, data that grows.
 integrate(f, n) = sum(f((i + 0.5) / n) for i in 0..n) / n
 (a -> integrate(x -> a * x^2, 10))'(3.0)     #~ integrate(x -> x^2, 10)
 iter(f, x, n) = { for i in 0..n { x = f(x) }; x }
@@ -113,14 +116,14 @@ tr'(0.5)                             #> 1.0
 tr'(2.0)                             #> 12.0
 grad(tr)(2.0)                        #> 12.0
 
-# the branch not taken is not differentiated
+# The branch not taken is not differentiated.
 safe(x) = if x > 0 { sqrt(x) } else { 0.0 }
 safe'(0.0)                           #> 0.0
 safe'(4.0)                           #> 0.25
 grad(safe)(-1.0)                     #> 0.0
 map(safe', [4.0, -1.0])              #> [0.25, 0]
 
-# branches of different lengths, of a value that is used elsewhere as well
+# Branches of different extents of a value that is also used elsewhere.
 ends(x, c) = {
   y = x[0..len(x)-1]
   s = sum(y * y)
@@ -138,7 +141,7 @@ grad(turned)(ones(20), -1.0)         #~ concat(full(bend(1.0), 17), [0, 0, 0])
 grad(x -> sum(grad(turned)(x, 1.0)))(ones(20))       #~ concat(full(bend'(1.0), 19), [0])
 jvp(x -> grad(turned)(x, -1.0), ones(20), ones(20))[1]       #~ concat(full(bend'(1.0), 17), [0, 0, 0])
 
-# map over functions with control flow
+# map over functions with control flow.
 cl(n) = { k = 0; while n > 1 { n = if n % 2 == 0 { n // 2 } else { 3n + 1 }; k += 1 }; k }
 map(cl, [1, 2, 3, 27])               #> [0, 1, 7, 111]
 map(x -> lf(x), [1.0, 1.5])          #~ [1, 1.5^5]
@@ -148,7 +151,8 @@ map(a -> (r -> logistic(r, 5))'(a), [3.0, 3.2])      #~ [(r -> logistic(r, 5))'(
 grad(z -> sum(map(er, z)))([2.0, 3.0])       #~ [er'(2.0), er'(3.0)]
 map(pw, [1.5, 2.0], [3, 4])          #~ [1.5^3, 16]
 
-# gradients under map of loops that end after different numbers of turns: each lane has its own part of the tapes
+# Gradients under map of loops with different trip counts: each batch element
+# has its own part of the tapes.
 climb(t) = { x = t; while x < 5 { x = x * x + x + 0.1 }; x }
 turns(t, n) = { x = t; for i in 0..n { x = sin(x) * (1 + 0.1 * x * i) }; x }
 starts = [0.4, 0.9, 7.0]
@@ -158,14 +162,16 @@ map(t -> jvp(grad(climb), t, 1.0)[1], starts)        #~ [climb''(0.4), climb''(0
 map(t -> grad(climb')(t), starts)    #~ [climb''(0.4), climb''(0.9), 0]
 grad(ts -> sum(map(grad(climb), ts)))(starts)        #~ [climb''(0.4), climb''(0.9), 0]
 grad(ts -> sum(map(climb, ts)^2))(starts)    #~ 2map(climb, starts) * map(climb', starts)
-# the last one is 1.7e8 and magnifies how a sine is rounded: arrays' sines are rounded otherwise than those of numbers
+# The last value is 1.7e8 and magnifies the rounding of a sine. Sines of arrays
+# round differently from those of scalars.
 map(grad(grad(t -> turns(t, i64(3t)))), starts)      #~ map(t -> turns(t, i64(3t)), starts) * 0 + [nth_derivative(t -> turns(t, 1), 0.4, 2), nth_derivative(t -> turns(t, 2), 0.9, 2), nth_derivative(t -> turns(t, 21), 7.0, 2)] tol 1e-10
 swirl(t) = { x = [t, 2t]; s = 0.0; while s < 5 { x = x * x + x[0] + 0.1; s = s + sum(sin(x)) + 1 }; sum(x) }
 map(grad(swirl), [0.4, 0.3, 0.9])    #~ [grad(swirl)(0.4), grad(swirl)(0.3), grad(swirl)(0.9)]
 leave(t) = { x = t; for i in 0..100 { x = x * x + x + 0.1; if x > 5 { break } }; x }
 map(grad(leave), starts)     #~ [grad(leave)(0.4), grad(leave)(0.9), grad(leave)(7.0)]
 
-# a function with a rule of its own that gives an array whose length differs from lane to lane
+# A function with a user-defined rule returns an array whose extent differs
+# between batch elements.
 grown(x) = { v = zeros(1); while sum(v) < x { v = concat(v, ones(2)) }; v }
 kept(run) = run()
 derivative kept(run), drun = drun()

@@ -1,4 +1,4 @@
-# What derivatives cost, counted in operations: these figures are kept.
+# Operation counts of derivatives: upper bounds that must not be exceeded.
 
 use "../../bench/programs/ba.dsl" as ba
 use "../../bench/programs/gmm.dsl" as gmm
@@ -6,7 +6,7 @@ use "../../bench/programs/lstm.dsl" as lstm
 
 # ---- gradients: ADBench's objectives, with its golden values
 
-# bundle adjustment: one observation, then 300 of 20 cameras and 100 points
+# Bundle adjustment: one observation, then 300 of 20 cameras and 100 points.
 camera = [1.797201, 0.590697, -0.635786, 90.859550, 29.361415, 28.777534, 211.628116, -0.284531, -14.762924, 0.058931, 0.069976]
 point = [4.173048, 5.586898, 1.403869]
 seen = [-525.672849, 161.811929]
@@ -25,7 +25,8 @@ check_grad(((c, x, w)) -> ba.objective(c, x, w, mod(by[..9], 8), at[..9], views[
 cost(ba.step, cameras, points, weights, by, at, views)/cost(ba.objective, cameras, points, weights, by, at, views) < 3.2 #> true
 cost(ba.jacobians, cameras, points, weights, by, at, views)/cost(ba.objective, cameras, points, weights, by, at, views) < 6 #> true
 
-# mixture of Gaussians: the small golden case (the program leaves out constants), then the size of the bench
+# Mixture of Gaussians: the small golden case (the program omits constants),
+# then the size of the benchmark.
 alphas = [-0.649014, 1.181166, -0.758453]
 means = [0.092339, 0.186260; 0.345561, 0.396767; 0.538817, 0.419195]
 icf = [0.586443, -0.851887, 0.800321; -1.509405, 0.875874, -0.242790; 0.166813, -1.965419, -1.270071]
@@ -38,7 +39,7 @@ q = 0.3*reshape(sin(0.2*iota(25*55)), 25, 55)
 x = reshape(cos(1.0*iota(10000)), 1000, 10)
 cost(gmm.step, a, m, q, x)/cost(gmm.objective, a, m, q, x) < 2       #> true
 
-# the recurrent network, over 20 letters
+# The recurrent network, over 20 letters.
 main = reshape(sin(1.0*iota(224)), 2, 2, 4, 14)
 extra = reshape(cos(1.0*iota(42)), 3, 14)
 state = reshape(sin(0.3*iota(56)), 2, 2, 14)
@@ -48,7 +49,8 @@ check_grad(((m, e)) -> lstm.objective(m, e, state, text), (main, extra)).reverse
 cost(lstm.objective, main, extra, state, text) > 19*800      #> true
 cost(lstm.step, main, extra, state, text)/cost(lstm.objective, main, extra, state, text) < 2.8       #> true
 
-# ---- one function, many derivatives by one number: k derivatives cost about k times the function, however they are written
+# ---- high derivatives in one variable: k derivatives cost about k times the
+# function, in any notation
 
 deep = mlp([1, 32, 32, 32, 1])
 u(w, x) = apply(deep, w, [x])[0]
@@ -63,7 +65,8 @@ primes(w, x) = (s -> u(w, s))''''(x)
 cost(primes, deep.weights, 0.3)/plain < 5.5  #> true
 primes(deep.weights, 0.3) - ten(deep.weights, 0.3, 4)        #~ 0
 
-# ---- sums of second derivatives: the Laplacian is one stream beside the first derivatives
+# ---- sums of second derivatives: the Laplacian is one extra Taylor coefficient
+# in addition to the first derivatives
 
 net(w, x) = tanh(w[2] @ tanh(w[1] @ tanh(w[0] @ x))) · w[3]
 ws(d) =
@@ -80,7 +83,7 @@ lap(w2, x2)/sum(map(e -> mixed(w2, x2, e, e), eye(2)))       #~ 1 tol 1e-13
 lap(w10, x10)/sum(map(e -> mixed(w10, x10, e, e), eye(10)))  #~ 1 tol 1e-13
 lap(w100, x100)/sum(map(e -> mixed(w100, x100, e, e), eye(100)))     #~ 1 tol 1e-13
 
-# ---- residuals of equations and their gradients by the weights
+# ---- residuals of equations and their gradients with respect to the weights
 
 wide = mlp([2, 20, 20, 20, 1])
 v(w, t, x) = apply(wide, w, [t, x])[0]
@@ -90,6 +93,6 @@ once(w, t, x) = value_and_grad(w -> v(w, t, x))(w)
 cost(train, wide.weights, 0.1, 0.2)/cost(once, wide.weights, 0.1, 0.2) < 5   #> true
 check_grad(w -> kdv(w, 0.1, 0.2)^2, wide.weights).reverse_forward < 1e-12    #> true
 
-# three second derivatives share the first ones
+# Three second derivatives share the first ones.
 bend(w, x, y) = (s -> v(w, s, y))''(x)*(s -> v(w, x, s))''(y) - (s -> (r -> v(w, r, s))'(x))'(y)^2
 cost(bend, wide.weights, 0.1, 0.2)/cost(v, wide.weights, 0.1, 0.2) < 6.2     #> true

@@ -1,4 +1,5 @@
-# f', grad, jvp, vjp, jacobian, hessian, taylor, jet, linearize, map; alone and in mixtures.
+# f', grad, jvp, vjp, jacobian, hessian, taylor, jet, linearize, map; alone and
+# combined. Oracle: closed forms.
 
 f(x) = x^3 + 2x
 f'(2.0)                      #> 14.0
@@ -18,7 +19,7 @@ h'(2.0)                      #~ 38
 (f * sin)'(0.7)              #~ f'(0.7) * sin(0.7) + f(0.7) * cos(0.7)
 map(f', [1.0, 2])            #> [5, 14]
 
-# every line of calculus against closed forms
+# Every element-wise derivative rule.
 tan'(0.4)                    #~ 1 / cos(0.4)^2
 asin'(0.4)                   #~ 1 / sqrt(1 - 0.16)
 acos'(0.4)                   #~ -1 / sqrt(1 - 0.16)
@@ -40,7 +41,7 @@ relu'(1.0)                   #> 1.0
 sigmoid'(0.3)                #~ sigmoid(0.3) * (1 - sigmoid(0.3))
 softplus'(0.3)               #~ sigmoid(0.3)
 asinh'(0.3)                  #~ 1 / sqrt(1.09)
-# at 0, where neither has a kink
+# At 0, where neither function has a kink.
 asinh'(0.0)                      #> 1.0
 asinh'''(0.0)                    #~ -1
 asinh'(-2.0)                     #~ 1/sqrt(5)
@@ -71,7 +72,7 @@ log2'(3.0)                   #~ 1 / (3 * log(2))
 (x -> x // 2)'(3.0)          #> 0.0
 (x -> stop_gradient(x) * x)'(3.0)    #> 3.0
 
-# gradients
+# Gradients.
 rosen(x) = sum(100(x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2)
 grad(rosen)([1.2, 1, 0.9])   #~ [211.6, -48, -20] tol 1e-12
 hessian(rosen)([1.2, 1, 0.9])        #~ [1330, -480, 0; -480, 1042, -400; 0, -400, 200]
@@ -109,7 +110,7 @@ grad((x, y) -> x^2 * y, 1)(3.0, 4.0) #> 9.0
 partial((x, y) -> x^2 * y, 0)(3.0, 4.0)      #> 24.0
 ∂((x, y) -> [x * y, x + y], 0)(3.0, 4.0)     #> [4, 1]
 
-# records, tuples, lists as parameters
+# Records, tuples, lists as parameters.
 loss(p) = sum((p.W @ [1, 2] + p.b)^2)
 grad(loss)((W = [1.0, 0; 0, 1], b = [0.0, 1]))       #> (W = [[2, 4], [6, 12]], b = [2, 6])
 grad(p -> p[0] * p[1])((2.0, 3.0))   #> (3.0, 2.0)
@@ -117,13 +118,13 @@ grad(p -> p[0] * sum(p[1]))(list(2.0, [3.0, 4]))     #> list(7.0, [2, 2])
 grad(p -> p.a * p.n)((a = 2.0, n = 3))       #> (a = 3.0, n = 0)
 hessian(p -> p.x^2 * p.y)((x = 1.0, y = 2.0))        #> [[4, 2], [2, 0]]
 jvp(p -> p.x * p.y, (x = 2.0, y = 3.0), (x = 1.0, y = 0.0))  #> (6.0, 3.0)
-# what is known to stand still is not differentiated by: no 0 times infinity
+# A zero tangent known at specialisation is not propagated: no 0 times infinity.
 jvp(p -> p[0] * log(p[1]), (2.0, 0.0), (1.0, 0.0))           #> (-inf, -inf)
 jvp(p -> p[0] * sin(p[1]), (2.0, 0.0), (0.0, 1.0))           #> (0.0, 2.0)
 jvp(p -> p[0] * p[1], (2.0, 3.0), (0.0, 0.0))                #> (6.0, 0.0)
 jvp(p -> (p[0], p[1]), (2.0, [3.0, 4]), (0.0, [1.0, 0]))     #> ((2.0, [3, 4]), (0.0, [1, 0]))
 
-# jvp, vjp, linearize
+# jvp, vjp, linearize.
 jvp(sin, 0.5, 2.0)           #~ (sin(0.5), 2cos(0.5))
 jvp(x -> x^2, [1.0, 2], [1, 10])     #> ([1, 4], [2, 40])
 (y, back) = vjp(x -> x^2, [1.0, 2])
@@ -144,7 +145,7 @@ laplacian(x -> sum(x^4))([1.0, 2])   #> 60.0
 divergence(x -> [x[0]^2, x[0] * x[1]])([2.0, 3])     #> 6.0
 curl(x -> [-x[1], x[0], 0 * x[2]])([1.0, 2, 3])      #~ [0, 0, 2]
 
-# Taylor
+# Taylor.
 taylor(exp, 0.0, 4)          #~ [1, 1, 1/2, 1/6, 1/24]
 taylor(sin, 0.0, 5)          #~ [0, 1, 0, -1/6, 0, 1/120]
 taylor(x -> 1 / (1 - x), 0.0, 5)     #~ [1, 1, 1, 1, 1, 1]
@@ -159,7 +160,7 @@ jet(sin, 0.5, (1.0, 0.0, 0.0))       #~ (sin(0.5), (cos(0.5), -sin(0.5), -cos(0.
 jet(x -> x^2, 3.0, (1.0, 1.0))       #> (9.0, (6.0, 8.0))
 taylor(x -> sum(x^3), [1.0, 2], 3)   #> [9, 15, 9, 2]
 
-# mixtures
+# Combinations.
 grad(x -> f'(x))(2.0)        #> 12.0
 (x -> grad(f)(x))'(2.0)      #> 12.0
 grad(x -> grad(y -> x * y^2)(3.0))(2.0)      #> 6.0
@@ -183,7 +184,8 @@ c = check_grad(rosen, [1.2, 1, 0.9])
 c.reverse_forward < 1e-13    #> true
 c.differences < 1e-9         #> true
 
-# what several derivatives of one function have in common is computed once, forwards and back
+# Common parts of several derivatives of one function are computed once, in
+# forward and in reverse mode.
 net(w, x) = sum(tanh(w @ tanh(w @ x)))
 residual(w, x) = net(w, x) + sum(∂(net, 1)(w, x)) + laplacian(y -> net(w, y))(x)
 slope(w, x) = grad(w -> residual(w, x))(w)
@@ -192,7 +194,8 @@ cost(slope, W, [0.3, -0.1, 0.5]) / cost(residual, W, [0.3, -0.1, 0.5]) < 2.8    
 cost(slope, W, [0.3, -0.1, 0.5]) / cost(net, W, [0.3, -0.1, 0.5]) < 17              #> true
 check_grad(w -> residual(w, [0.3, -0.1, 0.5]), W).reverse_forward < 1e-13           #> true
 
-# what all samples share receives the sum of their cotangents, taken before a contraction with a matrix rather than after it; jvp never sums them
+# A value shared by all samples receives the sum of their cotangents. The sum
+# precedes a contraction with a matrix. jvp never sums cotangents.
 samples(m, x, A, B) = sum(tanh((x - m) @ A + 0.3(m*x) - (0.1x - m) @ B)^2)
 components(m, x, A) = sum(map((a, C) -> sum(sin(2((x - a) @ C')), axis = 0), m, A)^2)
 P = reshape(linspace(0, 1, 12), 4, 3)
@@ -206,18 +209,20 @@ grad(M -> components(M, P, stack(A, B)))(M)[1] #~ map(e -> jvp(v -> components(s
 X = reshape(linspace(0, 1, 1500), 500, 3)
 cost(grad(m -> samples(m, X, A, B)), m) / cost(m -> samples(m, X, A, B), m) < 1.5       #> true
 
-# a slice with a step of an array of changing length, where what is left is so short that its length is a number
+# A slice with a step of an array of changing extent, where the remainder is so
+# short that its extent is a constant.
 hessian(x -> sum(x[.. by 3]^3))(linspace(0, 1, 33))[3]      #~ where(iota(33) == 3, 18/32, 0.0)
 hessian(x -> sum(x[1.. by 2]^3))(linspace(0, 1, 33))[31]    #~ where(iota(33) == 31, 6*31/32, 0.0)
 jacobian(x -> sin(x)[.. by -2]^2)(zeros(32) + 0.5)[1]       #~ where(iota(32) == 29, sin(1.0), 0.0)
 
-# interpolation: by the position, the data and the nodes
+# Interpolation: with respect to the position, the data and the nodes.
 interp'(0.3, [0.0, 0.5, 1.0], [1.0, 3, 4])   #> 4.0
 grad(ys -> interp(0.3, [0.0, 0.5, 1.0], ys))([1.0, 3, 4])    #~ [0.4, 0.6, 0]
 grad(xs -> interp(0.3, xs, [1.0, 3, 4]))([0.0, 0.5, 1.0])    #~ [-1.6, -2.4, 0]
 hessian(v -> interp(v[3], v[0..3], [1.0, 3, 4]))([0.0, 0.5, 1.0, 0.3])       #~ hessian(v -> 1 + 2 * (v[3] - v[0]) / (v[1] - v[0]))([0.0, 0.5, 1.0, 0.3])
 
-# stop_gradient: a constant in every mode and order, on its own, in loops, branches, records and batched
+# stop_gradient: a constant in every mode and order, alone, in loops, branches,
+# records and batched.
 sg(x) = stop_gradient(x)^2 * x
 sg'(3.0)                     #> 9.0
 sg''(3.0)                    #> 0.0
@@ -241,11 +246,12 @@ laplacian(x -> sum(stop_gradient(x) * x^2))([1.0, 2])        #> 6.0
 (x -> if stop_gradient(x) > 1 { x^2 } else { x })'(3.0)      #> 6.0
 grad(z -> real(stop_gradient(z) * z))(1 + 2im)       #> 1 - 2im
 grad(x -> sum(f64(stop_gradient(x) * x)))(f32([1.0, 2]))     #> [1, 2]
-# the constant is seen by an outer derivative only where it is not stopped there, too
+# An outer derivative differentiates the constant, unless it is stopped for the
+# outer one as well.
 (a -> (x -> stop_gradient(a * x) * x)'(2.0))'(3.0)   #> 0.0
 (a -> a * (x -> stop_gradient(x) * x)'(2.0))'(3.0)   #> 2.0
 
-# by the first of several arguments
+# With respect to the first of several arguments.
 bent(x, p) = p * x^2
 jacobian(bent)([1.0, 2], 3.0)                        #> [[6, 0], [0, 12]]
 hessian((x, p) -> sum(bent(x, p)))([1.0, 2], 3.0)    #> [[6, 0], [0, 6]]

@@ -1,6 +1,8 @@
-# Derivatives where a formula divides by zero or its squares overflow, though the function has them.
+# Derivatives at points where a formula divides by zero or its squares overflow
+# although the derivative exists. Oracle: closed forms.
 
-# powers at 0: the exponent 0 is a constant, 1 a line, 2 a parabola, whether it is written or in an array
+# Powers at 0: the exponent 0 is a constant, 1 a line, 2 a parabola, for literal
+# exponents and for arrays.
 (x -> sum(5x^[0, 4]))'(0.0)                  #~ 0
 hessian(x -> sum(x^[1.0, 2, 3]))([0.0, 0, 0])     #~ [0, 0, 0; 0, 2, 0; 0, 0, 0]
 p = [0.0, 1, 2, 3]
@@ -14,7 +16,8 @@ grad(x -> sum(x^[0, 1, 2]))([2.0, 2, 2])     #~ [0, 1, 4]
 grad(x -> sum(x^[-1.0, -2]))([2.0, 2])       #~ [-1/4, -1/4]
 grad(q -> sum([0.0, 2]^q))([2.0, 3])         #~ [0, 8*log(2)]
 
-# by exponents: 0^p is 0 for p > 0, and p x^(p-1) does not vanish with p
+# With respect to exponents: 0^p is 0 for p > 0, and p x^(p-1) does not vanish
+# with p.
 (p -> 0.0^p)'(1.0)   #~ 0
 (p -> 0.0^p)''(2.0)   #~ 0
 (x -> (p -> x^p)'(2.0))'(0.0)   #~ 0
@@ -24,13 +27,14 @@ grad(q -> sum([0.0, 2]^q))([2.0, 3])         #~ [0, 8*log(2)]
 grad(q -> sum([0.0, 2]^q))([2.0, 3])   #~ [0, 8*log(2)]
 jvp(q -> jvp(q -> sum([0.0, 2]^q), q, [1.0,1])[1], [2.0, 3], [1.0, 1])[1]   #~ 8*log(2)^2
 
-# |x|^2 is x^2
+# x|^2 is x^2.
 (x -> abs(x)^2)''(0.0)                       #~ 2
 (x -> abs(x)*abs(x))''(0.0)                  #~ 2
 (x -> abs(x)^4)''''(0.0)                     #~ 24
 hessian(x -> sum(abs(x)^2))([0.0, 2.0])      #~ [2, 0; 0, 2]
 
-# the modulus of complex numbers: z/|z|, by convention 0 at 0, whose even powers are polynomials
+# The modulus of complex numbers: z/|z|, by convention 0 at 0. Its even powers
+# are polynomials.
 grad(z -> abs(z))(3e160 + 4e160im)           #~ 0.6 + 0.8im
 grad(z -> abs(z))(3e-170 + 4e-170im)         #~ 0.6 + 0.8im
 abs(3e300 + 4e300im)                         #~ 5e300

@@ -1,4 +1,5 @@
-# Derivatives of a function that always fails: the message is that of the function, and try hears of it.
+# Derivatives of a function that always fails: the message is that of the
+# function, and try catches it.
 g(x) = { error("no"); x }
 said(run) = try { run(); "nothing" } catch e { e }
 said(() -> jacobian(g)([0.3]))                                                          #> no

@@ -1,15 +1,16 @@
-# Eigenvalues, singular values, pseudo-inverses, least squares and solves as implicit functions: derivatives up to the fourth order, each mode, against
-# closed forms; and what they cost.
+# Eigenvalues, singular values, pseudo-inverses, least squares and solves as
+# implicit functions: derivatives up to fourth order in each mode, and their
+# operation counts. Oracle: closed forms.
 
 at = 0.3
-# [1 t; t -1]: ±√(1 + t²)
+# [1 t; t -1]: ±√(1 + t²).
 S(t) = [1.0, t; t, -1.0]
 top(t) = eigh(S(t))[0][1]
 taylor(top, at, 4)           #~ taylor(t -> sqrt(1 + t^2), at, 4) tol 1e-12
 top''''(at)                  #~ (t -> sqrt(1 + t^2))''''(at) tol 1e-11
 grad(grad(grad(grad(top))))(at)      #~ (t -> sqrt(1 + t^2))''''(at) tol 1e-11
 grad(top)'''(at)             #~ (t -> sqrt(1 + t^2))''''(at) tol 1e-11
-# a general matrix: the eigenvalues of [t 1; t² 2t] are t(3 ± √5)/2
+# A general matrix: the eigenvalues of [t 1; t² 2t] are t(3 ± √5)/2.
 G(t) = [t, 1.0; t^2, 2t]
 most(t) = max(real(eig(G(t))[0]))
 taylor(most, 0.7, 3)         #~ [0.7, 1, 0, 0] * (3 + √5) / 2 tol 1e-11
@@ -19,26 +20,27 @@ turn(t) = [1.0, -t^2 - 1; 1, 0]       # a complex pair
 angle_of(t) = max(imag(eig(turn(t))[0]))
 taylor(angle_of, 1.0, 4)     #~ taylor(t -> 0.5sqrt(4t^2 + 3), 1.0, 4) tol 1e-11
 grad(grad(grad(angle_of)))(1.0)      #~ (t -> 0.5sqrt(4t^2 + 3))'''(1.0) tol 1e-11
-# singular values: of [1 t; 0 1] they are √(1 + t²/4) ± t/2
+# Singular values: those of [1 t; 0 1] are √(1 + t²/4) ± t/2.
 largest(t) = svd([1.0, t; 0.0, 1.0])[1][0]
 taylor(largest, at, 4)       #~ taylor(t -> sqrt(1 + t^2 / 4) + t / 2, at, 4) tol 1e-12
 largest''''(at)              #~ (t -> sqrt(1 + t^2 / 4))''''(at) tol 1e-11
 grad(grad(grad(grad(largest))))(at)  #~ (t -> sqrt(1 + t^2 / 4))''''(at) tol 1e-11
-# vectors: the projector on an eigenspace does not depend on their signs
+# Vectors: the projector on an eigenspace does not depend on their signs.
 project(t) = { v = eigh(S(t))[1][.., 1]; outer(v, v) }
 by_hand(t) = 0.5 * (eye(2) + S(t) / sqrt(1 + t^2))
 taylor(project, at, 4)       #~ taylor(by_hand, at, 4) tol 1e-12
 project'''(at)               #~ by_hand'''(at) tol 1e-11
 hessian(t -> project(t[0] * t[1])[0, 1])([0.5, 0.6])         #~ hessian(t -> by_hand(t[0] * t[1])[0, 1])([0.5, 0.6]) tol 1e-12
-# equal eigenvalues: what does not depend on the choice of a basis among them has its first derivatives
+# Equal eigenvalues: a quantity that does not depend on the choice of a basis
+# has its first derivatives.
 powers(M) = sum(eigh(M)[0]^3)
 grad(powers)(eye(3))         #~ 3eye(3) tol 1e-14
 grad(M -> sum(svd(M)[1]))(eye(3))    #~ eye(3) tol 1e-14
-# a batch of them
+# Batches.
 map(top', [0.1, 0.3])        #~ map(t -> t / sqrt(1 + t^2), [0.1, 0.3]) tol 1e-13
 grad(ts -> sum(map(top, ts)^2))([0.1, 0.3])  #~ [0.2, 0.6] tol 1e-13
 
-# the pseudo-inverse, beside (M'M)⁻¹M'
+# The pseudo-inverse. Oracle: (M'M)⁻¹M'.
 A = [1.0, 2; 3, 4.5; 5, 6.1]
 B = [0.3, -0.2; 0.1, 0.7; 0.5, 0.2]
 b = [1.0, -2, 0.5]
@@ -48,14 +50,14 @@ taylor(P, 0.1, 4)            #~ taylor(normal, 0.1, 4) tol 1e-9
 grad(M -> sum(pinv(M)^2))(A) #~ grad(M -> sum((inv(M' @ M) @ M')^2))(A) tol 1e-9
 hessian(v -> sum(pinv(reshape(v, 3, 2))^2))(ravel(A))        #~ hessian(v -> { M = reshape(v, 3, 2); sum((inv(M' @ M) @ M')^2) })(ravel(A)) tol 1e-7
 grad(t -> grad(grad(t -> sum(P(t))))(t))(0.1)        #~ (t -> sum(normal(t)))'''(0.1) tol 1e-8
-# of constant rank below both lengths
+# Constant rank below both extents.
 Q(t) = pinv(outer([1.0 + t, 2, t^2], [3.0, t]))
 q(t) = outer([3.0, t], [1.0 + t, 2, t^2]) / (sum([1.0 + t, 2, t^2]^2) * sum([3.0, t]^2))
 taylor(Q, 0.5, 3)            #~ taylor(q, 0.5, 3) tol 1e-11
 pinv(zeros(2, 3))            #~ zeros(3, 2)
 Z = A + 1im*B
 grad(M -> sum(abs(pinv(M))^2))(Z)    #~ grad(M -> sum(abs(inv(M' @ M) @ M')^2))(Z) tol 1e-8
-# least squares, beside the normal equations
+# Least squares. Oracle: the normal equations.
 L(t) = lstsq(A + t*B, b + t^2*b^2)
 l(t) = { M = A + t*B; linsolve(M' @ M, M' @ (b + t^2*b^2)) }
 taylor(L, 0.1, 4)            #~ taylor(l, 0.1, 4) tol 1e-9
@@ -65,7 +67,7 @@ grad(M -> sum(abs(lstsq(M, b))^2))(Z)        #~ grad(M -> sum(abs(linsolve(M' @ 
 grad(ts -> sum(map(L, ts)))([0.1, 0.2])      #~ grad(ts -> sum(map(l, ts)))([0.1, 0.2]) tol 1e-10
 lstsq(A, [1.0, 2; 3, 4; 5, 6])       #~ linsolve(A' @ A, A' @ [1.0, 2; 3, 4; 5, 6]) tol 1e-11
 
-# solves: closed forms by Cramer's rule
+# Solves: closed forms by Cramer's rule.
 M(t) = [2 + t, t^2; -t, 3.0]
 x(t) = linsolve(M(t), [1, t])
 cramer(t) = [3 - t^3, (2 + t) * t + t] / (3 * (2 + t) + t^3)
@@ -82,7 +84,8 @@ grad(w -> abs(linsolve([w, 1; 1, 3], [1.0, 2])[0])^2)(2.0 + 1im)     #~ grad(w -
 map(t -> x''(t), [0.1, 0.3]) #~ map(t -> cramer''(t), [0.1, 0.3]) tol 1e-12
 grad(bs -> sum(map(b -> linsolve(M(at), b)[0], bs)))([1.0, 2; 3, 4]) #~ [1; 1] * inv(M(at))[0] tol 1e-13
 grad(T -> sum(map(t -> linsolve(T + t * eye(2), [1.0, 2]), [0.1, 0.2])^2))(M(at))    #~ grad(T -> sum(map(t -> inv(T + t * eye(2)) @ [1.0, 2], [0.1, 0.2])^2))(M(at)) tol 1e-12
-# with the kept factors a gradient costs little more than the solve, a product with the Hessian two solves more
+# With stored factors a gradient costs little more than the solve, and a
+# Hessian-vector product two solves more.
 n = 30
 R = randn(n, n) + 10eye(n)
 v = randn(n)

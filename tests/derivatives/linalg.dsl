@@ -1,4 +1,5 @@
-# Linear algebra and its derivatives; Fourier transforms.
+# Linear algebra and its derivatives; Fourier transforms. Oracle: closed forms
+# and defining equations.
 A = [4.0, 1; 2, 3]
 b = [1.0, 2]
 linsolve(A, b)               #~ [0.1, 0.6]
@@ -31,13 +32,14 @@ lstsq([1, 0; 1, 1; 1, 2], [1, 2, 3]) #~ [1, 1]
 norm([3, 4])                 #> 5.0
 trace(A)                     #> 7.0
 
-# derivatives against closed forms
+# Derivatives against closed forms.
 grad(A -> sum(linsolve(A, b)))(A)    #~ -outer(linsolve(A', [1, 1]), linsolve(A, b)) tol 1e-13
 grad(b -> sum(linsolve(A, b)^2))(b)  #~ linsolve(A', 2linsolve(A, b)) tol 1e-13
 grad(det)(A)                 #~ det(A) * inv(A)' tol 1e-12
 grad(A -> log(det(A)))(A)    #~ inv(A)' tol 1e-13
 grad(A -> sum(inv(A)))(A)    #~ -inv(A)' @ ones(2, 2) @ inv(A)' tol 1e-13
-# only the lower triangle is read: what the upper one would contribute is counted there
+# Only the lower triangle is read: the upper triangle's derivatives are added to
+# it.
 lower(G) = where(expand(iota(2), 1) > expand(iota(2), 0), G + G', G * eye(2))
 grad(S -> sum(eigh(S)[0] * [1, 2]))(S)       #~ lower(V @ diag([1, 2]) @ V') tol 1e-13
 grad(A -> sum(svd(A)[1] * [1, 2]))(A)        #~ U @ diag([1, 2]) @ W' tol 1e-13
@@ -51,7 +53,8 @@ grad(det)([1.0, 2; 2, 4])    #~ [4, -2; -2, 1]
 grad(det)([0, 1; 1, 0])      #~ [0, -1; -1, 0]
 isnan(det([nan, 2; 2, 4]))   #> true
 
-# numbers that are not finite: NaN throughout, whatever LAPACK would do with them; no pivot of cholesky
+# Non-finite elements give NaN throughout, whatever LAPACK would return, and are
+# no pivot for cholesky.
 spoilt(n, x) = { A = ones(n, n) + 3eye(n); A[1, 0] = x; A }
 lost(x) = all(isnan(real(x)))
 nothing(A) = lost(eigh(A)[0]) and lost(eigh(A)[1]) and lost(eig(A)[0]) and lost(eig(A)[1]) and
@@ -80,7 +83,7 @@ map(t -> det([t, 1; 1, 2]), [1.0, 3])        #~ [1, 5]
 map(v -> linsolve(A, v), [1.0, 2; 4, 1])     #~ [0.1, 0.6; 1.1, -0.4]
 map(B -> inv(B), [1.0, 0; 0, 2] * reshape([1, 2], 2, 1, 1))  #~ [[1, 0; 0, 0.5], [0.5, 0; 0, 0.25]]
 
-# Fourier
+# Fourier transforms.
 fft([1, 0, 0, 0])            #~ [1, 1, 1, 1]
 fft([1, 1, 1, 1])            #~ [4, 0, 0, 0]
 ifft(fft([1, 2, 3]))         #~ [1, 2, 3]
@@ -95,7 +98,7 @@ conv(a, b) = real(ifft(fft(a) * fft(b)))
 conv([1, 2, 0, 0], [1, 3, 0, 0])     #~ [1, 5, 6, 0]
 grad(a -> sum(conv(a, [1, 3, 0, 0]) * [1, 2, 3, 4]))([1.0, 2, 0, 0]) #~ [7, 11, 15, 7]
 
-# products of each sample's own matrices, and of one matrix with itself
+# Products of each sample's own matrices, and of one matrix with itself.
 As = rand(5, 9, 8)
 Bs = rand(5, 8, 10)
 map((a, b) -> a @ b, As, Bs)[3]      #~ As[3] @ Bs[3]
@@ -108,7 +111,7 @@ T = rand(203, 197)
 (T' @ T)[3, 150]     #~ dot(T[.., 150], T[.., 3])
 (T @ T')[202, 202]   #~ dot(T[202], T[202])
 
-# R alone, where nobody asks for Q, is the same R: of one matrix, of many, of a complex one
+# R without Q is the same R: of one matrix, of a batch, of a complex one.
 only(A) = qr(A)[1]
 (Q, R) = qr(randn(30, 8))
 norm(only(Q @ R) - R) < 1e-13 * norm(R)  #> true
@@ -117,11 +120,12 @@ max(abs(map(only, stack_) - stack(...map(k -> { (Q, R) = qr(stack_[k]); 0 * sum(
 C = randn(7, 4) + 1im * randn(7, 4)
 (Q, R) = qr(C)
 norm(only(C) - Q' @ C) < 1e-13 and norm(Q @ R - C) < 1e-13  #> true
-# also of a matrix so large that it is factored apart, by panels, and that stays as it was
+# Also for a matrix so large that the blocked QR is used; the matrix must not
+# change.
 A = randn(700, 301)
 B = A + 0.0
 max(abs(only(A)' @ only(A) - A' @ A)) < 1e-11 and min(diag(only(A))) > 0 and all(A == B)  #> true
-# R does not depend on whether anybody asks for Q
+# R is bit-identical with and without Q.
 (Q, R) = qr(A)
 norm(Q @ R - A) < 1e-10 and norm(Q' @ Q - eye(301)) < 1e-11 and all(R == only(A))  #> true
 C = A[.., ..90] + 1im * A[.., 100..190]

@@ -1,5 +1,7 @@
-# Integrals, and their derivatives by limits and by what the integrand captures.
-# As users run it only: compiling all of it takes long. Compiled for this machine only.
+# Integrals, and their derivatives with respect to limits and captured values.
+# Oracle: closed forms.
+# As users run it only: compiling all of it takes long.
+# Compiled for this machine only.
 
 integrate(x -> x^2, 0, 1) #~ 1/3 tol 1e-15
 integrate(exp, 0, 1) #~ e - 1 tol 1e-14
@@ -31,18 +33,20 @@ map(hessian(L), [2.0, 0.5, 1.5; 3, 1, 2])  #~ map(hessian(l), [2.0,0.5,1.5; 3,1,
 (p -> integrate(x -> integrate(y -> exp(p*x*y), 0, x), 0, 1))(0.0) #~ 0.5
 (p -> integrate(x -> integrate(y -> exp(p*x*y), 0, x), 0, 1))'(0.0) #~ 1/8
 
-# one function at the integrand's kinks, peaks and oscillations (closed forms)
+# One function at the integrand's kinks, peaks and oscillations (closed forms).
 integrate(x -> 1 / ((x - 0.3)^2 + 1e-6), 0, 1)   #~ 1e3 * (atan(700.0) + atan(300.0)) tol 1e-9
 integrate(x -> exp(-20abs(x - 0.7)), 0, 1)       #~ (2 - exp(-14) - exp(-6)) / 20 tol 1e-10
 integrate(x -> cos(50x), 0, 2)                   #~ sin(100) / 50 tol 1e-12
 integrate(x -> x^-0.75, 0, 1, rtol = 1e-6)       #~ 4 tol 1e-5
-# sharper in the derivative than in the function: the derivative's integral finds its own intervals
+# The derivative is sharper than the function: its integral chooses its own
+# intervals.
 wide(p) = integrate(x -> tanh(p * (x - 0.5)), 0, 1)
 wide'(1000.0)                #~ 0 tol 1e-12
 edge(c) = integrate(x -> tanh(1000 * (x - c)), 0, 1)
 edge'(0.3)                   #~ -tanh(700) - tanh(300) tol 1e-9
 grad(edge)(0.3)              #~ -2 tol 1e-9
-# what does not depend on what is captured is not computed: the end may be a pole
+# Terms that do not depend on captured values are not computed: the end may be a
+# pole.
 (p -> integrate(x -> p / sqrt(x), 0, 1))'(1.0)   #~ 2 tol 1e-10
 grad(p -> integrate(x -> x^p, 0, 1))(0.5)        #~ -1 / 1.5^2 tol 1e-9
 integrate(x -> x^-0.75, 1, 0, rtol = 1e-6)       #~ -4 tol 1e-5

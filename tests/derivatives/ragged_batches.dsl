@@ -1,9 +1,11 @@
-# Under map each lane may have arrays of lengths of its own, as long as none of them leaves: what touches them is done lane by lane, and differentiated so.
-# Everything is compared with the lanes one by one, which is what a list of calls computes.
+# Under map each batch element may have arrays of its own extents, if none of
+# them is a result. Operations on such arrays run one element after the other,
+# and so do their derivatives. Oracle: a list of single calls.
 ts = [0.4, 0.3, 6.0, 1.9]
 each(f, v) = [f(t) for t in v]
 
-# a loop within a loop, of other turns in each lane and each turn: its gradient keeps a tape of tapes
+# A nested loop whose trip counts differ between elements and iterations: its
+# gradient keeps a tape of tapes.
 nested(t) = { x = t; s = 0.0; while x < 5 { y = x; while y < 2 { y = y * y + y + 0.1 }; x = x * x + y; s = s + y }; x + s }
 map(nested, ts)                              #~ each(nested, ts)
 map(grad(nested), ts)                        #~ each(nested', ts)
@@ -12,7 +14,7 @@ map(grad(grad(grad(nested))), ts)            #~ each(nested''', ts) tol 1e-10
 map(t -> jvp(grad(nested), t, 1.0)[1], ts)   #~ each(nested'', ts) tol 1e-11
 map(t -> grad(nested')(t), ts)               #~ each(nested'', ts) tol 1e-11
 map(t -> taylor(grad(nested), t, 3), ts)     #~ each(t -> taylor(grad(nested), t, 3), ts) tol 1e-9
-# the same from outside: of the map, once and twice, every mixture
+# Derivatives of the map, once and twice, in every mixture.
 total(v) = sum(map(nested, v)^2)
 grad(total)(ts)                              #~ each(t -> 2 * nested(t) * nested'(t), ts)
 hessian(total)(ts)                           #~ diag(each(t -> 2 * nested'(t)^2 + 2 * nested(t) * nested''(t), ts)) tol 1e-11
@@ -22,9 +24,10 @@ jvp(v -> sum(map(grad(nested), v)^2), ts, ones(4))[1] #~ sum(each(twice, ts)) to
 grad(v -> sum(grad(w -> sum(map(nested, w)^2))(v)))(ts)      #~ each(t -> 2 * nested'(t)^2 + 2 * nested(t) * nested''(t), ts) tol 1e-11
 jacobian(v -> map(grad(nested), v))(ts)      #~ diag(each(nested'', ts)) tol 1e-11
 grad(v -> sum(grad(w -> sum(map(grad(nested), w)^2))(v)))(ts)        #~ each(t -> twice'(t), ts) tol 1e-9
-# a map within a map, with a value of the outer one
+# Nested maps, with a value of the outer one.
 map(a -> map(b -> grad(t -> nested(t * b))(a), [1.0, 0.5]), ts)       #~ [[grad(t -> nested(t * b))(a) for b in [1.0, 0.5]] for a in ts]
-# one loop that lanes leave at different turns, vectors and what they capture, reverse over reverse
+# Elements leave one loop in different iterations; vectors and captured values;
+# reverse over reverse.
 norms(v, p) = { x = v; k = 0; while sum(x^2) < 50 { x = x * x + p * x + 0.1; k = k + 1 }; sum(x) + k }
 V = [0.4, 0.3; 6.0, 5.0; 1.9, -0.2]
 p = 0.7
@@ -32,7 +35,8 @@ map(v -> grad(x -> norms(x, p))(v), V)       #~ [grad(x -> norms(x, p))(V[k]) fo
 map(v -> hessian(x -> norms(x, p))(v), V)    #~ [hessian(x -> norms(x, p))(V[k]) for k in 0..3] tol 1e-10
 grad(q -> sum(map(v -> sum(grad(x -> norms(x, q))(v)^2), V)))(p)      #~ sum([grad(q -> sum(grad(x -> norms(x, q))(V[k])^2))(p) for k in 0..3]) tol 1e-9
 
-# a lane that is done, or never begins, stays what it is: what it would compute next is infinite or NaN
+# An element that has finished, or never starts, does not change: its next
+# iteration would give an infinity or NaN.
 steps(t) = {
   x = t;
   s = 0.0;
@@ -45,7 +49,8 @@ map(grad(steps), at)                         #~ each(steps', at) tol 1e-11
 map(grad(grad(steps)), at)                   #~ each(steps'', at) tol 1e-8
 grad(v -> sum(map(grad(steps), v)))(at)      #~ each(steps'', at) tol 1e-8
 
-# lengths that follow from the numbers: as many nodes, or elements, as a lane wants
+# Extents that follow from the data: each element determines its own number of
+# nodes or elements.
 nodes(t) = sum(linspace(0, t, i64(3 + 4t))^2)
 map(nodes, [0.5, 1, 2.2])                    #~ each(nodes, [0.5, 1, 2.2])
 map(nodes', [0.5, 1, 2.2])                   #~ each(nodes', [0.5, 1, 2.2])
@@ -55,12 +60,14 @@ X = [1.0, 2, 3; 3, 4, 0.5; 0, 0, 1]
 map(picked, X)                               #~ [picked(X[k]) for k in 0..3]
 map(grad(picked), X)                         #~ [grad(picked)(X[k]) for k in 0..3]
 hessian(Y -> sum(map(picked, reshape(Y, 3, 3))))(ravel(X))[1]        #~ concat([0, 24.0], zeros(7))
-# before and behind such a place lanes go on together; two such places
+# Before and after such operations the elements are computed together; two such
+# operations.
 pair(x, c) = { a = tanh(x) * c; u = a[a > 0]; m = sum(u) * sin(c); w = x[x < m]; (sum(exp(w)) + m, m * a) }
 map(pair, X, [0.3, 0.7, -1.1])[0]            #~ [pair(X[k], [0.3, 0.7, -1.1][k])[0] for k in 0..3]
 map(pair, X, [0.3, 0.7, -1.1])[1]            #~ [pair(X[k], [0.3, 0.7, -1.1][k])[1] for k in 0..3]
 grad(c -> sum(map(pair, X, c)[0]))([0.3, 0.7, -1.1])  #~ [grad(c -> pair(X[k], c)[0])([0.3, 0.7, -1.1][k]) for k in 0..3]
-# arrays that grow in a loop, as far as a lane needs; in a branch that some lanes take; where one fails
+# Arrays that grow in a loop as far as an element needs, in a branch that some
+# elements take, and where one fails.
 grown(t) = { v = [t]; while v[-1] < 5 { v = push(v, v[-1] * 1.5 + 0.1) }; sum(v * iota(len(v))) }
 map(grown, ts)                               #~ each(grown, ts)
 map(grad(grown), ts)                         #~ each(grown', ts)
@@ -71,24 +78,26 @@ map(grad(branch), ts)                        #~ each(branch', ts)
 failing(t) = try { v = linspace(0, t, i64(t)); v[1] * t } catch m { -t }
 map(failing, ts)                             #~ each(failing, ts)
 map(failing', [3.0, 1.5, 6.0])               #~ each(failing', [3.0, 1.5, 6.0])
-# the same number of turns in all lanes, other lengths in each turn
+# The same trip count for all elements, other extents in each iteration.
 turns(t) = { s = 0.0; for k in 0..3 { y = t; while y < 2 + k { y = y * y + y + 0.1 }; s = s * y + y }; s }
 map(grad(turns), ts)                         #~ each(turns', ts)
 map(grad(grad(turns)), ts)                   #~ each(turns'', ts) tol 1e-11
-# what is printed comes lane by lane, and an index beyond a lane's own end fails in that lane
+# Output appears element by element. An index beyond an element's own end fails
+# in that element.
 map(t -> { v = linspace(0, t, i64(t)); print("{t} {len(v)}"); sum(v) }, [3.0, 2.0]);
 #> 3.0 3 2.0 2
 try { map(t -> { v = linspace(0, t, i64(t)); v[2] }, [5.0, 3.0, 2.0]) } catch m { -1.0 }     #~ -1
-# solutions at the times that the integrator chose
+# Solutions at the times that the integrator chose.
 decayed(k) = ode((t, y) -> -k * y, [1.0], (0.0, 1.0), rtol = 1e-9, atol = 1e-12).y(0.7)[0]
 ks = [0.5, 1.0, 3.0]
 map(decayed, ks)                             #~ exp(-0.7 * ks) tol 1e-8
 map(grad(decayed), ks)                       #~ -0.7 * exp(-0.7 * ks) tol 1e-7
 grad(v -> sum(map(decayed, v)))(ks)          #~ -0.7 * exp(-0.7 * ks) tol 1e-7
-# no lanes at all
+# An empty batch.
 map(nested, zeros(0))                        #> []
 map(grad(nested), zeros(0))                  #> []
-# within a loop that lanes turn together, a loop that they leave one by one, its condition, and a branch
+# Inside a loop that all elements run together: a loop that they leave one by
+# one, its condition, and a branch.
 inloop(x) = { s = 0.0; for k in 0..3 { s = s + k * sum(x[x > k]^2) + len(x[x > s]) }; s }
 map(inloop, X)                               #~ [inloop(X[k]) for k in 0..3]
 map(grad(inloop), X)                         #~ [grad(inloop)(X[k]) for k in 0..3]
@@ -103,12 +112,13 @@ inbranch(x) = if sum(x) > 5 { prod(x[x > 1]) } else { sqrt(1 + sum(x[x < 2])) }
 map(inbranch, X)                             #~ [inbranch(X[k]) for k in 0..3]
 map(grad(inbranch), X)                       #~ [grad(inbranch)(X[k]) for k in 0..3]
 grad(Y -> sum(map(inbranch, reshape(Y, 3, 3))))(ravel(X))    #~ ravel(stack(...map(x -> grad(inbranch)(x), (X[0], X[1], X[2]))))
-# random numbers of each lane's own
+# Random numbers of each element's own.
 seed(3)
 drawn = map(t -> { v = linspace(0, t, i64(2 + t)); sum(v * rand(3)[0]) }, [1.0, 2.0, 3.0, 1.0]);
 drawn[0] != drawn[3]                         #> true
 
-# beside such a length there is an array that grows as far in every lane: what its length is born with waits, and so does what mentions the length
+# Next to a ragged extent, an array grows equally in every element. The
+# operations that define or use the ragged extent are deferred.
 both(x) = {
   k = 3 + i64(floor(x[0]));
   u = iota(k) * x[1] / 3;

@@ -1,4 +1,5 @@
-# reshape_symbolic.dsl - reshapes whose lengths fit by what a guard has found out, in derivatives and under map.
+# Reshapes whose extents match only because of a guard, in derivatives and under
+# map.
 f(z) = { n = len(z); q = reshape(z, n//2, 2); ravel(q[.., 0] * q[.., 1]) }
 g(n) = { z = 1.0 + iota(n); jacobian(f)(z) }
 g(6)   #~ [2, 1, 0, 0, 0, 0; 0, 0, 4, 3, 0, 0; 0, 0, 0, 0, 6, 5]

@@ -1,4 +1,5 @@
-# Right rules pass the check of rules, whatever they are used in; the wrong ones are in tests/errors and in tests/unit/api/test_api.c.
+# Correct rules pass the rule check in every context. Wrong rules are in
+# tests/errors and in tests/unit/api/test_api.c.
 #! check-rules
 
 soft(x) = x / (1 + abs(x))
@@ -13,7 +14,7 @@ grad(x -> sum(map(y -> soft(2y), x)))(linspace(1.0, 2, 20))[0]       #~ 2/9
 map(x -> map(soft, x), zeros(0, 3))
 soft(f32([1, 3]))            #> [0.5, 0.75]
 soft(linspace(-1, 1, 100))[0]        #> -0.5
-# the edge of a domain, a kink, a pole
+# The edge of a domain, a kink, a pole.
 root(x) = sqrt(x)
 derivative root(x) = 0.5 / y
 root'(0.0)                   #> inf
@@ -23,11 +24,12 @@ ramp'(0.0)                   #> 0.0
 pole(x) = 1 / x
 derivative pole(x) = -y^2
 pole'(0.0)                   #> -inf
-# a function that fails elsewhere
+# A function that fails elsewhere.
 inside(x) = if x > 1 { error("outside") } else { x^2 }
 derivative inside(x) = 2x
 inside'(1.0)                 #> 2.0
-# several arguments, structures, integers, options, complex numbers, several results
+# Several arguments, structures, integers, options, complex numbers, several
+# results.
 mul(a, b) = a * b
 derivative mul(a, b) = (b, a)
 grad(mul)(2.0, 3.0)          #> 3.0
@@ -43,7 +45,7 @@ grad(x -> times(x, 3))(1.0)  #> 6.0
 square(z) = z * z
 derivative square(z) = 2z
 square(1 + 2im)              #> -3 + 4im
-# rules that call their own function, and each other's
+# Rules that call their own function, and each other's.
 ex(x) = exp(x)
 derivative ex(x) = ex(x)
 ex'''(0.0)                   #> 1.0
@@ -52,7 +54,7 @@ c(x) = cos(x)
 derivative s(x) = c(x)
 derivative c(x) = -s(x)
 s'''''(0.0)                  #> 1.0
-# in a loop the check is done once; in a function it captures
+# In a loop the check runs once; in a function with captured values.
 k = 3.0
 scaled(x) = k * x
 derivative scaled(x), dx = k * dx

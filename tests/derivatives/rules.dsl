@@ -1,7 +1,7 @@
-# A user's own derivative rules.
+# User-defined derivative rules. Oracle: expected values.
 
 softclip(x) = x / sqrt(1 + x^2)
-derivative softclip(x) = 1 / (1 + x^2)       # deliberately not the true one, so that we see that it is used
+derivative softclip(x) = 1 / (1 + x^2)       # deliberately wrong, which shows that the rule is used
 softclip(1.0)                #~ 1 / sqrt(2)
 softclip'(1.0)               #> 0.5
 softclip''(1.0)              #> -0.5
@@ -17,17 +17,17 @@ g(x) = 3softclip(x^2)
 g'(1.0)                      #~ 3
 softclip(2)                  #~ 2 / sqrt(5)
 
-# the result is y
+# The result is y.
 myexp(x) = exp(x)
 derivative myexp(x) = 2y
 myexp'(0.0)                  #> 2.0
 myexp''(0.0)                 #> 4.0
-# a rule may call its own function
+# A rule may call its own function.
 dbl(x) = exp(x)
 derivative dbl(x) = dbl(x)
 dbl'''(1.0)                  #~ e
 
-# two arguments: one partial for each
+# Two arguments: one partial derivative for each.
 mul(a, b) = a * b
 derivative mul(a, b) = (10b, 100a)
 grad(mul)(2.0, 3.0)          #> 30.0
@@ -35,7 +35,7 @@ grad(mul, 1)(2.0, 3.0)       #> 200.0
 grad(p -> mul(p[0], p[1]))((2.0, 3.0))       #> (30.0, 200.0)
 grad(a -> mul(a, 3))(2.0)    #> 30.0
 
-# the general form: the tangent; the transpose is derived
+# The general form: the tangent. The transpose is derived.
 proj(x) = x / norm(x)
 derivative proj(x), dx = { n = norm(x); dx / n - x * (x @ dx) / n^3 }
 jacobian(proj)([3.0, 4])     #~ [0.128, -0.096; -0.096, 0.072]
@@ -60,7 +60,7 @@ withopt(x; k = 2) = k * x
 derivative withopt(x; k = 2), dx, dk = 100 * k * dx
 withopt'(1.0)                #> 200.0
 (x -> withopt(x; k = 3))'(1.0)       #> 300.0
-# implicit differentiation of a root: the iteration is never differentiated
+# Implicit differentiation of a root: the iteration is never differentiated.
 root(a) = { x = 1.0; for i in 0..60 { x = x - (x^3 + x - a) / (3x^2 + 1) }; x }
 derivative root(a), da = da / (3y^2 + 1)
 root(2.0)                    #~ 1
@@ -70,13 +70,14 @@ root'''(2.0)                 #~ 27/4^4 * 4/3 - 6/4^4 tol 1
 grad(a -> root(a)^2)(2.0)    #~ 0.5
 map(root', [2.0, 10.0])      #~ [1/4, 1/13]
 taylor(root, 2.0, 2)         #~ [1, 1/4, -3/64]
-# a rule given anew takes the place of the old one
+# A new rule replaces the old one.
 derivative softclip(x) = 7.0
 softclip'(1.0)               #> 7.0
-softclip(x) = 2x             # and a function defined anew has none
+softclip(x) = 2x             # a new function of the same name has no rule
 softclip'(1.0)               #> 2.0
 
-# The tangent of a function that is handed over is a function: what the data it captures change of its value at fixed arguments.
+# The tangent of a function argument is a function: the change of its value at
+# fixed arguments due to its captured data.
 half_way(f, x) = f(x) / 2
 derivative half_way(f, x), df, dx = df(x) / 2 + 10 * jvp(f, x, dx)[1]
 (p -> half_way(x -> p^2 * x, 3.0))'(2.0)      #> 6.0
@@ -88,8 +89,9 @@ derivative of_two(r, x), dr, dx = 3dr.f(x) + 5dr.a
 (p -> of_two((f = x -> p * x, a = p^2), 4.0))'(2.0)  #> 32.0
 map(p -> grad(q -> half_way(x -> q * x, 3.0))(p), [1.0, 2])  #> [1.5, 1.5]
 
-# linear_map: a linear function with the adjoint it is told, whose steps are not differentiated
-heron(A, b) = {   # A x = b for symmetric A by conjugate gradients, as many turns as it takes
+# linear_map: a linear function with the given adjoint; its iterations are not
+# differentiated.
+heron(A, b) = {   # A x = b for symmetric A by conjugate gradients
   x = zeros_like(b)
   r = b
   p = r

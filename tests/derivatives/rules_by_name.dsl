@@ -1,4 +1,4 @@
-# derivative rules of functions whose arguments are handed over by name, or left out
+# Derivative rules of functions whose arguments are passed by name, or omitted.
 (t -> gamma(x = t))'(3.0) #~ 1.8455686701969343
 softclip(x) = x/(1+abs(x))
 derivative softclip(x) = 1/(1+abs(x))^2

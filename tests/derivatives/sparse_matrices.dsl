@@ -1,4 +1,5 @@
-# Sparse matrices: making them, operators, linear systems, derivatives of all of these.
+# Sparse matrices: construction, operators, linear systems, derivatives of
+# these. Oracle: the dense matrices.
 A = sparse([0, 2, 1, 0, 2, 2], [0, 0, 1, 2, 2, 2], [1.0, 2, 3, 4, 2, 3], 3, 3)
 D = dense(A)
 D                                                                        #> [[1, 0, 4], [0, 3, 0], [2, 0, 5]]
@@ -24,7 +25,8 @@ shape(wide')                                                             #> (5, 
 f(S, v) = (S @ v) · v
 f(A, x)                                                                  #> 76.0
 
-# linear systems, and their derivatives by right-hand side and elements, of first and second order
+# Linear systems, and their first and second derivatives with respect to the
+# right-hand side and the elements.
 linsolve(A, x)                                                           #~ linsolve(D, x)
 solve(A, x)                                                              #~ linsolve(D, x)
 linsolve(A, M)                                                           #~ linsolve(D, M)
@@ -41,7 +43,7 @@ grad(S -> sum((S @ x)^2))(A).values                                      #> [26,
 jvp(x -> A @ x, x, x)[1]                                                 #> [13, 6, 17]
 same(grad(x -> sum((A @ x)^2))(x), 2 * D' @ (D @ x))                     #> true
 
-# a step of Newton's method with a sparse Jacobian
+# A step of Newton's method with a sparse Jacobian.
 F(u) = [u[i]^3 + 3u[i] - u[(i+1) % 50] - u[(i-1) % 50] - sin(i) for i in 0..50]
 u = zeros(50)
 for k in 0..8 { u = u - linsolve(jacobian(F; sparse = true)(u), F(u)) }

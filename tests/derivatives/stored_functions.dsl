@@ -1,10 +1,13 @@
-# Functions in files, with what they call of solvers, and with derivative rules: what is read back has the value and every derivative of what was written.
-# Compiled for this machine only: it takes long, and is not about lanes and registers.
+# Functions stored in files, with calls of solvers and derivative rules. Oracle:
+# a loaded function has the value and every derivative of the original.
+# Compiled for this machine only: it takes long, and is not about lanes and
+# registers.
 
 again(f) = { save("/tmp/atled-ir-stored.air", f); load("/tmp/atled-ir-stored.air") }
 near(x, y) = max(abs(x - y)) <= 1e-8 * (1 + max(abs(y)))
 
-# a user's rules: element-wise, in general, one that mentions another function with a rule, and one that mentions itself
+# User-defined rules: element-wise, general, one that uses another function with
+# a rule, and one that uses itself.
 softclip(x) = x / sqrt(1 + x^2)
 derivative softclip(x) = (1 + x^2)^(-1.5)
 square(x) = x^2 + 1000
@@ -37,7 +40,7 @@ near(grad(x -> p(x, [3.0, 4]))([1.0, 2]), [3.0, 4])   #> true
 near(grad(y -> p([1.0, 2], y^2))([1.0, 2]), [2.0, 8]) #> true
 near(hessian(x -> p(x[..2], x[2..]))([1.0, 2, 3, 4]), [0, 0, 1, 0; 0, 0, 0, 1; 1, 0, 0, 0; 0, 1, 0, 0])   #> true
 
-# linear systems: dense, least squares, sparse
+# Linear systems: dense, least squares, sparse.
 A = [4.0, 1; 2, 3]
 f(a) = linsolve(A + a * eye(2), [1.0, 2])
 p = again(ir(f, 0.5))
@@ -54,7 +57,7 @@ f(a) = sum(lstsq([1.0, 1; 1, 2; 1, 3], [1.0, a, 2]))
 p = again(ir(f, 2.0))
 near(p'(2.0), f'(2.0))                  #> true
 
-# zeros, minima, integrals
+# Zeros, minima, integrals.
 f(a) = root(x -> x^3 - a, 1.0)
 p = again(ir(f, 8.0))
 near([p(27.0), p'(27.0), grad(p)(27.0), p''(27.0)], [3, 1/27, 1/27, -2/(9*27*9)])    #> true
@@ -70,14 +73,16 @@ p = again(ir(f, [1.0, 2]))
 near(jacobian(p)([1.0, 2]), [4, 0; 0, 8])    #> true
 near(grad(x -> sum(p(x)))([1.0, 2]), [4, 8]) #> true
 
-# differential equations: by SUNDIALS, by the library's own methods, and a problem
+# Differential equations: by SUNDIALS, by the library's own methods, and a
+# problem.
 f(k) = ode((t, y) -> [y[1], -k * y[0]], [1.0, 0], (0.0, 2.0); method = bdf(), rtol = 1e-9, atol = 1e-11, saveat = [1.0, 2.0]).values[1, 0]
 p = again(ir(f, 2.0))
 near([p(2.0), p'(2.0), grad(p)(2.0), p''(2.0)], [f(2.0), f'(2.0), grad(f)(2.0), f''(2.0)])    #> true
 f(k) = ode((t, y) -> [y[1], -k * y[0]], [1.0, 0], (0.0, 2.0); method = tsit5(), rtol = 1e-9, atol = 1e-11, saveat = [2.0]).values[0, 0]
 p = again(ir(f, 2.0))
 near([p(2.0), p'(2.0), grad(p)(2.0)], [f(2.0), f'(2.0), grad(f)(2.0)])   #> true
-# by the default method, which has them all inside: not stiff, stiff, of all steps
+# The default method, which contains all of them: nonstiff, stiff, with all
+# steps.
 f(k) = ode((t, y) -> [y[1], -k * y[0]], [1.0, 0], (0.0, 2.0); rtol = 1e-9, atol = 1e-11, saveat = [1.0, 2.0]).values[1, 0]
 p = again(ir(f, 2.0))
 near([p(2.0), p'(2.0), grad(p)(2.0)], [f(2.0), f'(2.0), grad(f)(2.0)])   #> true
@@ -99,7 +104,7 @@ f(k) = solve(algebraic(k), bdf(); rtol = 1e-9, atol = 1e-11, saveat = [1.0]).val
 p = again(ir(f, 2.0))
 near([p(2.0), p'(2.0)], [f(2.0), f'(2.0)])   #> true
 
-# a network that is trained on an equation: loss, gradient and Hessian
+# A network that is trained on an equation: loss, gradient and Hessian.
 net = mlp([1, 6, 1])
 (w, back) = flatten(net.weights)
 loss(w) = mean(map(x -> ((x -> apply(net, back(w), [x])[0])'(x) + apply(net, back(w), [x])[0])^2, linspace(0.0, 1, 5))) + (apply(net, back(w), [0.0])[0] - 1)^2
@@ -109,7 +114,7 @@ near(grad(p)(w), grad(loss)(w))         #> true
 p = again(ir(grad(loss), w))
 near(p(w), grad(loss)(w))               #> true
 
-# what a file cannot hold says so
+# Content that a file cannot hold is reported.
 f(k) = ode((t, y) -> -k * y, [1.0], (0.0, 2.0); method = bdf(), saveat = [1.0, 2.0]).values[1, 0]
 try { again(ir(grad(f), 2.0)) } catch m { m }
 #> `ode_adjoint`, which this piece of IR calls, is a solver or a function of the program around, which a file cannot hold; a function that calls ode, dae or a sparse solve can be saved itself, and what is loaded be differentiated

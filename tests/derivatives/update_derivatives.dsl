@@ -1,6 +1,7 @@
-# Derivatives of all kinds through x[a..b] = e and += e: against matrices, the complex step and other ways to say the same.
+# Derivatives of all kinds through x[a..b] = e and += e. Oracle: matrices, the
+# complex step and programs without updates.
 
-# by hand: y = x with the inside replaced
+# By hand: y = x with the interior replaced.
 inside(x) = { x[1..-1] = x[..-2] * x[2..]; x }
 x0 = 1 + f64(iota(20)) / 7
 J = jacobian(inside)(x0)
@@ -14,7 +15,7 @@ grad(x -> sum(w * inside(x)))(x0)       #~ J' @ w tol 1e-13
 H = hessian(x -> sum(w * inside(x)))(x0)
 [H[2, 4], H[4, 2], H[2, 2], H[0, 2], H[17, 19]]  #~ [w[3], w[3], 0, w[1], w[18]]
 
-# adding to a part, backwards, by steps; of two arrays at once
+# Adding to a slice, in reverse order, with steps; two arrays at once.
 parts(x, y) = {
   x[1..] += sin(x[..-1]) * y[1..]
   y[.. by -1] = y * x
@@ -23,7 +24,7 @@ parts(x, y) = {
   sum(x * y)
 }
 y0 = sin(1.3f64(iota(20)) + 0.2)
-# the same without updates
+# The same without updates.
 same(x, y) = {
   x1 = concat(x[..1], x[1..] + sin(x[..-1]) * y[1..])
   y1 = flip(y * x1)
@@ -44,7 +45,8 @@ taylor(along(parts), 0.0, 6)            #~ taylor(along(same), 0.0, 6) tol 1e-10
 along(parts)'''(0.1)                    #~ along(same)'''(0.1) tol 1e-9
 grad(x -> sum(back(z -> parts(z, y0), x, 1.0)^2))(x0)   #~ grad(x -> sum(back(z -> same(z, y0), x, 1.0)^2))(x0) tol 1e-10
 
-# in a loop: a linear map and its adjoint, and what it is to change the coefficient
+# In a loop: a linear map and its adjoint, and the derivative with respect to
+# the coefficient.
 heat(u, c, n) = {
   for k in 0..n {
     u[1..-1, 1..-1] += c * (u[..-2, 1..-1] + u[2.., 1..-1] + u[1..-1, ..-2] + u[1..-1, 2..] - 4u[1..-1, 1..-1])
@@ -70,7 +72,7 @@ while_burgers(u) = { while sum(u^2) > 8 { u[1..-1] -= 0.1u[1..-1] * (u[2..] - u[
 wstep(i) = { f(h) = sum(w25 * while_burgers(b0 + h * f64(iota(25) == i))); (f(1e-6) - f(-1e-6)) / 2e-6 }
 grad(u -> sum(w25 * while_burgers(u)))(b0)[[0, 3, 22]]         #~ [wstep(0), wstep(3), wstep(22)] tol 1e-7
 
-# for many at once
+# Batched.
 M = [sin(f64(iota(20)) * (k + 1)) for k in 0..17]
 map(inside, M)[5]                       #~ inside(M[5])
 map(x -> grad(x -> sum(w * inside(x)))(x), M)[9]       #~ grad(x -> sum(w * inside(x)))(M[9]) tol 1e-13
@@ -80,7 +82,7 @@ short(p) = { p[1..3] = p[..2] * p[2..]; p[0] = p[3]; p }
 map(short, M[.., ..4])[8]               #~ short(M[8, ..4])
 jacobian(p -> map(short, p))(M[.., ..4])[8, .., 8]     #~ jacobian(short)(M[8, ..4]) tol 1e-13
 
-# complex
+# Complex.
 cz(z) = { z[1..] += z[..-1]^2; z[.. by -1] = 2im * z; z }
 z0 = x0 + im * y0
 forth(cz, z0, w + im * y0)[4]             #~ 2im * (w[15] + im * y0[15] + 2z0[14] * (w[14] + im * y0[14])) tol 1e-13

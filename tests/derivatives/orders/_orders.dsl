@@ -1,28 +1,37 @@
-# how far the derivatives of a function of a number agree, used by the tests of this folder.
+# The orders up to which the derivatives of a scalar function agree. The tests
+# of this folder use these functions.
 
 _next(f) = t -> jvp(f, t, 1.0)[1]
 _near(x, y, size, tol) = abs(x - y) <= tol * max(size, 1.0)
 
-# the derivative of g at t by differences of 8th order, of which g is taken at eight places
+# Returns the derivative of g at t by 8th-order central differences, which
+# evaluate g at eight points.
 _slope(g, t, h) =
   (672(g(t + h) - g(t - h)) - 168(g(t + 2h) - g(t - 2h)) + 32(g(t + 3h) - g(t - 3h)) - 3(g(t + 4h) - g(t - 4h))) / (840h)
 
-# the orders, from the first one on, up to which all holds
+# Returns the highest order up to which all entries are true.
 _highest(good) = { n = 0; for i in iota(4) { n = if good[i] and n == i { n + 1 } else { n } }; n }
 
-# g at three places: all at once, and one after the other
+# Compares g at three points in a map with single calls.
 _alike(g, t, size, tol) = {
   ts = [t, t + 0.001, t - 0.002]
   max(abs(map(g, ts) - [g(ts[0]), g(ts[1]), g(ts[2])])) <= tol * max(size, 1.0)
 }
 
-# orders(name, f, t; exact = none): "name: forward n, reverse n, Taylor n, batch yes": up to which order the derivatives of f at t agree.
-#   forward: nested jvp, within 1e-9 of the derivative by differences of the next lower one, or within 1e-12 of `exact` (a list of four)
-#   reverse: grad of the nested jvp, nested jvp of grad, and grad of grad, within 1e-11 of forward
-#   Taylor: one expansion, within 1e-11 of forward
-#   batch: map of the fourth derivative and of the gradient over three places, within 1e-11 of one after the other
-#   All are measured by the largest of the derivatives up to the order in question.
-# `lanes` false: it is not asked for, since it is an error (tests/errors) or has random numbers of its own.
+# orders(name, f, t; exact = none) returns
+# "name: forward n, reverse n, Taylor n, batch yes", where n is the order up to
+# which the derivatives of f at t agree.
+# - forward: nested jvp, within 1e-9 of the central difference of the next lower
+#   derivative, or within 1e-12 of `exact` (a list of four)
+# - reverse: grad of the nested jvp, nested jvp of grad, and grad of grad,
+#   within 1e-11 of forward
+# - Taylor: one expansion, within 1e-11 of forward
+# - batch: map of the fourth derivative and of the gradient over three points,
+#   within 1e-11 of single calls
+#
+# Errors are relative to the largest of the derivatives up to that order. With
+# `lanes` false the batch is not tested, because it is an error (tests/errors)
+# or draws its own random numbers.
 orders(name, f, t; exact = none, h = 0.01, lanes = true) = {
   d1 = _next(f)
   d2 = _next(d1)
@@ -42,7 +51,8 @@ orders(name, f, t; exact = none, h = 0.01, lanes = true) = {
   "{name}: forward {forward}, reverse {reverse}, Taylor {series}, batch {if batch { "yes" } else { "no" }}"
 }
 
-# solver_orders(name, f, t, exact, tol): the same for a solver, whose derivatives (f64[4]) hold within its own tolerance.
+# solver_orders(name, f, t, exact, tol) does the same for a solver, whose
+# derivatives must match exact (f64[4]) within tol.
 solver_orders(name, f, t, exact, tol) = {
   d1 = _next(f)
   d2 = _next(d1)

@@ -15,6 +15,6 @@ orders("print", t -> { print("at {t}"); sin(t) * t }, 0.4)    #> print: forward 
 orders("progress", t -> { for k in 0..2 { progress(k, 2; loss = t) }; sin(t) * t }, 0.4)    #> progress: forward 4, reverse 4, Taylor 4, batch yes
 orders("format", t -> { print("at {2t}"); sin(t) * exp(t) }, 0.4)    #> format: forward 4, reverse 4, Taylor 4, batch yes
 
-# a solver, within its own tolerance
+# A solver, within its own tolerance.
 decay(k) = ode((t, y) -> -k * y, [1.0], (0.0, 1.0); rtol = 1e-10, atol = 1e-12, saveat = [1.0]).values[0, 0]
 solver_orders("host", decay, 0.4, exp(-0.4) * [-1, 1, -1, 1], 1e-6)    #> host: forward 4, reverse 4, Taylor 4, batch yes
