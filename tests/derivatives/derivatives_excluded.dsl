@@ -1,5 +1,5 @@
-# Terms that a condition or an index excludes do not contribute to a derivative
-# of any order, in any mode, though their derivatives may be infinite. Oracle:
+# Terms that a condition or an index excludes do not contribute to derivatives
+# of any order, in any mode. Their own derivatives may be infinite. Oracle:
 # closed forms of the derivatives of the other terms.
 
 # Filters of sums, products and extremes.

@@ -120,7 +120,7 @@ max(abs(map(only, stack_) - stack(...map(k -> { (Q, R) = qr(stack_[k]); 0 * sum(
 C = randn(7, 4) + 1im * randn(7, 4)
 (Q, R) = qr(C)
 norm(only(C) - Q' @ C) < 1e-13 and norm(Q @ R - C) < 1e-13  #> true
-# Also for a matrix so large that the blocked QR is used; the matrix must not
+# Also for a matrix so large that it is factored by panels; the matrix must not
 # change.
 A = randn(700, 301)
 B = A + 0.0

@@ -33,7 +33,7 @@ map(hessian(L), [2.0, 0.5, 1.5; 3, 1, 2])  #~ map(hessian(l), [2.0,0.5,1.5; 3,1,
 (p -> integrate(x -> integrate(y -> exp(p*x*y), 0, x), 0, 1))(0.0) #~ 0.5
 (p -> integrate(x -> integrate(y -> exp(p*x*y), 0, x), 0, 1))'(0.0) #~ 1/8
 
-# One function at the integrand's kinks, peaks and oscillations (closed forms).
+# Integrands with kinks, peaks and oscillations (closed forms).
 integrate(x -> 1 / ((x - 0.3)^2 + 1e-6), 0, 1)   #~ 1e3 * (atan(700.0) + atan(300.0)) tol 1e-9
 integrate(x -> exp(-20abs(x - 0.7)), 0, 1)       #~ (2 - exp(-14) - exp(-6)) / 20 tol 1e-10
 integrate(x -> cos(50x), 0, 2)                   #~ sin(100) / 50 tol 1e-12

@@ -55,8 +55,8 @@ grad(p -> sum(big(p, 40)))(2.0)  #~ sum((1 + iota(40)) / (3*big(2.0, 40)^2 + 1))
 try { root(x -> x^2 + 1, (0, 1)) } catch m { m }        #> root: f does not change its sign between 0.0 and 1.0, where it is 1.0 and 2.0
 try { root(x -> [x[0] + x[1], x[0] + x[1] - 1], [1.0, 2.0])[0] } catch m { m }  #> root: the Jacobian is singular, or not finite, at x = [1, 2]
 try { fixed_point(x -> 2x + 1, 1.0, steps = 20, memory = 0) } catch m { m }     #> fixed_point: no convergence in 20 steps; the norm of g(x) - x is 2097152.0
-# Zeros close to 0, where a step is far below the rounding of the distance from
-# x0.
+# Zeros close to 0: the iteration goes on when its steps are negligible relative
+# to the distance from x0.
 root(x -> x^2 - 1e-40, 1.0) / 1e-20                     #~ 1
 root(x -> x^3 - 1e-60, 1.0) / 1e-20                     #~ 1
 root(x -> [x[0]^2 - 1e-40], [1.0]) / 1e-20              #~ [1]

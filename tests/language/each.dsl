@@ -12,6 +12,6 @@ len(each(0))                        #> 0
 f(x) = { s = 0.0; for k in each(len(x)) { s += x[k]^(k + 1) }; s }
 f([1.0, 2, 3])                      #> 32.0
 grad(f)([1.0, 2, 3])                #> [1, 4, 27]
-# So is the argument of a call at top level.
+# So is a computed value at top level.
 some = findall([1, 0, 1] > 0)
 each(len(some))                     #> list(0, 1)

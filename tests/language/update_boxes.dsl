@@ -15,7 +15,7 @@ C[1..-1, 1..-1] += A[..-2, 1..-1] + A[2.., 1..-1]
 C[7, 8]                                 #~ 3 * 708
 C[0]                                    #~ A[0]
 
-# The new values are read before the box is written.
+# The right-hand side is evaluated before the box changes.
 u = f64(iota(30))
 u[1..] += u[..-1]
 u                                       #~ [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57]

@@ -356,7 +356,7 @@ static Ref definite(T *t, Ref x) {
 	return add(b, build_matmul(b, x, h), add(b, eye, eye));
 }
 
-/* x|^2 for each element: it does not depend on the phase of a vector. */
+/* |x|^2 for each element: it does not depend on the phase of a vector. */
 static Ref squares(T *t, Ref x) {
 	Builder *b = t->b;
 	if (!dtype_is_complex((Dtype)ref_ty(build_fn(b), x)->dtype)) return mul(b, x, x);

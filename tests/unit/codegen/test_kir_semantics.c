@@ -893,9 +893,9 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 
 enum { ROWS = 9, MOST_IN_ROW = 19 };
 
-/* Stores all elements of row j[i], loaded in a permuted order and some twice,
- * as to[k][i]. Stores between the loads keep some loads from being adjacent in
- * the code. */
+/* Loads all elements of row j[i] in a permuted order and stores them as
+ * to[k][i], some of them twice. Stores between the loads keep some loads from
+ * being adjacent in the code. */
 static KModule *rows_of_numbers(KType t, uint32_t lanes, int width) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;

@@ -63,9 +63,9 @@ static const char *element_at(const Tensor *x, int64_t i) {
 	                     (int64_t)dtype_size((Dtype)x->dtype);
 }
 
-/* Whether op is a transcendental function of floats. Its element must equal the
- * scalar result and be within four units in the last place of the C library,
- * whose cbrt is off by as many. */
+/* Returns whether op is a transcendental function of floats. An element of its
+ * result equals the scalar result bit for bit. It is within four units in the
+ * last place of the C library, whose cbrt is off by as many. */
 static bool is_maths(Op op, Dtype d) {
 	static const char *const names[] = {
 #define NAME(name) #name,

@@ -270,8 +270,8 @@ static void test_damage(void) {
 	}
 	CHECK(!bad && !wrongly);
 	unsigned char *copy = malloc(n);
-	/* One bit flipped: detected by the checksum, and by the reader when the
-	 * checksum is corrected. */
+	/* One bit flipped: the checksum detects it. With a corrected checksum the
+	 * reader rejects the file or returns a function that verifies. */
 	for (size_t bit = 0; bit < 8 * n; bit++) {
 		memcpy(copy, bytes.at, n);
 		copy[bit / 8] ^= (unsigned char)(1 << bit % 8);

@@ -5,11 +5,11 @@
  * failure.
  *
  * Oracle: reference values, all printed digits of which are correct, and a
- * plain C program for step counts. The end values of Robertson's and van der
- * Pol's problems and the sensitivities of Robertson's and the Lotka-Volterra
- * equations were computed with a Radau IIA method of order 13 in quadruple
- * precision. Robertson's and van der Pol's end values agree with the Bari Test
- * Set for IVP Solvers (Mazzia and Magherini) to 13 digits.
+ * plain C program for step counts. A Radau IIA method of order 13 in quadruple
+ * precision computed the references: the end values of Robertson's and van der
+ * Pol's problems, and the sensitivities of Robertson's and the Lotka-Volterra
+ * equations. The end values agree with the Bari Test Set for IVP Solvers
+ * (Mazzia and Magherini) to 13 digits.
  *
  * Needs: solvers/, autodiff/, backend/.
  * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
