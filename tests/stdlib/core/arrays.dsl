@@ -1,8 +1,9 @@
-# The library's everyday arrays: values against NumPy's, ends and empty arrays, derivatives, map.
+# The library's basic array functions: values against NumPy's, boundary cases
+# and empty arrays, derivatives, map.
 A = [1, 2, 3; 4, 5, 6]
 check(f, x) = { c = check_grad(f, x); c.reverse_forward < 1e-12 and c.differences < 1e-8 }
 
-# making
+# creation
 geomspace(2, 32, 5)          #~ [2, 4, 8, 16, 32]
 eye(2, 3; k = -1, dtype = i64)       #> [[0, 0, 0], [1, 0, 0]]
 dtype(identity(2; dtype = f32))      #> f32
@@ -24,7 +25,7 @@ shape(X)                     #> (3, 2, 2)
 (X, Y) = meshgrid([1, 2], [3, 4, 5]; indexing = "ij")
 Y                            #> [[3, 4, 5], [3, 4, 5]]
 
-# moving
+# axes and order
 x = reshape(iota(24), 2, 3, 4)
 shape(moveaxis(x, -1, 0))    #> (4, 2, 3)
 moveaxis(x, 2, 0)[3, 1, 2]   #> 23
@@ -55,7 +56,7 @@ pad([7], 2; mode = "reflect")        #> [7, 7, 7, 7, 7]
 grad(v -> sum(pad(v, (2, 1); mode = "edge")^2))([1.0, 2, 3]) #> [6, 4, 12]
 map(v -> pad(v, 1; mode = "reflect"), A)     #> [[2, 1, 2, 3, 2], [5, 4, 5, 6, 5]]
 
-# joining, taking apart
+# joining and splitting
 hstack((A, A))[0]            #> [1, 2, 3, 1, 2, 3]
 vstack(([1, 2, 3], A))[1]    #> [1, 2, 3]
 column_stack(([1, 2], A))    #> [[1, 1, 2, 3], [2, 4, 5, 6]]
@@ -63,7 +64,7 @@ split(iota(7), (2, 5))       #> list([0, 1], [2, 3, 4], [5, 6])
 split(A, 3; axis = 1)        #> list([[1], [4]], [[2], [5]], [[3], [6]])
 sum(split(iota(6), 3)[1])    #> 5
 
-# taking, searching
+# indexing and searching
 take(A, [0, -1]; axis = -1)  #> [[1, 3], [4, 6]]
 take(A, [0, 1; 1, 0]; axis = 1)[0]   #> [[1, 2], [2, 1]]
 take_along(A, argsort(A; descending = true))         #> [[3, 2, 1], [6, 5, 4]]
@@ -146,7 +147,7 @@ moving(x -> max(x) - min(x), [1.0, 5, 2, 3], 3)      #> [4, 3]
 moving_mean([1, 3; 5, 7; 9, 11], 2)  #> [[3, 5], [7, 9]]
 grad(x -> sum(moving_mean(x, 2)^2))([1.0, 3, 5])     #> [2, 6, 4]
 
-# ---- extreme sizes
+# ---- extreme magnitudes
 
 geomspace(1e-200, 1e200, 5)                                    #~ [1e-200, 1e-100, 1, 1e100, 1e200]
 geomspace(1, 1000, 4)[[0, 3]]                                  #> [1, 1000]
@@ -156,14 +157,14 @@ round(123456.0, -2)                                            #> 123500.0
 failing_edges(e) = try { histogram([1.0, 2], e); "counted" } catch m { m }
 failing_edges([3.0, 1])      #> the edges of a histogram are two or more, and ascend
 (failing_edges([1.0]) == failing_edges([0, nan]), failing_edges([0, 1, 1, 2]))     #> (true, "counted")
-# lengths that would broadcast
+# extents that would broadcast are refused
 unlike(f) = try { f(); "taken" } catch m { m }
 unlike(() -> trapz([1.0, 2, 3], [0.0, 1]))             #> an integral of 3 values takes as many places, not 2
 unlike(() -> cumtrapz([1.0, 2], [1.0]))                #> an integral of 2 values takes as many places, not 1
 unlike(() -> bincount([1, 2]; weights = [1.0]))        #> bincount takes as many weights as numbers, not 1 for 2
 unlike(() -> histogram([1.0, 2], 2; weights = [1.0]))  #> histogram takes as many weights as elements, not 1 for 2
 
-# without elements: what NumPy and SciPy give
+# without elements: as in NumPy and SciPy
 trapz(zeros(0))                 #> 0.0
 trapz(zeros(0), zeros(0))       #> 0.0
 trapz(zeros(3, 0); axis = 1)    #> [0, 0, 0]
@@ -173,7 +174,7 @@ grown(1)                        #> (0.0, [0])
 grown(3)                        #> (2.0, [0, 1, 2])
 lexsort((zeros(0), zeros(0)))   #> []
 
-# what a function takes is said at the call
+# wrong arguments are reported at the call
 try { trapz(5.0) } catch m { m }            #> trapz takes the values along an axis, not a number
 try { tril([1.0, 2]) } catch m { m }        #> tril takes a matrix, not a vector
 try { triu(3.0) } catch m { m }             #> triu takes a matrix, not a number
@@ -185,7 +186,7 @@ try { diagonal([1.0, 2]) } catch m { m }    #> diagonal takes a matrix, not a ve
 try { diag(3.0) } catch m { m }             #> diag takes a vector or a matrix, not a number
 try { outer(2.0, [1.0]) } catch m { m }     #> outer takes a vector, not a number
 
-# zeros and ones are that, whatever stands there
+# Zeros and ones do not depend on the values of the argument.
 (zeros_like([inf, nan]), ones_like([nan, 1.0]))     #> ([0, 0], [1, 1])
 cumtrapz([inf, 1.0])            #> [0, inf]
 vander([inf, 1.0], 2)           #> [[inf, 1], [1, 1]]

@@ -1,4 +1,5 @@
-# Functions with early returns of one type have that type before they run: lanes take no others.
+# Functions whose early returns have one type: the type is known at
+# specialisation time, as batched code requires.
 sgn(x) = { if x > 0 { return 1 }; if x < 0 { return -1 }; 0 }
 map(sgn, [5.0, -2, 0])                #> [1, -1, 0]
 first_over(xs, y) = { for x in xs { if x > y { return x } }; -1.0 }

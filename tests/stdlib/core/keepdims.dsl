@@ -1,4 +1,5 @@
-# Every reduction keeps the axes that it takes together, with length 1, when keepdims says so; the numbers are the same.
+# keepdims = true: every reduction keeps the reduced axes with extent 1; the
+# values are the same.
 
 x = reshape(f32(iota(24))/7 + 1, 2, 3, 4)
 reductions = list(sum, prod, max, min, mean, geometric_mean, harmonic_mean, rms, median, var, std, ptp, iqr, skewness, kurtosis,
@@ -19,11 +20,11 @@ shape(weighted_mean(x, [1, 2, 1]; axis = 1, keepdims = true))       #> (2, 1, 4)
 shape(moment(x, 3; axis = 2, keepdims = true))              #> (2, 3, 1)
 shape(percentile(x, 30; axis = 2, keepdims = true))         #> (2, 3, 1)
 shape(quantile(x, [0.1, 0.2]; axis = 1, keepdims = true))   #> (2, 2, 1, 4)
-# of nothing
+# of empty arrays
 mean(zeros(0, 3); axis = 1)                                 #> []
 shape(mean(zeros(0, 3); axis = 1, keepdims = true))         #> (0, 1)
 
-# what the numbers must be: rows of 1, 2 and 3, 4
+# the values: rows of 1, 2 and 3, 4
 mean([1.0, 2; 3, 4]; axis = 1, keepdims = true)             #> [[1.5], [3.5]]
 logsumexp([1.0, 2; 3, 4]; axis = 1, keepdims = true)        #~ [2.3132616875182228; 4.313261687518223]
 var([1.0, 2; 3, 4]; axis = 0, ddof = 1, keepdims = true)    #> [[2, 2]]

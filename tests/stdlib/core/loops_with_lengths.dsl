@@ -1,4 +1,5 @@
-# A long loop in which results have lengths of their own, and only in some of its turns: it goes on as machine code from where it stands.
+# A long loop in which some iterations define results of data-dependent extent.
+# It switches to machine code at the current iteration. Oracle: masks.
 x = sin(iota(60) + 1.0)
 picked(n) = {
   (s, k) = (0.0, 0)
@@ -18,7 +19,8 @@ by_masks(n) = {
 }
 picked(200000)                #~ by_masks(200000) tol 1e-6
 
-# 80 n = 6400 says what n is: the Jacobian of a function of 80 numbers, by rows, in each lane of a map
+# Here 80 n = 6400 determines n: the Jacobian of a function of 80 numbers, by
+# rows, in each batch element.
 squares(y) = { w = reshape(y, 40, 2); ravel(w * w) }
 of_lanes(y, ts) = map(s -> sum(jacobian(u -> s * squares(u))(y)), ts)
 from_length(n) = of_lanes(zeros(n) + 1, [1.0, 2.0])

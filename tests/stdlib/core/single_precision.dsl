@@ -1,4 +1,5 @@
-# What is computed of f32 is f32, with f32's accuracy; the values are those of f64.
+# Functions of f32 arguments return f32, with the accuracy of f32. Oracle: the
+# values in f64.
 
 A = f32([2.0, 1; 1, 3])
 b = f32([1.0, 2])
@@ -17,7 +18,7 @@ taylor(x -> x^2, 3, 3)                       #> [9, 6, 1, 0]
 
 inv(A)                                       #~ [0.6, -0.2; -0.2, 0.4] tol 1e-6
 expm(f32([0.0, 1; -1, 0]))                   #~ [cos(1), sin(1); -sin(1), cos(1)] tol 1e-6
-# scaled and squared
+# scaling and squaring
 expm(f32([0.0, 30; -30, 0]))                 #~ [cos(30), sin(30); -sin(30), cos(30)] tol 1e-4
 sqrtm(A) @ sqrtm(A)                          #~ A tol 1e-5
 expm(logm(A))                                #~ A tol 1e-5
@@ -25,10 +26,10 @@ trace(A)                                     #> 5.0
 median(f32([2.0, 1, 3, 5]))                  #> 2.5
 logdet(A)                                    #~ log(5) tol 1e-6
 null_space(f32([1.0, 1]) * [1.0; 1])[0, 0]^2 #~ 0.5 tol 1e-6
-# what is not on the diagonal has no part in a trace
+# Elements off the diagonal do not affect a trace.
 trace([1.0, inf; nan, 2])                    #> 3.0
 
-# places, steps and factors only say how
+# The dtype of locations, steps and factors does not affect the result's dtype.
 dtype(gradient(f32([1.0, 2, 4]), 0.1))          #> f32
 dtype(trapz(f32([1.0, 2]), [0, 1]))   #> f32
 dtype(cumtrapz(f32([1.0, 2]), [0, 1]))          #> f32

@@ -1,6 +1,7 @@
-# What the library makes of f32 is f32: one call of each function that takes real arrays, with numbers of the text for its options.
-#
-# Exceptions, which give f64: places that are made rather than computed (linspace and its relatives), and integrals, which are added up in f64.
+# Functions of f32 arguments return f32: one call of each function that takes
+# real arrays, with literals as its options.
+# | Exceptions, which return f64: generated locations (linspace and related
+# functions), and integrals, which are accumulated in f64.
 
 x = f32([0.3, 0.6, 0.9])
 y = f32([1.0, 3, 2])

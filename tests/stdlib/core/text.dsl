@@ -1,4 +1,5 @@
-# Functions on text: of texts that are known before the program runs, and of those made when it runs.
+# String functions, on strings known at specialisation time and on strings made
+# at run time.
 s = "one two  three"
 split(s)                     #> list("one", "two", "three")
 split(s, " ")                #> list("one", "two", "", "three")
@@ -35,7 +36,7 @@ from_codes(codes("a∂😀"))    #> a∂😀
 len("∂😀")                   #> 2
 count("aaaa", "aa")          #> 2
 
-# characters and parts
+# characters and slices
 s = "aπbc"
 s[0]                         #> a
 s[1]                         #> π
@@ -47,7 +48,7 @@ s[.. by -1]                  #> cbπa
 s[0.. by 2]                  #> ab
 s[1..1]                      #>
 
-# numbers from text
+# numbers from strings
 i64("12")                    #> 12
 i64("-1_000")                #> -1000
 i64("0xff") + i64("0b101") + i64("0o17")     #> 275
@@ -75,7 +76,7 @@ why(() -> "abc"[1..5])       #> the slice 1..5 is out of range for a text of 3 c
 why(() -> from_codes([55296]))       #> 55296 is no character
 why(() -> upper(3))          #> upper or lower takes text
 
-# texts that are made when the program runs
+# strings made at run time
 f(x) = {
   s = "{x}, {x + 1}, {x + 2}"
   total = 0

@@ -1,6 +1,7 @@
-# Whole numbers and extreme ones: sums and squares that do not wrap, norms that neither overflow nor vanish, and tables of one place.
+# Integers and extreme values: sums and squares that do not wrap, norms that
+# neither overflow nor underflow, and tables with one entry.
 
-# what an average of whole numbers is, though their sum is no i32 or i64
+# Averages of integers whose sum exceeds i32 or i64.
 n = i32([2000000011, 2000000013])
 mean(n)                                       #~ 2000000012
 mean([9000000000000000000, 9000000000000000002]) / 9e18        #~ 1
@@ -27,7 +28,7 @@ norm(i32([-2147483648, 0]), 1)                #~ 2147483648
 (dtype(mean(f32([1, 2; 3, 4]); axis = 0)), dtype(var(f32([1, 2; 3, 4]); axis = 0)), dtype(norm(f32([1, 2]))))        #> ("f32", "f32", "f32")
 mean([true, false, true, true])               #~ 0.75
 
-# norms of what squares cannot hold, and their derivatives
+# Norms whose squares overflow or underflow, and their derivatives.
 norm([3e200, 4e200]) / 5e200                  #~ 1
 norm([3e-200, 4e-200]) / 5e-200               #~ 1
 norm(f32([3e20, 4e20])) / 5e20                #~ 1 tol 1e-6
@@ -42,7 +43,7 @@ grad(x -> norm(x))([3e200, 4e200])            #~ [0.6, 0.8]
 hessian(x -> norm(x))([3e200, 4e200]) * 1e200 #~ [0.128, -0.096; -0.096, 0.072]
 grad(x -> norm(x, 3))([3e200, 4e200])         #~ [9, 16] / 91^(2/3)
 
-# tables of one place, of none, of what is not a number
+# Tables with one entry or none, and with NaN.
 linspace(2, 5, 1)                             #> [2]
 linspace(i32(-2000000000), i32(2000000000), 3)         #~ [-2e9, 0, 2e9]
 (geomspace(2, 5, 1), logspace(2, 5, 1), len(linspace(0, 1, 0)))        #> ([2], [100], 0)
@@ -55,7 +56,7 @@ contains(refused(() -> histogram([1.0, inf])), "range")        #> true
 contains(refused(() -> histogram(zeros(0))), "range")  #> true
 contains(refused(() -> arange(0, 1, 0.0)), "not 0")    #> true
 
-# ---- logarithms of powers of the base are whole
+# ---- logarithms of powers of the base are integers
 
 k = iota(609) - 300
 all(log10(10.0^k) == k)                                        #> true

@@ -1,11 +1,13 @@
-# _special_table.dsl - how the rows of _special_reference.dsl are judged: for special_table.dsl and scripts/docs/special_page.sh.
+# _special_table.dsl - criteria for the rows of _special_reference.dsl, used by
+# special_table.dsl and scripts/docs/special_page.sh.
 
-# The worst error of a function at its points; inf where it is NaN.
+# The largest error of a function at its points; inf where it is NaN.
 error_of(r) = {
   e = abs(r.f(...r.x) - r.y) / (abs(r.y) * max(1, r.condition / 1000))
   max(where(e == e, e, inf))
 }
-# Errors of some units of the last place, and a factor of two, are not told apart.
+# Errors of a few units in the last place, or within a factor of two, count as
+# equal.
 ROUNDING = 1e-14
 judge(r) = {
   e = error_of(r)

@@ -1,4 +1,5 @@
-# fourier.dsl - transforms, convolutions, windows and spectra against NumPy and SciPy 1.17.1 for numbers drawn at random; then identities, shapes and derivatives.
+# fourier.dsl - transforms, convolutions, windows and spectra: random input
+# against NumPy and SciPy 1.17.1; then identities, shapes and derivatives.
 
 x7 = [0.1257302210933933, -0.1321048632913019, 0.6404226504432821, 0.10490011715303971, -0.535669373161111, 0.36159505490948474,
   1.3040000451301372];
@@ -182,7 +183,8 @@ worst(x -> sum(convolve(x, x8)^2) + sum(correlate(x, x8; method = "fft")^2), x7)
 map(x -> dct(x), M)                                         #~ dct(M)
 map(x -> convolve(x, c), M)                                 #~ [convolve(M[0], c), convolve(M[1], c), convolve(M[2], c), convolve(M[3], c)]
 
-# ---- sums of sines of real lines: any axis, groups of lines and what is left over, derivatives
+# ---- discrete sine transforms
+# Any axis, groups of 1-D transforms with a remainder, derivatives.
 W = reshape(sin(1.7iota(11*5*9)), 11, 5, 9)
 by_sums(x) = { k = 1 + iota(len(x)); [sum(2*x[j]*sin(π*(j + 1)*k[i]/(len(x) + 1)) for j) for i] }
 max(abs(dst(W; type = 1, axis = 2) - map(a -> map(by_sums, a), W))) < 1e-13                             #> true
@@ -190,7 +192,9 @@ max(abs(dst(W; type = 1, axis = 1) - map(a -> transpose(map(by_sums, transpose(a
 max(abs(dst(W; type = 1, axis = 0) - reshape(transpose(map(by_sums, transpose(reshape(W, 11, 45)))), 11, 5, 9))) < 1e-13   #> true
 max(abs(idst(dst(W; type = 1, axis = 0); type = 1, axis = 0) - W)) < 1e-14                             #> true
 map(x -> dst(x; type = 1), M)                               #~ dst(M; type = 1)
-# lengths that are halved to a table, to an odd rest or not at all, and groups of one line to several of eight; angles are reduced, so that the sums are good to rounding
+# Extents that are halved down to a table, down to an odd factor, or not at all;
+# groups from one transform to several of eight. The reference reduces angles,
+# so that its sums are accurate to rounding.
 sums_of(x) = { m = len(x) + 1; 2 * sin(π * f64((expand(1 + iota(m - 1), 1) * expand(1 + iota(m - 1), 0)) % (2m)) / m) @ x }
 off_by(n, lines) = {
   x = cos(1.7 * expand(iota(n), 1)^2 + expand(iota(lines), 0))
@@ -205,7 +209,7 @@ max(concat(...map(n -> concat(...map(lines -> off_by(n, lines), list(1, 2, 3, 7,
 worst(x -> sum(dst(x; type = 1)^4), x7)                     #> true
 worst(x -> sum(dst(reshape(concat(x, x^2), 2, 7); type = 1, axis = 0)^3), x7)   #> true
 
-# ---- complex numbers: both parts are transformed
+# ---- complex numbers: real and imaginary parts are both transformed
 
 both = [1 + 2im, 3 - 1im, 0.5im, 2 + 2im]
 off_by_parts(f) = max(abs(f(both) - f(real(both)) - 1im * f(imag(both))))

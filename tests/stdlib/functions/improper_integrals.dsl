@@ -1,6 +1,8 @@
-# Integrals to infinity, with singular ends, with narrow peaks: right with an estimate that holds, or refused.
+# Integrals to infinity, with singular ends and with narrow peaks: right with a
+# valid error estimate, or refused.
 
-# (right to rtol, the estimate holds or what is off is rounding)
+# Whether the value is right to rtol and the estimate bounds the error, up to
+# rounding.
 holds(f, a, b, right) = {
   q = quadrature(f, a, b)
   off = abs(q.value - right)
@@ -8,7 +10,7 @@ holds(f, a, b, right) = {
 }
 refused(f, a, b) = try { str(integrate(f, a, b)) } catch m { "refused" }
 
-# slow tails, by closed forms
+# slowly decaying tails, by closed forms
 holds(x -> x^-1.5, 1, inf, 2.0)               #> true
 holds(x -> x^-1.1, 1, inf, 10.0)              #> true
 holds(x -> x^-1.02, 1, inf, 50.0)             #> true
@@ -21,9 +23,10 @@ holds(x -> (1 + abs(x))^-1.05, -inf, inf, 40.0)       #> true
 holds(x -> x^-1.1 * log(x), 1, inf, 100.0)    #> true
 holds(x -> x^-1.1 * log(x)^2, 1, inf, 2000.0) #> true
 holds(x -> 1 / (x * log(x)^20), 3, inf, log(3)^-19 / 19)      #> true
-# Euler's integral of x^(s-1)/(1 + x), singular at 0 and slow to infinity
+# Euler's integral of x^(s-1)/(1 + x), singular at 0 and slowly decaying.
 map(s -> holds(x -> x^(s - 1) / (1 + x), 0, inf, π / sin(s * π)), [0.01, 0.1, 0.5, 0.9, 0.99])     #> [true, true, true, true, true]
-# singular ends: at 0, at a place where numbers are coarse, at both; beta functions
+# Singular ends: at 0, at a point where floating-point spacing is coarse, at
+# both; beta functions.
 holds(x -> x^-0.99, 0, 1, 100.0)              #> true
 holds(x -> x^-0.992, 0, 1, 125.0)             #> true
 holds(x -> x^-0.9 * log(x), 0, 1, -100.0)     #> true
@@ -39,7 +42,7 @@ integrate(x -> exp(1im * x - x^2), -inf, inf) #~ sqrt(π) * exp(-0.25)
 (p -> integrate(x -> x^p, 0, 1))'(-0.9)       #~ -100 tol 1e-9
 (p -> integrate(x -> x^-p, 1, inf))''(1.1)    #~ 2000 tol 1e-9
 
-# peaks: sqrt(π/a) for exp(-a (x - c)^2), or as wide as they are
+# Peaks of all widths; the integral of exp(-a (x - c)^2) is sqrt(π/a).
 holds(x -> exp(-4e8 * x^2), -inf, inf, sqrt(π) / 2e4)         #> true
 holds(x -> exp(-1e18 * x^2), -inf, inf, sqrt(π) / 1e9)        #> true
 holds(x -> exp(-1e8 * x^2), -1, 1, sqrt(π) / 1e4)             #> true
@@ -57,15 +60,16 @@ holds(x -> exp(-1e-6 * x), 0, inf, 1e6)       #> true
 integrate(x -> if x > 0.5 and x < 0.501 { 1.0 } else { 0.0 }, 0, 1)    #~ 0.001 tol 1e-9
 grad(c -> integrate(x -> exp(-c * (x - 50)^2), -inf, inf))(100.0)      #~ -0.5 * sqrt(π) * 1e-3 tol 1e-12
 integrate(x -> 0 * x, -inf, inf)              #> 0.0
-# what rounding of places makes of a narrow peak is in the estimate
+# The estimate includes the rounding of abscissae at a narrow peak.
 q = quadrature(x -> 1e-6 / (x^2 + 1e-12), -1, 1)
 abs(q.value - 2 * atan(1e6)) <= 3 * q.error   #> true
 
-# no value: constants, powers, an odd function whose halves diverge, what is hidden below a tolerance
+# Divergent: constants, powers, an odd function whose halves diverge, and a
+# constant below the tolerance.
 list(refused(x -> 0.5, 0, inf), refused(x -> 2 / x, 1, inf), refused(x -> 1 / sqrt(x), 1, inf), refused(x -> x, 0, inf))       #> list("refused", "refused", "refused", "refused")
 list(refused(x -> 1 / x, 0, 1), refused(x -> 1 / (1 - x), 0, 1), refused(x -> x^-1.5, 0, 1), refused(x -> 1 / x, -1, 1))       #> list("refused", "refused", "refused", "refused")
 list(refused(x -> x / (1 + x^2), -inf, inf), refused(x -> 1e-8 + exp(-x^2), -inf, inf), refused(sin, 0, inf))  #> list("refused", "refused", "refused")
-# values that no extrapolation tells: they are right or refused
+# Values that extrapolation cannot determine: right or refused.
 told(f, a, b, right) = try { abs(integrate(f, a, b) - right) <= 1e-9 * right } catch m { true }
 told(x -> 1 / (x * log(x)^2), 2, inf, 1 / log(2))     #> true
 told(x -> 1 / (x * log(x)^1.1), 2, inf, 10 * log(2)^-0.1)     #> true
@@ -73,14 +77,15 @@ told(x -> 1 / (x * log(x)^2), 1e60, inf, 1 / log(1e60))       #> true
 told(x -> 1 / (x * log(x)^5), 1e30, inf, 0.25 * log(1e30)^-4) #> true
 told(x -> 1 / (x * log(x)^2), 0, 0.5, 1 / log(2))     #> true
 told(x -> (1 - x)^-0.99 * exp(x), 0, 1, e * integrate(t -> t^-0.99 * exp(-t), 0, 1; rtol = 1e-12))     #> true
-# the tanh-sinh rule counts what it leaves out
+# the tanh-sinh rule estimates its truncation error
 doubly(f, a, b) = try { str(integrate(f, a, b; rule = "tanh_sinh")) } catch m { contains(m, "left out") }
 list(doubly(x -> x^-0.992, 0, 1), doubly(x -> (1 - x)^-0.9, 0, 1), doubly(x -> x^-1.02, 1, inf), doubly(x -> 0.5, 0, inf))     #> list(true, true, true, true)
-# oscillations that do not fall have no integral
+# oscillations that do not decay have no integral
 try { str(oscillatory(x -> 1.0, 1.0, 0, inf; part = "sin")) } catch m { "refused" }    #> refused
 try { str(oscillatory(x -> x, 1.0, 0, inf; part = "sin")) } catch m { "refused" }      #> refused
 
-# in several dimensions: what cannot be resolved is refused, and values once seen are not lost
+# In several dimensions: unresolved integrals are refused, and values found are
+# not lost.
 C(f, a, b) = try { cubature(f, a, b).value } catch m { -1.0 }
 C(x -> 1.0, [0.0, 0], [inf, 1.0])             #> -1.0
 C(x -> 1 / (1 + x[0]), [0.0, 0], [inf, 1.0])  #> -1.0
@@ -91,7 +96,7 @@ C(x -> (1 + x[0])^-1.5, [0.0, 0], [inf, 1.0]) #~ 2 tol 2e-6
 C(x -> exp(-1e6 * (x @ x)), [-inf, -inf], [inf, inf]) * 1e6   #~ π tol 1e-5
 C(x -> exp(-1e6 * ((x[0] - 0.3)^2 + (x[1] - 0.3)^2)), [0.0, 0], [1.0, 1.0]) * 1e6      #~ π tol 1e-5
 C(x -> exp(-1e5 * ((x[0] - 0.71)^2 + (x[1] - 0.23)^2)), [0.0, 0], [1.0, 1.0]) * 1e5    #~ π tol 1e-5
-# a box in which all places that the rule knows are 0, and one that is 0
+# A box in which the rule is 0 at all its points, and a function that is 0.
 cubature(x -> exp(-(x[0] - 500)^2 - (x[1] + 300)^2), [-inf, -inf], [inf, inf]; rtol = 1e-4).value   #~ π tol 3.2e-4
 cubature(x -> exp(-(x[0] - 40)^2 - (x[1] + 90)^2), [1.0, -inf], [inf, 2.0]; rtol = 1e-4).value      #~ π tol 3.2e-4
 cubature(x -> 0 * x[0], [-inf, -inf], [inf, inf]).value                                             #> 0.0

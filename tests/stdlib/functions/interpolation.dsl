@@ -1,4 +1,5 @@
-# interpolation.dsl - interpolation against NumPy and SciPy 1.17.1 for points drawn at random; then what it reproduces exactly, and derivatives.
+# interpolation.dsl - interpolation of random points against NumPy and SciPy
+# 1.17.1; then exactness and derivatives.
 
 xs = [1.5229496284881394, 1.9930390910700002, 2.5954890613877812, 3.2414637580737606, 4.338912243499315, 4.845146331098733,
   6.14157273742888, 7.172409392954933, 7.621971718592197, 7.760316524447806, 8.30631441271759, 9.995013522570268];
@@ -102,7 +103,9 @@ shape(barycentric(xs, ys)([1.0, 2; 3, 4]))                   #> (2, 2)
 shape(interpn(([0, 1], [0, 1]), [0, 1; 2, 3], ones(4, 3, 2)))   #> (4, 3)
 interpn(([0, 1, 3],), [0.0, 10, 20], [2.0])                  #> 15.0
 
-# ---- what is reproduced: cubics by splines, polynomials by barycentric interpolation, multilinear functions by grids
+# ---- exactness
+# Cubics by splines, polynomials by barycentric interpolation, multilinear
+# functions by grids.
 cubic(t) = 2 - t + 3t^2 - 0.5t^3
 s = spline(xs, cubic(xs));
 s.value(q)                                                   #~ cubic(q) tol 1e-11
@@ -120,19 +123,19 @@ p'(1.0)                                                      #~ 3cos(3) tol 1e-1
 max(abs(barycentric(cos(π * iota(1001) / 1000), abs(cos(π * iota(1001) / 1000)))(q / 12) - abs(q / 12))) < 1e-3   #> true
 z(v) = 1 + v[0] - 2v[1] + 3v[0] * v[1]
 interpn(([0.0, 1, 3], [0.0, 2]), [1 + a - 2b + 3 * a * b for a in 0..2, b in 0..2] |> (Z -> [1.0, -3; 2, 10; 4, 18]), [0.5, 1.0])   #~ 2.5
-# periodic: value, slope and curvature go on
+# periodic: value, first and second derivative are continuous
 w = 2π * sort(concat([0.0, 1.0], [0.11, 0.3, 0.44, 0.61, 0.7, 0.93]));
 r = spline(w, sin(w); ends = "periodic");
 r.value(-1.0) - r.value(2π - 1)                              #~ 0 tol 1e-14
 r.derivative(0.0) - r.derivative(2π - 1e-12)                 #~ 0 tol 1e-9
 r.value''(1e-9) - r.value''(2π - 1e-9)                       #~ 0 tol 1e-6
 r.integral(0.0, 2π)                                          #~ r.integral(0.7, 0.7 + 2π)
-# pchip keeps what rises rising
+# pchip is monotone where the data are
 k = pchip([0, 1, 2, 3, 4], [0, 0, 1, 1.1, 5]);
 f = linspace(0.0, 4, 101);
 min(diff(k.value(f))) >= 0                                   #> true
 
-# ---- derivatives by data and places
+# ---- derivatives with respect to data and abscissae
 worst(g, x) = {
   r = check_grad(g, x)
   max(r.reverse_forward, r.differences) < 1e-9
@@ -157,5 +160,5 @@ map(y -> spline(knots, y).value(1.3), [1.0, 2, 3, 4, 5; 0, 1, 0, 1, 0])   #~ [sp
 map(t -> grad(t -> interp(t, knots, data))(t), at)           #~ [-0.8, 0.5 / 0.7, -1.7 / 1.3]
 map(t -> pchip(knots, data).value'(t), at)                   #~ pchip(knots, data).derivative(at)
 
-# a table that descends
+# a descending table
 try { interp(1.5, [2.0, 1, 0], [0.0, 10, 30]) } catch m { nan }        #> nan

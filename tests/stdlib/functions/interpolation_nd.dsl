@@ -1,4 +1,6 @@
-# Interpolation in several variables: on grids and at scattered points. The numbers are SciPy's (RegularGridInterpolator with "cubic_legacy", RBFInterpolator), or follow from what must be exact.
+# Interpolation in several variables, on grids and at scattered points. Oracles:
+# SciPy (RegularGridInterpolator with "cubic_legacy", RBFInterpolator) and
+# exactness.
 
 x = [0, 0.5, 1.2, 2.0, 3.1]
 y = [-1, 0, 0.4, 1.5, 2.0, 2.2]
@@ -9,7 +11,7 @@ at = [0.3, 0.1; 2.7, 1.9; 1.1, -0.5; 3.0, 2.15; 0.01, 0.5]
 f = grid_interpolant((x, y), V)
 f(at)        #~ [0.26815258740254744, 1.042340344871565, 1.5063731544521632, 1.404584668330552, 0.0063708916661885445] tol 1e-13
 interpn((x, y, z), W, [0.3, 0.1, 0.2; 2.7, 1.9, 2.9; 1.0, 1.0, 1.0]; method = "cubic")     #~ [0.26531076998173997, -1.0153850945751446, 0.22048294380901692] tol 1e-13
-# one direction is the function on a line, whatever the method
+# In one direction, every method equals its 1-D function.
 for m in list(("cubic", spline(x, sin(x))), ("pchip", pchip(x, sin(x))), ("akima", akima(x, sin(x)))) {
   g = grid_interpolant((x,), sin(x); method = m[0])
   print(max(abs(g([0.1; 1.3; 3.0]) - m[1].value([0.1, 1.3, 3.0]))) < 1e-15)
@@ -18,7 +20,7 @@ for m in list(("cubic", spline(x, sin(x))), ("pchip", pchip(x, sin(x))), ("akima
 #> true
 #> true
 grid_interpolant((x,), sin(x); ends = "natural")([0.3; 2.2])   #~ spline(x, sin(x); ends = "natural").value([0.3, 2.2]) tol 1e-15
-# products of functions of one variable are products of their interpolants
+# The interpolant of a product is the product of the interpolants.
 for m in list("cubic", "pchip", "akima") {
   h = grid_interpolant((x, y), outer(cos(x), exp(-y)); method = m)
   k = (a, v) -> grid_interpolant((a,), v; method = m)
@@ -27,19 +29,20 @@ for m in list("cubic", "pchip", "akima") {
 #> true
 #> true
 #> true
-# at the places the values; along the lines of the grid pchip goes up only where they do
+# Values at the nodes are exact. Along grid lines, pchip is monotone where the
+# data are.
 max(abs(f([x[i] * (1 - c) + y[j] * c for i in 0..5, j in 0..6, c in 0..2]) - V)) < 1e-14     #> true
 steps = [0.0, 0, 0, 1, 1, 1]
 s = grid_interpolant((0.0 + iota(6), 0.0 + iota(6)), outer(steps, steps); method = "pchip")
 line = s([5.0 * (1 - c) + c * i / 20 for i in 0..101, c in 0..2])
 (min(line[1..] - line[..-1]) >= 0, max(line) <= 1, min(line) >= 0)   #> (true, true, true)
-# cubics are exact, as are their derivatives, of every order there is
+# Cubics are exact, and so are their derivatives of every order.
 p(v) = v[0]^3 * v[1]^2 - v[0] * v[1]^3 + 2
 q = grid_interpolant((x, y), [p([x[i], y[j]]) for i, j])
 q([1.7, 0.9])        #~ p([1.7, 0.9]) tol 1e-13
 grad(q)([1.7, 0.9])  #~ grad(p)([1.7, 0.9]) tol 1e-12
 hessian(q)([1.7, 0.9])       #~ hessian(p)([1.7, 0.9]) tol 1e-11
-# by values (linear: exact differences), by axes
+# With respect to values (linear: exact differences) and to axes.
 direction = cos([1.0 * i + 3 * j for i in 0..5, j in 0..6])
 jvp(A -> grid_interpolant((x, y), A)(at), V, direction)[1]   #~ grid_interpolant((x, y), direction)(at) tol 1e-13
 for m in list("linear", "cubic", "pchip", "akima") {
@@ -76,7 +79,7 @@ rbf(X, F; smooth = 0.01)(P)          #~ [0.7639312345310969, 1.6324745614965934,
 rbf(X, F; kernel = "quintic", smooth = 0.01)(P)      #~ [0.7780484692183159, 1.6397015120949923, 0.38768087673801355] tol 1e-11
 rbf(X, F; kernel = "linear", smooth = 0.01)(P)       #~ [0.7602080456928512, 1.5870944893911, 0.6900991047740842] tol 1e-12
 max(abs(rbf(X, F)(X) - F)) < 1e-12   #> true
-# derivatives by place, values and points
+# derivatives with respect to location, values and points
 for k in list("thin_plate", "cubic", "quintic", "multiquadric", "gaussian") {
   r(v) = rbf(X, F; kernel = k, epsilon = 3.0)(v)
   print(check_grad(r, [0.3, 0.4]).differences < 1e-7, max(abs(hessian(r)([0.3, 0.4]) - jacobian(grad(r))([0.3, 0.4]))) < 1e-9,
@@ -88,11 +91,11 @@ for k in list("thin_plate", "cubic", "quintic", "multiquadric", "gaussian") {
 #> true true true true
 #> true true true true
 #> true true true true
-# a gradient at one of the points is that of the limit
+# the gradient at a data point is the limit
 grad(rbf(X, F; kernel = "cubic"))(X[3])      #~ grad(rbf(X, F; kernel = "cubic"))(X[3] + 1e-9) tol 1e-6
 # planes are exact in three variables, too
 rbf([((i + 1.0) * (0.17 + 0.21 * c)) % 1 for i in 0..9, c in 0..3], [1 + 2 * (((i + 1.0) * 0.17) % 1) - (((i + 1.0) * 0.59) % 1) for i in 0..9])([0.2, 0.3, 0.4])     #~ 1.0 tol 1e-11
-# what does not fit is said
+# mismatched arguments are reported
 try { str(rbf(X, F[..3])) } catch m { m }    #> rbf takes as many values as points, 20, not 3
 try { str(rbf(X[..2], F[..2])) } catch m { m }       #> rbf: this kernel wants at least 3 points
 try { str(grid_interpolant((x, y), V')) } catch m { m }      #> axis 0 has 5 places for 6 values

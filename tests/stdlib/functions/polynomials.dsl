@@ -1,4 +1,5 @@
-# polynomials.dsl - polynomials, Chebyshev series and quadrature against NumPy and SciPy 1.17.1; then identities and derivatives.
+# polynomials.dsl - polynomials, Chebyshev series and quadrature against NumPy
+# and SciPy 1.17.1; then identities and derivatives.
 
 c5 = [0.2613508456100389, -0.017916816054972758, -0.19199322011209138, -0.6658760797429369, -0.2583831027042033,
   -0.7741978238913314];
@@ -123,7 +124,8 @@ g''(3.0)                                                     #~ -2 * 5^-1.5 tol 
 map(c -> polyroots(c)[0], [1.0, 3; 2, 3])                    #~ [-1/3, -2/3]
 map(c -> polyval(c, 2.0), [1.0, 3, 2; 2, 3, 1])              #~ [15, 12]
 
-# Wilkinson's polynomial, zeros 1 .. 20, as its coefficients are in doubles: as good as these allow, every zero found is one of a polynomial that is near by
+# Wilkinson's polynomial, with zeros 1 .. 20 and coefficients rounded to f64.
+# Backward stability: every computed zero is a zero of a nearby polynomial.
 w = [1.0, -210, 20615, -1256850, 53327946, -1672280820, 40171771630, -756111184500, 11310276995381, -135585182899530, 1307535010540395,
   -10142299865511450, 63030812099294896, -311333643161390640, 1206647803780373360, -3599979517947607200, 8037811822645051776,
   -12870931245150988800.0, 13803759753640704000.0, -8752948036761600000, 2432902008176640000][.. by -1]
@@ -131,7 +133,7 @@ z = polyroots(w)
 max(map(x -> abs(sum(w * x^iota(21))) / sum(abs(w) * abs(x)^iota(21)), z)) < 1e-14   #> true
 sort(real(z))[..4]                                           #~ [1, 2, 3, 4] tol 1e-6
 
-# ---- small weights have all their digits: values by mpmath, with 60 digits
+# ---- small weights have full relative accuracy: mpmath with 60 digits
 
 share(got, want) = max(abs(got - want) / abs(want))
 (hx, hw) = gauss_hermite(200)
@@ -143,12 +145,12 @@ share(lw[[0, 60, 99]], [0.036392605883401357, 4.168863999668586e-43, 3.246565163
 share([ax[0], ax[29], aw[0], aw[29]], [0.37907872398656797, 110.70618370785286, 0.0089580071665666052, 1.8259949701869424e-40]) < 1e-12   #> true
 (jx, jw) = gauss_jacobi(30, 5.0, -0.9)
 share([jx[0], jx[29], jw[0], jw[29]], [-0.99980077682529263, 0.96383529497458349, 179.22400049730735, 1.0454787061315112e-9]) < 1e-12   #> true
-# a moment that only the last weights make
+# a moment to which only the last weights contribute
 sum(lw * exp(150 * log(lx) - lgamma(151.0)))                    #~ 1 tol 1e-10
-# by alpha: the slope of gamma(alpha + 4)
+# with respect to alpha: the derivative of gamma(alpha + 4)
 grad(a -> { (x, w) = gauss_laguerre(6; alpha = a); w @ x^3 })(0.5)   #~ gamma(4.5) * digamma(4.5) tol 1e-10
 jvp(a -> { (x, w) = gauss_laguerre(6; alpha = a); w @ x^3 }, 0.5, 1.0)[1]   #~ gamma(4.5) * digamma(4.5) tol 1e-10
-# of no coefficients, and with no zeros
+# without coefficients, and without zeros
 polyval(zeros(0), 2)            #> 0.0
 polyval(zeros(0), [1.0, 2])     #> [0, 0]
 polyfromroots(zeros(0))         #> [1]

@@ -1,4 +1,5 @@
-# Integrals with known values: on a line, to infinity, with singular ends, oscillating, in several dimensions; and their derivatives.
+# Integrals with known values: finite, to infinity, with singular ends,
+# oscillatory, in several dimensions; and their derivatives.
 
 # closed forms at 17 digits (QUADPACK's families and others)
 α = 2.6
@@ -13,7 +14,7 @@ integrate(sqrt, 0, 1)        #~ 2/3 tol 1e-12
 integrate(x -> abs(x - 1/3), 0, 1)   #~ 0.27777777777777778 tol 1e-10
 integrate(x -> exp(-x^2), 0, 1)      #~ 0.74682413281242703 tol 1e-15
 oscillatory(x -> 1 / x, 1.0, 0, inf; part = "sin")   #~ 1.5707963267948966 tol 1e-10
-# an estimate that holds, and says so
+# a valid error estimate
 q = quadrature(x -> 1 / (1e-4 + x^2), -1, 1; rtol = 1e-6)
 abs(q.value - 200 * atan(100.0)) <= q.error  #> true
 q.error <= 1e-6 * q.value    #> true
@@ -32,7 +33,8 @@ S(x -> [x, 1 / sqrt(x)], 0, 1)       #~ [0.5, 2] tol 1e-12
 (p -> S(x -> x^p, 0, 1))''(-0.5)     #~ 16 tol 1e-8
 grad(b -> S(x -> 1 / sqrt(x), 0, b))(4.0)    #~ 0.5 tol 1e-12
 
-# oscillating: E(t) = exp(-i w)(E1(-i w) - E1(-2 i w)) at 25 digits for the first
+# Oscillatory: E(t) = exp(-i w)(E1(-i w) - E1(-2 i w)) at 25 digits for the
+# first one.
 oscillatory(x -> 1 / (1 + x), 1000.0, 0, 1; part = "cos")    #~ 0.0004142989629867474720503480 tol 1e-14
 # by parts: int exp(-x) sin(w x) from 0 to b
 damped(w, b) = (w - exp(-b) * (sin(w * b) + w * cos(w * b))) / (1 + w^2)
@@ -45,9 +47,9 @@ grad(b -> O(300.0, b))(2.0)  #~ exp(-2) * sin(600) tol 1e-11
 O(3.0, inf)                  #~ 0.3 tol 1e-10
 (w -> O(w, inf))'(3.0)       #~ -0.08 tol 1e-8
 oscillatory(x -> 1 / (1 + x^2), 1.0, 0, inf; part = "cos")   #~ π/2/e tol 1e-9
-# a stationary phase: Fresnel's integrals
+# a stationary phase: Fresnel integrals
 oscillatory(x -> 1.0, x -> 100x^2, 0, 1)     #~ sqrt(π / 200) * (fresnelc(sqrt(200/π)) + 1im * fresnels(sqrt(200/π))) tol 1e-11
-# what it costs does not grow with the phase; f may be complex
+# The cost does not grow with the phase; f may be complex.
 oscillatory(x -> exp(1im * x), 1e6, 0, 1)    #~ (exp(1im * (1e6 + 1)) - 1) / (1im * (1e6 + 1)) tol 1e-14
 
 # Genz's families in three dimensions, closed forms at 17 digits
@@ -60,19 +62,22 @@ C(x -> (1 + a @ x)^-4, 1e-6).value   #~ 0.0098252364919031586 tol 1e-9
 C(x -> exp(-sum(a^2 * (x - u)^2)), 1e-6).value       #~ 0.35530384781447323 tol 1e-8
 C(x -> exp(-sum(a * abs(x - u))), 1e-5).value        #~ 0.23105161558459192 tol 1e-5
 C(x -> if x[0] > u[0] or x[1] > u[1] { 0.0 } else { exp(a @ x) }, 1e-3).value        #~ 1.4559912809855124 tol 1e-3
-# products, Tsuda's and Morokoff and Caflisch's functions, whose integrals are known in every dimension
+# Products, and functions by Tsuda and by Morokoff and Caflisch, with known
+# integrals in every dimension.
 C(x -> prod(cos(x)), 1e-7).value     #~ sin(1)^3 tol 1e-8
 C(x -> prod(2x), 1e-9).value #~ 1
 c = (1 + sqrt(10)) / 9
 C(x -> prod(c / (c + 1) * ((c + 1) / (c + x))^2), 1e-4).value        #~ 1 tol 1e-5
 C(x -> prod(4/3 * x^(1/3)), 1e-4).value      #~ 1 tol 1e-4
 cubature(x -> prod(cos(x)), zeros(5), ones(5); rtol = 1e-5).value    #~ sin(1)^5 tol 1e-6
-# the others of Genz's and Cranley's kind that S. G. Johnson's cubature is tested with: on infinite intervals folded up, a ball, narrow bells
+# Other test functions of S. G. Johnson's cubature, of Genz's kind: transformed
+# infinite intervals, a ball, narrow bells.
 C(x -> prod(exp(-((1 - x) / x)^2) / x^2) * (2 / sqrt(π))^3, 1e-5).value      #~ 1 tol 1e-5
 C(x -> if x @ x < 0.50124145262344534123412^2 { 1.0 } else { 0.0 }, 1e-2).value      #~ π/6 * 0.50124145262344534123412^3 tol 1e-3
 C(x -> prod(exp(-((x - 0.5) / 0.1)^2) / (0.1 * sqrt(π))), 1e-6).value        #~ 1 tol 1e-6
 C(x -> 0.5 * (exp(-sum(((x - 1/3) / 0.1)^2)) + exp(-sum(((x - 2/3) / 0.1)^2))) / (0.1 * sqrt(π))^3, 1e-6).value      #~ 1 tol 1e-5
-# infinite boxes, arrays, derivatives by what is captured and by ends
+# Infinite boxes, arrays, derivatives with respect to captured values and to
+# limits.
 cubature(x -> exp(-x @ x), [-inf, 0], [inf, inf]).value      #~ π/2 tol 1e-6
 cubature(x -> [x[0], x[0] * x[1]], [0.0, 0], [1.0, 2]).value #~ [1, 1]
 G(p) = cubature(x -> exp(-p[0] * x[0] - p[1] * x[1]), [0.0, 0], [1.0, 1]; rtol = 1e-9).value
@@ -82,7 +87,7 @@ hessian(G)([1.0, 2])         #~ hessian(g)([1.0, 2]) tol 1e-8
 grad(b -> cubature(x -> x[0]^2 * x[1], [0.0, 0], b).value)([1.0, 2])   #~ [2, 2/3] tol 1e-12
 map(p -> cubature(x -> exp(-p @ x), [0.0, 0], [1.0, 1]; rtol = 1e-7, limit = 200).value, [1.0, 2; 3, 4])       #~ map(g, [1.0, 2; 3, 4]) tol 1e-7
 
-# Gauss's rules: exact for as many powers as they have points twice
+# Gaussian rules are exact for twice as many powers as they have points.
 (x, w) = gauss_legendre(6; a = 0.0, b = 1.0)
 [w @ x^k for k in 0..12]     #~ 1 / (iota(12) + 1.0) tol 1e-14
 (x, w) = gauss_hermite(6)
@@ -90,19 +95,19 @@ w @ x^10                     #~ gamma(5.5) tol 1e-11
 (x, w) = gauss_laguerre(6; alpha = 0.5)
 w @ x^11 / gamma(12.5)       #~ 1 tol 1e-11
 
-# what cannot be had is said
+# unreachable tolerances are reported
 try { str(cubature(x -> 1 / x[0], [0.0, 0], [1.0, 1]; limit = 300).value) } catch m { contains(m, "not reached") }   #> true
 try { str(oscillatory(x -> 1 / x, 10.0, 0, 1; part = "cos")) } catch m { "diverges" }  #> diverges
 try { str(integrate(x -> 1 / x, 0, 1; rule = "tanh_sinh")) } catch m { "diverges" }  #> diverges
 
-# ---- oscillating integrands that are no smooth ones between finite ends
+# ---- oscillatory integrands with singularities or infinite limits
 
-# a phase that hardly turns where f is
+# a phase that hardly changes where f is nonzero
 oscillatory(x -> exp(-x), 1e-6, 0, inf; part = "cos")          #~ 1 / (1 + 1e-12) tol 1e-12
 oscillatory(x -> exp(-x), 1e-300, 0, inf; part = "cos")        #~ 1 tol 1e-12
 oscillatory(x -> exp(-x), 0, 0, inf)                           #~ 1 tol 1e-12
 oscillatory(x -> 1 / x, 1e-5, 0, inf; part = "sin")            #~ π/2 tol 1e-10
-# infinite at the ends, and with roots and logarithms there
+# infinite at the ends, or with roots and logarithms there
 oscillatory(x -> x^-0.9, 50.0, 0, 1; part = "cos")             #~ 6.3486492502467 tol 1e-9
 oscillatory(x -> x^-0.9, 1.0, 0, inf; part = "cos")            #~ gamma(0.1) * cos(π/20) tol 1e-9
 oscillatory(x -> log(x), 1e5, 0, 1; part = "cos")              #~ -sinint(1e5) / 1e5 tol 1e-14
@@ -113,20 +118,20 @@ oscillatory(x -> exp(-1e6 * (x - 0.3)^2), 100.0, 0, 1; part = "cos")   #~ sqrt(�
 oscillatory(x -> exp(-1e8 * (x - 0.345)^2), 1000.0, 0, 1; part = "cos")   #~ sqrt(π / 1e8) * exp(-0.0025) * cos(345.0) tol 1e-13
 oscillatory(x -> exp(-(x - 100)^2), 2.0, 0, inf; part = "sin")   #~ sqrt(π) / e * sin(200.0) tol 1e-11
 oscillatory(x -> 1 / (1e-6 + (x - 0.3)^2), 100.0, 0, 1; part = "cos")   #~ 438.4617547203657 tol 1e-7
-# both ways to infinity, and back
+# infinite in both directions, and reversed
 oscillatory(x -> exp(-(x - 1)^2), 2.0, -inf, inf)              #~ sqrt(π) / e * exp(2im) tol 1e-11
 oscillatory(x -> 1 / (1 + x^2), 3.0, inf, -inf; part = "cos")   #~ -π * exp(-3.0) tol 1e-11
 oscillatory(x -> exp(x), 3.0, -inf, 0; part = "sin")           #~ -0.3 tol 1e-11
 oscillatory(x -> exp(-x), 3.0, inf, 0; part = "sin")           #~ -0.3 tol 1e-11
-# a complex f by parts of its wave
+# a complex f with one part of the wave
 oscillatory(x -> exp(1im * x), 7.0, 0, 1; part = "cos")        #~ 0.5 * ((exp(8im) - 1) / 8im + (exp(-6im) - 1) / -6im) tol 1e-13
 oscillatory(x -> exp((1im - 1) * x), 7.0, 0, inf; part = "sin")   #~ 7 / ((1 - 1im)^2 + 49) tol 1e-11
-# derivatives by the phase, the ends and what f captures
+# derivatives with respect to the phase, the limits and captured values
 (w -> oscillatory(x -> x^-0.5, w, 0, 1; part = "cos"))'(100.0)   #~ 0.00802206353806335 tol 1e-11
 (b -> oscillatory(x -> x^-0.5, 100.0, 0, b; part = "cos"))'(2.0)   #~ cos(200.0) / sqrt(2.0) tol 1e-11
 (a -> oscillatory(x -> exp(-x), 1.0, a, inf; part = "cos"))'(1.0)   #~ -cos(1.0) / e tol 1e-11
 (p -> oscillatory(x -> exp(-p * x^2), 2.0, -inf, inf; part = "cos"))'(1.0)   #~ sqrt(π) / (2e) tol 1e-11
-# where rounding does not let the tolerance be reached
+# where rounding makes the tolerance unreachable
 try { str(oscillatory(x -> abs(x - 0.31)^-0.5, 500.0, 0, 1)) } catch m { m[..15] }   #> oscillatory: th
 
 # ---- tanh_sinh: estimates at kinks, and peaks between its points

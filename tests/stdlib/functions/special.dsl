@@ -1,4 +1,5 @@
-# special.dsl - how special functions behave as functions of arrays: shapes, dtypes, domains, map, derivatives that compose. (Their values: special_values.dsl.)
+# special.dsl - special functions as array functions: shapes, dtypes, domains,
+# map, composed derivatives. special_values.dsl tests their values.
 
 # ---- shapes and dtypes
 besselj([0, 1, 2], 2.0)                    #~ [0.22389077914123567, 0.5767248077568734, 0.3528340286156377]
@@ -15,13 +16,13 @@ dtype(besselj([0.5], f32(2.5)))            #> f64
 besselj(1, f32(2.5))                       #~ besselj(1, 2.5) tol 1e-7
 erfc(transpose([1.0, 2; 3, 4]))            #~ transpose(erfc([1.0, 2; 3, 4]))
 besselj(1, linspace(0.0, 9, 10)[.. by -2]) #~ besselj(1, [9.0, 7, 5, 3, 1])
-# many elements are shared out among threads
+# many elements are distributed over threads
 x = linspace(0.1, 50, 20000);
 sum(besselj(0, x)^2)                       #~ sum(map(x -> besselj(0, x)^2, x)) tol 1e-12
 k = 7777;
 besselj(0, x)[k] == besselj(0, x[k])       #> true
 
-# ---- outside of the domain: NaN, at poles an infinity or NaN, never an error
+# ---- outside the domain: NaN; at poles an infinity or NaN; never an error
 (besselj(0.5, -1), bessely(0, -1), gammainc(-1, 2), betainc(1, 1, 2), legendre(1.5, 0.3))   #> (nan, nan, nan, nan, nan)
 (lgamma(0), expint(0), besselk(0, 0), bessely(0, 0), zeta(1), ellipk(1))   #> (inf, inf, inf, -inf, inf, inf)
 (gamma(-1), gamma(0), digamma(0), jacobisn(1, 2), lambertw(-1), hyp2f1(1, 1, 2, 3), erfinv(1.5))   #> (nan, nan, nan, nan, nan, nan, nan)
@@ -52,7 +53,8 @@ overlap(l, k, m) = 2π * sum(w * real(spherical_harmonic(l, m, acos(t), 0.0) * c
 spherical_harmonic(3, -2, 0.7, 0.4)        #~ conj(spherical_harmonic(3, 2, 0.7, 0.4))
 spherical_harmonic(2, 1, 0.7, 0.4)         #~ -sqrt(15 / (8π)) * sin(0.7) * cos(0.7) * exp(0.4im)
 
-# ---- large parameters; SciPy 1.17.1 and, of the first, the series with 30 digits
+# ---- large parameters
+# Oracle: SciPy 1.17.1; for the first, the series with 30 digits.
 gammainc(1e7, 9974701.778718654) / 5.8937323336404671e-16   #~ 1 tol 1e-13
 gammaincc(1e5, [99747.01778718654, 100284.60498941515]) / [0.788034878996478, 0.18400652925817584]   #~ [1, 1] tol 1e-12
 betainc(1e5, 3e5, 0.25)                    #~ 0.5002427886356727 tol 1e-12
@@ -74,7 +76,7 @@ grad(a -> gammainc(a, 0.0))(2.0)           #> 0.0
 sinc'(0.0)                                 #~ 0
 sinc''(0.0)                                #~ -π^2 / 3
 taylor(sinc, 0.0, 4)                       #~ [1, 0, -π^2 / 6, 0, π^4 / 120]
-# the spherical harmonics at the pole, where the azimuth means nothing
+# the spherical harmonics at the pole, where the azimuth is undefined
 grad(t -> real(spherical_harmonic(2, 1, t, 0.0)))(0.0)   #~ -sqrt(15 / (8π))
 # at fixed order
 grad(n -> besselj(stop_gradient(n), 2.0))(1.0)   #> 0.0
@@ -82,7 +84,7 @@ grad(n -> besselj(stop_gradient(n), 2.0))(1.0)   #> 0.0
 b(x) = besselj(2.5, x)
 max(abs(map(x -> x^2 * b''(x) + x * b'(x) + (x^2 - 6.25) * b(x), linspace(0.5, 20, 9)))) < 1e-11   #> true
 
-# ---- whole numbers
+# ---- integers
 gcd(-12, 18)                               #> 6
 gcd([0, 5, 12], [0, 0, 8])                 #> [0, 5, 4]
 lcm([4, 0, -3], 6)                         #> [12, 0, 6]
@@ -98,7 +100,8 @@ factorial(20)                              #> 2.43290200817664e+18
 binomial(50, 25)                           #> 126410606437752.0
 binomial(-2.5, 2)                          #~ 35/8
 
-# ---- second derivatives by parameters of inverse functions, and derivatives of zeta on the left (mpmath, 40 digits)
+# ---- second derivatives with respect to parameters of inverse functions
+# And derivatives of zeta on the left (mpmath, 40 digits).
 (a -> gammaincinv(a, 0.7))''(2.5)               #~ -0.03806343617519231 tol 1e-13
 (a -> gammaincinv(a, 0.7))'''(2.5)              #~ 0.023987881774974009 tol 1e-12
 (a -> betaincinv(a, 1.9, 0.7))''(2.5)           #~ -0.051142265187685835 tol 1e-13
@@ -114,7 +117,8 @@ mixed((a, p) -> icdf(Beta(a, 1.9), p))          #~ [0] tol 1e-12
 map(s -> nth_derivative(zeta, s, 1), [-20.5, -12.3, -4.0, -0.1, 2.0])    #~ [300.577922970655, 0.0856032728486388, 0.00798381145026862, -0.744773208133053, -0.937548254315844] tol 1e-10
 map(s -> nth_derivative(zeta, s, 3), [-8.5, -1.5])                       #~ [-0.0231633415775618, -0.16220477386151572] tol 1e-12
 
-# ---- polynomials whose recurrences divide by 0, or lose a small parameter: values by mpmath
+# ---- polynomials whose recurrences divide by 0 or lose a small parameter
+# Oracle: mpmath.
 
 [jacobi(4, -1.5, -0.5, 0.3), jacobi(5, -2, -3, 0.3)]           #~ [0.16415625, 0.0336415625] tol 1e-15
 [jacobi(30, -2, -3, 0.3), jacobi(9, -3.5, -1.5, 0.3)]          #~ [0.025367121299387583, 0.00047714100585937313] tol 1e-15

@@ -1,6 +1,7 @@
-# special_derivatives.dsl - first and second derivatives of special functions against mpmath 1.4.1 (Richardson's differences with 60 digits), forwards and backwards.
-#
-# Each line gives the larger relative error of f' and f'' at the points.
+# special_derivatives.dsl - first and second derivatives of special functions in
+# forward and reverse mode.
+# | Oracle: mpmath 1.4.1 (Richardson's differences with 60 digits). Each line
+# gives the larger relative error of f' and f'' at the points.
 
 errors(f, x, first, second) = {
   forward = jvp(f, x, ones_like(x))[1]
@@ -153,7 +154,9 @@ errors(x -> lambertw(x), [-0.2, 0.0, 3.0], [1.749196760921836, 1.0, 0.1707244807
 errors(x -> lambertw(x; lower = true), [-0.2, -0.1], [-8.241194056417903, -13.880252213229781],
   [-23.890662962700425, -117.90391854432386]) < 1e-12  #> true
 
-# ---- derivatives of Bessel functions by their order: columns n, x, the first and second derivative by n, the mixed one (mpmath 1.3 with 40 digits)
+# ---- derivatives of Bessel functions with respect to the order
+# Columns: n, x, the first and second derivative with respect to n, the mixed
+# one (mpmath 1.3 with 40 digits).
 
 besselj_by_order = [0.0, 0.5, -0.69824839378385419, -1.1497892196370098, 2.3113834293865156; 0.3, 2.0, 0.53353498036229874, -0.96826762326562906, 0.49056060282143255; 2.0, 1.0, -0.18238963088539684, 0.24188708478532843, -0.21205276674671173; 2.5, 10.0, -0.21409175953946324, -0.33012392283153264, 0.26049378050487391; -0.7, 1.5, 1.2749487667161094, 0.10095456387493287, -0.93632595323398448; 20.0, 1.0, -1.438271883978704e-24, 5.3215404958787349e-24, -2.8343384384221075e-23; 30.0, 25.0, -0.0079108370971764505, 0.0046714729200405543, -0.0047744836711919895; -3.2, 4.0, -0.013138404437177373, 2.7480354099562312, -0.83419056475181521; 1.0, 1.0e-6, -7.4657210368103785e-6, 0.0001111515141655359, -6.9657210368085124; 0.25, 150.0, -0.093979582249248839, 0.063506859810384018, -0.039906471773096179; 50.0, 50.0, -0.030595274847684303, 0.00020719960815830907, 0.00020504608040234541]
 bessely_by_order = [0.0, 0.5, -1.4741449260217836, 2.0010606128401678, 0.38055440341395678; 0.3, 2.0, -0.59962431973491303, -0.55102872384423973, 0.65386414255038203; 2.0, 1.0, -1.5664016862361855, -2.5406359885651234, 4.1805130998122182; 2.5, 10.0, -0.26166374703273165, 0.29829961697985165, -0.19831767297633176; -0.7, 1.5, 0.33306158147833853, -2.5654744014488364, 1.1407462515476966; 20.0, 1.0, -1.5069382250977143e+23, -5.5410041032952649e+23, 3.0511047308923952e+24; 30.0, 25.0, -0.9127628601259106, -0.63103690625864154, 0.69582845821777375; -3.2, 4.0, 1.157651569892752, -0.28847734152268609, -0.37994626525669834; 1.0, 1.0e-6, -8869031.4816602295, -124605595.88741062, 9505651254030.8342; 0.25, 150.0, 0.040218903340690712, 0.14729417305084642, -0.094113746487295747; 50.0, 50.0, -0.051870985811437601, 0.00034018802590449204, 0.00034393455432332897]
@@ -171,17 +174,19 @@ assert(all(stack(by_order_errors(besselj, besselj_by_order)) < [1e-12, 1e-10, 1e
 assert(all(stack(by_order_errors(bessely, bessely_by_order)) < [1e-12, 1e-10, 1e-11]))
 assert(all(stack(by_order_errors(besseli, besseli_by_order)) < 1e-12))
 assert(all(stack(by_order_errors(besselk, besselk_by_order)) < 1e-12))
-# scaled ones are the others times an exponential; an order below 0 and a large argument
+# Scaled functions are the others times an exponential; a negative order and a
+# large argument.
 grad(n -> besseli(n, 3.0; scaled = true))(0.7)       #~ exp(-3) * grad(n -> besseli(n, 3.0))(0.7)
 grad(n -> besselk(n, 3.0; scaled = true))(0.7)       #~ exp(3) * grad(n -> besselk(n, 3.0))(0.7)
 isfinite(grad(n -> besseli(n, 1e5; scaled = true))(2.5))   #> true
-# forwards, in a batch, and where there is none
+# forward mode, batched, and where there is no derivative
 jvp(n -> besselj(n, [1.0, 2, 3]), 0.5, 1.0)[1]        #~ map(x -> grad(n -> besselj(n, x))(0.5), [1.0, 2, 3])
 isnan(grad(n -> besselj(n, -1.0))(2.0))               #> true
 grad(n -> besselj(n, 0.0))(2.0)                       #~ 0
 isnan(grad(n -> besselj(n, 0.0))(0.0))                #> true
 
-# ---- derivatives of polynomials by their parameters (mpmath 1.3 with 30 digits)
+# ---- derivatives of polynomials with respect to their parameters
+# mpmath 1.3 with 30 digits.
 
 grad(a -> sum(laguerre([3, 0, 8], [1.2, 2, 4]; alpha = a)))([0.5, 1, 2.5])     #~ [0.078333333333333413, 0, 5.7290581597222222]
 grad(a -> sum(gegenbauer([3, 1, 8], a, [0.4, 2, -0.7])))([0.5, 1, 2.5])         #~ [-1.1093333333333333, 4, -16.043100472499978]
@@ -224,7 +229,9 @@ losses(b -> atan2(1e155, b), [1e153, 1e150], [-1 / (1e155 + 1e151), -1e-155 / (1
 jvp(asinh, 1 + 2im, 1 + 0im)[1]                                #~ 1 / sqrt(1 + (1 + 2im)^2)
 jvp(sigmoid, 1 + 2im, 1 + 0im)[1]                              #~ sigmoid(1 + 2im) * sigmoid(-1 - 2im)
 
-# ---- elliptic functions and integrals by m and n where these are nearly 0, 1 or equal, and of small angles (mpmath 1.3 with 150 digits)
+# ---- elliptic functions and integrals: derivatives by m and n
+# Where these are close to 0, to 1 or to each other, and for small angles
+# (mpmath 1.3 with 150 digits).
 
 losses(m -> jacobisn(0.7, m), [-50.0, 1e-12, 0.999999999], [0.014106897293974614, -0.039633191906875711, -0.040012516032141771],
   [0.00051900026133402597, -0.00054343191833672859, -0.00021884481101024621]) < 1e-12  #> true
@@ -246,11 +253,13 @@ losses(n -> ellippiinc(n, 2.5, 0.2), [0.0, 0.2, 0.2000001], [1.6229604586760102,
   [2.5462235384434397, 4.4805807871188004, 4.4805822033498553]) < 1e-12  #> true
 nth_derivative(m -> jacobisn(0.7, m), 0.9999999, 3)            #~ 0.00031328043176446976 tol 1e-14
 nth_derivative(m -> ellipf(1.5, m), 0.9999999, 3)              #~ 2447797.1288882112 tol 1e-4
-# a derivative has the ends of what it is the derivative of
+# A derivative has the same limiting cases as its function.
 [grad(m -> ellipf(0.0, m))(0.3), grad(m -> ellippiinc(1.0, 1.2, m))(0.3)]   #~ [0, grad(m -> ellippiinc(1 - 1e-14, 1.2, m))(0.3)] tol 1e-12
 isnan(grad(n -> ellippiinc(n, 1.5, 0.3))(1.2))                 #> true
 
-# ---- scaled Bessel functions far out, Jacobi polynomials of whole a + b below -1, Legendre functions towards the ends (mpmath 1.3 with 120 digits)
+# ---- large arguments and ends
+# Scaled Bessel functions at large arguments, Jacobi polynomials of integer a +
+# b below -1, Legendre functions towards the ends (mpmath 1.3 with 120 digits).
 
 losses(x -> besseli(1, x; scaled = true), [50.0, 10000.0, 1000000.0], [-0.00055135972329911511, -1.9944869852852435e-7, -1.9947091579556674e-10],
   [1.6281412763462683e-5, 2.9915060495153188e-11, 2.9920614928808362e-16]) < 1e-12  #> true
@@ -267,7 +276,9 @@ losses(x -> assoclegendre(5, 2, x), [-0.999999999, 0.999999, 1.0], [-209.9999981
 nth_derivative(x -> besseli(2, x; scaled = true), -1e4, 3)     #~ nth_derivative(x -> besseli(2, x; scaled = true), 1e4, 3) * -1
 grad(x -> assoclegendre(90, -80, x))(0.2)                      #~ 3.2846374838660543e-150 tol 1e-162
 
-# ---- near poles of gamma(a) at a = 0, where rules made of digamma(a) take large numbers from each other (mpmath 1.3 with 60 digits)
+# ---- close to the pole of gamma(a) at a = 0
+# Rules that use digamma(a) would subtract large numbers (mpmath 1.3 with 60
+# digits).
 
 lost(f, a, b, wanted) = max(abs(map(f, a, b) / wanted - 1)) < 1e-13
 lost((a, b) -> grad(a -> beta(a, b))(a), [0.0001, 1e-10, 1e-08, 1e-05, -0.0001, 0.02, 0.6], [0.0003, 1e-10, 0.3, 100000000.0, 0.0003, 0.21, 0.4],

@@ -1,9 +1,13 @@
-# special_ends.dsl - special functions and distributions at the ends of their ranges: far tails, nearly whole orders, arguments near a
-# singularity, and what overflows or underflows on the way. Values: mpmath with 40 to 60 digits, or the closed form that stands beside.
+# special_ends.dsl - special functions and distributions in limiting cases: far
+# tails, almost integer orders, arguments close to a singularity, and
+# intermediate overflow or underflow. Oracle: mpmath with 40 to 60 digits, or
+# the closed form given.
 
 worst(y, want) = max(abs(y - want) / max(abs(want), 1e-300))
 
-# ---- hypergeometric functions: large negative arguments, and near 1 with whole or nearly whole c - a - b
+# ---- hypergeometric functions
+# Large negative arguments, and arguments close to 1 with integer or almost
+# integer c - a - b.
 hyp1f1(1.5, 4.0, -1500.0)/0.00007757584291945310795          #~ 1 tol 1e-13
 hyp1f1(29.16104619622523, 1.3307781576866884, -71.06619693882988)/-9.446415330686253e-18   #~ 1 tol 1e-13
 hyp1f1(0.5, 2.5, -900.0)                                     #~ 0.044286728858041990738 tol 1e-15
@@ -13,17 +17,17 @@ hyp2f1(3.5, -1.5, 1.0, 0.998)/67.021491517830267815          #~ 1 tol 1e-13
 # ellipk(m) is π/2 2F1(1/2, 1/2; 1; m)
 worst(π/2 * hyp2f1(0.5, 0.5, 1, [0.999, 1 - 2.0^-30, 1 - 2.0^-50, -1e6, -1e15]),
   ellipk([0.999, 1 - 2.0^-30, 1 - 2.0^-50, -1e6, -1e15])) < 1e-14   #> true
-# (log(1 - x)/-x is 2F1(1, 1; 2; x)
+# log(1 - x)/-x is 2F1(1, 1; 2; x)
 worst(hyp2f1(1, 1, 2, [1 - 2.0^-20, 1 - 2.0^-52, -1e12, -1e100]), [20 * log(2) / (1 - 2.0^-20), 52 * log(2) / (1 - 2.0^-52),
   log1p(1e12) / 1e12, 100 * log(10) / 1e100]) < 1e-14   #> true
 
 hyp2f1(-23.74574883055077, -25.79521227639276, 25.613514694598496, -93.27969606583082)/-1.0825583582161514e+34   #~ 1 tol 1e-12
-# parameters that are nearly whole in more ways than one
+# parameters that are almost integer in several ways
 hyp2f1(4.0236800005622335, 1e-12, 2.0236790005632335, 0.9999976400532351)   #~ 1.0293445658818372 tol 1e-13
 hypu(7.489814207560772, 1.99, 0.5455183417621499)/7.819177269631539e-05      #~ 1 tol 1e-13
 hypu(-4.184974989463257, 1e-5, 0.12311429621307012)                          #~ -1.205597064778004 tol 1e-12
 
-# ---- Bessel functions: order near a whole number
+# ---- Bessel functions: order close to an integer
 besselj(20.01, 6.0)/9.1213298111422676841e-10                #~ 1 tol 1e-14
 besseli(15.02, 4.0)/3.0818691085015804889e-8                 #~ 1 tol 1e-14
 besseli(1, 3.6383357811852864e-09; scaled = true)/1.8191678839738996e-09     #~ 1 tol 1e-14
@@ -70,16 +74,17 @@ icdf(Cauchy(), 0.5 + 2.0^-40) * 2.0^40 / π                   #~ 1 tol 1e-14
 icdf(Logistic(), 0.5 + 2.0^-40) * 2.0^38                     #~ 1 tol 1e-14
 logpdf(Cauchy(), 1e200) + log(π) + 400 * log(10)             #~ 0 tol 1e-12
 logpdf(StudentT(2), 1e200) + 600 * log(10)                   #~ 0 tol 1e-12
-# far from where it has mass a density keeps its logarithm
+# far from its mass, a density keeps its logarithm
 logpdf(Gamma(1e8), 1e8 + 4e5)                                #~ -808.00631718198382 tol 1e-12
 
-# probabilities near 1, and a shape of 1e-8
+# probabilities close to 1, and a shape of 1e-8
 logpdf(Poisson(1e-10), 0) * 1e10                             #~ -1 tol 1e-15
 logpdf(Binomial(7, 1e-12), 0) / 7e-12                        #~ -1 tol 1e-11
 betainc(0.4376446967689286, 2.179716439331163e-08, 0.94724069599795)/1.0120266965002703e-07   #~ 1 tol 1e-13
 gammaincc(1.7824101090874787e-08, 0.002372043417241848)/9.74828288990484e-08                  #~ 1 tol 1e-13
 
-# the variance of a narrow Weibull distribution, the difference of two squares that are nearly 1
+# The variance of a narrow Weibull distribution: the difference of two squares
+# that are almost 1.
 worst(moments(Weibull([1e12, 1e6, 30, 3, 0.5])).variance, [1.6449340668439233e-24, 1.6449297637827162e-12, 0.0016817805002180166,
   0.10533288486847873, 20]) < 1e-14   #> true
 
@@ -102,7 +107,8 @@ cdf(FDist(4, 9), inf)         #> 1.0
 cdf(Cauchy(), inf)            #> 1.0
 ccdf(FDist(4, 9), inf)        #> 0.0
 
-# the exponential integrals near the largest and the smallest numbers, and what grows as they do (mpmath)
+# the exponential integrals close to the largest and the smallest numbers, and
+# functions of the same growth (mpmath)
 worst(expinti([705, 716.3, -710]), [2.13814897568785397e+303, 1.70078733598697999e+308, -6.29577363673904981e-312]) < 1e-12   #> true
 worst(expint([-705, -716.3]), [-2.13814897568785397e+303, -1.70078733598697999e+308]) < 1e-13     #> true
 worst(sinhint([705, -717]), [1.06907448784392698e+303, -1.71080832999054915e+308]) < 1e-13        #> true
@@ -113,5 +119,5 @@ worst(zeta([-161.25, -170.5, -250.5, -251, -259.5]), [-1.56448395696256789e158, 
 sinint(-inf)  #~ -π/2
 1e200 * polygamma(1, 1e200)   #~ 1
 expinti(-710) / -6.29577363673904981e-312     #~ 1 tol 1e-10
-# far left of 0 by x^a e^-x / (x - a)
+# far left of 0, by x^a e^-x / (x - a)
 gamma_upper(-inf, [0.5, 1.0, 2.0])   #> [inf, 0, 0]

@@ -1,5 +1,8 @@
-# Special functions at the arguments that GSL's own tests take (specfunc/test_*.c), against values of mpmath with 30 digits: four units of the last place for gamma and error functions and
-# Bessel functions of whole order, 1e-13 for incomplete and hypergeometric functions. Near a zero of dilog its absolute error counts.
+# Special functions at the arguments of GSL's own tests (specfunc/test_*.c).
+# Oracle: mpmath with 30 digits.
+# | Bounds: four units in the last place for gamma functions, error functions
+# and Bessel functions of integer order; 1e-13 for incomplete and hypergeometric
+# functions. Close to a zero of dilog, the absolute error counts.
 
 eps = 2.220446049250313e-16
 worst(y, want) = max(abs(y - want) / where(want == 0, 1.0, abs(want)))
@@ -80,7 +83,8 @@ worst(polygamma([1, 1, 1, 1, 3, 10, 0], [1.0, 3.0, 5.0, 110.0, 5.0, 5.0, -1.5]),
 worst(zeta([-151.0, -5.0, -6.0, -3.0, -1.0, -1e-10, 1e-10]), [8.195215221831378e+143, -0.003968253968253968, 0.0,
   0.008333333333333333, -0.08333333333333333, -0.4999999999081062, -0.5000000000918938]) < 10 * eps  #> true
 
-# where the library underneath loses digits: far out, with many turns of the argument before, and reflected (mpmath, 30 digits)
+# Where the underlying library loses digits: large arguments, with many periods
+# before them, and reflected ones (mpmath, 30 digits).
 worst(besselj([0, 3, 7, 2], [12345.678, 54321, -9999.5, 1e12]),
   [3.058671332275825e-05, -0.002992900792700581, 0.006592503706172133, -1.0167125050198958e-07]) < 40 * eps  #> true
 worst(bessely([0, 3, 0.5, 2], [12345.678, 54321, 2000.25, 1e12]),
@@ -91,7 +95,7 @@ worst(besselk([2, 20, 100], [0.3, 5, 700]), [21.745740283593133, 482700052.06214
 worst(cosint([61, 1000.5, 1e7]), [-0.015760258439320853, 0.000994677571993695, 4.205478839178127e-08]) < 8 * eps  #> true
 worst(digamma([-2.25, -77.1, -12345.3]), [4.158583564657972, 14.020402336802986, 11.703571872030356]) < 8 * eps  #> true
 worst(hyp2f1([8.0, -9.5], [-8.1, 6], [1, 1.5], [0.5, 0.7]), [0.1414738537889993, 0.005835437350277428]) < 1e-13  #> true
-# Clausen's function is odd, of period 2π, and its slope is elementary
+# Clausen's function is odd, has period 2π, and its derivative is elementary.
 clausen([-1.0, 1 + 2π, π])   #~ [-clausen(1), clausen(1), 0] tol 1e-14
 clausen'(1.0)                #~ -log(2 * sin(0.5)) tol 1e-14
 clausen''(1.0)               #~ -0.5 / tan(0.5) tol 1e-13

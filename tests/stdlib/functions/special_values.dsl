@@ -1,6 +1,7 @@
-# special_values.dsl - special functions against values of mpmath 1.4.1 with 40 digits, rounded to f64: over their domains, with large and negative arguments.
-#
-# worst(y, want) is the largest relative error; each line states its bound. Near its zeros a function is held to its absolute error.
+# special_values.dsl - special functions over their domains, with large and
+# negative arguments. Oracle: mpmath 1.4.1 with 40 digits, rounded to f64.
+# | worst(y, want) is the largest relative error; each line states its bound.
+# Close to zeros, near() bounds the absolute error.
 
 worst(y, want) = max(abs(y - want) / max(abs(want), 1e-300))
 near(y, want) = max(abs(y - want) / max(abs(want), 1.0))

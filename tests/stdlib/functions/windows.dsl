@@ -1,4 +1,4 @@
-# Windows: a slice whose ends differ from lane to lane, and whose length does not.
+# Windows: slices of constant extent whose ends vary by batch element.
 windows(x, n) = [x[s..s + n] for s in 0..4]
 windows([1, 2, 3, 4, 5, 6], 3)
 #> [[1, 2, 3],

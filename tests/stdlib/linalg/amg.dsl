@@ -1,9 +1,11 @@
-# Smoothed aggregation as a preconditioner: iterations that do not grow, symmetry, adjoints, derivatives. As users run it only: compiling all of it takes long.
+# Smoothed aggregation as a preconditioner: bounded iteration counts, symmetry,
+# adjoints, derivatives.
+# As users run it only: compiling all of it takes long.
 
 line(n) = spdiags((2.0, -1.0, -1.0), (0, 1, -1), n)
 plane(n) = kron(line(n), speye(n)) + kron(speye(n), line(n))
 steps(A, M) = cg(A, sin(1.0 + iota(len(A.row_start) - 1)); preconditioner = M, report = true).iterations
-# (levels enough that most of the work is on coarse ones)
+# with enough levels that most of the work is on coarse ones
 for n in list(16, 32, 64, 128) { A = plane(n); print(steps(A, amg(A; coarsest = 100)) <= 14) }
 #> true
 #> true
@@ -12,14 +14,14 @@ for n in list(16, 32, 64, 128) { A = plane(n); print(steps(A, amg(A; coarsest = 
 M = amg(plane(64); coarsest = 100);
 (len(M.sizes) >= 3, M.sizes[0], M.sizes[-1] <= 100, M.sizes[1] < 1000, M.complexity < 1.6)     #> (true, 4096, true, true, true)
 amg(plane(20)).sizes         #> [400]
-# the solution is that of sparse Cholesky factors
+# Oracle: sparse Cholesky factorisation.
 A = plane(40);
 b = sin(1.0 + iota(1600));
 cg(A, b; tol = 1e-12, preconditioner = amg(A))       #~ linsolve(A, b) tol 1e-9
-# three directions, more levels, another smoother, two levels
+# three dimensions, more levels, another smoother, two levels
 space = kron(line(12), speye(144)) + kron(speye(12), plane(12));
 [steps(space, amg(space)), steps(A, amg(A; levels = 4)), steps(A, amg(A; levels = 2)), steps(A, amg(A; sweeps = 3)), steps(A, amg(A; strength = 0.0))] <= 16        #> [true, true, true, true, true]
-# coefficients that jump by a thousand, and one direction that is strong
+# coefficients that jump by a thousand, and anisotropy
 i = iota(40 * 40)
 k = where((i // 40 > 12) and (i % 40 > 20), 1000.0, 1.0)
 edge(a, c, w) = sparse(concat(a, c, a, c), concat(a, c, c, a), concat(w, w, -w, -w), 1600, 1600)
@@ -32,12 +34,13 @@ steps(J, none) > 3 * steps(J, amg(J))        #> true
 S = kron(line(40), speye(40)) + 0.001 * kron(speye(40), line(40));
 steps(S, amg(S)) < 25        #> true
 steps(S, none) > 3 * steps(S, amg(S))        #> true
-# the vector that A makes smallest, where it is not constant: a scaled problem
+# A near null space that is not constant: a scaled problem.
 D = spdiags((1 + 0.9 * cos(1.0 * iota(1600)),), (0,), 1600);
 B = D @ A @ D;
 scaled = amg(B; near_null = 1 / (1 + 0.9 * cos(1.0 * iota(1600))), strength = 0.0);
 steps(B, scaled) < 20        #> true
-# symmetric, positive, and its own adjoint where A is; with convection the adjoint is another
+# Symmetric, positive, and self-adjoint where A is; with convection the adjoint
+# differs.
 M = amg(A)
 u = cos(2.0 * iota(1600));
 abs(u @ M.apply(b) - b @ M.apply(u)) < 1e-12 * abs(u @ M.apply(u))   #> true
@@ -50,15 +53,16 @@ r = gmres(C, b; preconditioner = N, report = true);
 (r.iterations < 20, max(abs(r.x - linsolve(C, b))) < 1e-7)   #> (true, true)
 max(abs(bicgstab(C, b; preconditioner = N) - linsolve(C, b))) < 1e-7         #> true
 max(abs(minres(A, b; tol = 1e-12, preconditioner = M) - linsolve(A, b))) < 1e-7      #> true
-# derivatives are those of the solution
+# derivatives of the solution
 f(p) = { K = plane(20) + p * speye(400); sum(cg(K, ones(400); tol = 1e-13, preconditioner = amg(K))^2) }
 h(p) = { K = plane(20) + p * speye(400); sum(linsolve(K, ones(400))^2) }
 f'(0.3)      #~ h'(0.3) tol 1e-6
 grad(f)(0.3) #~ h'(0.3) tol 1e-6
 f''(0.3) / h''(0.3)  #~ 1 tol 1e-7
-# ---- elasticity: a plate of squares of linear elements, held on one side, with the motions of a rigid body and without
+# ---- elasticity: a plate of bilinear elements, held on one side
+# With the rigid body modes and without.
 n = 24
-# of one square, from Gauss's points of order 2: λ = μ = 1
+# the stiffness of one element, by Gauss points of order 2: λ = μ = 1
 shape_slopes(ξ, η) = [-(1 - η), 1 - η, -η, η; -(1 - ξ), -ξ, 1 - ξ, ξ]
 element() = {
   K = zeros(8, 8)
@@ -87,12 +91,13 @@ plain = amg(K; coarsest = 100)
 rigid = amg(K; coarsest = 100, near_null = R[free], nodes = free // 2)
 (steps(K, rigid) < 25, steps(K, plain) > 1.5 * steps(K, rigid))      #> (true, true)
 cg(K, ones(len(free)); tol = 1e-12, preconditioner = rigid)  #~ linsolve(K, ones(len(free))) tol 1e-6
-# columns that depend on each other on an aggregate are left out there: the same twice
+# Columns that are linearly dependent on an aggregate are dropped there; here
+# every mode is given twice.
 steps(K, amg(K; coarsest = 100, near_null = concat(R[free], R[free]; axis = 1), nodes = free // 2)) == steps(K, rigid)     #> true
-# rows that depend on nothing are in no aggregate
+# rows without couplings are in no aggregate
 lone = kron(spdiags((concat([1.0], zeros(1)),), (0,), 2), plane(40)) + kron(spdiags((concat([0.0], ones(1)),), (0,), 2), 3.0 * speye(1600));
 (amg(lone; coarsest = 500).sizes[1] < 400, steps(lone, amg(lone; coarsest = 500)) < 15)    #> (true, true)
-# ---- small ones, and what it does not take
+# ---- small matrices, and refusals
 cg(line(3), [1.0, 2, 3]; preconditioner = amg(line(3)))      #~ linsolve(line(3), [1.0, 2, 3]) tol 1e-12
 try { kind(amg(sparse([0, 1], [1, 0], [1.0, 1], 2, 2))) } catch m { m }      #> amg: there is a 0 on the diagonal
 try { kind(amg(sparse([0, 1], [0, 1], [1.0, 1], 2, 3))) } catch m { m }      #> amg takes a square matrix, not one of 3 rows and 2 columns

@@ -1,5 +1,6 @@
-# Derivatives of determinants, which are polynomials, at matrices that are singular, nearly so, and neither. The coefficients are those of
-# det(A + t B), by expansion in minors (computed exactly with sympy).
+# Derivatives of determinants, which are polynomials, at singular, almost
+# singular and regular matrices. Oracle: the coefficients of det(A + t B), by
+# expansion in minors (computed exactly with sympy).
 
 d(t) = det([1.0, 2, 3; 2, 4, 6; 3, 6, 9] + t*[1.0, 0, 2; 0, 3, 1; 1, 1, 4])
 # 13 t^2 + 5 t^3
@@ -16,7 +17,7 @@ d(2.0)                        #~ 52 + 40
 d'(2.0)                       #~ 52 + 60
 d''''(2.0)                    #~ 0
 
-# nearly singular: det(A) + 2.00000000000002 t + 2 t^2
+# almost singular: det(A) + 2.00000000000002 t + 2 t^2
 n(t) = det([1.0, 1; 1, 1 + 1e-14] + t*[2.0, 1; 0, 1])
 n''(0.0)                      #~ 4
 hessian(n)(0.0)               #~ 4
@@ -38,19 +39,20 @@ z(t) = det(zeros(4, 4) + t*B)
 z''''(0.0)                    #~ 600
 z'''(0.0)                     #~ 0
 C = [1.0, 2, 0, 1; 0, 1, 1, 0; 1, 3, 1, 1; 2, 0, 1, 1]
-# det(C + tB) = 25 t^4 + 2 t^3 - 5 t^2 - 19 t... by interpolation at five places, by LU
+# Oracle: the polynomial det(C + tB), interpolated at five points by LU.
 c(t) = det(C + t*B)
 fit_(f) = linsolve([1.0, 1, 1, 1; -1, 1, -1, 1; 2, 4, 8, 16; -2, 4, -8, 16], [f(1.0), f(-1.0), f(2.0), f(-2.0)])
 taylor(c, 0.0, 4)[1..]        #~ fit_(c) tol 1e-12
 [grad(c)(0.0), hessian(c)(0.0)/2]    #~ fit_(c)[..2] tol 1e-12
 
-# by all elements: the gradient is the matrix of cofactors, the Hessian of minors
+# With respect to all elements: the gradient is the matrix of cofactors, the
+# Hessian that of minors.
 grad(det)(ones(4, 4))         #~ zeros(4, 4)
 grad(det)([2.0, 0, 0, 0; 0, 3, 0, 0; 0, 0, 4, 0; 0, 0, 0, 0])    #~ [0, 0, 0, 0; 0, 0, 0, 0; 0, 0, 0, 0; 0, 0, 0, 24]
 Z = [2.0, 0, 0, 0; 0, 3, 0, 0; 0, 0, 0, 0; 0, 0, 0, 0]
 H = hessian(det)(Z)
 (H[2, 2, 3, 3], H[2, 3, 3, 2], H[0, 0, 1, 1], H[0, 0, 2, 2])     #~ (6, -6, 0, 0)
-# nearly singular, n = 4, second derivatives: one value 1e-13
+# almost singular, n = 4, second derivatives: one diagonal element is 1e-13
 Y = [2.0, 0, 0, 0; 0, 3, 0, 0; 0, 0, 1e-13, 0; 0, 0, 0, 1]
 K = hessian(det)(Y)
 (K[2, 2, 3, 3], K[2, 2, 0, 0], K[0, 0, 1, 1])    #~ (6, 3, 1e-13) tol 1e-12
@@ -60,7 +62,7 @@ grad(det)([1.0, 2, 0, 1; 0, 1, 1, 0; 1, 3, 2, 1; 2, 0, 1, 1])    #~ det([1.0, 2,
 g(t) = det(diag([1.0 + t, 1e-3 + t, 1e-6 + t, 1e-9 + t, 1e-12 + t]))
 g''(0.0)                      #~ 2*((1e-6*1e-9*1e-12) + 1e-3*1e-9*1e-12 + 1e-3*1e-6*1e-12 + 1e-3*1e-6*1e-9 + 1e-9*1e-12 + 1e-6*1e-12 + 1e-6*1e-9 + 1e-3*1e-12 + 1e-3*1e-9 + 1e-3*1e-6) tol 1e-12
 
-# complex, in a map, and of ten rows
+# complex, in a map, and with ten rows
 w(t) = real(det([1 + 1im, 1, 1, 1; 1, 1, 1, 1; 1, 1, 1, 1; 1, 1, 1, 1] + t*diag([0im, 1, 1, 1im])))
 w'''(0.0)                     #~ -6
 map(d'', [0.0, 1.0])          #~ [26, 56]

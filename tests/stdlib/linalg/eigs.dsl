@@ -1,4 +1,5 @@
-# Some eigenvalues of sparse matrices, against closed forms and all of them; derivatives forwards.
+# Some eigenvalues of sparse matrices, against closed forms and dense
+# decompositions; derivatives in both modes.
 
 T = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100)
 (w, V) = eigsh(T, 3; sigma = 0.0)
@@ -24,10 +25,12 @@ h(0.3)  #~ hd(0.3) tol 1e-7
 h'(0.3)  #~ hd'(0.3) tol 1e-6
 try { str(eigsh(S, 2)[0]) } catch m { contains(m, "not symmetric") }  #> true
 try { str(eigsh(T, 100)[0]) } catch m { contains(m, "fewer") }  #> true
-# backwards: the smallest eigenvalue of a tridiagonal matrix of 2 and -1 with either number changed, in closed form
+# Reverse mode: the smallest eigenvalue of a tridiagonal matrix of 2 and -1,
+# with respect to either number, in closed form.
 tridiagonal(p) = spdiags((p[0] + zeros(40), p[1] + zeros(39), p[1] + zeros(39)), (0, 1, -1), 40)
 grad(p -> eigsh(tridiagonal(p), 2; sigma = 0.0)[0][0])([2.0, -1.0])    #~ [1, 2cos(π / 41)] tol 1e-9
-# vectors backwards, of first and second order, against those of the dense matrix (eigh), and forwards and backwards against each other
+# Eigenvectors in reverse mode, of first and second order, against the dense
+# decomposition (eigh), and forward against reverse mode.
 weights = cos(3.0 * iota(20))
 diagonal = 0.4 * iota(20) + 0.3 * sin(iota(20) * 2.0)
 by_sparse(a) = { (w, V) = eigsh(spdiags((a, 0.5 + zeros(19), 0.5 + zeros(19)), (0, 1, -1), 20), 3; which = "SA"); sum((weights @ V)^2 * [1.0, 2, 3]) + w[1]^2 }
@@ -37,7 +40,7 @@ grad(by_sparse)(diagonal)     #~ grad(by_dense)(diagonal) tol 1e-8
 hvp(by_sparse, diagonal, weights)   #~ hvp(by_dense, diagonal, weights) tol 1e-6
 check_grad(by_sparse, diagonal).reverse_forward   #~ 0 tol 1e-10
 
-# what they take is said at the call
+# wrong arguments are reported at the call
 try { eigsh([1.0, 2]) } catch m { m }       #> eigsh takes a matrix, not a vector
 try { to_sparse([1.0, 2]) } catch m { m }   #> to_sparse takes a matrix, not a vector
 try { eigs(eye(3)) } catch m { m }

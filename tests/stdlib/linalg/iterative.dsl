@@ -1,6 +1,7 @@
-# Krylov methods and their preconditioners, against direct solutions; derivatives by right-hand side, elements and what a function captures.
+# Krylov methods and preconditioners, against direct solutions. Derivatives with
+# respect to right-hand side, elements and captured values.
 
-# five-point Laplacian with a wind, on a grid of 12 by 12
+# five-point Laplacian with advection, on a grid of 12 by 12
 n = 12
 T = spdiags((2.0, -1.0, -1.0), (0, 1, -1), n)
 L = kron(T, speye(n)) + kron(speye(n), T)
@@ -18,7 +19,7 @@ near(bicgstab(A, b), z) < 1e-8       #> true
 near(minres(L - 3.3 * speye(n * n), b), linsolve(L - 3.3 * speye(n * n), b)) < 1e-7      #> true
 near(gmres(dense(A), b), z) < 1e-8   #> true
 near(bicgstab(v -> A @ v, b), z) < 1e-8      #> true
-# preconditioners: fewer steps, the same solution
+# preconditioners: fewer iterations, the same solution
 r = cg(L, b; report = true)
 s = cg(L, b; preconditioner = ichol0(L), report = true)
 near(s.x, x) < 1e-8          #> true
@@ -30,11 +31,11 @@ near(s.x, z) < 1e-8          #> true
 3 * s.iterations < r.iterations * 2  #> true
 near(bicgstab(A, b; preconditioner = ilu0(A)), z) < 1e-8     #> true
 near(minres(L, b; preconditioner = jacobi_preconditioner(L)), x) < 1e-8      #> true
-# without fill-in the factors are exact
+# without fill-in, incomplete factors are exact
 B = spdiags((4.0, -1.0, -2.0), (0, 1, -1), 40)
 near(ilu0(B).apply(b[..40]), linsolve(B, b[..40])) < 1e-13   #> true
 near(ilu0(B).adjoint(b[..40]), linsolve(B', b[..40])) < 1e-13        #> true
-# a factor of half a matrix
+# the factor of a matrix given by its lower half
 C = spdiags((4.0, -1.0), (0, -1), 40)
 S = spdiags((4.0, -1.0, -1.0), (0, 1, -1), 40)
 near(ichol0(C).apply(b[..40]), linsolve(S, b[..40])) < 1e-13 #> true
@@ -46,7 +47,8 @@ H = dense(S) + 1im * (eye(40; k = 1) - eye(40; k = -1))
 near(cg(H, b[..40] + 0im), linsolve(H, b[..40] + 0im)) < 1e-9        #> true
 near(minres(H, b[..40] + 0im), linsolve(H, b[..40] + 0im)) < 1e-9    #> true
 
-# derivatives: by the right-hand side, by elements, by what a function captures; the second order
+# Derivatives with respect to the right-hand side, elements and captured values;
+# of second order.
 c = cos(iota(n * n) + 0.5)
 grad(b -> c @ gmres(A, b; tol = 1e-12))(b)   #~ linsolve(A', c) tol 1e-9
 grad(b -> c @ bicgstab(A, b; tol = 1e-12, preconditioner = ilu0(A)))(b)      #~ linsolve(A', c) tol 1e-9
@@ -61,12 +63,12 @@ grad(grad(by_gmres))(1.5)    #~ direct''(1.5) tol 1e-7
 grad(p -> c @ minres(L + (p - 5) * speye(n * n), b; tol = 1e-12))(1.5)       #~ grad(p -> c @ linsolve(L + (p - 5) * speye(n * n), b))(1.5) tol 1e-6
 map(p -> by_gmres(p), [0.5, 1.0])    #~ [direct(0.5), direct(1.0)] tol 1e-8
 
-# what does not converge is said
+# failure to converge is reported
 try { str(gmres([0.0, 1; 0, 0], [1.0, 1])) } catch m { contains(m, "gmres") }        #> true
 try { str(bicgstab(A, b; steps = 3)) } catch m { contains(m, "after 3 steps") }      #> true
 try { str(cg([1.0, 0; 0, -1], [1.0, 1])) } catch m { contains(m, "positive definite") }      #> true
 try { kind(ichol0(to_sparse([1.0, 2; 2, 1]))) } catch m { contains(m, "pivot 1") }   #> true
-# a singular matrix and a right-hand side that it does not reach
+# a singular matrix and a right-hand side outside its range
 refused(A, b) = try { str(minres(A, b)) } catch m { contains(m, "is the matrix what") }
 refused([1.0, 0; 0, 0], [1.0, 1])             #> true
 refused([1.0, 1; 1, 1], [2.0, 0])             #> true

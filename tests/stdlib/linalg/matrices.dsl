@@ -1,5 +1,6 @@
-# The library's linear algebra beyond factors: functions of matrices, norms, ranks, special matrices, iterative solutions. Against identities, closed forms,
-# series, and differences.
+# The library's linear algebra beyond factorisations: matrix functions, norms,
+# ranks, special matrices, iterative solutions. Oracles: identities, closed
+# forms, series, and finite differences.
 A = [4.0, 1, 0.5; 2, 3, 1; 0.3, 0.2, 5]
 S = A @ A' / 10 + eye(3)
 check(f, x) = { c = check_grad(f, x); c.reverse_forward < 1e-11 and c.differences < 1e-7 }
@@ -20,7 +21,7 @@ grad(logdet)(S)              #~ inv(S)' tol 1e-12
 hessian(t -> logdet(S + t[0] * A))([0.1])[0, 0]      #~ -trace(inv(S + 0.1A) @ A @ inv(S + 0.1A) @ A) tol 1e-11
 map(logdet, stack(S, 2S))    #~ [logdet(S), logdet(S) + 3log(2)]
 
-# powers, exponential, root, logarithm
+# powers, exponential, square root, logarithm
 matrix_power([1, 1; 1, 0], 50)[0, 1] #> 12586269025
 matrix_power(A, 0)           #~ eye(3)
 matrix_power(A, -3) @ A @ A @ A      #~ eye(3) tol 1e-12
@@ -132,7 +133,7 @@ grad(v -> sum(spdiags((v, -1, -1), (0, 1, -1), 4) @ [1.0, 2, 3, 4]))([4.0, 4, 4,
 grad(c -> cg(spdiags((c, -1, -1), (0, 1, -1), 4), ones(4); tol = 1e-14)[0])(4.0)     #~ (c -> linsolve(c * eye(4) - eye(4; k = 1) - eye(4; k = -1), ones(4))[0])'(4.0) tol 1e-11
 grad(v -> sum(to_sparse(v) @ [1.0, 2]))([1.0, 0; 0, 3])      #~ [1, 0; 0, 2]
 
-# parts, sums and norms of a sparse matrix
+# elements, sums and norms of a sparse matrix
 R = sparse([0, 1, 1, 2], [0, 0, 1, 2], [2.0, 1, 4, 5], 3, 4)
 D = dense(R)
 (R[1, 0], R[0, 1], R[-1, 2]) #> (1.0, 0.0, 5.0)
@@ -157,7 +158,7 @@ kron([1, 2; 3, 4], [1, 2])   #> [[1, 2, 2, 4], [3, 6, 4, 8]]
 (len(R), size(R), rank(R), dtype(R)) #> (3, 12, 2, "f64")
 inv(P)                       #~ inv(dense(P))
 
-# ---- large factorisations and solves go by blocks; real and complex, and where they fail
+# ---- large blocked factorisations and solves; real and complex, and failures
 
 seed(11)
 size = 701
@@ -171,7 +172,7 @@ rows(a) = shape(a)[0]
 root_fits(s) = { l = cholesky(s); max(abs(s - l @ l')) < 1e-9 and max(abs(l * (iota(shape(l)[0])[.., none] < iota(shape(l)[0])))) == 0.0 }
 root_fits(positive(large))          #> true
 root_fits(positive(large_complex))  #> true
-# four kinds of triangle, through solves and their gradients
+# four kinds of triangular solves, through solves and their gradients
 solved(a, b) = max(abs(a @ linsolve(a, b) - b)) < 1e-7 * max(abs(linsolve(a, b)))
 solved(large, randn(size, 650))          #> true
 solved(large_complex, randn(460, 330) + 0im)  #> true
@@ -187,13 +188,13 @@ spoiled = positive(large)
 spoiled[650, 650] = nan
 try { cholesky(spoiled)[0, 0] } catch e { e }  #> the matrix is not positive definite (pivot 650 of 701)
 
-# the diagonal of a rectangle
+# the diagonal of a rectangular matrix
 trace([1.0, 2; 3, 4; 5, 6])     #> 5.0
 trace([1.0, 2, 3; 4, 5, 6])     #> 6.0
 grad(trace)([1.0, 2; 3, 4; 5, 6])   #> [[1, 0], [0, 1], [0, 0]]
 
 
-# without elements, and without a rank
+# without elements, and with rank 0
 shape(toeplitz(zeros(0)))       #> (0, 0)
 shape(hankel(zeros(0)))         #> (0, 0)
 shape(null_space(zeros(3, 0)))  #> (0, 0)

@@ -1,4 +1,5 @@
-# Sparse direct solvers by structure, factorisations that are kept and found again, least squares, condition numbers.
+# Sparse direct solvers by structure, cached factorisations, least squares,
+# condition numbers.
 
 n = 30
 T = spdiags((2.0, -1.0, -1.0), (0, 1, -1), n)
@@ -7,7 +8,7 @@ U = L + kron(spdiags((0.4, -0.4), (1, -1), n), speye(n))
 N = L - 4.1 * speye(n * n)
 b = sin(iota(n * n) + 1.0)
 near(x, y) = norm(x - y) / norm(y)
-# Cholesky, LU of either kind, symmetric but not positive
+# Cholesky, LU of either kind, symmetric but indefinite
 for A in list(L, U, N, U', -1 * L) { print(near(A @ linsolve(A, b), b) < 1e-12) }
 #> true
 #> true
@@ -26,7 +27,9 @@ B = stack(b, cos(b); axis = 1)
 near(L @ linsolve(L, B), B) < 1e-12  #> true
 near(U @ linsolve(factor(U; method = "umfpack"), B), B) < 1e-12      #> true
 
-# one factorisation for all of these: value, gradient by b (a solve with the transpose), gradient by the elements (two more)
+# One factorisation serves all of these: the value, the gradient with respect to
+# b (a solve with the transpose), and that with respect to the elements (two
+# more).
 c = cos(iota(n * n) + 0.5)
 before = factorisations()
 V = 1.5 * U
@@ -39,7 +42,7 @@ after = factorisations()
 after[0] - before[0]         #> 1
 after[1] - before[1] >= 8    #> true
 near(V' @ g, c) < 1e-12      #> true
-# derivatives by elements: -(A^-T c) x', through each method
+# with respect to the elements: -(A^-T c) x', by each method
 y = linsolve(V, b)
 near(e, -g[V.rows] * y[V.columns]) < 1e-12   #> true
 direct(p) = c @ linsolve(p * U, b)
@@ -60,7 +63,8 @@ near(D @ linsolve(G, b[..n]), b[..n]) < 1e-12        #> true
 grad(b -> c[..n] @ linsolve(G, b))(b[..n])   #~ linsolve(D', c[..n]) tol 1e-12
 grad(p -> c[..n] @ linsolve(factor(p * D), b[..n]))(2.0)     #~ -(c[..n] @ linsolve(D, b[..n])) / 4 tol 1e-10
 
-# least squares: tall, wide, their derivatives against dense ones, and what one factorisation serves
+# Least squares: tall, wide, derivatives against dense ones, and the reuse of
+# one factorisation.
 i = concat(iota(20), iota(20), iota(20))
 j = concat(iota(20) % 7, (3 * iota(20) + 1) % 7, (iota(20) // 3) % 7)
 S(v) = sparse(i, j, v, 20, 7)
@@ -77,7 +81,7 @@ try { str(lstsq(sparse([0, 1, 2], [0, 0, 0], [1.0, 1, 1], 3, 2), ones(3))) } cat
 try { str(linsolve(sparse([0, 1], [0, 0], [1.0, 1], 2, 2), ones(2))) } catch m { contains(m, "singular") }   #> true
 try { str(linsolve(factor(N; method = "cholmod"), b)) } catch m { contains(m, "not positive definite") }     #> true
 
-# condition numbers within a factor of 3 of what they are, and errors that hold
+# condition numbers within a factor of 3, and valid error bounds
 q = conditioning(D, linsolve(D, b[..n]), b[..n])
 q.condition <= 1.0000001 * cond(D, 1) and q.condition > cond(D, 1) / 3       #> true
 q.residual < 1e-15           #> true

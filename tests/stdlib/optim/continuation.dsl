@@ -1,4 +1,5 @@
-# Curves of zeros: round the folds of a circle and of a cubic, and Bratu's problem past its turning point.
+# Curves of zeros by continuation: past the folds of a circle and of a cubic,
+# and Bratu's problem past its turning point.
 
 c = follow((x, p) -> x^2 + p^2 - 1, [0.0], 1.0; step = -0.1, most = 0.2, steps = 60)
 max(abs(c.x[.., 0]^2 + c.p^2 - 1)) < 1e-12   #> true

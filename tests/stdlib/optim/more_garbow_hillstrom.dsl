@@ -1,5 +1,6 @@
-# The least-squares problems of Moré, Garbow and Hillstrom (ACM TOMS 7, 1981) whose minima are in closed form or printed there, from their standard starts,
-# by every method that is made for them, and as functions for minimize.
+# The least-squares problems of Moré, Garbow and Hillstrom (ACM TOMS 7, 1981)
+# whose minima have closed forms or are printed there. From the standard starts,
+# by every least-squares method, and as sums of squares by minimize().
 
 t = 0.1 * (iota(10) + 1)
 problems = list(
@@ -24,7 +25,8 @@ problems = list(
 near(x, p) = max(abs(x - p.x) / max(p.least, abs(p.x))) <= p.tol
 for p in problems {
   of = p.name
-  # unknowns that are small beside others are asked for to their own digits where the residuals determine them
+  # Where the residuals determine them, small unknowns beside large ones must be
+  # accurate relative to themselves.
   q = (...p, least = if max(abs(p.x)) > 0 { 1e-6 } else { 1.0 })
   squares = list()
   for m in list(lm(), lm(geodesic = false), dogleg(), gauss_newton()) {
@@ -48,7 +50,7 @@ for p in problems {
 #> box: list(true, true, true, true) list(true, true, true)
 #> linear, full rank: list(true, true, true, true) list(true, true, true)
 
-# the sum left over, and Newton's method with the whole Hessian
+# the residual sum of squares, and Newton's method with the whole Hessian
 2 * least_squares(problems[8].r, problems[8].x0).value       #~ 6 tol 1e-12
 for k in list(0, 3, 4, 5, 7) {
   print(near(minimize(x -> sum(problems[k].r(x)^2), problems[k].x0, newton()).x, (...problems[k], least = 1.0, tol = 1e-9)))
@@ -58,7 +60,7 @@ for k in list(0, 3, 4, 5, 7) {
 #> true
 #> true
 #> true
-# further away
+# from more distant starts
 least_squares(problems[0].r, [-12.0, 10]).x  #~ [1, 1] tol 1e-10
 least_squares(problems[3].r, [-3.0, 2], lower = [-5, 0]).converged  #> true
 least_squares(problems[5].r, [-30.0, -10, -30, -10]).x       #~ ones(4) tol 1e-9

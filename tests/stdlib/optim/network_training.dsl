@@ -1,6 +1,7 @@
-# Training on random parts of the data, and the exponential means that networks end in.
+# Training on random batches of the data, and the logsumexp and softmax of
+# network outputs.
 
-# ---- a straight line: every method, the record back in its form, the losses falling
+# ---- a straight line: every method; the record keeps its form, losses decrease
 seed(3)
 X = linspace(-1.0, 1, 96)
 loss(w, i) = mean((w.a * X[i] + w.b - (3X[i] + 1))^2)
@@ -10,23 +11,27 @@ for method in list(adam(rate = 0.05), adamw(rate = 0.05, decay = 0.0), nadam(rat
   assert(r.steps == 480 and len(r.losses) == 80 and r.losses[-1] < 1e-2 * r.losses[0], method.name)
 }
 
-# ---- each number once in an epoch: a loss that is linear in its rows and a method that only adds gradients up sum them all
+# ---- each index occurs once an epoch
+# With a loss that is linear in its rows and plain gradient steps, the result is
+# the sum of all indices.
 r = train((w, i) -> w[0] * sum(f64(i)), [0.0], 12, gradient_descent(rate = 1.0); batch = 4, epochs = 2)
 r.x                          #> [-132]
-# a rest is left out: 12 of 13 numbers, sum between 66 and 78
+# An incomplete batch is dropped: 12 of 13 indices, with a sum between 66 and
+# 78.
 r = train((w, i) -> w[0] * sum(f64(i)), [0.0], 13, gradient_descent(rate = 1.0); batch = 4, epochs = 1)
 r.x[0] >= -78 and r.x[0] <= -66    #> true
 r.steps                      #> 3
 
-# ---- the same seed, the same weights
+# ---- the same seed gives the same weights
 once() = { seed(11); train(loss, (a = 0.0, b = 0.0), 96, adam(); epochs = 3).x.a }
 once() == once()             #> true
 
-# ---- what cannot be
+# ---- invalid batches
 try { train(loss, (a = 0.0, b = 0.0), 96; batch = 97) } catch m { m }    #> train: a batch of 97 cannot be drawn from 96
 try { train(loss, (a = 0.0, b = 0.0), 96; batch = 0) } catch m { m }     #> train: a batch of 0 cannot be drawn from 96
 
-# ---- a loss that is not finite says when, and partial results are those before it
+# ---- a loss that is not finite reports the step
+# Partial results are those before it.
 wild = (w, i) -> log(1.5 - w[0])
 m = try { train(wild, [1.0], 12, gradient_descent(rate = 0.4); batch = 4, epochs = 5); "" } catch m { m }
 contains(m, "the loss is nan") and contains(m, "in epoch 1, after 1 steps")        #> true
@@ -46,7 +51,7 @@ softmax(x; axis = 0)         #~ exp(x) / sum(exp(x); axis = 0, keepdims = true)
 logsumexp(x)                 #~ log(sum(exp(x)))
 logsumexp(x; axis = 0)       #~ log(sum(exp(x); axis = 0))
 shape(logsumexp(x; axis = -1))    #> (3,)
-# the gradient of one is the other, and the second derivative follows
+# The gradient of logsumexp is softmax, which gives the second derivative.
 grad(logsumexp)(x[.., 0])    #~ softmax(x[.., 0])
 p = softmax(x[.., 0])
 hessian(logsumexp)(x[.., 0]) #~ diag(p) - expand(p, 1) * p

@@ -1,6 +1,8 @@
-# plot_solutions.dsl - what plot, heatmap, contour and animate draw of solutions and of their fields: panels and layers, by how many coordinates there are. As users run it only: compiling all of it takes long.
+# plot_solutions.dsl - plot, heatmap, contour and animate of solutions and their
+# fields: panels and layers, by the number of coordinates.
+# As users run it only: compiling all of it takes long.
 
-# of one coordinate, with t and without: curves
+# one coordinate, with t and without: curves
 problem swing() {
   domain t in [0, 2]
   field q, p
@@ -17,7 +19,7 @@ problem rod() { domain x in [0, 1]; field u; -u_xx == 1; u == 0 at x = 0, x = 1 
 plot(solve(rod()).u).panels[0].xlabel              #> x
 max(plot(solve(rod(), rfm())).panels[0].layers[0].y)    #~ 0.125 tol 1e-4
 
-# of t and x: a heat map and profiles; fields by themselves
+# t and x: a heat map and profiles; fields alone
 problem heat() { domain t in [0, 0.1], x in [0, 1]; field u; u_t == u_xx; u == sin(π*x) at t = 0; u == 0 at x = 0, x = 1 }
 a = solve(heat(), fd(n = 41));
 b = solve(heat(), chebyshev(n = 16));
@@ -28,7 +30,8 @@ heatmap(a, "u").panels[0].zlabel                   #> u
 try { heatmap(a, "w") } catch m { m }              #> heatmap: the solution has no field w
 a.u().coords                                       #> ("t", "x")
 
-# of the plane: numbers as heat maps, with t one at the end or at `times`, whose colours mean the same
+# Two dimensions: scalars as heat maps; with t, at the end or at `times`, with a
+# common colour scale.
 problem plate() {
   domain t in [0, 0.1], (x, y) in box([0, 1], [0, 1])
   field u
@@ -49,7 +52,8 @@ path = "/tmp/atled-plate.gif"
 animate(c.u, 3, file = path);
 exists(path)                                       #> true
 
-# vectors: their length, with lines along them; of a wide region below one another
+# Vectors: magnitude with streamlines; panels of a wide region are stacked
+# vertically.
 problem stokes() {
   domain (x, y) in box([0, 3], [0, 1])
   field v[2], p
@@ -65,7 +69,7 @@ map(l -> l.kind, w.panels[0].layers)               #> list("heat", "flow", "line
 w.panels[0].title                                  #> |v|
 max(w.panels[0].layers[0].z)                       #~ 0.25 tol 1e-2
 
-# of space the plane through its middle; of eigenfunctions the first two
+# Three dimensions: the plane through the middle. Eigenfunctions: the first two.
 problem cube() { domain x in [0, 1], y in [0, 1], z in [0, 2]; field u; Δ(u) == 0; u == x + y + z at boundary }
 k = plot(solve(cube(), fd(n = 13))).panels[0];
 k.title                                            #> u, z = 1
@@ -74,5 +78,5 @@ problem drum() { domain (x, y) in box([0, 1], [0, 1]); field u; eigen λ; -Δ(u)
 map(p -> p.title, plot(solve(drum(), fem(h = 1/6, order = 2), count = 3)).panels)   #> list("u[0]", "u[1]")
 map(p -> p.title, plot(solve(drum(), fd(n = 21), count = 3)).panels)    #> list("u")
 
-# what is no solution says so
+# a record that is no solution is refused
 try { plot((a = 1)) } catch m { m }                #> plot: this record is no solution

@@ -1,4 +1,5 @@
-# plot_terminal.dsl - pictures in the terminal, as text of 80 columns without colour
+# plot_terminal.dsl - plots in the terminal, as text of 80 columns without
+# colour.
 
 plot([0, 1, 4, 9, 16], title = "squares", xlabel = "n")
 #>                                       squares

@@ -1,4 +1,5 @@
-# plot_values.dsl - pictures as values: what their layers hold, and how they are put together
+# plot_values.dsl - figures as values: the contents of their layers, and their
+# composition.
 
 x = linspace(0.0, 1, 5)
 p = plot(x, x^2, x^3, labels = list("a", "b"), title = "powers");
@@ -13,7 +14,7 @@ q.panels[0].layers[0].y                   #> [0, 1, 4]
 len(plot(sin, cos, (0, 1)).panels[0].layers)     #> 2
 plot(t -> t, (1, 100), logx = true, n = 3).panels[0].layers[0].x   #~ [1, 10, 100]
 
-# a histogram counts every finite value once; its densities have area 1
+# A histogram counts every finite value once; its densities have area 1.
 h = hist([0.0, 0.1, 0.9, 1.0, 0.0/0, 1.0/0], bins = 2).panels[0].layers[0];
 h.y                                       #> [2, 2]
 h.x                                       #~ [0.25, 0.75]
@@ -31,7 +32,7 @@ stairs([0.0, 1, 2], [5.0, 6, 7], at = "pre").panels[0].layers[0].x  #> [0, 0, 0,
 stairs([0.0, 1, 2], [5.0, 6, 7], at = "mid").panels[0].layers[0].x  #> [0, 0.5, 0.5, 1.5, 1.5, 2]
 stairs([0.0, 1, 2], [5.0, 6, 7]).panels[0].layers[0].y              #> [5, 5, 6, 6, 7, 7]
 
-# bars beside and over one another
+# grouped and stacked bars
 b = bar([0.0, 1], [1.0, 2; 3, 4], width = 0.8);
 b.panels[0].layers[0].x                   #~ [-0.2, 0.8]
 b.panels[0].layers[1].x                   #~ [0.2, 1.2]
@@ -47,7 +48,7 @@ f.panels[0].layers[0].z
 #>  [10, 11, 12]]
 contour([0.0, 1], [0.0, 1], (x, y) -> x, levels = [0.7, 0.2]).panels[0].layers[0].levels   #> [0.2, 0.7]
 
-# together: what the first says stays
+# composition: the options of the first figure take precedence
 o = overlay(plot(x, x, title = "first", xlabel = "x"), plot(x, 2x, title = "second", ylabel = "y"), hline(0.5));
 (len(o.panels), len(o.panels[0].layers), o.panels[0].title, o.panels[0].ylabel)   #> (1, 3, "first", "y")
 overlay(list(o, vline(1)), title = "mine").panels[0].title                         #> mine
@@ -55,11 +56,11 @@ s = subplots(plot(x), plot(x), plot(x), plot(x), plot(x));
 (s.rows, s.cols, len(s.panels))           #> (2, 3, 5)
 (subplots(list(p, q), cols = 1).rows, subplots(s, p).rows)   #> (2, 2)
 
-# options travel as a record
+# options as a record
 style = (xlabel = "t / s", logy = true, grid = true)
 plot(x, ...style).panels[0].logy          #> true
 
-# a second axis of y: what a picture says of y is said of the axis at the right
+# A second y axis: a figure's options for y apply to the axis on the right.
 t = linspace(0.0, 10, 50)
 two = overlay(plot(t, t, ylabel = "left", label = "a"), right_axis(plot(t, 1 + t^4, ylabel = "right", logy = true, ylim = (1, 1e5), label = "b")), xlabel = "t");
 r = two.panels[0];
@@ -69,12 +70,13 @@ overlay(two, y2label = "other", y2ticks = [1.0, 100]).panels[0].y2label   #> oth
 right_axis(bar([1, 2], [3, 4], label = "b"), mark = false).panels[0].layers[0].label  #> b
 try { right_axis(heatmap(ones(3, 3))) } catch m { m }   #> right_axis: pictures of fields by colour, and those in space, have no second axis
 
-# options are handed on
+# options are passed on
 loglog([1.0, 2], [1.0, 2]; aspect = 1, grid = true).panels[0].grid   #> true
 hist([1.0, 2, 3]; bins = 2, xlabel = "x").panels[0].ylabel           #> count
 image(ones(2, 3); map = "grey", zlabel = "z").panels[0].ylim         #> (1.5, -0.5)
 
-# ---- films of solutions: the name of the file may stand second, and every field has its curve
+# ---- animations of solutions
+# The file name may be the second argument, and every field has its curve.
 problem two() {
   domain t in [0, 0.1], x in [0, 1]
   field u, v

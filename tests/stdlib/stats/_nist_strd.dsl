@@ -1,5 +1,9 @@
-# NIST StRD nonlinear regression (https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml, public domain): the sets of lower and average difficulty there, as records: observations (y, x ...),
-# two starts, certified parameters, their standard deviations and the residual sum of squares, as printed there. Used by strd.dsl.
+# NIST StRD nonlinear regression
+# (https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml, public domain), for
+# nist_strd.dsl and fitting.dsl.
+# The data sets of lower and average difficulty, as records: observations (y, x
+# ...), two starts, certified parameters, their standard deviations and the
+# residual sum of squares, as printed there.
 
 chwirut1 = (
   y = [92.9, 78.7, 64.2, 64.9, 57.1, 43.3, 31.1, 23.6, 31.05, 23.775, 17.7375, 13.8, 11.5875, 9.4125, 7.725, 7.35, 8.025, 90.6,

@@ -1,4 +1,5 @@
-# distributions.dsl - distributions against SciPy 1.17.1, their derivatives against differences and each other, and samples against what they are drawn from.
+# distributions.dsl - distributions against SciPy 1.17.1, their derivatives
+# against differences and each other, and samples against their distributions.
 
 near(y, want) = max(abs(y - want) / max(abs(want), 1e-300)) < 1e-13
 
@@ -227,12 +228,12 @@ max(abs(ccdf(d, [-1.0, 0.0, 3.0, 20.0, 41.0]) / [1.0, 0.9852114909473605, 0.8186
 icdf(d, [0.001, 0.3, 0.5, 0.95])   #~ [0.0, 5.0, 7.0, 18.0] tol 2e-13
 moments(d)   #~ (8.166666666666666, 27.22222222222222) tol 1e-13
 
-# of several numbers at once; scipy.stats.multivariate_normal and dirichlet
+# multivariate; scipy.stats.multivariate_normal and dirichlet
 d = MultivariateNormal([0.5, -1.0], [2.0, 0.6; 0.6, 1.0])
 logpdf(d, [1.0, 0; 0, 0])                  #~ [-2.58827397, -2.95412763] tol 1e-8
 pdf(Dirichlet([2.0, 3, 1.5]), [0.2, 0.3, 0.5])   #~ 2.0672929660596058 tol 1e-13
 
-# ends and outside: no NaN, whatever is asked
+# ends and outside: no NaN for any function
 pdf(Exponential(2), [-1, 0, inf])          #> [0, 0.5, 0]
 (cdf(Gamma(2), -1), ccdf(Gamma(2), -1), pdf(Gamma(2), -1), logpdf(Gamma(2), -1))   #> (0.0, 1.0, 0.0, -inf)
 (pdf(Gamma(0.5), 0), pdf(Gamma(1, 4), 0), pdf(Beta(1, 3), 0), pdf(Beta(3, 1), 1), pdf(Beta(2, 2), [0, 1, 2]))   #> (inf, 0.25, 3.0, 3.0, [0, 0, 0])
@@ -245,7 +246,7 @@ logpdf(Binomial(3, 0), 0)                  #~ 0
 shape(pdf(Normal([0.0, 1], [1.0, 2]), [0.5; 1.5; 2.5]))   #> (3, 2)
 cdf(Gamma([1.0, 2, 3]), 2.0)               #~ gammainc([1, 2, 3], 2)
 
-# derivatives by parameters and place, against differences
+# derivatives with respect to parameters and x, against differences
 worst(g, p) = {
   r = check_grad(g, p)
   max(r.reverse_forward, r.differences) < 1e-9
@@ -274,16 +275,20 @@ worst(p -> sum(cdf(Binomial(9, p), [0, 3, 7]) + pdf(Binomial(9, p), [0, 3, 7])),
 worst(p -> sum(logpdf(NegativeBinomial(p[0], p[1]), [0, 3, 7]) + cdf(NegativeBinomial(p[0], p[1]), [0, 3, 7])), [2.5, 0.4])   #> true
 worst(p -> sum(logpdf(MultivariateNormal(p[0..2], [2.0, 0.3; 0.3, p[2]]), [1.0, 2; 0.3, 0.7])), [0.2, 0.3, 1.4])   #> true
 worst(p -> logpdf(Dirichlet(p), [0.2, 0.3, 0.5]), [0.2, 0.3, 1.4])                     #> true
-# by x the derivative of cdf is pdf, also in the middle of Student's t
+# The derivative of cdf with respect to x is pdf, also at the centre of
+# Student's t.
 map(t -> grad(t -> cdf(StudentT(3.5), t))(t), [-2.0, 0.0, 4.0])   #~ pdf(StudentT(3.5), [-2.0, 0.0, 4.0])
 grad(t -> cdf(Beta(2.0, 3.0), t))(0.3)     #~ pdf(Beta(2, 3), 0.3)
-# maximum likelihood: the shape that fits best is where the gradient vanishes
+# maximum likelihood: the gradient vanishes at the best parameters
 seed(5)
 data = sample(Gamma(3.0, 2.0), 400);
 fit = minimize(p -> -sum(logpdf(Gamma(exp(p[0]), exp(p[1])), data)), [0.0, 0.0]);
 grad(p -> sum(logpdf(Gamma(exp(p[0]), exp(p[1])), data)))(fit.x)   #~ [0, 0] tol 1e-2
 
-# ---- samples: Kolmogorov's and Smirnov's distance from the cdf times sqrt(n) is below 1.95 with probability 0.999, and the seed is fixed; the mean lies within four standard errors
+# ---- samples
+# The Kolmogorov-Smirnov distance from the cdf times sqrt(n) is below 1.95 with
+# probability 0.999, and the seed is fixed. Means are within four standard
+# errors.
 
 distance(d, x) = {
   n = len(x)
@@ -312,7 +317,8 @@ agrees(Logistic(1, 2), 20000)              #> true
 agrees(Gumbel(1, 2), 20000)                #> true
 agrees(Pareto(5, 2), 20000)                #> true
 distance(Cauchy(1, 2), sample(Cauchy(1, 2), 20000)) < 1.95   #> true
-# discrete: Pearson's chi-square over the values 0 .. k, below its quantile of 0.999
+# Discrete: Pearson's chi-square over the values 0 .. k, below its quantile of
+# 0.999.
 counts_agree(d, n, k) = {
   x = sample(d, n)
   expected = n * concat(pdf(d, iota(k)), ccdf(d, k - 1))
@@ -325,7 +331,8 @@ counts_agree(Binomial(12, 0.3), 10000, 8)  #> true
 counts_agree(Geometric(0.4), 10000, 9)     #> true
 counts_agree(NegativeBinomial(2.5, 0.4), 10000, 12)   #> true
 sum(sample(Bernoulli(0.25), 10000)) / 10000   #~ 0.25 tol 0.0174
-# covariance of n = 20000 vectors: standard error of an element at most 2 sqrt(2/n)
+# The covariance of n = 20000 vectors: the standard error of an element is at
+# most 2 sqrt(2/n).
 d = MultivariateNormal([0.5, -1.0], [2.0, 0.6; 0.6, 1.0])
 s = sample(d, 20000);
 c = s - mean(s; axis = 0);
@@ -333,7 +340,7 @@ c' @ c / 20000                             #~ [2.0, 0.6, 0.6, 1.0] tol 0.08
 s = sample(Dirichlet([2.0, 3, 5]), 4000);
 mean(s; axis = 0)                          #~ [0.2, 0.3, 0.5] tol 0.02
 max(abs(sum(s; axis = 1) - 1)) < 1e-14     #> true
-# a sample moves with its parameters at fixed random bits
+# A sample depends smoothly on its parameters at fixed random bits.
 g(p) = {
   seed(3)
   mean(sample(Gamma(p, 2.0), 2000))
@@ -362,7 +369,7 @@ picked = choice([10, 20, 30], 9000; p = [1.0, 0, 2]);
 shape(choice(ones(4, 3), 7))               #> (7, 3)
 rank(choice([1, 2, 3]))                    #> 0
 
-# ---- parameters and draws that there are none of
+# ---- invalid parameters and draws
 
 why(f) = try { z = f(); "none" } catch m { "{m}" }
 why(() -> Normal(0, -1))                   #> Normal takes a finite sigma above 0
@@ -376,7 +383,7 @@ map(s -> logpdf(Normal(0, s), 1.0), [1.0, -2])   #~ [-0.5 - 0.5*log(2π), nan]
 cdf(Gamma([1.0, -1.0], 1), 1.0)            #~ [1 - exp(-1), nan]
 icdf(Geometric([0.5, 0.0]), 0.9)           #> [3, nan]
 why(() -> sample(Normal([0.0, nan], 1), 2))      #> Normal has no samples: a parameter is NaN, or none that it takes
-# a fit that steps where there is no distribution goes back
+# a fit that steps to invalid parameters returns
 observed = 2.0 + 0.1*sin(iota(200));
 fitted = minimize(p -> -sum(logpdf(Normal(p[0], p[1]), observed)), [0.0, 1.0]);
 fitted.x                                   #~ [mean(observed), std(observed)] tol 1e-6
@@ -390,11 +397,11 @@ why(() -> choice(-1, 1))                   #> choice takes an array, or a whole 
 why(() -> choice(3, 4; p = [0.5, -0.1, 0.6]))   #> choice takes probabilities from 0 on, finite, not all 0
 why(() -> choice(3, 4; p = [0.5, nan, 0.6]))    #> choice takes probabilities from 0 on, finite, not all 0
 rank(choice(5; replace = false))           #> 0
-# neighbours further apart than 1
+# neighbouring doubles that are more than 1 apart
 icdf(Poisson(1e20), 0.5) / 1e20            #~ 1
 icdf(Geometric(1e-20), 0.5) * 1e-20        #~ log(2)
 [pdf(Poisson(0), 0), icdf(Binomial(0, 0.5), 0.5), icdf(Geometric(1), 0.5)]   #> [1, 0, 0]
-# ---- what lies beside: ends that are met, and none where there is nothing to draw
+# ---- boundaries of supports, and empty draws
 
 flat = Dirichlet([1.0, 1, 1])
 pdf(flat, [0, 0.5, 0.5; 0.5, 0.6, 0.7; -0.5, 0.7, 0.8])    #~ [2, 0, 0]
@@ -407,9 +414,9 @@ nothing_drawn(() -> randint(5, 5, 3))       #> randint takes a below b: there ar
 nothing_drawn(() -> randint(0, 2^62, 2))    #> randint tells no more than 2^53 numbers apart
 randint([0, 4], [1, 5], 2)                  #> [0, 4]
 
-# ---- parameters for which there is no distribution: NaN throughout, and elsewhere what it was
+# ---- invalid parameters give NaN in their elements only
 
-# the second of two parameters is none
+# the second of two parameters is invalid
 unknown(d) = isnan(stack(pdf(d, 2.0), logpdf(d, 2.0), cdf(d, 2.0), ccdf(d, 2.0), icdf(d, 0.4)))[.., 1]
 known(d) = not isnan(stack(cdf(d, 2.0), ccdf(d, 2.0), icdf(d, 0.4)))[.., 0]
 off = [2.0, -1.0]

@@ -1,5 +1,7 @@
-# NIST StRD nonlinear regression: digits that agree with the certified parameters (LRE, at most 10) from both starts, exact Jacobians, Levenberg-Marquardt as it is without options.
-# At least 6 are wanted from start 2 and 4 from start 1, of every set.
+# NIST StRD nonlinear regression: digits that agree with the certified
+# parameters (LRE, at most 10), from both starts. Exact Jacobians,
+# Levenberg-Marquardt with default options. At least 6 digits from start 2 and 4
+# from start 1 are required for every set.
 
 use "_nist_strd.dsl" as s
 
@@ -40,8 +42,10 @@ nelson = (...s.nelson, x = (s.nelson.x1, s.nelson.x2), y = log(s.nelson.y))
 reached(nelson, (p, x) -> p[0] - p[1] * x[0] * exp(-p[2] * x[1]))   #> (true, true, true, true)
 reached(s.roszman1, (p, x) -> p[0] - p[1] * x - atan(p[2] / (x - p[3])) / π)   #> (true, true, true, true)
 
-# The linear sets whose matrices are hard: Longley (economic series that rise together, public domain: J. Am. Stat. Assoc. 62, 1967) and Pontius (a load cell, quadratic in loads up to 3e6),
-# by least squares and by fit, against the certified coefficients (https://www.itl.nist.gov/div898/strd/lls/lls.shtml)
+# Ill-conditioned linear sets: Longley (economic series that rise together,
+# public domain: J. Am. Stat. Assoc. 62, 1967) and Pontius (a load cell,
+# quadratic in loads up to 3e6). By least squares and by fit(), against the
+# certified coefficients (https://www.itl.nist.gov/div898/strd/lls/lls.shtml).
 longley = (y = [60323.0, 61122, 60171, 61187, 63221, 63639, 64989, 63761, 66019, 67857, 68169, 66513, 68655, 69564, 69331, 70551],
   x = stack(ones(16), [83.0, 88.5, 88.2, 89.5, 96.2, 98.1, 99.0, 100.0, 101.2, 104.6, 108.4, 110.8, 112.6, 114.2, 115.7, 116.9],
     [234289.0, 259426, 258054, 284599, 328975, 346999, 365385, 363112, 397469, 419180, 442769, 444546, 482704, 502601, 518173, 554894],

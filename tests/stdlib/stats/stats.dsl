@@ -1,4 +1,4 @@
-# The library's statistics. Expected values are worked out by hand or follow from the definitions.
+# The library's statistics. Oracle: values computed by hand, or definitions.
 check(f, x) = { c = check_grad(f, x); c.reverse_forward < 1e-12 and c.differences < 1e-7 }
 x = [2.0, 7, 1, 8, 2, 8, 1, 8, 2, 8]
 A = [1.0, 5, 2; 4, 0, 9]
@@ -82,14 +82,14 @@ pairwise_distances(A, A)     #~ norm(A[0] - A[1]) * [0, 1; 1, 0]
 try { median(zeros(0)) } catch m { m }       #> a quantile of nothing
 try { quantile(x, 1.5) } catch m { m }       #> a quantile is asked for a part between 0 and 1
 
-# no degrees of freedom, no spread
+# without degrees of freedom, the spread is NaN
 isnan(var([1.0, 2]; ddof = 2)) and isnan(var([1.0, 2]; ddof = 3)) and isnan(cov([1.0], [2.0]))          #> true
 isnan(linregress([1.0, 2], [1.0, 3]).stderr)  #> true
 isnan(linear_regression([1.0; 2], [1.0, 3]).stderr)    #> [true, true]
 pairwise_distances([1.0, 2], [3.0, 4])        #~ [[sqrt(8)]]
 pairwise_distances([0, 0; 3e200, 4e200], [0.0, 0])            #~ [0; 5e200]
 
-# ---- numbers whose squares overflow or vanish
+# ---- numbers whose squares overflow or underflow
 
 wide_x = [1.0, 2, 4, 7]
 wide_y = [2.0, 3, 9, 4]
@@ -112,7 +112,9 @@ grad(v -> std(v))([1.0, 2, 4])                                  #~ ([1.0, 2, 4] 
 # a vector is one column
 linear_regression([0.0, 1, 2], [1.0, 3, 5]).coefficients   #~ [2] tol 1e-12
 linear_regression([0.0, 1, 2], [1.0, 3, 5]).intercept      #~ 1 tol 1e-12
-# ---- of complex numbers: real variances, and correlations with the first one conjugated, as those of matrices
+# ---- complex numbers
+# Variances are real; correlations conjugate the first argument, as matrix
+# products do.
 
 z = [1 + 2im, 3 - 1im, 0.5im]
 w = [2 - 1im, 1 + 1im, 3 + 0im]
@@ -128,7 +130,8 @@ line = linregress([1.0, 2, 3], 2im * [1.0, 2, 3] + 1)
 (line.slope, line.intercept, line.r)          #~ (2im, 1, 1im)
 linear_regression([1.0; 2; 3; 5], [1im, 2im, 3im, 5.2im]).r2       #~ linear_regression([1.0; 2; 3; 5], [1, 2, 3, 5.2]).r2
 
-# ---- standard errors of what is nearly dependent, or far from 0; by 60 digits
+# ---- standard errors with almost dependent data, or data far from 0
+# Oracle: 60 digits.
 
 year = [2000.0 + k for k in 0..21]
 bent = linear_regression(stack(year, year^2; axis = 1), [0.3k - 0.02k^2 + 0.05sin(7.0k) for k in 0..21])
