@@ -1,4 +1,6 @@
-# Solutions where they are not known: an error that says where they are, of every method, in every form of asking; and times by rounding beyond an end.
+# Evaluating a solution outside its interval is an error that states the
+# interval: for every method and every form of evaluation. Times that exceed an
+# end by rounding only are accepted.
 
 says = "the solution is known for t from 0 to 1, and does not say how things are at 2"
 asked(f) = try { str(f()) } catch m { m }
@@ -7,27 +9,28 @@ for m in list(auto(), bdf(), adams(), tsit5(), dop853(), rodas5p(), radau(), rk4
   s = ode(grows, [1.0, 0], (0.0, 1.0); method = m)
   assert(asked(() -> s.y(2.0)) == says, "{m.name}: {asked(() -> s.y(2.0))}")
   assert(asked(() -> s.y([0.1, 2.0, 0.3])) == says, m.name)
-  # what adding up leaves is the end
+  # A time that differs from an end by rounding is that end.
   assert(all(s.y(1.0 + 4e-16) == s.y(1.0)) and all(s.y(-1e-16) == [1.0, 0]), m.name)
 }
 s = ode(grows, [1.0, 0], (0.0, 1.0); rtol = 1e-9);
 asked(() -> map(t -> s.y(t), [0.5, 2.0]))[..34]      #> the solution is known for t from 0
 map(t -> s.y(t)[0], [0.5, 1.0])      #~ exp([0.5, 1.0]) tol 1e-8
-# times in any shape
+# times in arrays of any shape
 shape(s.y([0.0, 0.5; 0.7, 1.0]))     #> (2, 2, 2)
 s.y([0.0, 0.5; 0.7, 1.0])[.., .., 0] #~ exp([0.0, 0.5; 0.7, 1.0]) tol 1e-8
-# slopes at both ends, and of the end itself
+# derivatives at both ends, and with respect to the end time
 (s.y'(0.0)[0], s.y'(1.0)[0])         #~ (1, e) tol 1e-6
 end(T) = ode((t, y) -> -y, [1.0], (0.0, T); rtol = 1e-9).y(T)[0]
 (end'(1.3), grad(end)(1.3), end''(1.3))      #~ (-exp(-1.3), -exp(-1.3), exp(-1.3)) tol 1e-7
-# backwards in time
+# backward in time
 back = ode((t, y) -> -y, [1.0], (1.0, -1.0); rtol = 1e-9);
 back.y(-1.0)                         #~ [exp(2)] tol 1e-7
 asked(() -> back.y(1.1))             #> the solution is known for t from 1 to -1, and does not say how things are at 1.1
-# no time at all
+# an empty interval
 for m in list(auto(), bdf(), dop853(), rk4(0.1)) { assert(all(ode(grows, [1.0, 2], (3.0, 3.0); method = m).y(3.0) == [1.0, 2]), m.name) }
 
-# what ended early: at an event, which is its end, and where the integrator gave up
+# Solutions that end early: at a terminal event, and where the integrator gave
+# up.
 fall = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = event((t, y) -> y[0]; terminal = true), rtol = 1e-10);
 fall.y(fall.events.times[0])[0]      #~ 0 tol 1e-9
 asked(() -> fall.y(2.0))             #> the solution is known for t from 0 to 1.42784312, and does not say how things are at 2
@@ -43,7 +46,8 @@ problem drops() {
 }
 down = solve(drops(); rtol = 1e-9);
 (contains(asked(() -> down.y(2.0)), "from 0 to 1.42784"), contains(asked(() -> down.y_t(2.0)), "from 0 to 1.42784"))      #> (true, true)
-# two that end at slightly different times are compared where both are known
+# Two solutions with slightly different end times are compared on their common
+# interval.
 compare(down, solve(drops(); rtol = 1e-5); tol = 1e-4).agree      #> true
 
 # boundary values, delays, noise
@@ -56,7 +60,7 @@ asked(() -> delayed.y(5.1))          #> the solution is known for t from -inf to
 w = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 5);
 asked(() -> w.y(2.0)) == says        #> true
 
-# a fit with data from later on says so
+# A fit with data after the end of the solution raises this error.
 problem decay(k) {
   domain t in [0, 1]
   field y
@@ -68,7 +72,8 @@ asked(() -> fit((k, t) -> solve(decay(k)).y(t), later, exp(-0.7*later), 1.0).p) 
 asked(() -> fit(decay(1.0), (t = later, y = exp(-0.7*later))).k) == says      #> true
 fit(decay(1.0), (t = 0.5later, y = exp(-0.35*later))).k      #~ 0.7 tol 1e-6
 
-# what many small steps add up to is a little beside the end, and of late times the span counts
+# A sum of many small steps may exceed the end slightly. The tolerance is
+# relative to the span: at late times, a real excess is still an error.
 t = 0.0;
 for k in 0..100000 { t = t + 0.001 }
 (t > 100, ode((t, y) -> -y, [1.0], (0.0, 100.0)).y(t)[0] < 1e-15)   #> (true, true)

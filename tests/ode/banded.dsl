@@ -1,7 +1,11 @@
-# Systems on a pattern: banded and sparse factors give what dense ones give, in the unknowns' own order and in another, with exchanges of rows, and in derivatives.
+# Systems with a sparsity pattern. Banded and sparse factors agree with dense
+# ones: in the natural order of the unknowns and in a permuted one, with row
+# exchanges, and in derivatives.
 # As users run it only: compiling all of it takes long.
 
-# The Brusselator on a line (Hairer and Wanner II, IV.10): cells one after the other, and all of u before all of v, which only another order makes a narrow band.
+# The Brusselator on a line (Hairer and Wanner II, IV.10). `together`
+# interleaves u and v. `apart` stores all of u before all of v; it has a narrow
+# band only after a permutation.
 between = 0.02 * 41^2
 near(u, v) = {
   du = 1 + u^2 * v - 4u + between * (concat([1.0], u[..-1]) - 2u + concat(u[1..], [1.0]))
@@ -25,13 +29,14 @@ for m in list(rodas5p(), radau5(), bdf()) {
     if m.name == "radau5" { assert(a.stats.factorisations < 200, "{way}: {a.stats.factorisations} factorisations") }
   }
 }
-# the steps are those with dense factors, whatever the factors
+# The step sizes do not depend on the kind of factors.
 few(way) = ode(together, y0, (0.0, 1.0); method = rodas5p(), saveat = [1.0], sparse = way)
 few("banded").stats.steps == few(false).stats.steps and few("sparse").stats.steps == few(false).stats.steps    #> true
 max(abs(few("banded").values - few(false).values)) < 1e-11    #> true
 max(abs(few("sparse").values - few(false).values)) < 1e-11    #> true
 
-# ---- exchanges of rows: pairs that turn, so that I / h - J has nothing on its diagonal where steps are long but what h leaves
+# ---- row exchanges
+# Rotating pairs: the diagonal of I / h - J is almost zero where steps are long.
 turning(t, y) = { w = reshape(y, 30, 2); ravel(stack(1e5 * w[.., 1], -1e5 * w[.., 0] - 1e5 * w[.., 1]; axis = 1)) + concat(zeros(59), [1e5]) }
 still = ode(turning, ones(60), (0.0, 10.0); method = radau5(), saveat = [10.0], sparse = "banded").values[0]
 still                                                  #~ concat(zeros(58), [1.0, 0.0]) tol 1e-6
@@ -41,7 +46,9 @@ ode(turning, ones(60), (0.0, 10.0); method = bdf(), saveat = [10.0], sparse = "b
 pulled(k, way) = sum(ode((t, y) -> k * turning(t, y), ones(60), (0.0, 1e-5); method = rodas5p(), rtol = 1e-9, atol = 1e-11, saveat = [1e-5], sparse = way).values[0]^2)
 grad(k -> pulled(k, "banded"))(1.0) / grad(k -> pulled(k, false))(1.0) - 1      #~ 0 tol 1e-6
 
-# ---- backward in time, derivatives by what the right-hand side captures, in both modes and twice, beside the dense ones
+# ---- derivatives
+# With respect to captured values and the end time, in both modes and of second
+# order, against dense factors; and an integration backward in time.
 decay(k, way, m) = sum(ode((t, y) -> k * (concat(y[1..], [0.0]) - 2y + concat([0.0], y[..-1])) - y^2, ones(20), (0.0, 1.0); method = m, rtol = 1e-9, atol = 1e-11,
   saveat = [1.0], sparse = way).values[0]^2)
 for m in list(rodas5p(), radau5(), bdf()) {
@@ -60,7 +67,8 @@ back                                                   #~ ode(together, y0, (0.0
 
 said(way) = try { ode(together, y0, (0.0, 1.0); sparse = way).stats.steps } catch m { m }
 said("wide")                                           #> sparse = true, false, "banded" or "sparse", not "wide"
-# a loop whose lengths are born inside it goes on as machine code: solvers that are called again and again
+# A loop whose array extents are defined inside it continues as machine code; it
+# calls solvers repeatedly.
 total = 0.0
 for k in 0..40 { total = total + ode(together, y0, (0.0, 1.0); method = radau5(), rtol = 1e-6, saveat = [1.0], sparse = true).values[0, 0] }
 total / 40                                             #~ ode(together, y0, (0.0, 1.0); method = dop853(), rtol = 1e-9, saveat = [1.0]).values[0, 0] tol 1e-5

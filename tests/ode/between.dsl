@@ -1,7 +1,9 @@
-# Values between the ends of a step of a stiff method: what is stiff follows its equation there too, and a pulse on the way is not stepped over.
+# Values inside the steps of stiff methods: a stiff component follows its
+# equation there too, and a pulse inside a step is not missed.
 
 T = linspace(0.01, 29.99, 1000);
-# y follows g within 1/2000; the pulse is too wide to be told from what else there is
+# y follows g to within 1/2000. The pulse is wide enough that no comparison or
+# pulse detection finds it.
 worst(m, rtol) = {
   all = zeros(0)
   for k in 0..8 {
@@ -13,7 +15,9 @@ worst(m, rtol) = {
   }
   max(all)
 }
-# ten times what the polynomials of Radau's methods are allowed, whose order is half of that of the steps; a hundred tolerances of others, which add errors up
+# The bounds are ten times the error that Radau's dense output is allowed, whose
+# order is half that of the steps. For the other methods they are a hundred
+# tolerances, because errors accumulate.
 for rtol in [1e-6, 1e-9] {
   for (m, least) in ((radau5(), rtol^(2/3)), (radau9(), rtol^0.6), (radau13(), rtol^(4/7)), (rodas5p(), 100*rtol),
     (bdf(), 100*rtol), (auto(), rtol^0.6)) {
@@ -22,8 +26,10 @@ for rtol in [1e-6, 1e-9] {
   }
 }
 
-# Second derivatives by t where methods of many orders begin, with short steps of order 1; behind an event they begin again.
-# Values that are known to half the tolerance over a first step of length h give them to rtol/h^2: some hundredths here.
+# Second derivatives with respect to t at the start of multistep methods, which
+# begin with short steps of order 1, and begin again after an event. Values with
+# an error of rtol/2 over a first step h give second derivatives with an error
+# of about rtol/h^2, which is some hundredths here.
 oscillate(p, m, rtol) = ode((t, y) -> [y[1], -p*y[0]], [1.0, 0.0], (0.0, 1.0); method = m, rtol = rtol)
 bend(y, t) = grad(grad(t -> y(t)[0]))(t)
 for rtol in [1e-6, 1e-8] { for m in list(bdf(), adams()) {

@@ -1,19 +1,21 @@
-# Boundary value problems against closed forms, published constants, and SciPy's solve_bvp (1.17, tol 1e-10), which is a different code for the same formula of order 4.
+# Boundary value problems against closed forms, published constants, and SciPy's
+# solve_bvp (1.17, tol 1e-10), an independent implementation of the formula of
+# order 4.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
-# ---- orders, on equal meshes: y'' = y, at a node in the middle
+# ---- orders, on uniform meshes: y'' = y, at the middle node
 middle(order, n) = bvp((t, y) -> [y[1], y[0]], (ya, yb) -> [ya[0] - 1, yb[0]], linspace(0.0, 5.0, n + 1), [0.0, 0.0]; method = collocation(order), rtol = 1e5, atol = 1e5).values[n//2, 0] - sinh(2.5)/sinh(5)
 log2(middle(4, 16)/middle(4, 32))       #~ 4 tol 0.1
 log2(middle(6, 8)/middle(6, 16))        #~ 6 tol 0.1
 log2(middle(8, 4)/middle(8, 8))         #~ 8 tol 0.15
-# between the nodes the polynomials of order 4, 5 and 6
+# Between the nodes, the polynomials have orders 4, 5 and 6.
 between(order, n) = { s = bvp((t, y) -> [y[1], y[0]], (ya, yb) -> [ya[0] - 1, yb[0]], linspace(0.0, 5.0, n + 1), [0.0, 0.0]; method = collocation(order), rtol = 1e5, atol = 1e5); max(map(t -> abs(s.y(t)[0] - sinh(5 - t)/sinh(5)), linspace(0.0, 5.0, 401))) }
 log2(between(4, 20)/between(4, 40))     #~ 4 tol 0.2
 log2(between(6, 20)/between(6, 40))     #~ 5 tol 0.3
 log2(between(8, 10)/between(8, 20))     #~ 6 tol 0.3
 
-# ---- Bratu: two solutions; u(1/2) = 2 log cosh(z) with z = sqrt(λ/8) cosh(z)
+# ---- Bratu: two solutions; u(1/2) = 2 log cosh(z), z = sqrt(λ/8) cosh(z)
 bratu = (t, y) -> [y[1], -exp(y[0])]
 walls = (ya, yb) -> [ya[0], yb[0]]
 top(z) = 2*log(cosh(root(z -> z - cosh(z)/sqrt(8), z)))
@@ -22,12 +24,14 @@ low.y(0.5)[0]                           #~ top(0.4) tol 1e-9
 high = bvp(bratu, walls, (0.0, 1.0), t -> [4sin(π*t), 4π*cos(π*t)]; rtol = 1e-9, atol = 1e-11);
 high.y(0.5)[0]                          #~ top(2.2) tol 1e-8
 high.y(0.5)[0]                          #~ 4.091467246189265 tol 1e-8
-# the estimated error is about the true one
+# The estimated error is close to the true one.
 abs(high.y(0.5)[0] - top(2.2)) < 2*high.error[0] and high.error[0] < 1e-8       #> true
 bvp(bratu, walls, (0.0, 1.0), t -> [4sin(π*t), 4π*cos(π*t)]; method = shooting(8), rtol = 1e-9, atol = 1e-11).y(0.5)[0]    #~ top(2.2) tol 1e-8
 bvp(bratu, walls, (0.0, 1.0), t -> [4sin(π*t), 4π*cos(π*t)]; method = collocation(8), rtol = 1e-11, atol = 1e-13).y(0.5)[0]    #~ top(2.2) tol 1e-11
 
-# ---- Troesch, by way of smaller μ: y'(0) and y'(1) as tabulated (Roberts and Shipman, J. Comput. Phys. 10 (1972) 232, to its digits)
+# ---- Troesch, by continuation from smaller μ
+# y'(0) and y'(1) as tabulated by Roberts and Shipman, J. Comput. Phys. 10
+# (1972) 232, to all their digits.
 troesch(μ, guess) = bvp((t, y) -> [y[1], μ*sinh(μ*y[0])], (ya, yb) -> [ya[0], yb[0] - 1], (0.0, 1.0), guess; rtol = 1e-9, atol = 1e-11)
 five = troesch(5.0, t -> [t, 1.0]);
 five.values[0, 1]                       #~ 4.5750461e-2 tol 1e-8
@@ -36,13 +40,15 @@ ten = troesch(10.0, five);
 ten.values[0, 1]                        #~ 3.5833778e-4 tol 3e-7
 ten.values[-1, 1]                       #~ 148.40642 tol 1e-5
 
-# ---- boundary layers: Blasius, Falkner and Skan (values of SciPy on the same interval)
+# ---- boundary layers: Blasius, Falkner and Skan (SciPy, same interval)
 skan(m) = bvp((t, y) -> [y[1], y[2], -(m + 1)/2*y[0]*y[2] - m*(1 - y[1]^2)], (a, b) -> [a[0], a[1], b[1] - 1], (0.0, 8.0), t -> [t, tanh(t), 1/cosh(t)^2]; rtol = 1e-9, atol = 1e-11).values[0, 2]
 bvp((t, y) -> [y[1], y[2], -0.5*y[0]*y[2]], (a, b) -> [a[0], a[1], b[1] - 1], (0.0, 12.0), t -> [t, 1.0, 0.0]; rtol = 1e-9, atol = 1e-11).values[0, 2]      #~ 0.332057336215196 tol 1e-9
 skan(0.5)                               #~ 0.8997168084962408 tol 1e-8
 skan(2.0)                               #~ 1.7150679552036754 tol 1e-8
 
-# ---- unknown parameters: Mathieu's a_4(5) (DLMF 28.2; Abramowitz and Stegun, table 20.1), a nonlinear eigenvalue, the period of van der Pol's oscillator (both SciPy)
+# ---- unknown parameters
+# Mathieu's a_4(5) (DLMF 28.2; Abramowitz and Stegun, table 20.1), a nonlinear
+# eigenvalue, and the period of van der Pol's oscillator (both SciPy).
 q = 5.0
 mathieu(m) = bvp((t, y, p) -> [y[1], -(p[0] - 2q*cos(2t))*y[0]], (a, b, p) -> [a[0] - 1, a[1], b[1]], (0.0, π), t -> [cos(4t), -4sin(4t)]; parameters = 15.0, method = m, rtol = 1e-8, atol = 1e-10).parameters
 mathieu(collocation(6))                 #~ [17.096581684] tol 1e-8
@@ -50,7 +56,8 @@ mathieu(shooting(8))                    #~ [17.096581684] tol 1e-8
 bvp((t, y, p) -> [y[1], -p[0]*y[0] - y[0]^3], (a, b, p) -> [a[0], b[0], a[1] - 1], (0.0, 1.0), t -> [sin(π*t)/π, cos(π*t)]; parameters = [9.0], rtol = 1e-9, atol = 1e-11).parameters       #~ [9.79344217] tol 1e-8
 bvp((t, y, p) -> p[0]*[y[1], (1 - y[0]^2)*y[1] - y[0]], (a, b, p) -> [a[0] - b[0], a[1] - b[1], a[1]], (0.0, 1.0), t -> [2cos(2π*t), -2sin(2π*t)]; parameters = [6.0], rtol = 1e-8, atol = 1e-10).parameters       #~ [6.66328686] tol 1e-7
 
-# ---- layers inside and at the end, on meshes that follow them: ε u'' + t u' = -ε π² cos πt - π t sin πt
+# ---- interior and end layers, on adapted meshes
+# ε u'' + t u' = -ε π² cos πt - π t sin πt
 ε = 1e-5
 shock = bvp((t, y) -> [y[1], (-t*y[1] - ε*π^2*cos(π*t) - π*t*sin(π*t))/ε], (a, b) -> [a[0] + 2, b[0]], (-1.0, 1.0), [0.0, 0.0]; rtol = 1e-6);
 max(map(t -> abs(shock.y(t)[0] - cos(π*t) - erf(t/sqrt(2ε))/erf(1/sqrt(2ε))), linspace(-1.0, 1.0, 401))) < 1e-6      #> true
@@ -58,7 +65,7 @@ shock.stats.nodes < 1000                #> true
 edge = bvp((t, y) -> [y[1], -y[1]/ε], (a, b) -> [a[0], b[0] - 1], (0.0, 1.0), [0.0, 0.0]; rtol = 1e-6);
 edge.y(2e-5)[0]                         #~ 1 - exp(-2) tol 1e-6
 
-# ---- conditions at more than two places, which stay nodes
+# ---- conditions at more than two points, which remain nodes
 cubic = bvp((t, y) -> [y[1], y[2], 0*y[0]], Y -> [Y[0, 0], Y[1, 0] - 1, Y[2, 0]], (0.0, 1.0), [0.0, 0, 0]; at = [0.0, 0.3, 1.0]);
 cubic.y(0.65)[0]                        #~ 0.65*0.35/0.21 tol 1e-12
 bvp((t, y) -> [y[1], y[2], 0*t], Y -> [Y[0, 0], Y[1, 0] - 1, Y[2, 0]], (0.0, 1.0), [0.0, 0, 0]; at = [0.0, 0.3, 1.0]).y(0.65)[0]      #~ 0.65*0.35/0.21 tol 1e-12
@@ -67,7 +74,9 @@ min(abs(third.times - 1/3)) < 1e-15     #> true
 third.y(1/3)[0]                         #~ 1 tol 1e-9
 bvp((t, y) -> [y[1], y[2], -50y[1] + sin(20t)], Y -> [Y[0, 0], Y[1, 0] - 1, Y[2, 1]], (0.0, 1.0), [0.0, 0, 0]; at = [0.0, 1/3, 1.0], method = shooting(5), rtol = 1e-9, atol = 1e-11).y(0.8)      #~ third.y(0.8) tol 1e-6
 
-# ---- derivatives: by a parameter against the closed form, by an end, of an eigenvalue; both modes, both methods, second order
+# ---- derivatives
+# With respect to a parameter (closed form), to an end, and of an eigenvalue;
+# both modes, both methods, second order.
 mid(m) = λ -> bvp((t, y) -> [y[1], -λ*exp(y[0])], walls, (0.0, 1.0), [0.0, 0.0]; method = m, rtol = 1e-10, atol = 1e-12).y(0.5)[0]
 exact(λ) = 2*log(cosh(root(z -> z - sqrt(λ/8)*cosh(z), 0.4)))
 mid(collocation(8))'(1.0)               #~ exact'(1.0) tol 1e-9
@@ -76,20 +85,21 @@ mid(collocation(8))''(1.0)              #~ exact''(1.0) tol 1e-8
 mid(shooting(4))'(1.0)                  #~ exact'(1.0) tol 1e-8
 grad(mid(shooting(4)))(1.0)             #~ exact'(1.0) tol 1e-8
 mid(shooting(4))''(1.0)                 #~ exact''(1.0) tol 1e-7
-# on (0, b): u(b/2) is that of λ b²
+# On (0, b), u(b/2) is the value for λ b² on (0, 1).
 wide(b) = bvp(bratu, walls, (0.0, b), [0.0, 0.0]; method = collocation(6), rtol = 1e-10, atol = 1e-12).y(b/2)[0]
 wide'(1.0)                              #~ 2*exact'(1.0) tol 1e-8
-# of λ cos 2t: a_0'(q) by its expansion -q²/2 + 7q⁴/128
+# The derivative of Mathieu's a_0(q), by its expansion -q²/2 + 7q⁴/128.
 a0(q) = bvp((t, y, p) -> [y[1], -(p[0] - 2q*cos(2t))*y[0]], (a, b, p) -> [a[0] - 1, a[1], b[1]], (0.0, π), [1.0, 0.0]; parameters = 0.0, method = collocation(6), rtol = 1e-9, atol = 1e-11).parameters[0]
 a0(0.1)                                 #~ -0.005 + 7*1e-4/128 - 29*1e-6/2304 tol 1e-9
 a0'(0.1)                                #~ -0.1 + 28*1e-3/128 - 6*29*1e-5/2304 tol 1e-7
 
-# ---- what goes wrong
+# ---- errors
 said(f) = try { f(); "nothing" } catch m { m }
 said(() -> bvp(bratu, (a, b) -> [a[0]], (0.0, 1.0), [0.0, 0.0]))        #> bvp: 1 condition for 2 unknowns: as many are wanted
 said(() -> bvp(bratu, walls, (1.0, 0.0), [0.0, 0.0]))                   #> bvp: the interval goes from a smaller to a larger finite number, not from 1.0 to 0.0
 said(() -> bvp((t, y) -> [y[1], 1/y[0]], walls, (0.0, 1.0), [0.0, 0.0]))[..50]         #> bvp: equation 1 near t = 0 is not finite at the gu
-# y'' = -π² y with y(0) = y(1) = 0 has many solutions, with y(1) = 1 none; past the fold, λ = 4, Bratu's problem has none
+# y'' = -π² y has many solutions with y(0) = y(1) = 0 and none with y(1) = 1.
+# Past the fold, at λ = 4, Bratu's problem has none.
 said(() -> bvp((t, y) -> [y[1], -π^2*y[0] + 1], walls, (0.0, 1.0), [0.0, 0.0]; rtol = 1e-12, atol = 1e-12)) != "nothing"    #> true
 said(() -> bvp((t, y) -> [y[1], -4exp(y[0])], walls, (0.0, 1.0), [0.0, 0.0]))[..43]    #> bvp: Newton's method does not get on, after
 said(() -> bvp((t, y) -> [y[1], 0*y[0]], (a, b) -> [a[1], b[1] - 1], (0.0, 1.0), [0.0, 0.0]))[..60]    #> bvp: the linear system of Newton's method is singular after
@@ -123,7 +133,8 @@ problem mathieus(q) {
 w = solve(mathieus(5.0), collocation(6), guess = (u = x -> cos(4x), λ = 15.0), rtol = 1e-8, atol = 1e-10);
 w.λ                                     #~ 17.096581684 tol 1e-8
 (q -> solve(mathieus(q), collocation(6), rtol = 1e-9, atol = 1e-11, guess = (u = 1.0,)).λ)'(0.1)      #~ -0.1 + 28*1e-3/128 - 6*29*1e-5/2304 tol 1e-7
-# a beam under load, clamped and free: of fourth order; a layer, as a system with all conditions on one unknown; vectors, and time
+# A clamped and free beam under load (fourth order); a layer, as a system with
+# all conditions on one unknown; vectors, with t as the coordinate.
 problem beam {
   domain x in [0, 2]
   field w
@@ -153,12 +164,12 @@ problem springs(k = [1.0, 2]) {
 solve(springs(), rtol = 1e-8).y(0.5)    #~ [sin(0.5)/sin(1), 2sin(sqrt(2)/2)/sin(sqrt(2))] tol 1e-8
 said(() -> solve(bratus(4.0)).u(0.5))[..46]              #> bratus: Newton's method does not get on, after
 
-# many at once: each has a mesh of its own
+# Batched: each batch element has its own mesh.
 map(mid(collocation(8)), [0.5, 1.0, 3.0])                #~ [exact(0.5), exact(1.0), exact(3.0)] tol 1e-9
 grad(v -> sum(map(mid(collocation(6)), v)))([0.5, 1.0])  #~ [exact'(0.5), exact'(1.0)] tol 1e-8
 map(mid(shooting(2)), [0.5, 1.0])                        #~ [exact(0.5), exact(1.0)] tol 1e-8
 
-# ---- all conditions at one end: a solution goes on from there, in x as in t
+# ---- all conditions at one end: an initial value problem in x
 
 problem started {
   domain x in [0, 1]
@@ -187,7 +198,7 @@ map(m -> solve(started, m).u(0.5), (none, collocation(), shooting(), chebyshev()
 map(m -> solve(ended, m).u(0.5), (none, collocation(), shooting(), chebyshev(), rfm(60)))      #~ (-sin(0.5), -sin(0.5), -sin(0.5), -sin(0.5), -sin(0.5)) tol 1e-6
 solve(started_pair).v(0.5)                               #~ [sin(0.5), cos(0.5)] tol 1e-6
 contains(said(() -> solve(started, fd()).u(0.5)), "differences from both")    #> true
-# an equation without a derivative: a method that takes it
+# an equation without a derivative, and a method that accepts it
 problem loaded {
   domain x in [0, 1]
   field u, w
@@ -198,7 +209,7 @@ problem loaded {
 (solve(loaded).method, contains(said(() -> solve(loaded, collocation()).u(0.5)), "chebyshev() and fd() take others"))    #> ("chebyshev", true)
 solve(loaded).u(0.5)                                     #~ -1/π^2 tol 1e-9
 
-# ---- t alone is a coordinate as any other for those that take coordinates of space
+# ---- t alone, for methods that take coordinates of space
 
 problem thrown {
   domain t in [0, 1]

@@ -1,5 +1,6 @@
-# Where abs, max, min and the knots of tables bend a rate by the time alone, steps end, so that derivatives by these places are
-# right, of every order: against closed forms.
+# Rates with kinks that depend on time alone: abs, max, min, and the knots of
+# tables. Steps end at the kinks, so that derivatives of every order with
+# respect to their times are right. Oracle: closed forms.
 # In a long check only: it takes half a minute.
 rate = list((t, s) -> abs(t - s), (t, s) -> max(t - s, 0.0), (t, s) -> clamp((t - s) / 0.2, 0.0, 1.0), (t, s) -> min(s, t))
 exact = list(s -> exp(0.5 * s^2 + 0.5 * (1.5 - s)^2), s -> exp(0.5 * (1.5 - s)^2), s -> exp(1.4 - s), s -> exp(1.5 * s - 0.5 * s^2))
@@ -12,7 +13,8 @@ for m in list(dop853(), tsit5(), bdf(), radau5(), rodas5p()) {
   }
 }
 
-# a table: its sums are those of trapezia, and what moves it moves its knots
+# A table: its integral is that of the trapezium rule, and shifting it moves its
+# knots.
 xs = [0.0, 0.3, 0.7, 1.0]
 v0 = [1.0, 3.0, -2.0, 0.5]
 whole(v, m) = ode((t, y) -> [interp(t, xs, v)], [0.0], (0.0, 1.0); method = m, rtol = 1e-8, atol = 1e-10).values[-1, 0]
@@ -21,7 +23,8 @@ wider(k, m) = ode((t, y) -> [interp(t, [0.0, k, 1.0], [0.0, 2.0, 0.0]) * y[0]], 
 wider_exact(k) = exp(1 - 0.04 / (1 - k))
 for m in list(dop853(), bdf(), rodas5p()) {
   assert(max(abs(grad(v -> whole(v, m))(v0) - [0.15, 0.35, 0.35, 0.15])) < 1e-8, m.name)
-  # the rate at -0.2 less that at 0.9, and what that changes by
+  # The first derivative is the rate at -0.2 less that at 0.9; the second is the
+  # derivative of this difference.
   f = s -> shifted(s, m)
   off = stack(grad(f)(0.2) - 4 / 3, grad(grad(f))(0.2) - 25 / 3)
   assert(max(abs(off)) < 1e-6, "{m.name}: off by {off}")

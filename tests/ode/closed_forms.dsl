@@ -11,7 +11,8 @@ a.y(7.0)[1]  #~ -0.6569865987187891 tol 1e-8
 v = ode((t, y) -> [-2t*y[0]], [1.0], (0, 2); saveat = [0.0, 0.5, 1.0, 2.0], rtol = 1e-10, atol = 1e-12);
 v.values[.., 0]  #~ [1.0, 0.7788007830714049, 0.36787944117144233, 0.01831563888873418] tol 1e-8
 
-# Robertson's reaction: the reference at t = 1e11 is that of the test set for IVP solvers, at 4e10 a RADAU5 value in quadruple precision.
+# Robertson's reaction. The value at t = 1e11 is from the test set for IVP
+# solvers; that at 4e10 is a RADAU5 value in quadruple precision.
 problem robertson(k = [0.04, 1e4, 3e7]) {
   domain t in [0, 1e11]
   field y[3]
@@ -41,10 +42,10 @@ H(x, y) = x - 3*log(x) + y - 1.5*log(y)
 H(l.x(10.0), l.y(10.0)) - H(1.0, 1.0)  #~ 0.0 tol 1e-7
 l.x([2.0, 4.0])[1] - l.x(4.0)  #~ 0.0 tol 1e-15
 
-# a right-hand side that is true or false is 1 or 0, in derivatives as well
+# A boolean right-hand side counts as 1 or 0, also in derivatives.
 grad(a -> ode((t, y) -> a == y^4, [1.0], (0.0, 2.0 + a); method = bdf()).values[-1, 0])(1.0)   #> 0.0
 
-# explain says how a solution came about
+# explain() reports how a solution was computed.
 explained = explain(ode((t, y) -> -y, [1.0], (0.0, 2.0); method = dop853()))
 explained[..23]                                     #> solved by dop853: steps
 contains(explained, ", rhs ")                       #> true

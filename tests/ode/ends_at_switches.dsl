@@ -1,9 +1,10 @@
-# Integrations that end, begin or are asked for values exactly where a rate switches: the last stage of a
-# step stands at its end, and the first one at its beginning, and must not see the other side.
+# Integrations whose end, start or output times are exactly where a rate
+# switches. The last stage of a step is at its end and the first at its
+# beginning; neither may see the other side of the switch.
 # In a long check only: it takes half a minute.
 # As users run it only: compiling all of it takes minutes.
 pulse(t) = if t < 0.66 { 0.0 } else if t < 0.6605 { 2000.0 } else { 0.0 }
-# the same, but for the switches themselves
+# the same pulse, with the other value at the switches themselves
 later(t) = if t <= 0.66 { 0.0 } else if t <= 0.6605 { 2000.0 } else { 0.0 }
 right(t) = clamp(2000 * (t - 0.66), 0.0, 1.0)
 at = [0.3, 0.66, 0.6602, 0.6605, 0.7]
@@ -25,7 +26,7 @@ for m in list(rk4(0.01), euler(0.01), tsit5(), dop853(), bdf(), adams(), radau5(
   }
 }
 
-# with events, after which pieces begin anew
+# with events, after which the integration restarts
 with_event(f, y1, span, m, saveat) =
   ode((t, y) -> [f(t), 1.0], [0.0, y1], span; method = m, saveat = saveat, events = event((t, y) -> y[1]))
 for m in list(rk4(0.01), tsit5(), bdf(), radau5()) {
@@ -72,7 +73,7 @@ on_switches(name, p, m) = {
   is_near("{name} by {m.name} to the first", solve(p, m; t = (0, 0.66), estimate = false).u(0.66, xs), 0.0)
   s = solve(p, m; saveat = at, estimate = false)
   for t in at { is_near("{name} by {m.name} at {t}", s.u(t, xs), right(t)) }
-  # between the times that a solution keeps, of which one is 0.66
+  # between the times that a solution stores, one of which is 0.66
   s = solve(p, m; estimate = false)
   for t in [0.6602, 0.6667, 0.672] { is_near("{name} by {m.name} between its times, at {t}", s.u(t, xs), right(t)) }
 }

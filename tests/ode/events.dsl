@@ -1,6 +1,8 @@
-# Events: times and states against closed forms, what they do to derivatives, the cases in which nothing or everything happens at once.
+# Events: times and states against closed forms, their effect on derivatives,
+# and degenerate cases with no event or several at one time.
 
-# a ball let fall from h0 that keeps the part e of its speed: times and heights in closed form
+# A ball dropped from h0 that keeps the fraction e of its speed: times and
+# heights in closed form.
 problem ball(h0 = 10.0, e = 0.8, g = 9.81) {
   domain t in [0, 9.5]
   field h
@@ -17,7 +19,7 @@ b.h(5.0)                             #~ 3.41068478181494 tol 1e-9
 b.events.top.times[0]                #~ (impacts[0] + impacts[1])/2 tol 1e-9
 len(b.events.times)                  #> 12
 b.events.which[..3]                  #> [0, 1, 0]
-# at a jump a function of t has the value before; right behind it that after
+# At a jump, a function of t has the left value; just after it, the right value.
 v = sqrt(2*9.81*10)
 b.h_t(b.events.times[0]) + v         #~ 0 tol 1e-9
 b.h_t(b.events.times[0] + 1e-9) - 0.8v       #~ 0 tol 1e-7
@@ -28,7 +30,8 @@ d = solve(ball(), dop853(), rtol = 1e-10, atol = 1e-12);
 d.events.impact.times                #~ impacts tol 1e-10
 d.h(5.0)                             #~ 3.41068478181494 tol 1e-10
 
-# derivatives of the time of an event and of a value after two of them, by what the problem is made of
+# Derivatives of an event time, and of a value after two events, with respect to
+# the problem's parameters.
 third(m) = p -> solve(ball(p[0], p[1], p[2]), m, t = (0.0, 6.0), rtol = 1e-10, atol = 1e-12).events.impact.times[2]
 third_exact(p) = sqrt(2*p[0]/p[2])*(1 + 2*p[1] + 2*p[1]^2)
 q = [10.0, 0.8, 9.81]
@@ -41,13 +44,14 @@ later_exact(p) = { s = 5 - sqrt(2*p[0]/p[2])*(1 + 2*p[1]); p[1]^2*sqrt(2*p[0]*p[
 later(q)                             #~ later_exact(q) tol 1e-8
 grad(later)(q)                       #~ grad(later_exact)(q) tol 1e-7
 jvp(later, q, [1.0, 2, 3])[1]        #~ grad(later_exact)(q) @ [1.0, 2, 3] tol 1e-7
-# by the time at which it begins, and by the time at which the value is wanted
+# with respect to the initial time, and to the time of evaluation
 from(t0) = ode((t, y) -> [y[1], -9.81], [10.0, 0], (t0, 3.0); rtol = 1e-10, events = event((t, y) -> y[0]; then = (t, y) -> [0, -0.8*y[1]])).values[-1, 0]
 from'(0.5)                           #~ -(0.8v - 9.81*(3 - 0.5 - impacts[0])) tol 1e-7
 upto(t1) = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, t1); rtol = 1e-10, events = event((t, y) -> y[0]; then = (t, y) -> [0, -0.8*y[1]])).values[-1, 0]
 upto'(3.0)                           #~ 0.8v - 9.81*(3 - impacts[0]) tol 1e-7
 
-# Robertson's reaction as CVODE's example looks at it: y3 = 0.01 and y1 = 1e-4, recomputed in extended precision
+# Robertson's reaction with the roots of CVODE's example: y3 = 0.01 and y1 =
+# 1e-4, recomputed in extended precision.
 problem robertson(k = [0.04, 1e4, 3e7]) {
   domain t in [0, 4e10]
   field y[3]
@@ -63,7 +67,7 @@ r = solve(robertson(), bdf(), rtol = 1e-10, atol = [1e-12, 1e-16, 1e-12]);
 r.events.early.times / 0.264019078187633     #~ [1] tol 1e-8
 r.events.late.times / 20795496.8830266       #~ [1] tol 1e-6
 r.times[-1] == r.events.late.times[0]        #> true
-# the same with the sum of concentrations as an algebraic equation
+# the same with conservation of the sum as an algebraic equation
 problem conserved() {
   domain t in [0, 4e10]
   field a, b, c
@@ -77,7 +81,8 @@ problem conserved() {
 c = solve(conserved(), bdf(), rtol = 1e-9, atol = 1e-13);
 c.events.times / 0.264019078187633           #~ [1] tol 1e-6
 
-# an algebraic equation, a state that jumps, and derivatives through both: y' = -z, z = p y, and y is doubled at y = 1/2
+# An algebraic equation, a state that jumps, and derivatives through both: y' =
+# -z, z = p y, and y doubles at y = 1/2.
 problem doubled(p = 1.0) {
   domain t in [0, 1.2]
   field y, z
@@ -92,7 +97,8 @@ twice(1.0).y(1.2)                    #~ 2*exp(-1.2) tol 1e-7
 (p -> twice(p).events.times[0])'(1.0)        #~ -log(2) tol 1e-6
 grad(p -> twice(p).events.times[0])(1.0)     #~ -log(2) tol 1e-6
 
-# the same where the algebraic equation is not linear in z, by IDA: there the slope of the integrator's polynomial moves the event
+# The same with an algebraic equation that is nonlinear in z, by IDA. The
+# derivative of the event time uses the integrator's polynomial.
 problem cubed(p = 1.0) {
   domain t in [0, 1.2]
   field y, z
@@ -107,7 +113,8 @@ again(1.0).events.half.times         #~ [log(2)] tol 1e-7
 (p -> again(p).y(1.2))'(1.0)         #~ -2.4*exp(-1.2) tol 1e-4
 (p -> again(p).events.times[0])'(1.0)        #~ -log(2) tol 1e-4
 
-# directions; several at one time; none; one at the very beginning, which is none
+# Directions; several events at one time; none; and a zero at the initial time,
+# which is no event.
 swing = (t, y) -> [y[1], -y[0]]
 count(e) = len(ode(swing, [0.0, 1], (0.0, 20.0); events = e).events.times)
 count(event((t, y) -> y[0]))         #> 6
@@ -117,19 +124,20 @@ count(event((t, y) -> y[0] - 2))     #> 0
 both = ode(swing, [0.0, 1], (0.0, 4.0); rtol = 1e-9, events = (event((t, y) -> y[0]; terminal = true), event((t, y) -> sin(y[0]))))
 both.events.which                    #> [0, 1]
 both.events.times                    #~ [π, π] tol 1e-7
-# twice inside one step: seen at its nodes
+# two zeros inside one step, detected at its nodes
 parabola = ode((t, y) -> [2*(t - 0.5)], [0.16], (0.0, 1.0); method = dop853(), events = event((t, y) -> y[0]))
 parabola.events.times                #~ [0.2, 0.8] tol 1e-6
-# backwards in time
+# backward in time
 ode(swing, [0.0, 1], (0.0, -4.0); rtol = 1e-9, events = event((t, y) -> y[0]; terminal = true)).events.times #~ [-π] tol 1e-7
-# a right-hand side that jumps is started again where it does
+# A right-hand side that jumps is restarted at the jump.
 jump = ode((t, y) -> [if t < 1 { 1.0 } else { -1.0 }], [0.0], (0.0, 2.0); rtol = 1e-10, atol = 1e-12, events = event((t, y) -> t - 1; then = (t, y) -> y))
 jump.y(2.0)                          #~ [0] tol 1e-9
 # saveat
 s = ode(swing, [0.0, 1], (0.0, 4.0); rtol = 1e-9, saveat = [1.0, 3.5], events = event((t, y) -> y[0]; then = (t, y) -> [0, 1.0]))
 s.values[.., 0]                      #~ [sin(1.0), sin(3.5 - π)] tol 1e-7
 
-# methods of the language do not go on behind an event that stops the solution: of all kinds, root direction, an end, a state that changes, backwards
+# The methods of the language stop at the event that ends the solution: for
+# every kind of method, direction, end and state change, and backward in time.
 hands = (t, y) -> [y[1], -y[0], -1e3 * (y[2] - y[0])]
 for m in list(tsit5(), dop853(), rodas5p(), radau5(), rk4(0.002)) {
   first = ode(hands, [0.0, 1, 0], (0.0, 300.0); method = m, rtol = 1e-8, atol = 1e-10, events = event((t, y) -> y[0] - 0.5; direction = "falling", terminal = true))
@@ -145,11 +153,11 @@ for (m, most) in list((rodas5p(), 100), (radau5(), 180), (dop853(), 50)) {
   by_m = thrown(m)
   assert(len(by_m.events.times) == len(by_bdf.events.times), "{m.name}: {len(by_m.events.times)} events")
   assert(max(abs(by_m.events.times - by_bdf.events.times)) < 1e-5, "{m.name}: times")
-  # each piece has its own steps alone, not those to the end of the interval
+  # Each piece counts its own steps, not those to the end of the interval.
   assert(by_m.stats.steps < most, "{m.name}: {by_m.stats.steps} steps")
 }
 
-# ---- events by name, of ode as of a problem
+# ---- events by name, in ode() and in problems
 named = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = list(event((t, y) -> y[0]; name = "ground", terminal = true),
   event((t, y) -> y[0] - 5; name = "half"), event((t, y) -> y[1] + 1)));
 named.events.ground.times            #~ [sqrt(20/9.81)] tol 1e-4
@@ -161,7 +169,9 @@ try { str(ode((t, y) -> -y, [1.0], (0.0, 1.0); events = list(event((t, y) -> y[0
 try { str(ode((t, y) -> -y, [1.0], (0.0, 1.0); events = event((t, y) -> y[0] - 0.5; name = "times"))) } catch m { m }
 #> an event cannot be called times: events has that already
 
-# ---- events that accumulate: what there is until then, when it is asked for. The bounces end at sqrt(4/9.81)*(1 + 2*0.6/(1 - 0.6)) = 2.554.
+# ---- accumulating events
+# With partial = true, the solution ends where they accumulate. The bounces
+# accumulate at sqrt(4/9.81)*(1 + 2*0.6/(1 - 0.6)) = 2.554.
 problem bouncing(e = 0.6) {
   domain t in [0, 10]
   field h
@@ -178,8 +188,9 @@ by_ode = ode((t, y) -> [y[1], -9.81], [2.0, 0], (0.0, 10.0); method = dop853(), 
 (by_ode.complete, abs(by_ode.times[-1] - 4*sqrt(4/9.81)) < 0.01)     #> (false, true)
 try { str(solve(bouncing()).complete) } catch m { m[..38] }  #> events follow each other too closely a
 
-# ---- what rests on its contact for a while, at default tolerances
-# two weights and a spring, against SciPy's DOP853 at 1e-12 with the contact as a mode
+# ---- resting contact, at default tolerances
+# Two weights and a spring. Oracle: SciPy's DOP853 at 1e-12 with the contact as
+# a mode.
 spring(u) = 450*(1 - abs(u[1] - u[0]))
 stacked(t, u) = {
   down = -9.8 - spring(u)
@@ -192,14 +203,16 @@ for m in list(auto(), dop853(), radau5()) {
 #> auto true
 #> dop853 true
 #> radau5 true
-# dropped on a plate that shakes: it stays, is thrown up and lands again, once a period
+# A body on a vibrating plate: it rests, is thrown up and lands again, once a
+# period.
 shaken(t, u) = { a = -9.81 + 18sin(3t); [u[1], if u[0] <= 0 and u[1] <= 0 { max(0.0, a) } else { a }] }
 plate = event((t, u) -> u[0]; direction = "falling", name = "landing", then = (t, u) -> [0.0, 0.0])
 landings(m, r) = ode(shaken, [1.0, 0], (0.0, 6.0); events = plate, method = m, rtol = r, atol = 1e-3r).events.landing.times
 landings(tsit5(), 1e-6)              #~ landings(dop853(), 1e-9) tol 1e-4
 len(landings(tsit5(), 1e-6))         #> 3
 
-# what comes to zero and stays there: one event, at the zero, whatever the method
+# A function that reaches zero and stays there is one event, at the zero, for
+# every method.
 for m in (dop853(), bdf(), tsit5(), radau5(), adams(), rodas5p(), auto()) {
   o = (rtol = 1e-9, atol = 1e-12, method = m)
   for g in ((t, y) -> max(y[0] - 0.6, 0.0), (t, y) -> f64(y[0] > 0.6)) {
@@ -211,7 +224,7 @@ for m in (dop853(), bdf(), tsit5(), radau5(), adams(), rodas5p(), auto()) {
   t = ode((t, y) -> [cos(t)], [0.0], (0.0, 10.0); events = event((t, y) -> max(y[0], 0.0)), ...o).events.times
   assert(len(t) == 2 and max(abs(t - [π, 3π])) < 1e-6, "{m.name}: {t}")
 }
-# written as an equation, an event is where both sides are equal
+# An event written as an equation happens where both sides are equal.
 problem reaches {
   domain t in [0, 3]
   field u
@@ -224,14 +237,14 @@ s = solve(reaches);
 s.events.high.times                  #~ [asin(0.6)] tol 1e-5
 s.events.low.times                   #~ [π - asin(0.5)] tol 1e-5
 
-# an expression that is zero twice within a step: sin(t) - c near its top
+# A function with two zeros inside a step: sin(t) - c near its maximum.
 for m in list(tsit5(), dop853(), radau5(), rodas5p(), adams(), bdf(), auto()) {
   for c in [1 - 1e-4, 1 - 1e-6] {
     swing(e) = ode((t, y) -> stack(y[1], -y[0]), [0.0, 1.0], (0.0, 10.0); events = e, method = m, rtol = 1e-10, atol = 1e-12)
     a = asin(c)
     at = swing(event((t, y) -> y[0] - c)).events.times
     assert(len(at) == 4, "{m.name}, {c}: {at}")
-    # beside the top times are known to a root of the tolerance
+    # Near the maximum, times are accurate to a square root of the tolerance.
     assert(max(abs(at - [a, π - a, 2π + a, 3π - a])) < 1e-8/sqrt(1 - c), "{m.name}, {c}: {at}")
     assert(abs(swing(event((t, y) -> y[0] - c; terminal = true)).times[-1] - a) < 1e-8/sqrt(1 - c), "{m.name}, {c}")
     assert(len(swing(event((t, y) -> y[0] - c; direction = "falling")).events.times) == 2, "{m.name}, {c}, falling")

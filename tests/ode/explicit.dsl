@@ -1,6 +1,7 @@
-# Explicit integrators written in the language: order, dense output, references, derivatives, map, failures.
+# Explicit integrators written in the language: order, dense output, reference
+# solutions, derivatives, map, failures.
 
-# ---- order, by halving a step that the error control leaves alone
+# ---- order, by halving a fixed step (no error control)
 pendulum = (t, y) -> [y[1], -sin(y[0])]
 exact = ode(pendulum, [1.0, 0], (0.0, 5.0); method = dop853(), rtol = 1e-13, atol = 1e-15, saveat = [2.1, 5.0]).values;
 wrong(m) = max(abs(ode(pendulum, [1.0, 0], (0.0, 5.0); method = m, rtol = 1e9, atol = 1e9, saveat = [5.0]).values[0] - exact[1]))
@@ -15,13 +16,15 @@ for order in list(2, 4, 6, 8) {
   rate = log2(wrong(symplectic(0.25; order = order)) / wrong(symplectic(0.125; order = order)))
   assert(abs(rate - order) < 0.15, "symplectic of order {order}: {rate}")
 }
-# dense output: inside a step the error is that of the interpolant, h^5 of order 4, h^8 of order 7
+# Dense output: inside a step the error is that of the interpolant, h^5 for
+# order 4 and h^8 for order 7.
 log2(inside(fifth(0.2)) / inside(fifth(0.1))) > 4.3       #> true
 log2(inside(eighth(1.0)) / inside(eighth(0.5))) > 6.5     #> true
 log2(inside(rk4(0.2)) / inside(rk4(0.1))) > 3.5           #> true
 inside(symplectic(0.125; order = 8)) < 1e-10              #> true
 
-# the sums of a stage's coefficients are its time: with t as an unknown of its own the steps are the same
+# The coefficients of a stage sum to its time: with t as an additional unknown,
+# the steps are the same.
 forced = (t, y) -> [-y[0] * t + cos(3t)]
 beside = (t, y) -> [-y[0] * y[1] + cos(3y[1]), 1.0]
 one_step(f, y, m) = ode(f, y, (0.3, 1.0); method = m, rtol = 1e9, atol = 1e9, saveat = [1.0]).values[0, 0]
@@ -30,7 +33,9 @@ one_step(forced, [0.7], eighth(0.7)) - one_step(beside, [0.7, 0.3], eighth(0.7))
 ode(forced, [0.7], (0.3, 1.0); method = eighth(0.7), rtol = 1e9, atol = 1e9).y(0.6) -
   ode(beside, [0.7, 0.3], (0.3, 1.0); method = eighth(0.7), rtol = 1e9, atol = 1e9).y(0.6)[..1]  #~ [0] tol 1e-14
 
-# ---- references: Lorenz and Henon-Heiles by extrapolation in quadruple precision, Arenstorf's orbit is closed, Pleiades from the test set for IVP solvers
+# ---- references
+# Lorenz and Hénon-Heiles by extrapolation in quadruple precision, Arenstorf's
+# closed orbit, Pleiades from the test set for IVP solvers.
 lorenz = (t, u) -> [10(u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8/3 * u[2]]
 at = [1.0, 5, 10, 20]
 references = [-9.408450567056036, -9.09619907118648, 28.58162762439234; -6.974570472684818, -7.021060890822530, 25.11961649212759;
@@ -81,7 +86,7 @@ pleiades = ode(stars, s0, (0.0, 3.0); method = dop853(), rtol = 1e-10, atol = 1e
 pleiades[..7]      #~ [0.37061391439705130, 3.2372840920572331, -3.2225590324183233, 0.65970914557753084, 0.34255817071565798, 1.5621721014006310, -0.70030929222124954] tol 1e-6
 pleiades[21..]     #~ [-3.7412449612340085, 0.37734596857506290, 0.93868588695510789, 0.36679222272005699, -0.34740463538084944, 2.3449154481809369, -1.9470204342632919] tol 1e-5
 
-# ---- where values are wanted: all steps, chosen times, the end; forwards and backwards
+# ---- output: all steps, chosen times, the end; forward and backward
 turn = (t, y) -> [y[1], -y[0]]
 truth(t) = [cos(t), -sin(t)]
 for m in list(tsit5(), dop853(), rk4(0.01), symplectic(0.02; order = 4)) {
@@ -118,7 +123,9 @@ problem springs(k = 4.0) {
 solve(springs(), dop853(), rtol = 1e-10, atol = 1e-12).x([0.5, 2.0])          #~ cos([1.0, 4.0]) tol 1e-8
 solve(springs(), symplectic(0.02; order = 6)).x(2.0)                         #~ cos(4) tol 1e-9
 
-# ---- derivatives: by parameters, initial values and both times, in all modes, and under map
+# ---- derivatives
+# With respect to parameters, initial values and both end times, in all modes
+# and under map.
 swing(p) = (t, y) -> [y[1], -p * y[0]]
 value(p) = p[1] * cos(sqrt(p[0]) * (p[2] - p[3]))
 p0 = [1.3, 0.7, 2.0, 0.5]
@@ -137,12 +144,12 @@ times(p) =
     saveat = p[2] * [0.3, 0.8, 1.1]).values[.., 0])
 moved(p) = sum(p[1] * cos(sqrt(p[0]) * p[2] * [0.3, 0.8, 1.1]))
 grad(times)(p0)                     #~ grad(moved)(p0) tol 1e-7
-# beside the sensitivity equations of CVODES
+# against the sensitivity equations of CVODES
 preys(p) = (t, y) -> [p[0] * y[0] - p[1] * y[0] * y[1], p[1] * y[0] * y[1] - p[2] * y[1]]
 eaten(m) = p -> ode(preys(p), [1.0, 1.5], (0.0, 4.0); method = m, rtol = 1e-10, atol = 1e-12, saveat = [4.0]).values[0, 1]
 grad(eaten(dop853()))([1.5, 1.0, 3.0])    #~ grad(eaten(bdf()))([1.5, 1.0, 3.0]) tol 1e-6
 
-# an ensemble is what its members are one by one
+# A batched call equals the individual calls.
 ensemble(m) =
   r -> ode((t, u) -> [10(u[1] - u[0]), u[0] * (r - u[2]) - u[1], u[0] * u[1] - 8/3 * u[2]], [1.0, 0, 0], (0.0, 1.0); method = m,
     rtol = 1e-7, atol = 1e-9, saveat = [0.4, 1.0]).values
@@ -151,7 +158,7 @@ alone(m) = stack(...map(k -> ensemble(m)(rs[9k]), list(0, 1, 2, 3, 4)))
 max(abs(map(ensemble(tsit5()), rs)[.. by 9] - alone(tsit5()))) < 1e-6       #> true
 max(abs(map(ensemble(dop853()), rs)[.. by 9] - alone(dop853()))) < 1e-6     #> true
 
-# ---- failures say where and why
+# ---- errors state the time and the cause
 tells(f, words) = {
   said = try { f(); "nothing" } catch m { m }
   for w in words { assert(find(said, w) >= 0, "{w} in: {said}") }
@@ -179,7 +186,9 @@ tells(() -> ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.0)), list("the st
 tells(() -> ode((t, y) -> y, [1.0, 0], (0.0, 1.0); method = tsit5(), atol = 0.0),
   list("y[1] has nothing to measure its error by"))
 
-# ---- equal steps into a blow-up: y = 1 / (1 - a t). They end where numbers do, and say so; what there is up to there has derivatives
+# ---- fixed steps into a blow-up: y = 1 / (1 - a t)
+# They end where values are no longer finite, and report it. The partial
+# solution has derivatives.
 bursting(m, a, partial) = ode((t, y) -> a * y^2, [1.0], (0.0, 2.0); method = m, partial = partial)
 try { str(bursting(rk4(0.01), 1.0, false).y(0.5)) } catch e { "{contains(e, "no longer finite")}" }      #> true
 try { str(bursting(euler(0.01), 1.0, false).y(0.5)) } catch e { "{contains(e, "no longer finite")}" }   #> true
@@ -187,5 +196,5 @@ bursting(rk4(0.01), 1.0, true).times[-1] < 1.05                        #> true
 grad(a -> bursting(rk4(0.01), a, true).y(0.5)[0])(1.0)                 #~ 2 tol 1e-6
 jvp(a -> bursting(rk4(0.01), a, true).y(0.5)[0], 1.0, 1.0)[1]          #~ grad(a -> bursting(rk4(0.01), a, true).y(0.5)[0])(1.0) tol 1e-9
 isfinite(grad(a -> bursting(euler(0.01), a, true).values[-1][0])(1.0))   #> true
-# a slope that is infinite at the end alone is not asked for
+# A rate that is infinite only at the end is not evaluated there.
 ode((t, y) -> [0.5 / sqrt(1 - t)], [0.0], (0.0, 1.0); method = euler(0.25), saveat = [1.0]).values[0, 0]   #~ sum(0.125 / sqrt(1 - iota(4) / 4)) tol 1e-12

@@ -1,5 +1,7 @@
-# What happens in the first second of 1e10: a switch, a pulse or the knots of a table are as near to 0 as they say
-# themselves, however far the end is; and a smooth pulse that is over before the first of even parts ends.
+# A switch, a pulse or a table close to t = 0 of a very long interval (up to
+# 1e10): it is found at its own scale, whatever the end time. A smooth pulse may
+# also end inside the first of the equal parts of the interval that are searched
+# for pulses.
 # In a long check only: it takes half a minute.
 # As users run it only: compiling all of it takes minutes.
 is_near(name, got, wanted, allowed) = {
@@ -16,7 +18,8 @@ for T in list(1e3, 4e10) {
     for f in list(first(w), later(w), knots(w, T)) {
       is_near("an integral to {T}", integrate(f, 0, T), 1.0, 1e-12)
       is_near("an integral from {T}", integrate(f, T, 0), -1.0, 1e-12)
-      # its rows are exact, and a step of BDF is right to rtol of 1e-6, or some of them
+      # The rows are exact. A BDF step has an error of rtol = 1e-6, and some of
+      # these accumulate.
       for m in list(tsit5(), dop853(), bdf(), adams(), radau5(), radau9(), rodas5p(), auto()) {
         name = "{m.name}, {w} of {T}"
         is_near(name, ode((t, y) -> [f(t)], [0.0], (0.0, T); method = m).values[-1, 0], 1.0, 1e-5)
@@ -25,13 +28,14 @@ for T in list(1e3, 4e10) {
       for m in list(tsit5(), bdf()) {
         s = ode((t, y) -> [f(t), 1.0], [0.0, -0.7w], (0.0, T); method = m, events = event((t, y) -> y[1]))
         is_near("{m.name}, an event, {w} of {T}", s.values[-1, 0], 1.0, 1e-5)
-        # the first piece begins 1e-10 of the way to the switch behind 0
+        # The first piece begins after 0, at 1e-10 of the distance to the
+        # switch.
         is_near("{m.name}, the event itself", s.events.times[0], 0.7w, 2e-10w)
       }
     }
     is_near("an integral to infinity", integrate(first(w), 0, inf), 1.0, 1e-12)
     is_near("its end", grad(w -> integrate(t -> if t < w { 2.0 } else { 0.0 }, 0, T))(w), 2.0, 1e-12)
-    # a pulse that keeps its area
+    # a pulse of constant area
     is_near("both ends", w * grad(w -> integrate(t -> if t > w and t < 2w { t/w^2 } else { 0.0 }, 0, T))(w), 0.0, 1e-11)
     lagged = dde((t, y, Z) -> [first(w)(t)], [0.0], (0.0, T); lags = 0.1T)
     is_near("dde, {w} of {T}", lagged.values[-1, 0], 1.0, 1e-5)
@@ -43,7 +47,7 @@ for (c, T) in ((1e-3, 1.0), (1e-5, 1.0), (1e-8, 1.0), (1e-3, 1e6)) {
   (w, f) = (c/3, bell(c/3))
   for m in list(tsit5(), dop853(), bdf(), adams(), radau5(), rodas5p(), auto(), rk4(0.01T)) {
     s = ode((t, y) -> [f(t)], [0.0], (0.0, T); method = m)
-    # 2e-5 of a bell are before 0
+    # 2e-5 of the bell's area is before 0.
     is_near("{m.name}, a bell at {c} of {T}", s.values[-1, 0], 0.5 + 0.5 * erf(3.0), 3e-5)
   }
 }
@@ -71,7 +75,7 @@ for m in list(fd(n = 21), chebyshev(12), fem(0.1), fv(n = 20)) {
 for m in list(fourier(16), fourier(16, time = cnab2(0.1)), fourier(16, time = etdrk4(0.1)), fd(n = 24)) {
   is_near("{m.name} of a ring", solve(ring(1e2, first(1e-8)), m; estimate = false).u(1e2, 0.5), 1.0, 1e-5)
 }
-# steps of second order, and what they are said to be off by
+# steps of second order, and their error estimates
 is_told(p, m) = {
   s = solve(p, m)
   e = abs(s.u(1.0, 0.5) - (0.5 + 0.5 * erf(3.0)))

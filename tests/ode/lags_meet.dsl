@@ -1,12 +1,16 @@
-# Equal lags that come to a breaking point at one time, each by itself: derivatives against closed forms, or refused.
+# Equal lags that reach a breaking point at the same time and move
+# independently: derivatives against closed forms, or refused.
 # In a long check only: it takes a minute.
 # As users run it only: compiling all of it takes minutes.
 delayed(p) = dde((t, y, Z) -> [Z[0, 0] + 2 * Z[1, 0]], [1.0], (0.0, 2.0); lags = list(p[0], p[1]), past = t -> [1.0], rtol = 1e-9).values[-1, 0]
 at = [1.0, 1.0]
 
-# equal lags whose delayed times come to a jump of the rate: second derivatives by them are refused, and by others are right
+# Equal lags whose delayed times reach a jump of the rate: second derivatives
+# with respect to them are refused; those with respect to other parameters are
+# right.
 kept(p, k) = dde((t, y, Z) -> -k*(Z[0] + Z[1]), [2.0], (0.0, 3.5); lags = list(p[0], p[1]), past = t -> [1.0], rtol = 1e-10, atol = 1e-12).values[-1, 0]
-# the state answers to a lag by what it was, at each of the words of lags that end before it
+# The closed form sums over all words of lags whose total is less than the end
+# time: each contributes a delayed value of the history.
 kept_exact(p, k) = {
   v = 2 - 2k*3.5
   for n in 1..4 {
@@ -25,7 +29,8 @@ hessian(p -> kept(p, 1.0))([1.0, 1.1])                #~ hessian(p -> kept_exact
 (k -> kept(at, k))''(1.0)                             #~ (k -> kept_exact(at, k))''(1.0) tol 1e-6
 contains(try { str(hessian(p -> kept(p, 1.0))(at)) } catch e { e }, "lags that are equal come to a jump")    #> true
 hessian(delayed)(at)                                  #~ [3, 0; 0, 6] tol 1e-5
-# where the slope of the rate jumps: third derivatives by lags that differ, and second ones
+# Where the derivative of the rate jumps: third derivatives with respect to
+# different lags, and second ones.
 bent(p) = dde((t, y, Z) -> -Z[0] - Z[1], [1.0], (0.0, 2.5); lags = [p[0], p[1]], past = t -> [1.0], rtol = 1e-9, atol = 1e-11).y(2.5)[0]
 bent_exact(p) = {
   (a, b) = (2.5 - p[0], 2.5 - p[1])

@@ -1,5 +1,7 @@
-# The linear systems of implicit steps, by every solver: a band, exact factors (KLU; UMFPACK where they fill in), and GMRES with incomplete factors. All integrate the same equations with
-# the same errors, give the same derivatives, and say the same of a matrix that is singular.
+# The linear solvers of implicit steps: banded, sparse direct (KLU; UMFPACK
+# where factors fill in), and GMRES with incomplete factors. All give the same
+# solutions to the tolerance, the same derivatives, and the same message for a
+# singular matrix.
 # In a long check only: it takes half a minute.
 problem brusselator(A = 3.4, α = 0.1) {
   domain t in [0, 1], x in [0, 1] periodic, y in [0, 1] periodic
@@ -16,7 +18,7 @@ end(24, "banded")                      #~ exact tol 1e-6
 end(24, "krylov")                      #~ exact tol 1e-5
 end(24, "auto")                        #~ exact tol 1e-6
 
-# UMFPACK: a block in three dimensions
+# UMFPACK: a block in three dimensions.
 problem block {
   domain t in [0, 1], x in [0, 1] periodic, y in [0, 1] periodic, z in [0, 1] periodic
   field u
@@ -29,13 +31,15 @@ cube(l) = solve(block(), fd(14, 2; time = bdf(linear = l)); saveat = [0.1], rtol
 fronts = cube("sparse");
 cube("krylov")                         #~ fronts tol 1e-5
 
-# derivatives by sensitivity equations, forwards, and by the adjoint problem
+# Derivatives by sensitivity equations in forward mode, and by the adjoint
+# problem.
 slope(l) = jvp(a -> sum(end(12, l; A = a)), 3.4, 1.0)[1];
 slope("krylov")                        #~ slope("sparse") tol 1e-4
 back(l) = grad(a -> end(12, l; A = a[0])[5] * a[1])([3.4, 1.0]);
 back("krylov")                         #~ back("sparse") tol 1e-4
 
-# steep walls, conditions on them: IDA, since one is not linear
+# Nonlinear boundary conditions, hence IDA; the temperature is steep at the
+# walls.
 problem radiating(l) {
   domain t in [0, 0.2], x in [0, 1], y in [0, 1]
   field u
@@ -47,11 +51,13 @@ problem radiating(l) {
 plate(l) = solve(radiating(l), fd(25, 2; time = bdf(linear = l)); saveat = [0.2], rtol = 1e-7, atol = 1e-9).values[0];
 plate("krylov")                        #~ plate("sparse") tol 1e-5
 
-# y' = M y with many unknowns on a square, where I - γM becomes singular: the same words
+# A right-hand side that is NaN after t = 0.5: both solvers give the same
+# message.
 wrong(l) = try { ode((t, y) -> where(t > 0.5, 0/0, 1.0) * y, ones(64), (0.0, 1.0); method = bdf(linear = l), sparse = true).y(1.0) } catch m { m[..36] }
 wrong("krylov") == wrong("sparse")     #> true
 
-# an unknown that no equation determines: every matrix is singular, which each solver finds and IDA says
+# No equation determines q, so every matrix is singular. Each solver detects
+# this and IDA reports it.
 problem loose {
   domain t in [0, 1], x in [0, 1] periodic, y in [0, 1] periodic, z in [0, 1] periodic
   field u, q

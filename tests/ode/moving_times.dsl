@@ -1,12 +1,13 @@
-# Derivatives by the times of a solution: its rows move with their times, d values[k]/dt_k = f(t_k, y_k). The logistic equation, y' = a y (1 - y/K)
-# from y(s) = z, against its exact solution; p = (a, K, z, s, T).
+# Derivatives with respect to the times of a solution. Rows move with their
+# times: d values[k]/dt_k = f(t_k, y_k). The logistic equation y' = a y (1 -
+# y/K) from y(s) = z, against its exact solution; p = (a, K, z, s, T).
 rate(p) = (t, y) -> [p[0] * y[0] * (1 - y[0] / p[1])]
 exact(p) = p[1] / (1 + (p[1] / p[2] - 1) * exp(-p[0] * (p[4] - p[3])))
 of(p, saveat) = ode(rate(p), [p[2]], (p[3], p[4]), method = bdf(), rtol = 1e-11, atol = 1e-13, saveat = saveat)
 last(p) = of(p, []).values[-1, 0]
 p0 = [1.5, 2.0, 0.3, 0.1, 1.0]
 v = [0.3, -0.2, 0.1, 0.15, -0.4]
-# the last row is at the end, forwards, backwards and by differences
+# The last row is at the end time: forward mode, reverse mode and Taylor series.
 last_at(T) = last([1.5, 2.0, 0.3, 0.1, T])
 f_end = rate(p0)(1.0, [last(p0)])[0]
 last_at'(1.0)                                #~ f_end
@@ -17,7 +18,7 @@ last_at''(1.0)                               #~ (T -> exact([1.5, 2.0, 0.3, 0.1,
 grad(grad(last_at))(1.0)                     #~ (T -> exact([1.5, 2.0, 0.3, 0.1, T]))''(1.0) tol 1e-9
 grad(last_at')(1.0)                          #~ (T -> exact([1.5, 2.0, 0.3, 0.1, T]))''(1.0) tol 1e-9
 last_at'''(1.0)                              #~ (T -> exact([1.5, 2.0, 0.3, 0.1, T]))'''(1.0) tol 1e-8
-# all of it together, mixed with parameters and the initial value
+# all derivatives together: parameters, initial value, both times
 grad(last)(p0)                               #~ grad(exact)(p0) tol 1e-9
 jvp(last, p0, v)[1]                          #~ grad(exact)(p0) @ v tol 1e-9
 hessian(last)(p0)                            #~ hessian(exact)(p0) tol 1e-8
@@ -26,7 +27,7 @@ along(f) = p -> grad(f)(p) @ v
 grad(along(along(last)))(p0)                 #~ grad(along(along(exact)))(p0) tol 1e-7
 jvp(p -> jvp(grad(last), p, v)[1], p0, v)[1] #~ jvp(p -> jvp(grad(exact), p, v)[1], p0, v)[1] tol 1e-7
 grad(p -> jvp(q -> jvp(last, q, v)[1], p, v)[1])(p0)    #~ grad(along(along(exact)))(p0) tol 1e-7
-# the first row is at the beginning: where that moves, its value does not
+# The first row is at the initial time: its value does not depend on that.
 first(p) = of(p, []).values[0, 0]
 grad(first)(p0)                              #~ [0, 0, 1, 0, 0]
 jvp(first, p0, v)[1]                         #~ v[2]
@@ -34,7 +35,7 @@ hessian(first)(p0)                           #~ zeros(5, 5) tol 1e-10
 # the times themselves
 grad(p -> of(p, []).times[-1])(p0)           #~ [0, 0, 0, 0, 1]
 grad(p -> of(p, []).times[0])(p0)            #~ [0, 0, 0, 1, 0]
-# wanted times that move with the end
+# output times that move with the end
 mid(p) = p[3] + 0.4 * (p[4] - p[3])
 saved(p) = of(p, [mid(p), p[4]]).values[0, 0]
 saved_exact(p) = exact([p[0], p[1], p[2], p[3], mid(p)])
@@ -42,15 +43,15 @@ grad(saved)(p0)                              #~ grad(saved_exact)(p0) tol 1e-9
 hessian(saved)(p0)                           #~ hessian(saved_exact)(p0) tol 1e-8
 jacobian(p -> jacobian(saved)(p))(p0)        #~ hessian(saved_exact)(p0) tol 1e-8
 grad(along(along(saved)))(p0)                #~ grad(along(along(saved_exact)))(p0) tol 1e-7
-# a wanted time that stays: the end does not move the row, the beginning does
+# A fixed output time: the end does not move the row, the initial time does.
 kept(p) = of(p, [0.5, p[4]]).values[0, 0]
 kept_exact(p) = exact([p[0], p[1], p[2], p[3], 0.5])
 hessian(kept)(p0)                            #~ hessian(kept_exact)(p0) tol 1e-8
-# the solution as a function: the same at its end
+# The solution as a function gives the same at its end.
 at_end(p) = of(p, []).y(p[4])[0]
 grad(at_end)(p0)                             #~ grad(exact)(p0) tol 1e-9
 hessian(at_end)(p0)                          #~ hessian(exact)(p0) tol 1e-8
-# other methods, a sparse Jacobian, backwards in time, several unknowns
+# other methods, a sparse Jacobian, backward in time, several unknowns
 adams_end(p) = ode(rate(p), [p[2]], (p[3], p[4]), method = adams(), rtol = 1e-11, atol = 1e-13).values[-1, 0]
 hessian(adams_end)(p0)                       #~ hessian(exact)(p0) tol 1e-7
 turn(t, y) = [y[1], -y[0]]
@@ -59,7 +60,8 @@ jvp(T -> circle(T), 2.0, 1.0)[1]             #~ [-sin(2), -cos(2)] tol 1e-9
 jvp(T -> circle(T, sparse = true), 2.0, 1.0)[1]    #~ [-sin(2), -cos(2)] tol 1e-9
 jvp(T -> circle(T), -2.0, 1.0)[1]            #~ [sin(2), -cos(2)] tol 1e-9
 jvp(T -> jvp(S -> circle(S), T, 1.0)[1], 2.0, 1.0)[1]    #~ [-cos(2), sin(2)] tol 1e-9
-# many parameters, where the gradient is taken backward in time: its derivative by the times
+# Many parameters, where the gradient uses the adjoint problem: its derivative
+# with respect to the times.
 w = linspace(0.5, 1.5, 40)
 many(q) =
   ode((t, y) -> [-sum(q[..40] * w) / 40 * y[0] + q[0], t * y[0] - q[1] * y[1]], [1.0, 0.0], (0.0, q[40]), rtol = 1e-11,
@@ -70,7 +72,7 @@ u = concat(zeros(40), [1.0]);
 h = 1e-4;
 (G(q0 + h*u) - G(q0 - h*u)) / (2*h)          #~ jvp(G, q0, u)[1] tol 1e-6
 hessian(many)(q0)[40]                        #~ jvp(G, q0, u)[1] tol 1e-8
-# where first and last time are the same the only row is the last
+# Where the first and the last time coincide, the only row is the last one.
 still(T) = ode(turn, [1.0, 0.0], (0.0, T)).values[-1]
 jvp(still, 0.0, 1.0)[1]                      #~ [0.0, -1.0]
 jvp(T -> ode(turn, [1.0, 0.0], (T, T)).values[-1], 0.0, 1.0)[1]    #~ [0.0, 0.0]
@@ -79,7 +81,7 @@ for m in list(tsit5(), dop853(), rk4(0.1), rodas5p(), radau5(), symplectic(0.1),
   assert(max(abs(jvp(resting, 0.0, 1.0)[1] - [0.0, -1.0])) == 0, "{m.name}: forwards")
   assert(max(abs(grad(p -> p[0] * resting(p[1])[1] + p[2])([1.0, 0.0, 1.0]) - [0.0, -1.0, 1.0])) == 0, "{m.name}: in reverse")
 }
-# problems whose domain, or whose span, ends where the argument says
+# problems whose domain, or whose span, ends at an argument
 problem growth(T = 1.0) {
   domain t in [0, T]
   field a
@@ -99,7 +101,8 @@ problem heat(T = 0.1) {
 }
 warm(T) = solve(heat(T), chebyshev(n = 20), rtol = 1e-9, atol = 1e-11)
 (T -> warm(T).u(T, 0.5))'(0.1)               #~ -π^2 * exp(-0.1*π^2) tol 1e-7
-# an equation without time derivative: the last row moves along the integrator's polynomial
+# An equation without a time derivative: the last row moves along the
+# integrator's polynomial.
 problem linked(T = 1.0) {
   domain t in [0, T]
   field a, b
@@ -114,7 +117,8 @@ linked_end''(1.0)                            #~ 4 * exp(-2) tol 1e-5
 (T -> solve(linked(T), bdf()).times[-1])'(1.0)    #~ 1
 (T -> solve(linked(2.0), bdf(), t = (0.0, T), saveat = [0.5, 1.0]).values[-1, 0])'(1.5)    #~ 0
 
-# without a method the value comes from other steps than the derivative: they agree to about the tolerance
+# Without a method, the value and the derivative come from different steps; they
+# agree to about the tolerance.
 chosen(p) = ode(rate(p), [p[2]], (p[3], p[4]), rtol = 1e-11, atol = 1e-13).values[-1, 0]
 grad(chosen)(p0)                             #~ grad(exact)(p0) tol 1e-8
 hessian(chosen)(p0)                          #~ hessian(exact)(p0) tol 1e-7

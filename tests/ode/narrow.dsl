@@ -1,10 +1,11 @@
-# Smooth pulses in time count in full by every method, though steps could be long before and behind them.
+# Narrow smooth pulses in time: every method integrates them in full, though its
+# steps could be long before and after them.
 
 methods = (auto(), tsit5(), dop853(), bdf(), adams(), radau5(), radau(order = 9), rodas5p(), imex(implicit = (t, y) -> -y))
 pulse(t, w) = exp(-((t - 0.41)/w)^2)/(w*sqrt(π))
 for w in [0.03, 0.01, 1e-3, 3e-4] {
   for m in methods {
-    # imex has -y besides
+    # imex also has the term -y.
     right = if m.name == "imex" { exp(-0.59 + w^2/4) } else { 1.0 }
     f = if m.name == "imex" { (t, y) -> [pulse(t, w)] - y } else { (t, y) -> [pulse(t, w)] }
     r = ode(f, [0.0], (0.0, 1.0); method = m)
@@ -12,10 +13,10 @@ for w in [0.03, 0.01, 1e-3, 3e-4] {
     r = ode(f, [0.0], (0.0, 1.0); method = m, saveat = [0.2, 1.0])
     assert(abs(r.y(1.0)[0] - right) < 5e-5 and abs(r.y(0.2)[0]) < 1e-9, "saveat {m.name} {w}: {r.y(1.0)[0]}")
   }
-  # forth and back
+  # forward and backward
   r = ode((t, y) -> [pulse(t, w)], [1.0], (1.0, 0.0))
   assert(abs(r.y(0.0)[0]) < 5e-5, "back {w}: {r.y(0.0)[0]}")
-  # as a factor of the state, in a branch, and what is told by a sum
+  # as a factor of the state, in a branch, and in a sum of two pulses
   assert(abs(ode((t, y) -> -pulse(t, w)*y, [1.0], (0.0, 1.0)).y(1.0)[0] - exp(-1)) < 5e-5)
   assert(abs(ode((t, y) -> if t < 2 { pulse(t, w)*y } else { y }, [1.0], (0.0, 1.0)).y(1.0)[0] - e) < 2e-4)
   r = ode((t, y) -> [pulse(t, w) + pulse(t + 0.3, w)], [0.0], (0.0, 1.0))
@@ -30,7 +31,8 @@ for w in [0.03, 0.01, 1e-3, 3e-4] {
 dose(t) = exp(-((t % 24 - 12)/0.2)^2)/(0.2*sqrt(π))
 ode((t, y) -> [dose(t)], [0.0], (0.0, 2400.0)).y(2400.0)[0]      #~ 100 tol 1e-3
 
-# derivatives by when it comes and how wide it is, and many at once: with decay the state in the end is exp(-(1 - s) + w^2/4)
+# Derivatives with respect to the pulse's time and width, and batched. With
+# decay, the final state is exp(-(1 - s) + w^2/4).
 after(s, w) = ode((t, y) -> [exp(-((t - s)/w)^2)/(w*sqrt(π))] - y, [0.0], (0.0, 1.0); rtol = 1e-9, atol = 1e-12).y(1.0)[0]
 exact(s, w) = exp(s - 1 + w^2/4)
 grad(s -> after(s, 0.002))(0.41)                       #~ exact(0.41, 0.002) tol 1e-6
@@ -38,17 +40,18 @@ grad(w -> after(0.41, w))(0.01)                        #~ exact(0.41, 0.01)*0.00
 grad(grad(s -> after(s, 0.01)))(0.41)                  #~ exact(0.41, 0.01) tol 1e-4
 map(s -> after(s, 0.002), linspace(0.1, 0.9, 20))      #~ map(s -> exact(s, 0.002), linspace(0.1, 0.9, 20)) tol 1e-7
 
-# what the right-hand side has no value for beyond the end of a solution is not asked for
+# The right-hand side is not evaluated after the end of a solution, where it may
+# be undefined.
 table = [1.0, 2.0, 0.0]
 r = ode((t, y) -> [table[i64(floor(t))]], [0.0], (0.0, 1000.0); events = event((t, y) -> y[0] - 2.5; terminal = true))
 r.events.times          #~ [1.75] tol 1e-9
 
-# a step, a kink and what goes up and down all the time are no pulses: no more steps than before
+# A step, a kink and an oscillation are no pulses and cost no additional steps.
 ode((t, y) -> [sin(200t)], [0.0], (0.0, 1.0); method = dop853()).stats.steps < 200     #> true
 ode((t, y) -> [tanh((t - 0.5)/0.1)], [0.0], (0.0, 1.0)).stats.steps < 60               #> true
 ode((t, y) -> [t^3], [0.0], (0.0, 1.0)).stats.steps < 30                               #> true
-# nor is what a branch would make of times at which it is not taken
+# A branch is not searched at times at which it is not taken.
 ode((t, y) -> if t < 0.5 { -y } else { y/((t - 0.25)^2 + 1e-6) }, [1.0], (0.0, 1.0)).stats.steps < 100    #> true
-# a force on many unknowns: some of them are looked at
+# A force on many unknowns: the search samples some of them.
 many(n) = ode((t, y) -> pulse(t, 0.001)*linspace(1.0, 2.0, n) - 0y, zeros(n), (0.0, 1.0); method = tsit5(), saveat = [1.0]).values[0]
 many(1000)                  #~ linspace(1.0, 2.0, 1000) tol 1e-5

@@ -1,4 +1,6 @@
-# Regular singular points at the ends of an interval, for collocation and shooting: cylinders, balls, both ends at once, systems, nonlinear terms, and forms that are 0/0 there. Closed forms.
+# Regular singular points at the ends of an interval, for collocation and
+# shooting: cylinders, balls, both ends at once, systems, nonlinear terms, and
+# expressions that are 0/0 there. Oracle: closed forms.
 # As users run it only: compiling all of it takes minutes.
 
 problem disk {
@@ -18,7 +20,7 @@ problem divided(c = 1) {
   u == 0 at r = 1
 }
 solve(divided()).u(0.5)                      #~ 3/16 tol 1e-7
-# and derivatives by parameters
+# derivatives with respect to parameters
 grad(c -> solve(divided(c)).u(0.5))(1.0)     #~ 3/16 tol 1e-6
 problem ball {
   domain r in [0, 2]
@@ -29,7 +31,7 @@ problem ball {
 }
 solve(ball, shooting(4)).u(1.0)              #~ sin(1.0) tol 1e-5
 solve(ball).u(1.0)                           #~ sin(1.0) tol 1e-6
-# Lane and Emden's equation of index 5: (1 + r^2/3)^(-1/2)
+# The Lane-Emden equation of index 5: (1 + r^2/3)^(-1/2).
 problem star {
   domain r in [0, 1]
   field u
@@ -40,7 +42,8 @@ problem star {
 solve(star).u([0.0, 0.5])                    #~ [1, 1/sqrt(1 + 1/12)] tol 1e-6
 solve(star, collocation(8), rtol = 1e-9).u(0.5)      #~ 1/sqrt(1 + 1/12) tol 1e-8
 solve(star, shooting(3), guess = (u = 1.0)).u(0.0)   #~ 1 tol 1e-5
-# Legendre's equation of degree 2, singular at both ends; at 1 the regular solution has u' = 3 u
+# Legendre's equation of degree 2, singular at both ends. At 1 the regular
+# solution has u' = 3 u.
 problem legendre {
   domain x in [-1, 1]
   field u
@@ -49,7 +52,7 @@ problem legendre {
   u_x == 3 at x = 1
 }
 solve(legendre, guess = (u = x -> x^2)).u([0.0, 0.5])      #~ [-0.5, -0.125] tol 1e-5
-# a system: heat made by what diffuses
+# a system: v diffuses and heats u
 problem pair {
   domain r in [0, 1]
   field u, v

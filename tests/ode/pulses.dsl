@@ -1,4 +1,5 @@
-# What switches by t alone for a short while is not stepped over, by any method, in either direction.
+# Short switches that depend on t alone: no method steps over them, in either
+# direction.
 
 methods = list(auto(), tsit5(), dop853(), rodas5p(), bdf(), adams(), radau5(), radau9(), rk4(0.1),
   multirate(fast = (t, y) -> 0.0*y), imex(implicit = (t, y) -> 0.0*y))
@@ -7,30 +8,31 @@ for w in [0.1, 1e-3, 1e-5] {
   for m in methods {
     forth = ode(f, [0.0], (0.0, 1.0); method = m)
     back = ode(f, [0.0], (1.0, 0.0); method = m)
-    # pieces end and begin some roundings from the switches: what is left out, beside w
+    # Pieces end and begin a few roundings away from the switches; the omitted
+    # part is small relative to w.
     tol = 1e-13 + 1e-14/w
     assert(abs(forth.y(1.0)[0] - 1) < tol and abs(back.y(0.0)[0] + 1) < tol, "{m.name} {w}")
     rows = ode(f, [0.0], (0.0, 1.0); method = m, saveat = [0, 0.2, 0.41 + 0.5w, 0.7, 1.0 - 2e-16, 1.0])
     assert(max(abs(rows.values[.., 0] - [0, 0, 0.5, 1, 1, 1])) < 10tol, "{m.name} {w}: {rows.values}")
   }
 }
-# doses, each half an hour, every day for a hundred days
+# doses of half an hour, every day for a hundred days
 dose(t) = if t % 24.0 < 0.5 { 2.0 } else { 0.0 }
 ode((t, y) -> [dose(t)], [0.0], (0.0, 2400.0)).y(2400.0)          #~ [100] tol 1e-9
 k = 0.1
 right = 2/k*(1 - exp(-0.5k))*sum(exp(-k*(23.5 + 24.0*iota(100))))
 ode((t, y) -> dose(t) - k*y, [0.0], (0.0, 2400.0); rtol = 1e-9).y(2400.0)   #~ [right] tol 1e-8
 
-# the time of a switch may move: derivatives of the first four orders
+# Derivatives of orders 1 to 3 with respect to the time of a switch.
 x(s) = ode((t, y) -> if t > s^2 { -y*s } else { cos(y) }, [1.0], (0.0, 2.0); rtol = 1e-11, atol = 1e-13).y(2.0)[0]
-# up to s² of y' = cos(y): tan(y/2 + π/4) grows as e^t; then decay
+# Until s², y' = cos(y), where tan(y/2 + π/4) grows as e^t; then decay.
 exact(s) = (2atan(exp(s^2)*tan(0.5 + π/4)) - π/2)*exp(-s*(2 - s^2))
 x(0.8)                       #~ exact(0.8) tol 1e-9
 grad(x)(0.8)                 #~ grad(exact)(0.8) tol 1e-8
 grad(grad(x))(0.8)           #~ grad(grad(exact))(0.8) tol 1e-7
 (x(0.8))/1e3             #~ exact(0.8)/1e3 tol 1e-4
 grad(grad(grad(x)))(0.8)     #~ grad(grad(grad(exact)))(0.8) tol 1e-8
-# and what is fitted may be such a time
+# A fitted parameter may be such a time.
 best = minimize(s -> (x(s) - exact(0.9))^2, 0.8; lower = 0.75, upper = 1.2);
 best.x                       #~ 0.9 tol 1e-4
 
@@ -39,21 +41,21 @@ r = ode((t, y) -> -3y + (if t > 0.4 and t < 0.41 { 100.0 } else { 0.0 }), [0.5],
   events = event((t, y) -> y[0] - 0.6), rtol = 1e-10, atol = 1e-12);
 u(t) = 100/3 + (0.5exp(-1.2) - 100/3)*exp(-3*(t - 0.4))
 r.events.times               #~ [root(t -> u(t) - 0.6, (0.4, 0.41)), 0.41 + log(u(0.41)/0.6)/3] tol 1e-9
-# one just at a switch, which ends the solution
+# an event just after a switch, which ends the solution
 r = ode((t, y) -> if t > 0.5 { [-1.0] } else { [1.0] }, [0.0], (0.0, 2.0);
   events = event((t, y) -> y[0] - 0.2; terminal = true, direction = "falling"));
 r.events.times               #~ [0.8] tol 1e-12
 
-# delays: the pulse comes back with the lag, and so does one of the history
+# Delays: the pulse returns after the lag, and so does one in the history.
 d = dde((t, y, Z) -> -Z[0] + (if t > 0.4 and t < 0.401 { 1000.0 } else { 0.0 }), [0.0], (0.0, 2.0); lags = 1.0);
 map(t -> d.y(t)[0], [0.4, 0.401, 1.0, 1.401, 2.0])       #~ [0, 1, 1, 0.9995, 0.4005] tol 1e-9
 d = dde((t, y, Z) -> -Z[0], [0.0], (0.0, 2.0); lags = 1.0, past = t -> if t > -0.401 and t < -0.4 { [1000.0] } else { [0.0] },
   rtol = 1e-10, atol = 1e-13);
 map(t -> d.y(t)[0], [0.599, 0.6, 1.0, 2.0])              #~ [0, -1, -1, -0.5995] tol 1e-9
 onset(s) = dde((t, y, Z) -> -Z[0] + (if t > s { 1.0 } else { 0.0 }), [1.0], (0.0, 3.0); lags = 1.0, rtol = 1e-9).y(3.0)[0]
-# the answer to a step, 3 - s later: 1 - (z - 1) + (z - 2)^2/2 of z = 3 - s
+# The response to a step at s, with z = 3 - s: 1 - (z - 1) + (z - 2)^2/2.
 grad(onset)(0.7)             #~ -(1 - 1.3 + 0.3^2/2) tol 1e-8
-# events at the very times of switches
+# events exactly at switches
 for m in (bdf(), dop853(), radau5(), auto()) {
   f = (t, y) -> if t < 0.5 { [1.0] } else if t < 0.7 { [0.0] } else { [-1.0] }
   e = list(event((t, y) -> t - 0.5; then = (t, y) -> y + 1), event((t, y) -> 0.7 - t))
@@ -61,7 +63,7 @@ for m in (bdf(), dop853(), radau5(), auto()) {
   assert(len(r.events.times) == 2, "{m.name}: {r.events}")
   assert(max(abs(r.events.times - [0.5, 0.7])) < 1e-12 and abs(r.y(1.0)[0] - 1.2) < 1e-5, "{m.name}: {r.events} {r.y(1.0)}")
 }
-# and of algebraic equations
+# with algebraic equations
 problem tank {
   domain t in [0, 1]
   field h, q
@@ -76,12 +78,13 @@ h(t) = 200 + (0.4exp(-0.15) - 200)*exp(-0.5*(t - 0.3))
 s.events.full.times          #~ [root(t -> h(t) - 0.8, (0.3, 0.31))] tol 1e-7
 s.h(1.0)                     #~ h(0.31)*exp(-0.5*0.69) tol 1e-8
 
-# what may fail behind the end of a solution is not looked at to find switches
+# The search for switches does not evaluate the right-hand side after the end of
+# a solution, where it may fail.
 w = [1.0, 2, 3]
 r = ode((t, y) -> [w[i64(floor(t))]], [0.0], (0.0, 1000.0); events = event((t, y) -> y[0] - 4; terminal = true), rtol = 1e-9);
 r.events.times               #~ [2 + 1/3] tol 1e-8
 
-# a smooth pulse at the very time of a switch
+# a smooth pulse exactly at a switch
 for w in [0.05, 1e-3, 1e-4, 1e-6] {
   f = (t, y) -> [(if t < 5 { 1.0 } else { -1.0 }) + exp(-((t - 5)/w)^2)/(w*sqrt(π))]
   for m in (auto(), dop853(), rodas5p(), bdf(), radau5()) {
@@ -91,7 +94,8 @@ for w in [0.05, 1e-3, 1e-4, 1e-6] {
   }
 }
 
-# a smooth pulse at a round time, however narrow; dop853 takes it in few steps, whose errors of order 5 tell less than there are
+# A smooth pulse at a round time, however narrow. dop853 passes it in few steps,
+# and its error estimate of order 5 understates their errors.
 for w in [1e-3, 1e-4, 1e-6] {
   for c in [5.0, 3.0, 8.7] {
     f = (t, y) -> [1.0 + exp(-((t - c)/w)^2)/(w*sqrt(π))]

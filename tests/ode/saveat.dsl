@@ -1,4 +1,5 @@
-# Solutions at chosen times: exact at those times, and a function of t between them through the four nearest, refused where these do not tell.
+# Solutions at chosen times: exact there; between them, a cubic through the four
+# nearest, or an error where those do not determine the value.
 problem decay(k) {
   domain t in [0, 3]
   field a
@@ -21,7 +22,8 @@ points = linspace(0.05, 2.95, 40)
 max(abs(many.a(points) - exp(-points))) < 1e-6                 #> true
 abs(grad(t -> many.a(t))(1.23) + exp(-1.23)) < 1e-4            #> true
 
-# a wave that is saved three times a period, and fifty times; the saved times themselves
+# A wave saved three times a period, and fifty times; and its values at the
+# saved times.
 swing(n) = ode((t, y) -> [y[1], -y[0]], [0.0, 1], (0.0, 20.0); saveat = linspace(0.0, 20.0, n), rtol = 1e-9, atol = 1e-11)
 rare = swing(11);
 rare.y([0.0, 2.0, 20.0])[.., 0]                                #~ sin([0.0, 2, 20]) tol 1e-7
@@ -29,18 +31,18 @@ rare.y(6.0 + 1e-15)[0]                                         #~ sin(6.0) tol 1
 try { str(rare.y(1.0)) } catch m { contains(m, "save more of them, or leave saveat out") }      #> true
 try { str(map(t -> rare.y(t)[0], [2.0, 3.0])) } catch m { contains(m, "save more of them, or leave saveat out") }      #> true
 swing(161).y(linspace(0.0, 20.0, 77))[.., 0]                   #~ sin(linspace(0.0, 20.0, 77)) tol 2e-4
-# with delays and events it is the solution itself
+# With delays and events, the function is the solution itself.
 dde((t, y, Z) -> -y, [1.0], (0.0, 2.0); lags = 1.0, saveat = [2.0], rtol = 1e-9).y(1.0)      #~ [exp(-1)] tol 1e-7
 
-# a derivative by a parameter, at a saved time
+# a derivative with respect to a parameter, at a saved time
 abs(grad(k -> solve(decay(k), adams(), saveat = [1.0, 3.0], rtol = 1e-10, atol = 1e-12).a(3.0))(2.0) + 3*exp(-6.0)) < tol    #> true
 
-# backwards in time
+# backward in time
 back = solve(decay(1.0), bdf(), t = (0, -1), saveat = [-0.25, -0.5, -0.75, -1.0], rtol = 1e-10, atol = 1e-12)
 abs(back.a(-0.75) - exp(0.75)) < tol                           #> true
 abs(back.a(-0.6) - exp(0.6)) < 1e-3                            #> true
 
-# a field over x
+# a field of x
 problem heat() {
   domain t in [0, 0.1], x in [0, 1]
   field u
@@ -52,7 +54,7 @@ h = solve(heat(), chebyshev(n = 20), saveat = linspace(0, 0.1, 21), rtol = 1e-9,
 abs(h.u(0.05, 0.5) - exp(-π^2*0.05)) < 1e-7                    #> true
 abs(h.u(0.0333, 0.5) - exp(-π^2*0.0333)) < 1e-5                #> true
 
-# ---- more times than lengths are constants, in the lanes of a map
+# ---- more times than constant extents allow, under map
 
 at = linspace(0.1, 2.0, 20)
 way(m, x0) = ode((t, y) -> [-y[0] * y[1], y[0] - y[1]], [x0, 1.0], (0.0, 2.0); method = m, rtol = 1e-8, atol = 1e-10, saveat = at).values
@@ -64,9 +66,9 @@ for m in list(auto(), tsit5(), dop853(), rodas5p(), radau5(), bdf(), rk4(0.01)) 
 }
 slopes = map(x0 -> jvp(x -> sum(way(auto(), x)), x0, 1.0)[1], [0.5, 4.0])
 slopes[1]     #~ (sum(way(dop853(), 4.0 + 1e-4)) - sum(way(dop853(), 4.0 - 1e-4))) / 2e-4 tol 1e-4
-# each its own way of failing
+# In a map, the failure of one batch element is reported.
 try { map(x0 -> ode((t, y) -> x0 * y^2, [1.0], (0.0, 2.0); method = rodas5p(), saveat = at).values, [0.1, 1.0]) } catch m { m[..22] }    #> no solution beyond t =
-# a number of times that is known only when it runs is at least one
+# A number of times that is known only at run time must be at least one.
 few(times) = ode((t, y) -> -y, [1.0], (0.0, 1.0); method = tsit5(), saveat = times).values
 none_at(n) = few(linspace(0.0, 1.0, 30)[..n])
 shape(none_at(len(at) - 3))    #> (17, 1)

@@ -1,4 +1,5 @@
-# Derivatives through solves: forward sensitivities and adjoints against published values and differences of the solver.
+# Derivatives through ode() and solve(): forward sensitivities and adjoints,
+# against published values and finite differences.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
@@ -17,7 +18,7 @@ J = jacobian(at)([0.04, 1e4, 3e7]);
 J[.., 0]  #~ [-0.3559525659828556, 3.902544053818219e-4, 0.3555623115774737] tol 1e-6
 grad(k -> at(k)[2])([0.04, 1e4, 3e7])[0]  #~ 0.3555623115774737 tol 1e-6
 
-# Lotka-Volterra: reverse against forward
+# Lotka-Volterra: reverse against forward mode
 problem lotka(a = 1.5, c = 3.0, x0 = 1.0) {
   domain t in [0, 3]
   field x, y
@@ -35,7 +36,7 @@ d = [(end(p + h*[1.0, 0, 0]) - end(p - h*[1.0, 0, 0]))/(2h), (end(p + h*[0, 1.0,
 norm(g - d) / norm(d)  #~ 0.0 tol 1e-6
 jvp(end, p, [1.0, 2, 3])[1] - g @ [1.0, 2, 3]  #~ 0.0 tol 1e-6
 
-# a parameter of a partial differential equation, through the method of lines
+# a parameter of a partial differential equation, by the method of lines
 problem burgers(ν = 0.01/π) {
   domain t in [0, 1], x in [-1, 1]
   field u
@@ -50,7 +51,8 @@ grad(ν -> solve(burgers(ν), fd(n = 128)).u(1, 0.5))(0.02) / slope  #~ 1.0 tol 
 end_spectral(ν) = solve(burgers(ν), chebyshev(n = 64), rtol = 1e-9, atol = 1e-11).u(1, 0.5)
 grad(end_spectral)(0.02) / ((end_spectral(0.0201) - end_spectral(0.0199)) / 0.0002)  #~ 1.0 tol 1e-4
 
-# derivatives of every order in every mixture of modes, against the exact solution of the logistic equation
+# Derivatives of every order in every mixture of modes. Oracle: the exact
+# solution of the logistic equation.
 logistic(p) =
   ode((t, y) -> [p[0] * y[0] * (1 - y[0] / p[1])], [p[2]], (0.0, 1.0), rtol = 1e-11, atol = 1e-13,
     saveat = [0.5, 1.0]).values[-1, 0]
@@ -67,7 +69,8 @@ grad(along(along(along(logistic))))(q)       #~ grad(along(along(along(exact))))
 taylor(s -> logistic(q + s*v), 0.0, 4)       #~ taylor(s -> exact(q + s*v), 0.0, 4) tol 1e-9
 jvp(p -> jvp(grad(logistic), p, v)[1], q, v)[1]      #~ jvp(p -> jvp(grad(exact), p, v)[1], q, v)[1] tol 1e-8
 
-# CVODES' cvsRoberts: the gradient of the integral of y3 up to t = 50, the integral being one equation more; values recomputed in extended precision
+# CVODES' cvsRoberts: the gradient of the integral of y3 up to t = 50. The
+# integral is one more equation. Values recomputed in extended precision.
 roberts(k) = ode((t, y) -> {
   a = k[0] * y[0]
   b = k[1] * y[1] * y[2]
@@ -78,7 +81,7 @@ k0 = [0.04, 1e4, 3e7]
 grad(roberts)(k0) / [173.4140891449773, -5.059191405586188e-04, 8.432346465422593e-08]       #~ [1, 1, 1] tol 1e-6
 jacobian(roberts)(k0) / [173.4140891449773, -5.059191405586188e-04, 8.432346465422593e-08]   #~ [1, 1, 1] tol 1e-6
 
-# the value a root finder sees is a solve: a shooting method, and its derivatives
+# root() of a function that integrates: a shooting method, and its derivatives.
 shoot(p) =
   root(s -> ode((t, y) -> [y[1], -p * y[0]], [0.0, s], (0.0, 1.0), rtol = 1e-11, atol = 1e-12,
     saveat = [0.5, 1.0]).values[-1, 0] - 1, 1.0)
@@ -109,7 +112,8 @@ grad(p -> hvp(decayed, p, v2) @ v2)(at2)     #~ grad(p -> hvp(decay_of, p, v2) @
 grad(p -> grad(p -> grad(decayed)(p) @ v2)(p) @ v2)(at2)     #~ grad(p -> hvp(decay_of, p, v2) @ v2)(at2) tol 1e-7
 jacobian(hessian(decayed))(at2)      #~ jacobian(hessian(decay_of))(at2) tol 1e-7
 
-# second and third derivatives of a partial differential equation's solution by its parameters
+# Second and third derivatives of the solution of a partial differential
+# equation with respect to its parameters.
 problem warm(k = 1.0, a = 1.0) {
   domain t in [0, 0.1], x in [0, 1]
   field u
@@ -123,13 +127,18 @@ hessian(middle)([1.0, 1.2])  #~ hessian(decaying)([1.0, 1.2]) tol 1e-8
 taylor(k -> middle([k, 1.2]), 1.0, 3)        #~ taylor(k -> decaying([k, 1.2]), 1.0, 3) tol 1e-8
 grad(p -> grad(middle)(p)[0])([1.0, 1.2])    #~ hessian(decaying)([1.0, 1.2])[0] tol 1e-8
 
-# a right-hand side that says its own length, of more unknowns than are written out
+# A right-hand side that allocates its result, with more unknowns than the
+# compiler unrolls.
 chain(k) = (t, y) -> { f = zeros(20); f[0] = -k[0] * y[0]; f[1..] = k[0] * y[..-1] - k[1] * y[1..]; f }
 left(k) = { y = zeros(20); y[[0]] = [1.0]; ode(chain(k), y, (0.0, 1.0); rtol = 1e-10, atol = 1e-12).y(1.0)[1] }
 grad(left)([1.0, 2.0])[1]   #~ -exp(-1) + 2exp(-2) tol 1e-7
 
-# no method named: the steps that were taken, once more, where all of them were explicit, of any number of unknowns and whatever is asked for; else the equations. Lorenz' equations of 1996,
-# the gradient by 24 forces: those of dop853(), whose steps they are, those by the adjoint problem of CVODES, and differences
+# Without a method, reverse mode traverses the steps again if all of them were
+# explicit, for any number of unknowns and any output. Otherwise it solves the
+# adjoint equations.
+# The gradient of the Lorenz 96 equations with respect to 24 forces. Oracles:
+# dop853(), which takes the same steps, the adjoint problem of CVODES, and
+# finite differences.
 ring(F) = (t, y) -> (concat(y[1..], y[..1]) - concat(y[-2..], y[..-2])) * concat(y[-1..], y[..-1]) - y + F
 forces = 3.0 + 0.01 * iota(24)
 begun = 3.0 + sin(1.0 * iota(24))
@@ -148,12 +157,14 @@ for loss in list(at_once, at_times, at_all) {
   assert(abs(jvp(F -> loss(F, auto()), forces, way)[1] - g @ way) < 1e-11 * size, "forwards")
   assert(abs(hvp(F -> loss(F, auto()), forces, way) @ way - (along(1e-3) - 2along(0.0) + along(-1e-3)) / 1e-6) < 1e-3 * size, "of second order")
 }
-# ... with implicit steps among them: of few unknowns the end alone
+# ... with implicit steps among them: traversed for few unknowns and the end
+# value only.
 stiff_ring(F) = (t, y) -> ring(F)(t, y) + 2000 * (concat(y[1..], y[..1]) - 2y + concat(y[-1..], y[..-1]))
 smooth(F, m, ts) = sum(ode(stiff_ring(F), begun, (0.0, 1.0); method = m, rtol = 1e-8, atol = 1e-10, saveat = ts).values[-1]^2)
 max(abs(grad(F -> smooth(F, auto(), [1.0]))(forces) / grad(F -> smooth(F, bdf(), [1.0]))(forces) - 1)) < 1e-3      #> true
 max(abs(grad(F -> smooth(F, auto(), [0.5, 1.0]))(forces) / grad(F -> smooth(F, bdf(), [0.5, 1.0]))(forces) - 1)) < 1e-3      #> true
-# what would take more memory than there should be is integrated by Adams' methods: 1000 unknowns, 120 times
+# Where this would need too much memory, Adams' methods integrate: 1000
+# unknowns, 120 times.
 many_times = linspace(0.5, 60.0, 120)
 drift(p, m) = sum(ode((t, y) -> p[0] * cos(t * (1 + 0.001 * iota(1000))) - p[1] * y + p[2], ones(1000), (0.0, 60.0); method = m, rtol = 1e-9, atol = 1e-11, saveat = many_times).values[-1])
 grad(p -> drift(p, auto()))([1.0, 0.1, 0.2]) / grad(p -> drift(p, adams()))([1.0, 0.1, 0.2])       #~ [1, 1, 1] tol 1e-6

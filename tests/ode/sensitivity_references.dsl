@@ -1,7 +1,11 @@
-# Sensitivities of reference problems by every way there is: forwards and backwards, by the methods written in the language and by CVODES.
-#
-# Robertson's reactions with rates p = (0.04, 1e4, 3e7) (SUNDIALS' cvsRoberts_FSA_dns and cvsRoberts_ASA_dns) and a predator and its prey (cvsLotkaVolterra_ASA); SUNDIALS' own
-# outputs have three to five digits, so the values are recomputed: Radau IIA of order 13 in quadruple precision, errors of a step at most 1e-20. G is the integral of y3.
+# Sensitivities of reference problems, in forward and reverse mode, by the
+# methods written in the language and by CVODES.
+# | Problems: Robertson's reactions with rates p = (0.04, 1e4, 3e7) (SUNDIALS'
+# cvsRoberts_FSA_dns and cvsRoberts_ASA_dns), and a predator and its prey
+# (cvsLotkaVolterra_ASA). G is the integral of y3.
+# | Oracle: SUNDIALS' own outputs have three to five digits. The values are
+# therefore recomputed with Radau IIA of order 13 in quadruple precision, with
+# local errors of at most 1e-20.
 off(x, r) = max(abs(x / r - 1))
 reactions(p) = (t, y) -> {
   (a, b, c) = (p[0] * y[0], p[1] * y[1] * y[2], p[2] * y[1]^2)
@@ -20,7 +24,8 @@ states = [0.9851721138609899, 3.386395378974904e-05, 0.01479402218522039, 0.0030
   0.004938274520979815, 1.984994087954376e-08, 0.9950617056290793, 391993.4806272895;
   0.0005168096014924384, 2.068294491224454e-09, 0.9994831883302131, 3987309.334840368;
   5.203071844120547e-05, 2.081335731892533e-10, 0.9999479690734252, 39982528.20913646]
-# their derivatives by p1, p2, p3: one row for each time, four for each rate
+# Their derivatives with respect to p1, p2, p3: one row for each time, four
+# entries for each rate.
 slopes = reshape([-0.3559525659828556, 0.0003902544053818218, 0.3555623115774738, 0.07377984745793076, 9.542381427849769e-08, -2.130961030193646e-10, -9.521071817547832e-08, -1.32810837233716e-08, -1.583176635557635e-11, -5.290041093214815e-13, 1.636077046489783e-11, 2.431700730792409e-12;
   -1.876082173766648, 0.0001792180590010277, 1.875902955707647, 4.627481903225336, 2.961377129145375e-06, -5.830460566234228e-10, -2.960794083088752e-06, -5.307763513303903e-06, -4.933436805092882e-10, -2.762621961089463e-13, 4.936199427053972e-10, 8.858105481552586e-10;
   -4.247558771705733, 4.591196249253894e-05, 4.24751285974324, 129.7764828616016, 1.373080797344625e-05, -2.357192113846333e-10, -1.373057225423486e-05, -0.0003626383373228593, -2.288355088905669e-09, -1.138059509350127e-13, 2.288468894856604e-09, 6.044293421009456e-08;
@@ -34,7 +39,7 @@ slopes = reshape([-0.3559525659828556, 0.0003902544053818218, 0.3555623115774738
 
 course(p, m, r) = ode(reactions(p), [1.0, 0, 0, 0], (0.0, at[-1]); method = m, rtol = r, atol = r * [1e-4, 1e-10, 1e-4, 1e-4], saveat = at).values
 end(p, m, r, t) = ode(reactions(p), [1.0, 0, 0, 0], (0.0, t); method = m, rtol = r, atol = r * [1e-4, 1e-10, 1e-4, 1e-4], saveat = [t]).values[0]
-# forwards at all times
+# forward mode, at all times
 for m in list(rodas5p(), radau5(), bdf()) {
   Y = course(rates, m, 1e-11)
   assert(off(Y, states) < 1e-8, "{m.name}: values, {off(Y, states)}")
@@ -42,7 +47,7 @@ for m in list(rodas5p(), radau5(), bdf()) {
   assert(off(transpose(J, (0, 2, 1)), slopes) < 1e-7, "{m.name}: forwards, {off(transpose(J, (0, 2, 1)), slopes)}")
 }
 
-# ... and backwards, each number of the end by itself: all of them alike
+# ... and reverse mode, for each component of the end value: all agree
 for m in list(rodas5p(), radau5(), auto(), bdf()) {
   forwards = jacobian(p -> end(p, m, 1e-10, 50.0))(rates)
   backwards = stack(...map(i -> grad(p -> end(p, m, 1e-10, 50.0)[i])(rates), list(0, 1, 2, 3)))
@@ -53,7 +58,9 @@ for m in list(rodas5p(), radau5(), auto(), bdf()) {
   assert(off(late, slopes[9, .., 3]) < 1e-6, "{m.name}: the gradient of the integral, {off(late, slopes[9, .., 3])}")
 }
 
-# a predator and its prey: x' = a x - b x y, y' = -c y + d x y from (1, 1); at t = 10 x and y, and their derivatives by a, b, c, d and both initial values
+# A predator and its prey: x' = a x - b x y, y' = -c y + d x y from (1, 1). x
+# and y at t = 10, and their derivatives with respect to a, b, c, d and both
+# initial values.
 prey(q) = (t, u) -> [q[0] * u[0] - q[1] * u[0] * u[1], -q[2] * u[1] + q[3] * u[0] * u[1]]
 hunted(q, m, r) = ode(prey(q), q[4..], (0.0, 10.0); method = m, rtol = r, atol = r * 1e-2, saveat = [10.0]).values[0]
 q0 = [1.5, 1, 3, 1, 1, 1]

@@ -1,5 +1,7 @@
-# Initial values at regular singular points, where the equations have no value: closed forms of Lane and Emden's
-# equation and of Bessel's, derivatives by parameters, and what has no smooth solution, or many, refused.
+# Initial values at regular singular points, where the equations are undefined:
+# closed forms of the Lane-Emden and Bessel equations, and derivatives with
+# respect to parameters. Problems without a smooth solution, or with several,
+# are refused.
 
 problem lane(n, a) {
   domain r in [0.0, 3.0]
@@ -14,7 +16,7 @@ s.θ_r([0.0, 0.5])                      #~ [0, 2*cos(0.5) - 4*sin(0.5)] tol 1e-8
 s.error < 1e-7                         #> true
 solve(lane(0, 1.0)).θ(2.0)             #~ 1 - 4/6 tol 1e-6
 
-# with the radius as a factor, as books write it too
+# multiplied by the radius, as textbooks also write it
 problem times_r(n) {
   domain r in [0.0, 6.89684862]
   field θ
@@ -28,7 +30,7 @@ s.θ(5.0)             #~ 0.1108198 tol 1e-7
 s.θ(6.89684862)      #~ 0 tol 1e-8
 solve(times_r(5); rtol = 1e-9).θ(5.0)     #~ (1 + 25/3)^-0.5 tol 1e-7
 
-# every method, in steps of its own
+# every method, with its own steps
 problem bessel {
   domain x in [0.0, 10.0]
   field y
@@ -41,7 +43,8 @@ for m in (auto(), tsit5(), dop853(), radau5(), bdf(), rodas5p()) {
   for x in [0.0, 1.0, 2.0, 5.0, 10.0] { assert(abs(s.y(x) - besselj(1, x)) < 1e-6, "{m.name} {x}: {s.y(x)}") }
 }
 
-# values at chosen times: also one before the first piece would end, and the beginning itself
+# Values at chosen times, including the initial time and one inside the first
+# piece.
 solve(lane(1, 1.0); saveat = [0.0, 0.5, 2.0], rtol = 1e-9).values[.., 0]    #~ [1, sin(0.5)/0.5, sin(2.0)/2] tol 1e-8
 solve(lane(1, 1.0); saveat = [0.5], rtol = 1e-9).values[.., 0]              #~ [sin(0.5)/0.5] tol 1e-8
 
@@ -55,7 +58,8 @@ problem mirrored {
 }
 solve(mirrored; rtol = 1e-9).θ(-2.0)    #~ sin(2.0)/2 tol 1e-7
 
-# derivatives by parameters, of sin(√a r)/(√a r), inside of the first piece and behind it
+# Derivatives of sin(√a r)/(√a r) with respect to a, inside the first piece and
+# after it.
 at(r) = a -> solve(lane(1, a); rtol = 1e-10).θ(r)
 (at(2.0))'(1.0)     #~ (2*cos(2.0) - sin(2.0))/4 tol 1e-7
 (at(0.2))'(1.0)     #~ (0.2*cos(0.2) - sin(0.2))/0.4 tol 1e-8
@@ -73,7 +77,8 @@ problem pair {
 # (t u)' == 2 t exp(-t)
 solve(pair; rtol = 1e-9).u(1.5)         #~ 2*(1 - 2.5*exp(-1.5))/1.5 tol 1e-7
 
-# no smooth solution: a slope that contradicts the equation, a logarithm, an essential singularity; or many of them
+# No smooth solution: a derivative that contradicts the equation, a logarithm,
+# an essential singularity; or several solutions.
 refused(p) = try { solve(p); false } catch e { len(split(e, "no solution")) > 1 }
 problem bent { domain r in [0.0, 3.0]
   field θ

@@ -1,8 +1,9 @@
-# Newton's matrices from a place where the problem was stiffer: every correction is small by them, whatever is
-# left of the equations, so that a first one that is taken on trust follows the predictor instead of the problem.
+# Newton matrices from a time at which the problem was stiffer. They make every
+# correction small, whatever the residual. If the first correction is accepted
+# without a test, the solution follows the predictor instead of the problem.
 
-# what is stiff until t = 5, and follows sin(t), and then stands still; alone, and beside a swing whose
-# corrections are all that a norm shows
+# A component that is stiff until t = 5, follows sin(t), and then stands still;
+# alone, and beside an oscillation that dominates the norm of the corrections.
 fading(K, q) = (t, y) -> -K*exp(-(t/5)^q)*(y - sin(t))
 beside(K, q) = (t, y) -> [-K*exp(-(t/5)^q)*(y[0] - sin(t)), 3.0*y[2]*(1 + 0.3*y[1]), -3.0*y[1]]
 end_of(f, y, m, r) = ode(f, y, (0.0, 10.0); method = m, rtol = r, atol = 1e-2*r, saveat = [10.0]).values[0]
@@ -12,7 +13,8 @@ for K in (1e4, 1e6, 1e9) {
     one = end_of(fading(K, q), [0.0], rodas5p(), 1e-11)
     all = end_of(beside(K, q), [0.0, 1.0, 0.0], rodas5p(), 1e-11)
     for m in methods {
-      # a hundred times the tolerance; an explicit step of auto() may pass over the fall, which is 2 % of it
+      # The bound is a hundred tolerances. An explicit step of auto() may pass
+      # over the decay, which changes the result by 2 %.
       far = if m.name == "auto" { 5e-3 } else { 1e-4 }
       off = max(abs(end_of(fading(K, q), [0.0], m, 1e-6) - one))
       assert(off < far, "{m.name}, K {K}, q {q}: {off}")
@@ -24,7 +26,8 @@ for K in (1e4, 1e6, 1e9) {
   }
 }
 
-# the same as an implicit system, for IDA: with the fields in one equation, and in an algebraic one
+# The same as an implicit system, for IDA: all fields in one equation, and an
+# algebraic one.
 problem implicit(K, q) {
   domain t in [0, 10]
   field y, z
@@ -41,7 +44,8 @@ for K in (1e3, 1e4) {
   }
 }
 
-# the equation of Lane and Emden from almost its singular point on (Horedt, Polytropes, 2004: its zero)
+# The Lane-Emden equation from close to its singular point (its zero: Horedt,
+# Polytropes, 2004).
 problem star(a) {
   domain t in [a, 6.8968486193]
   field u

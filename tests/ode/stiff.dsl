@@ -1,6 +1,7 @@
-# Stiff integrators written in the language: order, references, dense output, derivatives, map, failures.
+# Stiff integrators written in the language: order, reference solutions, dense
+# output, derivatives, map, failures.
 
-# ---- order, by halving a step that the error control leaves alone
+# ---- order, by halving a fixed step (no error control)
 pendulum = (t, y) -> [y[1], -sin(y[0])]
 exact = ode(pendulum, [1.0, 0], (0.0, 5.0); method = radau5(), rtol = 1e-12, atol = 1e-14, saveat = [2.1, 5.0]).values;
 wrong(m) = max(abs(ode(pendulum, [1.0, 0], (0.0, 5.0); method = m, rtol = 1e9, atol = 1e9, saveat = [5.0]).values[0] - exact[1]))
@@ -8,18 +9,22 @@ inside(m) = max(abs(ode(pendulum, [1.0, 0], (0.0, 5.0); method = m, rtol = 1e9, 
 fixed(m, h) = (...m, first_step = h, max_step = h)
 log2(wrong(fixed(rodas5p(), 0.25)) / wrong(fixed(rodas5p(), 0.125)))      #~ 5 tol 0.3
 log2(inside(fixed(rodas5p(), 0.5)) / inside(fixed(rodas5p(), 0.125))) / 2      #~ 4 tol 0.3
-# the sums of a stage's coefficients are its time: with t as an unknown of its own a step is the same
+# The coefficients of a stage sum to its time: with t as an additional unknown,
+# a step is the same.
 forced = (t, y) -> [-y[0] * t + cos(3t)]
 beside = (t, y) -> [-y[0] * y[1] + cos(3y[1]), 1.0]
 one_step(f, y, m) = ode(f, y, (0.3, 1.0); method = fixed(m, 0.7), rtol = 1e9, atol = 1e9, saveat = [1.0]).values[0, 0]
 one_step(forced, [0.7], rodas5p()) - one_step(beside, [0.7, 0.3], rodas5p())     #~ 0 tol 1e-13
-# Newton's iterations of Radau stop by rtol, so that its order is that of steps for tolerances: 3 digits more are 1000^(1/5) = 4 times as many, a little less in practice
+# Newton's iterations of Radau stop according to rtol, so its order is measured
+# by the number of steps for a tolerance. Three more digits take 1000^(1/5) = 4
+# times as many steps, slightly fewer in practice.
 far(m, r) = ode(pendulum, [1.0, 0], (0.0, 5.0); method = m, rtol = r, atol = r, saveat = [5.0])
 steps = far(radau5(), 1e-11).stats.steps / far(radau5(), 1e-5).stats.steps
 3.5 < steps and steps < 25     #> true
 max(abs(far(radau5(), 1e-10).values[0] - exact[1])) < 1e-9     #> true
 max(abs(far(rodas5p(), 1e-10).values[0] - exact[1])) < 1e-8     #> true
-# Prothero and Robinson: y' = -1e6 (y - cos t) - sin t is solved by cos t, whatever the stiffness
+# Prothero and Robinson: cos t solves y' = -1e6 (y - cos t) - sin t, for every
+# stiffness.
 for m in list(rodas5p(), radau5(), radau(order = 9), radau(order = 13)) {
   s = ode((t, y) -> -1e6 * (y - cos(t)) - sin(t), [1.0], (0.0, 10.0); method = m, rtol = 1e-8, atol = 1e-10)
   ends = iota(s.stats.steps + 1) * m.degree
@@ -28,7 +33,9 @@ for m in list(rodas5p(), radau5(), radau(order = 9), radau(order = 13)) {
   assert(s.stats.steps < 250, "{m.name} takes {s.stats.steps} steps")
 }
 
-# ---- references: Radau IIA of order 13 in quadruple precision, which agrees with the test set for IVP solvers (Mazzia and Magherini)
+# ---- references
+# Radau IIA of order 13 in quadruple precision, which agrees with the test set
+# for IVP solvers (Mazzia and Magherini).
 off(x, r) = max(abs(x / r - 1))
 robertson = (t, y) -> {
   (a, b, c) = (0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1]^2)
@@ -103,7 +110,7 @@ air_end =
 off(end(pollution, air, 60.0, rodas5p(), 1e-7, 1e-11), air_end) < 1e-6     #> true
 off(end(pollution, air, 60.0, radau5(), 1e-7, 1e-11), air_end) < 1e-6     #> true
 
-# ---- whole solutions, times asked for, backward in time
+# ---- whole solutions, chosen times, backward in time
 for m in list(rodas5p(), radau5(), radau(order = 9), radau(order = 13)) {
   whole = ode(van_der_pol, [2.0, 0], (0.0, 500.0); method = m, rtol = 1e-8, atol = 1e-10)
   at = linspace(0.0, 500.0, 41)
@@ -127,7 +134,7 @@ u(t) = (100^2 * cos(t) + 100 * sin(t)) / (1 + 100^2) + exp(-100t) / (1 + 100^2)
 solve(decay(), radau5(); rtol = 1e-9, atol = 1e-11).u(0.7) - u(0.7)      #~ 0 tol 1e-7
 solve(decay(), rodas5p(); rtol = 1e-9, atol = 1e-11).u(0.7) - u(0.7)     #~ 0 tol 1e-8
 
-# ---- derivatives: those of the steps as they were made
+# ---- derivatives of the steps as taken
 reactions(p) = (t, y) -> {
   (a, b, c) = (p[0] * y[0], p[1] * y[1] * y[2], p[2] * y[1]^2)
   [b - a, a - b - c, c]
@@ -154,7 +161,7 @@ for m in list(rodas5p(), radau5(), radau(order = 9), radau(order = 13)) {
   assert(off(each, alone) < 1e-9, "{m.name}: mapped")
 }
 
-# ---- what cannot be solved
+# ---- unsolvable problems
 gives_up(f, y, t1, m) = try { ode(f, y, (0.0, t1); method = m).stats.steps; "" } catch e { e }
 for m in list(rodas5p(max_steps = 3000), radau5(max_steps = 3000), radau(order = 9, max_steps = 3000), radau(order = 13, max_steps = 3000)) {
   said = gives_up((t, y) -> y^2, [1.0], 2.0, m)
@@ -168,7 +175,7 @@ for m in list(rodas5p(max_steps = 3000), radau5(max_steps = 3000), radau(order =
 }
 gives_up((t, y) -> [cos(1000t)], [1.0], 2000.0, radau5(max_steps = 100))[..25]     #> no solution beyond t = 0.
 gives_up((t, y) -> y, [nan], 1.0, rodas5p())     #> initial value 0 is nan
-# ---- with the Jacobian as a sparse matrix
+# ---- with a sparse Jacobian
 heat(t, y) = concat([0.0], y[..-2] - 2y[1..-1] + y[2..], [0.0]) * 400
 bump = sin(linspace(0.0, π, 21))
 a = ode(heat, bump, (0.0, 0.02); method = rodas5p(), sparse = true, saveat = [0.02]).values[0]

@@ -1,10 +1,12 @@
-# What a function makes of a place by comparing it in a loop or searching a table, or with abs and the
-# like: integrals and solutions, and their derivatives where the places of the jumps are known.
-# Those that are not known are in errors/loop_integrand.dsl, jump_in_integrand.dsl and loop_rate.dsl.
+# Rates and integrands that are piecewise by a comparison in a loop, a table
+# search, or abs and similar functions: integrals, solutions, and their
+# derivatives where the jumps have known locations. Errors for unknown locations
+# are tested in errors/loop_integrand.dsl, jump_in_integrand.dsl and
+# loop_rate.dsl.
 
 (lo, mid, hi) = (1.0, 10.0, 3.0)
 ks = [lo, mid, hi]
-# lo up to a, mid up to b, hi
+# lo up to a, mid up to b, then hi
 by_if(x, a, b) = if x > b { hi } else if x > a { mid } else { lo }
 by_search(x, a, b) = ks[searchsorted(stack(a, b), x)]
 by_bins(x, a, b) = ks[digitize(x, stack(a, b))]
@@ -32,7 +34,7 @@ for (i, k) in enumerate(list(by_if, by_search, by_bins, by_count, by_find, by_lo
 }
 (a -> integrate(x -> x*by_search(x, a, 0.7), 0, 1))''(0.3)    #~ lo - mid tol 1e-8
 
-# a table of 200 knots that move, and one of 3000 that do not
+# a table of 200 moving knots, and one of 3000 fixed knots
 at = linspace(0, 1, 200)^2
 values = sin(7*at) + 0.3*cos(40*at)
 moved(a) = integrate(x -> interp(x, a*at, values), 0, 0.8)
@@ -42,7 +44,8 @@ values = cos(9*at) + mod(7*at, 1)
 parts = (at[1..] - at[..-1])*(values[1..] + values[..-1])/2
 integrate(x -> interp(x, at, values), at[0], at[-1])    #~ sum(parts) tol 1e-12
 
-# 400 values, each for a while: what a rate or an integrand makes of them, and by how fast they go
+# A rate that holds each of 400 values for a while: its integral, and the
+# derivative with respect to the time scale.
 ends = linspace(0, 1, 400)^1.3
 values = sin(40*ends) + 2*ends
 held(a) = { e = clamp(concat(a*ends, [1.0]), 0.0, 1.0); sum(values*(e[1..] - e[..-1])) }
@@ -51,16 +54,17 @@ rested(0.8)     #~ held(0.8) tol 1e-9
 rested'(0.8)    #~ held'(0.8) tol 1e-9
 (a -> integrate(t -> values[searchsorted(a*ends, t) - 1], 0, 1))'(0.8)    #~ held'(0.8) tol 1e-9
 
-# the history of an equation with a lag, and a path of a stochastic one: both move by the jump
+# The history of a delay equation and the path of a stochastic one both depend
+# on the jump.
 past(k) = a -> dde((t, y, Z) -> stack(Z[0][0]), [0.0], (0.0, 1.0); lags = [1.0], past = t -> stack(k(t + 1, a, 2.0)), rtol = 1e-8).y(1.0)[0]
 past(by_search)'(0.3)    #~ lo - mid tol 1e-9
 path(k) = a -> sde((t, x) -> stack(k(t, a, 2.0)), (t, x) -> stack(0.1), [0.0], (0.0, 1.0); seed = 3).y(1.0)[0]
 path(by_search)'(0.3)    #~ lo - mid tol 1e-9
-# a jump whose place is not known begins an integration anew where it is seen
+# A jump at an unknown location restarts the integration where it is detected.
 by_turns(x, a, b) = { s = lo; e = a; while x > e { s = mid; e = e + 10 }; s }
 path(by_turns)(0.3)      #~ path(by_if)(0.3) tol 1e-9
 
-# between two ends nodes do not move with a jump
+# In a boundary value problem, nodes do not move with a jump.
 between(k) = a -> bvp((t, y) -> stack(y[1], k(t, a, 2.0)), (ya, yb) -> stack(ya[0], yb[0]), (0.0, 1.0), [0.0, 0.0]).y(0.5)[0]
 said(f) = try { "{f()}" } catch m { m }
 for k in list(by_if, by_search, by_turns) {
@@ -68,7 +72,7 @@ for k in list(by_if, by_search, by_turns) {
   assert(contains(said(() -> between(k)'(0.3)), "at a place that depends on what is differentiated by"), said(() -> between(k)'(0.3)))
 }
 
-# doses in a part of a thousandth of a day: of a list, one after the other, and at one time
+# Very short doses, written as sums, loops and comparisons.
 (at, w) = ([0.5, 8.0, 16.0], 0.002)
 in_sum(t, at, w) = sum(if t >= τ and t < τ + w { 1/w } else { 0.0 } for τ in at)
 in_loop(t, at, w) = { s = 0.0; for τ in at { if t - τ >= 0 and t - τ < w { s = s + 1/w } }; s }
@@ -80,7 +84,7 @@ gone(dose) = (at, w) -> ode((t, y) -> stack(dose(t, at, w) - 0.1*y[0]), [0.0], (
 for dose in list(in_sum, in_loop, in_window, in_any, in_turn, in_two) {
   assert(abs(integrate(t -> dose(t, at, w), 0, 24) - 3) < 1e-9, "{integrate(t -> dose(t, at, w), 0, 24)}")
 }
-# y(24) of doses that decay, and by their times
+# y(24) after doses that decay, and its derivatives with respect to their times.
 left(at, w) = sum(exp(-0.1*(24 - at))*(exp(0.1*w) - 1))/(0.1*w)
 for dose in list(in_sum, in_loop, in_window, in_any) {
   assert(abs(gone(dose)(at, w) - left(at, w)) < 1e-7, "{gone(dose)(at, w)}")
@@ -93,7 +97,7 @@ gone(in_two)(at, w)     #~ 1.5*left(at[1..] - w/2, w) tol 1e-7
 # each of twenty steps moves
 (p -> integrate(x -> { s = 0.0; for k in 0..20 { s += if x < p + k/100 { 1.0 } else { 2.0 } }; s }, 0, 1))'(0.4)    #~ -20 tol 1e-9
 
-# two comparisons at one place, of which each counts what it changes alone
+# Two comparisons at one location: each contributes only its own change.
 both(a, b) = integrate(x -> (if x > a { 1.0 } else { 2.0 })*(if 2*x > 2*b { 3.0 } else { 5.0 }), 0, 1)
 ((a -> both(a, 0.3))'(0.3), (b -> both(0.3, b))'(0.3), (a -> both(a, a))'(0.3), (a -> both(a, 2a - 0.3))'(0.3))  #~ (4.0, 3.0, 7.0, 10.0) tol 1e-9
 grad(q -> both(q[0], q[1]))([0.3, 0.3])    #~ [4, 3] tol 1e-9

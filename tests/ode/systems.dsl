@@ -1,7 +1,9 @@
-# Problems in t: equations of any order, coefficients before the highest derivatives, algebraic equations, systems that must be differentiated.
+# Problems in t: equations of any order, coefficients of the highest
+# derivatives, algebraic equations, and systems of higher index.
 # In a long check only: it takes half a minute.
 
-# second order, with a mass, against the closed form; the derivative is a function, too
+# Second order with a mass, against the closed form. The derivative is also a
+# function.
 problem spring(m = 2.0, k = 3.0, c = 0.0) {
   domain t in [0, 5]
   field x
@@ -28,7 +30,8 @@ problem third() {
 }
 solve(third(), bdf(), rtol = 1e-10, atol = 1e-12).u(2.0)     #~ sin(2.0) tol 1e-8
 
-# two masses whose accelerations enter both equations (a mass matrix that is not diagonal), and one that depends on the state
+# Two masses whose accelerations occur in both equations (a nondiagonal mass
+# matrix), and a mass that depends on the state.
 problem coupled() {
   domain t in [0, 3]
   field x, y
@@ -48,7 +51,7 @@ problem weighted() {
   u == [1, 0] at t = 0
 }
 solve(weighted(), dop853(), rtol = 1e-10, atol = 1e-12).u(1.0)       #~ [cos(log(2)), -sin(log(2))] tol 1e-9
-# u_t stands for other components in the equations than its own
+# In the equations, components of u_t are in a different order.
 problem crossed() {
   domain t in [0, 1]
   field u[2]
@@ -57,7 +60,8 @@ problem crossed() {
 }
 solve(crossed(), bdf(), rtol = 1e-10, atol = 1e-12).u(1.0)   #~ [sin(1.0), cos(1.0)] tol 1e-8
 
-# the pendulum as it is stated (index 3), against its angle: both from rest at the horizontal; the force in the rod is λ
+# The pendulum in Cartesian coordinates (index 3), against its angle. It starts
+# at rest, horizontally; λ is the force in the rod.
 problem pendulum(L = 1.0, g = 9.81) {
   domain t in [0, 5]
   field x, y, λ
@@ -85,7 +89,8 @@ d = solve(pendulum(), dop853(), rtol = 1e-10, atol = 1e-12);
 d.x(5.0)                     #~ sin(φ.φ(5.0)) tol 1e-8
 (g -> solve(pendulum(1.0, g), adams(), rtol = 1e-10, atol = 1e-12).x(1.0))'(9.81)    #~ (g -> sin(solve(angle(1.0, g), dop853(), rtol = 1e-12, atol = 1e-13).φ(1.0)))'(9.81) tol 1e-6
 
-# index 2: the control that keeps x on a given path, and its derivative; initial values that the conditions leave open are found
+# Index 2: the control that keeps x on a given path, and its derivative. Free
+# initial values are computed.
 problem path() {
   domain t in [0, 2]
   field x, y, z
@@ -98,7 +103,7 @@ problem path() {
 q = solve(path(), bdf(), rtol = 1e-9, atol = 1e-11);
 [q.x(2.0), q.y(2.0), q.z(2.0)]       #~ [sin(2.0), cos(2.0), -sin(2.0)] tol 1e-7
 
-# index 1: by IDA, and by a method for y' = f that solves for z
+# Index 1: by IDA, and by a method for y' = f that solves for z.
 problem algebraic(p = 1.0) {
   domain t in [0, 1]
   field y, z
@@ -109,7 +114,7 @@ problem algebraic(p = 1.0) {
 solve(algebraic(), bdf(), rtol = 1e-9, atol = 1e-11).z(1.0)  #~ exp(-1.0) tol 1e-7
 solve(algebraic(), dop853(), rtol = 1e-9, atol = 1e-11).z(1.0)       #~ exp(-1.0) tol 1e-8
 
-# what there is of a solution that blows up at t = 1, and its derivative
+# The partial solution of a blow-up at t = 1, and its derivative.
 left(a) = ode((t, y) -> a*y^2, [1.0], (0.0, 2.0); partial = true, rtol = 1e-9, atol = 1e-11)
 left(1.0).complete           #> false
 left(1.0).times[-1]          #~ 1 tol 1e-6
@@ -126,7 +131,7 @@ for m in list(tsit5(), dop853(), rodas5p(), radau5(), auto()) {
 #> rodas5p false true true 1
 #> radau5 false true true 1
 #> auto false true true 1
-# derivatives of what there is when the steps are used up
+# derivatives of the partial solution when max_steps is exhausted
 for m in list(tsit5(max_steps = 15), dop853(max_steps = 15), rodas5p(max_steps = 15), radau5(max_steps = 15)) {
   part(a) = ode((t, y) -> -a*y, [1.0], (0.0, 1000.0); method = m, partial = true, rtol = 1e-8, atol = 1e-10)
   slope = -0.5 * exp(-0.5)
@@ -139,14 +144,16 @@ for m in list(tsit5(max_steps = 15), dop853(max_steps = 15), rodas5p(max_steps =
 late = (t, y) -> [-1e4 * (y[0] - cos(t)), if t < 3 { 0.0 } else { y[1]^2 }]
 r = ode(late, [0.0, 1.0], (0.0, 5.0); method = auto(), partial = true);
 (r.complete, abs(r.times[-1] - 4) < 1e-4)    #> (false, true)
-# an event that ends the solution lies before the place where the method would give up
+# The solution ends at a terminal event before the point where the method would
+# give up.
 ode((t, y) -> y^2, [1.0], (0.0, 2.0); events = event((t, y) -> y[0] - 10; terminal = true), method = dop853()).times[-1]     #~ 0.9 tol 1e-5
-# behind the end of a solution there are no values
+# There are no values after the end of a solution.
 ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 5.0); events = event((t, y) -> y[0]; terminal = true), saveat = [0.5, 1.0, 3.0]).times    #> [0.5, 1]
 
-# ---- many unknowns, of which each equation has a few: the Jacobian of the implicit system is found on its pattern
+# ---- many unknowns with sparse equations: IDA's Jacobian uses the pattern
 n = 60
-# diffusion with a storage that is nowhere linear in the rate, and a flux that is an unknown of its own
+# Diffusion with a storage term that is nonlinear in the rate, and a flux as an
+# unknown.
 problem storage(k, start) {
   domain t in [0, 1]
   field u[n], w[n]
@@ -165,7 +172,7 @@ stored(3.0)                         #~ alone(3.0) tol 1e-6
 stored'(3.0)                        #~ alone'(3.0) tol 1e-5
 grad(k -> sum(stored(k)))(3.0)      #~ sum(alone'(3.0)) tol 1e-5
 solve(storage(3.0, 0.3), bdf(); rtol = 1e-8, atol = 1e-10, partial = true).values[-1, ..n]    #~ alone(3.0) tol 1e-6
-# with a matrix that says which elements there are, and a derivative by it
+# with a matrix that determines the pattern, and a derivative with respect to it
 near = zeros(n, n)
 for i in 0..n { near[i, i] = -2.0; if i > 0 { near[i, i - 1] = 1.0; near[i - 1, i] = 1.0 } }
 problem joined(A) {
@@ -181,9 +188,11 @@ more = zeros(n, n)
 more[10, 40] = 1.0
 grad(s -> by_matrix(near + s * more))(0.0)     #~ (by_matrix(near + 1e-3 * more) - by_matrix(near - 1e-3 * more)) / 2e-3 tol 1e-5
 
-# ---- where algebraic unknowns begin: rates that follow from the equations, values far from the guess
+# ---- consistent initial values
+# Rates follow from the equations; values may be far from the guess.
 
-# an algebraic unknown that sets out from rest, with derivatives, backward, and on a pattern
+# An algebraic unknown that starts at rest, with derivatives, backward in time,
+# and with a pattern.
 problem driven(p = 1.0) {
   domain t in [0, 10]
   field x, z
@@ -212,7 +221,7 @@ problem of_them {
   x == 0 at t = 0
 }
 solve(in_line).x(3.0)[7]             #~ solve(of_them, rtol = 1e-9, atol = 1e-11).x(3.0) tol 1e-4
-# ... after an event, too: z jumps with x, and goes on from a rate of its own
+# ... after an event, too: z jumps with x and continues with a new rate
 problem kicked {
   domain t in [0, 3]
   field x, z
@@ -233,8 +242,9 @@ problem rooted(guess) {
 }
 map(g -> solve(rooted(g)).w(1.0), [0.5, 1.0, 1e-3, 100.0, -0.5])     #~ 2*exp(-0.5)*[1, 1, 1, 1, -1] tol 1e-5
 
-# ---- a matrix before the rates that is singular where an implicit step tries in vain: the step is taken back
-# a transistor's two stages: p = b - a and q = e - d eliminated, SciPy's Radau, 1e-9
+# ---- a mass matrix that is singular at a trial stage: the step is rejected
+# Two stages of a transistor amplifier: p = b - a and q = e - d eliminated,
+# SciPy's Radau, 1e-9.
 diode(x) = 1e-6*(exp(x/0.026) - 1)
 problem stage(R = 9000.0, U = 6.0, α = 0.99) {
   domain t in [0, 0.1]
@@ -254,9 +264,9 @@ problem stage(R = 9000.0, U = 6.0, α = 0.99) {
 }
 solve(stage(), rtol = 5e-4, atol = 5e-6).e(0.1)      #~ -1.92526749 tol 0.01
 
-# ---- what is algebraic is asked of components and rows, not of fields
+# ---- equations are algebraic by component and row, not by field
 
-# the second part of a vector
+# the second component of a vector
 problem split(k) {
   domain t in [0, 1]
   field y[2]
@@ -272,7 +282,8 @@ solve(split(2.0), saveat = [0.5, 1.0]).values        #~ [exp(-1), 3*exp(-1); exp
 second(k) = solve(split(k), rtol = 1e-8, atol = 1e-10).y(1.0)[1]
 second'(2.0)                         #~ -3*exp(-2.0) tol 1e-5
 grad(p -> second(p[0]))([2.0])       #~ [-3*exp(-2.0)] tol 1e-5
-# a matrix before the rates of rank 1: twice the first row less the second is 0 == 1 - y[1]; so y[1] = 1, y[0] = exp(-t)
+# A mass matrix of rank 1: twice the first row less the second is 0 == 1 - y[1],
+# so y[1] = 1 and y[0] = exp(-t).
 problem of_rank_1 {
   domain t in [0, 1]
   field y[2]
@@ -280,7 +291,8 @@ problem of_rank_1 {
   y == [1, 1] at t = 0
 }
 solve(of_rank_1).y(1.0)              #~ [exp(-1), 1] tol 1e-5
-# of rank 2 in three unknowns: the third row less the others is 0 == y[2] + y[0] - 2; then 2*y[1]' = -y[1] and y[0]' + y[1]' = -y[0]
+# Rank 2 with three unknowns: the third row less the others is 0 == y[2] + y[0]
+# - 2; then 2*y[1]' = -y[1] and y[0]' + y[1]' = -y[0].
 problem of_rank_2 {
   domain t in [0, 1]
   field y[3]
@@ -288,7 +300,8 @@ problem of_rank_2 {
   y == [2, 2, 0] at t = 0
 }
 solve(of_rank_2, rtol = 1e-9, atol = 1e-11).y(1.0)   #~ [2*exp(-0.5), 2*exp(-0.5), 2 - 2*exp(-0.5)] tol 1e-6
-# one that depends on the state, and an unknown that no equation has the rate of
+# A matrix that depends on the state, and an unknown whose rate occurs in no
+# equation.
 problem by_state {
   domain t in [0, 1]
   field y[2]
@@ -296,7 +309,8 @@ problem by_state {
   y == [1, 1] at t = 0
 }
 solve(by_state).y(1.0)               #~ exp(-1.0)*[1, 1] tol 1e-5
-# scalar equations for the parts of a vector, in any order, and with an algebraic one among them
+# Scalar equations for the components of a vector, in any order, with an
+# algebraic one among them.
 problem circle {
   domain t in [0, 1]
   field y[2]

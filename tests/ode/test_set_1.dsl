@@ -1,6 +1,9 @@
-# Initial value problems of the Bari test set for IVP solvers (Mazzia and Magherini) and of Hairer and Wanner, Solving Ordinary Differential Equations II, by CVODE and
-# IDA. The end values were computed again with a Radau IIA method of order 13 in quadruple precision, those of Pleiades by extrapolation; they agree with the
-# published ones to the digits that those have (of E5 the published ones are wrong from the third digit on).
+# Problems of the Bari test set for IVP solvers (Mazzia and Magherini) and of
+# Hairer and Wanner, Solving Ordinary Differential Equations II, by CVODE and
+# IDA.
+# | Oracle: end values recomputed with Radau IIA of order 13 in quadruple
+# precision; Pleiades by extrapolation. They agree with the published digits,
+# except for E5, whose published values are wrong from the third digit on.
 
 # largest relative error
 off(y, reference) = max(abs(y / reference - 1))
@@ -20,7 +23,8 @@ off(last(oscillator, [2.0, 0], 2000.0, bdf(), 1e-8, 1e-11), [1.706167732170465, 
 oregonator = (t, y) -> [77.27*(y[1] + y[0]*(1 - 8.375e-6y[0] - y[1])), (y[2] - (1 + y[0])*y[1])/77.27, 0.161*(y[0] - y[2])]
 off(last(oregonator, [1.0, 2, 3], 360.0, bdf(), 1e-8, 1e-11), [1.0008148703185227, 1228.178521549888, 132.05549428465082]) < 2e-6        #> true
 
-# E5: concentrations from 1e-3 down to 1e-22; only the second and the third stay of a size to compare
+# E5: concentrations from 1e-3 down to 1e-22. Only the second and the third
+# remain large enough to compare.
 e5 = (t, y) -> {
   a = 7.89e-10y[0]
   b = 1.1e7y[0]*y[2]
@@ -30,7 +34,8 @@ e5 = (t, y) -> {
 }
 off(last(e5, [0.00176, 0, 0, 0], 1e7, bdf(), 1e-10, 1e-28), [4.715033363040164e-10, 1.8188895860807023e-14, 1.8188812376786725e-14,
   8.348402029632169e-20]) < 1e-6        #> true
-# y2 = y3 + y4 throughout, which errors of 1e-18 at the beginning would spoil at the end: the last one follows from it
+# y2 = y3 + y4 throughout. Errors of 1e-18 at the start would spoil the end, so
+# the last component is computed from this invariant.
 e5_kept = (t, y) -> e5(t, push(y, y[1] - y[2]))[..3]
 off(last(e5_kept, [0.00176, 0, 0], 1e13, bdf(), 1e-9, 1e-28)[1..], [8.861233521291085e-23, 8.861233521291085e-23]) < 1e-4        #> true
 
@@ -90,7 +95,8 @@ pollution_end = [0.056462554800227695, 0.13424841304223384, 4.139734331099427e-0
   0.0001007803037365946, 1.7721465139699844e-06, 5.682943292316393e-05]
 off(last(pollution, start, 60.0, bdf(), 1e-9, 1e-18), pollution_end) < 1e-6      #> true
 
-# chemical kinetics at Akzo Nobel: the last concentration follows from an algebraic equation (index 1)
+# Chemical kinetics at Akzo Nobel: the last concentration follows from an
+# algebraic equation (index 1).
 problem akzo() {
   domain t in [0, 180]
   field a, b, c, d, e, f
@@ -115,7 +121,8 @@ k = solve(akzo(), bdf(), rtol = 1e-9, atol = 1e-13);
 akzo_end = [0.11507949206617021, 0.001203831471567715, 0.16115628874079743, 0.0003656156421249283, 0.017080108852644042, 0.0048735313103074555]
 off([k.a(180.0), k.b(180.0), k.c(180.0), k.d(180.0), k.e(180.0), k.f(180.0)], akzo_end) < 1e-6  #> true
 
-# the Pleiades: seven bodies of masses 1 to 7 in the plane, positions x and y, then speeds
+# The Pleiades: seven bodies of masses 1 to 7 in the plane; positions x and y,
+# then velocities.
 pleiades = (t, z) -> {
   x = z[..7]
   y = z[7..14]
@@ -132,7 +139,8 @@ pleiades_end = [0.37061391439705127, 3.237284092057233, -3.2225590324183235, 0.6
   -1.947020434263292]
 max(abs(last(pleiades, z0, 3.0, adams(), 1e-11, 1e-12) - pleiades_end)) < 1e-6  #> true
 
-# the Brusselator on a line, 500 points, with a sparse matrix; every 14th value of each species
+# The Brusselator on a line, 500 points, with a sparse matrix; every 14th value
+# of each species.
 line = (t, z) -> {
   n = len(z) // 2
   u = z[..n]

@@ -1,9 +1,11 @@
-# More of the Bari test set (Mazzia and Magherini), of Hairer and Wanner's stiff test set and of problems computed with extrapolation or Radau IIA of order 13 in quadruple
-# precision: further times of those in ivp.dsl, by the methods of the library and without naming one.
+# Further times of the problems of test_set_1.dsl, and further problems, by the
+# methods of the library and by the default method. Sources: the Bari test set
+# (Mazzia and Magherini) and Hairer and Wanner's stiff test set. Oracle:
+# extrapolation or Radau IIA of order 13 in quadruple precision.
 
 off(y, reference) = max(abs(y / reference - 1))
 
-# HIRES goes on to t = 421.8122
+# HIRES continued to t = 421.8122
 hires = (t, y) -> [-1.71y[0] + 0.43y[1] + 8.32y[2] + 0.0007, 1.71y[0] - 8.75y[1], -10.03y[2] + 0.43y[3] + 0.035y[4], 8.32y[1] + 1.71y[2] - 1.12y[3],
   -1.745y[4] + 0.43y[5] + 0.43y[6], -280y[5]*y[7] + 0.69y[3] + 1.71y[4] - 0.43y[5] + 0.69y[6], 280y[5]*y[7] - 1.81y[6], 1.81y[6] - 280y[5]*y[7]]
 later = [0.0006703055035818635, 0.0001309968469863469, 4.686223159773258e-05, 0.0010446680205517048, 0.0005948838309514851, 0.001399628833942774,
@@ -21,12 +23,14 @@ waves = [-1.86364625480813, 0.753543086543546, 1.706167732170456, -0.89280970102
   1.040279389212485]
 swung(m, r) = ode(relaxing, [2.0, 0], (0.0, 11.0); method = m, rtol = r, atol = 1e-2r, saveat = iota(11) + 1.0).values
 off(ravel(swung(rodas5p(), 1e-8)), waves) < 1e-6    #> true
-# few long steps: at tolerances nearby the phase is off by 40 to 200 of them
+# These take few long steps. Close to this tolerance, the phase error is 40 to
+# 200 tolerances.
 off(ravel(swung(auto(), 1e-8)), waves) < 4e-6       #> true
 off(ravel(swung(radau5(), 1e-10)), waves) < 1e-6    #> true
 
-# E5 over thirteen decades, the second and the third substance. Its invariant y2 = y3 + y4 is spoilt by rounding where y2 is 1e-22 of 1e-10 at first, so that the fourth
-# substance is taken from it.
+# E5 over thirteen decades, the second and the third species. Rounding would
+# spoil the invariant y2 = y3 + y4, because y2 falls from 1e-10 to 1e-22. The
+# fourth species is therefore computed from it.
 e5 = (t, y) -> {
   a = 7.89e-10y[0]
   b = 1.1e7y[0]*y[2]
@@ -44,7 +48,8 @@ for m in list(bdf(), rodas5p(), radau5()) {
 ends = burnt(auto());
 off(ends[-1, 1..], [second[-1], third[-1]]) < 1e-4     #> true
 
-# chemical kinetics at Akzo Nobel: the first substance summed over time, as one more unknown (DAE of index 1)
+# Chemical kinetics at Akzo Nobel: the time integral of the first species, as
+# one more unknown (DAE of index 1).
 problem akzo() {
   domain t in [0, 180]
   field a, b, c, d, e, f, g
@@ -74,7 +79,7 @@ lorenz = (t, u) -> [10(u[1] - u[0]), u[0]*(28 - u[2]) - u[1], u[0]*u[1] - 8/3*u[
 off(ode(lorenz, [1.0, 0, 0], (0.0, 15.0); rtol = 1e-13, atol = 1e-13, saveat = [15.0]).values[0],
   [-10.30703578205043, -4.451151241384303, 35.09466338572222]) < 1e-6    #> true
 
-# Hénon and Heiles at t = 1000
+# Hénon-Heiles at t = 1000
 stars = (t, y) -> [y[2], y[3], -y[0]*(1 + 2y[1]), -y[1] - (y[0]^2 - y[1]^2)]
 max(abs(ode(stars, [0.1, 0, 0, 0.5], (0.0, 1000.0); rtol = 1e-13, atol = 1e-14, saveat = [1000.0]).values[0] -
   [-0.020869654947295507, -0.38163084134669734, 0.05684673704038535, 0.27197223256780373])) < 1e-8    #> true
@@ -86,7 +91,8 @@ free = [0.6062038539648122, 0.628747210450178, 0.8073851485756026]
 max(abs(turned(auto()) - free)) < 1e-9      #> true
 max(abs(turned(adams()) - free)) < 1e-8     #> true
 
-# Lotka and Volterra at t = 10, with the derivatives by all four rates and both initial values, in the order a, b, c, d, x(0), y(0)
+# Lotka-Volterra at t = 10, with derivatives with respect to all four rates and
+# both initial values, in the order a, b, c, d, x(0), y(0).
 prey(p) = ode((t, y) -> [p[0]*y[0] - p[1]*y[0]*y[1], -p[2]*y[1] + p[3]*y[0]*y[1]], p[4..], (0.0, 10.0); rtol = 1e-10, atol = 1e-12, saveat = [10.0]).values[0]
 p0 = [1.5, 1, 3, 1, 1, 1]
 off(prey(p0), [1.0263447675750894, 0.9096910781360417]) < 1e-8     #> true

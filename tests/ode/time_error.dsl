@@ -1,6 +1,10 @@
-# The error that solutions of problems in t have: against references that are much finer, for all methods, small states, events and wanted times; and what is said where it is large.
+# The error estimates of problems in t, against much finer reference solutions:
+# for all methods, small states, events and output times. A large estimate is an
+# error.
 
-# a stiff reaction of eight substances at two ends, against Radau IIA of order 13 at 1e-12, as SciPy's Radau has it: never more than three times too small at the end
+# A stiff reaction of eight species with two end times, against Radau IIA of
+# order 13 at 1e-12, which agrees with SciPy's Radau. The estimate is at least a
+# third of the error at the end.
 problem light(c, k, T) {
   domain t in [0, T]
   field y[8]
@@ -27,7 +31,7 @@ for (c, k, T) in list((0.001, 300.0, 300.0), (0.0007, 280.0, 321.8)) {
   }
 }
 
-# not stiff: a pendulum, and Lorenz' equations to t = 8
+# Not stiff: a pendulum, and the Lorenz equations to t = 8.
 problem swing {
   domain t in [0, 30]
   field φ
@@ -49,7 +53,7 @@ for p in list(swing, lorenz(8.0)) {
   }
 }
 
-# equal steps: the same in half of them
+# Fixed steps: the estimate compares with half the steps.
 problem decay(T, k = 2.0) {
   domain t in [0, T]
   field u
@@ -61,7 +65,7 @@ for m in list(rk4(0.1), euler(0.001)) {
   assert(q > 0.9 and q < 2.3, "{m.name}: {q}")
 }
 solve(decay(1.0), rk4(0.1)).error            #~ 6e-5 tol 2e-5
-# the pendulum by positions and momenta
+# the pendulum by position and momentum
 problem orbit {
   domain t in [0, 50]
   field q, p
@@ -74,7 +78,8 @@ of_orbit = solve(orbit, dop853(), rtol = 1e-13, atol = 1e-15).values[-1]
 q = share(orbit, of_orbit, symplectic(0.02; order = 4), 1e-6)
 (q > 0.9, q < 6)                             #> (true, true)
 
-# wanted times, backwards, an algebraic equation, an event that ends the solution, one that changes the state
+# Output times, backward in time, an algebraic equation, a terminal event, and
+# one that changes the state.
 solve(decay(1.0), saveat = [0.5, 1.0]).error < 1e-5          #> true
 solve(decay(1.0), saveat = [1.0]).error > 0                  #> true
 solve(decay(1.0), t = (0.0, -1.0)).error < 1e-5              #> true
@@ -98,17 +103,20 @@ problem ball {
   event top: h_t falling
 }
 solve(ball, rtol = 1e-9, atol = 1e-11).error < 1e-6          #> true
-# found by this error: at some tolerances an impact was found twice, and the ball fell through the floor
+# Regression test, found by this estimate: at some tolerances an impact was
+# detected twice, and the ball fell through the floor.
 for r in [1e-12, 1.1e-12, 1.2e-12, 1.5e-12, 1e-11, 1e-8] {
   s = solve(ball, bdf(), rtol = r, atol = 1e-2r)
   assert(len(s.events.impact.times) == 6 and s.error < 1e-5, "{r}: {len(s.events.impact.times)} impacts, {s.error}")
 }
 
-# above 30 % an error, unless it is asked for; never looked at on request
+# An estimate above 30 % is an error, unless partial = true. With estimate =
+# false there is none.
 long = lorenz(60.0)
 try { str(solve(long).error) } catch m { m[..32] }           #> the solution of lorenz is off by
 (solve(long, estimate = false).error, solve(long, partial = true).error > 0.3)       #> (none, true)
-# the error of what decays below atol is that of the number that is there
+# The error of a solution that decays below atol is relative to its actual
+# value.
 s = solve(decay(10.0), bdf());
 abs(s.u(10.0)/exp(-20.0) - 1) < 3*s.error    #> true
 
@@ -118,7 +126,7 @@ at1'(2.0)                                    #~ -exp(-2.0) tol 1e-7
 grad(p -> at1(p[0]) + p[1])([2.0, 1.0])      #~ [-exp(-2.0), 1] tol 1e-7
 map(k -> solve(decay(1.0, k), tsit5(), saveat = [1.0]).values[0, 0], [1.0, 2.0])     #~ exp(-[1.0, 2.0]) tol 1e-5
 
-# ---- states far below the usual atol: it is not the usual one when it is not given
+# ---- states far below the usual atol: the default atol adapts to them
 r = ode((t, y) -> -y/1e-15, [1e-20], (0.0, 3e-15));
 r.y(3e-15)[0]/(1e-20*exp(-3))                #~ 1 tol 1e-5
 map(q -> ode((t, y) -> -y/1e-15, [1e-20q], (0.0, 3e-15); saveat = [3e-15]).values[0, 0], [1.0, 2.0])/1e-20   #~ [1, 2]*exp(-3) tol 1e-5
@@ -129,16 +137,19 @@ problem tiny {
   u == 1e-18 at t = 0
 }
 solve(tiny).u(3.0)/(1e-18*exp(-3))           #~ 1 tol 1e-5
-# what grows from next to nothing: logistic growth, 1/(1 + (1/y0 - 1)*exp(-t))
+# Growth from a tiny value: the logistic equation, 1/(1 + (1/y0 - 1)*exp(-t)).
 ode((t, y) -> y*(1 - y), [1e-12], (0.0, 30.0)).y(30.0)[0]    #~ 1/(1 + (1e12 - 1)*exp(-30)) tol 1e-4
 
-# ---- steps of a few ulps of t: no rows that are nan. A + B <-> C with k = 2e-3, q = 3e-9: at the end k*(a - c)*(b - c) == q*c.
+# ---- steps of a few ulps of t: no rows of NaN
+# A + B <-> C with k = 2e-3, q = 3e-9. At the end, k*(a - c)*(b - c) == q*c.
 slow = ode((t, c) -> { v = 2e-3*c[0]*c[1] - 3e-9*c[2]; [-v, -v, v] }, [2e-5, 1e-5, 0.0], (0.0, 2e11));
 all(isfinite(slow.values))                   #> true
 2e-3*slow.values[-1, 0]*slow.values[-1, 1] - 3e-9*slow.values[-1, 2]         #~ 0 tol 1e-17
 slow.stats.steps < 100                       #> true
 
-# ---- clocks that are late: 1e12 s are rounded to 1e-4 s, and the solution settles in 1e-3 s; its end is as good as from 0 on
+# ---- late clocks
+# At 1e12 s, times are rounded to 1e-4 s while the solution relaxes in 1e-3 s.
+# The end value is as accurate as from 0.
 for a in [0.0, 1e9, 1e12] {
   for m in list(auto(), rodas5p(), radau5()) {
     r = ode((t, y) -> [-1e3*(y[0] - sin(1e-3*(t - a)))], [1.0], (a, a + 1e4); method = m)
@@ -148,16 +159,16 @@ for a in [0.0, 1e9, 1e12] {
 turn = ode((t, y) -> [y[1], -y[0]], [0.0, 1.0], (1e9, 1e9 + 10); saveat = [1e9 + 1, 1e9 + 10], rtol = 1e-9);
 turn.values[.., 0]                           #~ [sin(1.0), sin(10.0)] tol 1e-6
 turn.times - 1e9                             #> [1, 10]
-# derivatives by a parameter and by the first time
+# derivatives with respect to a parameter and to the initial time
 falls(p) = ode((t, y) -> [-p*y[0]], [1.0], (1e9, 1e9 + 1); rtol = 1e-9, atol = 1e-11, saveat = [1e9 + 1]).values[0, 0]
 falls'(2.0)                                  #~ -exp(-2.0) tol 1e-7
 grad(p -> falls(p[0]))([2.0])                #~ [-exp(-2.0)] tol 1e-7
 since(t0) = ode((t, y) -> [t - 1e9], [0.0], (t0, 1e9 + 1); rtol = 1e-9, atol = 1e-11).values[-1, 0]
 since'(1e9 + 0.5)                            #~ -0.5 tol 1e-5
-# what went wrong says when, on the clock of the problem
+# Errors state the time on the problem's clock.
 try { str(ode((t, y) -> y^2, [1.0], (1e9, 1e9 + 2); method = rodas5p()).y(1e9 + 2)) } catch m { m[..40] }    #> no solution beyond t = 1000000001.000000
 
-# ---- long steps of an implicit method, accurate at their ends: what is off between them counts
+# ---- long implicit steps, accurate at their ends: errors between them count
 problem slaved {
   domain t in [0, 1e4]
   field y
@@ -172,7 +183,8 @@ for m in list(rodas5p(), bdf()) {
   assert(e < 3*s.error and s.error < 30*e, "{m.name}: {e}, {s.error}")
 }
 
-# ---- a solution that is not finite is an error that says where and when, whatever method made it
+# ---- a solution that is not finite is an error with place and time
+# For every method, including one defined by the user.
 by_slopes(m, f, jac, y0, t0, t1, o) = {
   h = (t1 - t0)/m.steps
   Y = zeros(m.steps + 1, len(y0))
@@ -187,7 +199,8 @@ try { str(ode((t, y) -> [1.0, y[1]^2], [0.0, 1.0], (0.0, 30.0); method = own(100
 #> the solution is not finite at t = 4.2, where number 1 of it is inf
 ode((t, y) -> [1.0, -y[1]], [0.0, 1.0], (0.0, 1.0); method = own(100)).values[-1, 0]     #~ 1 tol 1e-12
 
-# between the rows of few long steps an implicit method is off by more than at their ends, which counts
+# Between the rows of few long steps, the error of an implicit method exceeds
+# that at their ends; the estimate includes it.
 problem relaxes {
   domain t in [0, 100]
   field u
@@ -199,8 +212,9 @@ T = linspace(1, 100, 200)
 off = norm(s.u(T) - sin(0.0359T) - 1.2)/norm(sin(0.0359T) + 1.2)
 off < 2*s.error                  #> true
 
-# a field that jumps, a little too late: it is right but for a few steps, its derivative is not there at all.
-# Short steps at a jump stand for no more of the interval than they are
+# A field that jumps slightly late: its values are right except in a few steps,
+# but its derivative there is not. Short steps at a jump represent only their
+# own part of the interval.
 problem relaxation(μ, T) {
   domain t in [0, T]
   field y
