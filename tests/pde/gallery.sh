@@ -1,12 +1,25 @@
 #!/usr/bin/env bash
-# gallery.sh - one problem of the gallery, examples/pde/NAME.dsl: it runs, in the time that it has; it is stated once, in a block of at most 15 lines, and every
-# solution that it makes carries that very text; at least two methods take part; the picture is drawn, and docs/gallery has one; the table is that of docs/guide/gallery.md.
+# gallery.sh - test of one gallery problem, examples/pde/NAME.dsl.
 #
-# Use: ATLED=program tests/pde/gallery.sh FILE FOLDER   The last line is "N passed, N failed"; FOLDER keeps what was printed (NAME.txt) and drawn.
+# Use: ATLED=program tests/pde/gallery.sh FILE FOLDER
 #
-# A program that only one method can serve says `one method` in its comment, one without a problem of its own cannot be here. The time is the processor's, and three times what
-# the page promises on the machine of docs/reference/performance.md. ATLED_PACE says in percent what this one takes
-# beside it. Compiled code that is kept from earlier runs may be there or not.
+# Checks:
+# - The program runs within its time limit.
+# - It states its problem once, in a block of at most 15 lines. Every solution
+#   that it computes has exactly this text.
+# - At least two methods are used, unless a comment of the program says
+#   `one method`.
+# - The picture is drawn, and docs/images/gallery has one.
+# - The table is that of docs/guide/gallery.md.
+#
+# Contract:
+# - The last line is "N passed, N failed". FOLDER gets the printed output
+#   (NAME.txt) and the picture.
+# - A program without a problem block is not supported.
+# - The time limit is in processor time: three times the promise of the page on
+#   the machine of docs/reference/performance.md, scaled by ATLED_PACE (run time
+#   relative to that machine, in percent). It holds with and without cached
+#   machine code.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 atled=${ATLED:-$PWD/build/atled} file=$1 name=$(basename "$1" .dsl) passed=0 failed=0
@@ -24,14 +37,15 @@ holds() { # WHAT COMMAND...
 }
 at_least() { [ "$1" -ge "$2" ]; }
 
-# the statement, from `problem` to the bracket that closes it at the beginning of a line
+# The problem block, from `problem` to the closing brace at the start of a line.
 block=$(sed -n '/^problem /,/^}/p' "$file")
 holds 'one problem block, and no other in the file' test "$(grep -cE '(^|[^a-z_"])problem +[a-z_A-Z]+ *[({]' "$file")" = 1
 holds "at most 15 lines, not $(wc -l <<<"$block")" at_least 15 "$(wc -l <<<"$block")"
 holds 'laid out by atled fmt' cmp -s <("$atled" fmt - <"$file") "$file"
 holds 'nothing that atled check finds' test -z "$("$atled" check "$file" 2>&1)"
 
-# The program itself, but for that what solves tells in a line what it has solved. The name of the file stays, since a statement's text comes from it.
+# The program, with solve() and fit() wrapped to print what they solved. The
+# file keeps its name, since a problem's text is read from it.
 {
 	cat <<'TEXT'
 _told(s, p) = { if kind(p) == "problem" { print("\n=== {s.method} === {replace(s.text, "\n", "⏎")}") }; s }
@@ -49,14 +63,14 @@ TEXT
 status=$(<"$folder/$name.status") seconds=$(tail -n 1 "$folder/$name.seconds")
 holds 'it runs' test "$status" = 0
 [ "$status" = 0 ] || cat "$folder/$name.err"
-# That machine has AVX-512. ATLED_PACE is measured by a shell, which has no vectors,
-# so it does not tell how much longer narrow ones take.
+# The reference machine has AVX-512. A shell measures ATLED_PACE without vector
+# instructions, so narrower vectors need an allowance of their own.
 most=$((15 * ${ATLED_PACE:-100} / 100))
 grep -qsw avx512f /proc/cpuinfo || most=$((most * 3 / 2))
 case ${ATLED_KIND:-release} in asan | tsan | stress) ;; *) holds "$seconds s of processor time" at_least "$most" "${seconds%[.,]*}" ;; esac
 
 told=$(grep -a '^=== ' "$folder/$name.out")
-# an empty line stands before each that was added
+# Removes the added lines, each with the empty line before it.
 awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) if (!(line[i] == "" && line[i + 1] ~ /^=== /) && line[i] !~ /^=== /) print line[i] }' "$folder/$name.out" >"$folder/$name.txt"
 methods=$(sed -E 's/^=== (.*) === .*/\1/' <<<"$told" | sort -u)
 texts=$(sed -E 's/^=== .* === //' <<<"$told" | sort -u | sed 's/⏎/\n/g')

@@ -1,7 +1,9 @@
-# Disks, balls and peaks in several coordinates of space: they count as they should, or a solution is refused.
+# Disks, balls and peaks in several space coordinates: methods integrate them in
+# full, or refuse the solution.
 # In a long check only: it takes half a minute.
 
-# outside of a disk of constant strength, and far from a peak, u is Green's function of the square, whatever the width
+# Outside a disk of constant strength, and far from a peak, u is Green's
+# function of the square, whatever the width.
 problem disk(w) {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -27,10 +29,11 @@ green(x, y, ξ, η) = {
   sum(2*sin(n*x)*sin(n*ξ)*hyperbolic/n)
 }
 right = green(0.6, 0.5, 0.413, 0.571)
-# -∇²u == 1, as the sum of sine waves in both coordinates
+# -∇²u == 1, as a double sine series
 even = {
   n = f64(1 + 2*iota(400))
-  # along y each wave of x is known: 4/(nπ)^3 (1 - cosh(nπ(y - 1/2))/cosh(nπ/2)) at y = 1/2
+  # The sum along y has a closed form: 4/(nπ)^3 (1 - cosh(nπ(y -
+  # 1/2))/cosh(nπ/2)) at y = 1/2.
   sum(4/(n*π)^3*sin(n*π*0.6)*(1 - 1/cosh(n*π/2)))
 }
 coarse = list(fd(n = 31), chebyshev(16), fem(0.05), fem(0.05, order = 2))
@@ -52,10 +55,10 @@ for (w, ways) in ((0.1, coarse), (0.03, list(...coarse, ...fine)), (0.01, list(.
     }
   }
 }
-# two thirds of the wide ones and a few of 0.01
+# two thirds of the wide ones and a few of width 0.01
 answered >= 16      #> true
 
-# what a formula has at a point or in a tiny disk, where another one fails, is no spot
+# A guard against 0/0, at a point or in a tiny disk, is no narrow source.
 problem guarded(least) {
   domain x in [-1, 1], y in [-1, 1]
   field u
@@ -85,7 +88,8 @@ for w in [1e-9, 1e-4, 3e-3] {
     assert(abs(solve(guarded_line(w), m).u(0.3) - deep(0.5) + deep(0.2)) < 1e-8, "{w} {m.name}")
   }
 }
-# what is there only where u is not 0, or at some y, or a little more than beside it, is no such guard
+# A term is no guard if it is active only where u is nonzero or at some y, or if
+# it slightly exceeds its surroundings.
 problem dense {
   domain x in [0, 1]
   field u
@@ -112,7 +116,7 @@ problem slight {
   u == 0 at y = -1
   u == 0 at y = 1
 }
-# nor is what lies outside of the region
+# A source outside the region is ignored.
 problem outside {
   domain (x, y) in polygon([0, 0; 1, 0; 1, 0.5; 0.5, 0.5; 0.5, 1; 0, 1])
   field u

@@ -1,6 +1,8 @@
-# Conditions and equations that switch by the clock: an implicit integration begins anew at each switch.
+# Conditions and equations that switch with time: implicit integrations restart
+# at each switch.
 
-# insulated until 0.5, then cooled: the series of the plate (Biot number 20)
+# Insulated until 0.5, then cooled. Oracle: the series solution of the plate
+# (Biot number 20).
 h(t) = if t < 0.5 { 0.0 } else { 20.0 }
 problem plate {
   domain t in [0, 1], x in [0, 1]
@@ -20,7 +22,7 @@ for m in (fd(n = 21), fd(n = 41), chebyshev(16)) {
 }
 abs(solve(plate).u(1.0, 0.5)/right - 1) < 1e-5     #> true
 
-# nothing that is linear: as a second solution that begins at the switch
+# A nonlinear problem. Oracle: a second solution that starts at the switch.
 problem sink(h = 20.0, s = 0.3) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -52,20 +54,21 @@ x = linspace(0, 1, 11)
 max(abs(s.u(0.45, x) - a.u(0.45, x))) < 1e-7       #> true
 max(abs(s.u(0.9, x) - b.u(0.9, x))) < 1e-7         #> true
 s.u(0.2, 0.5)                 #~ 1.0 tol 1e-10
-# rows at wanted times, some of them at the switches
+# rows at saved times, some of them at the switches
 t = [0.0, 0.2, 0.3, 0.4, 0.5, 0.8, 1.0]
 w = solve(sink(), chebyshev(24), rtol = 1e-9, atol = 1e-11, saveat = t);
 w.times                       #> [0, 0.2, 0.3, 0.4, 0.5, 0.8, 1]
 max(abs(w.u(t, 0.5) - s.u(t, 0.5))) < 1e-6         #> true
 shape(w.values) == (7, 25)    #> true
 
-# what stands in the conditions has derivatives, the time of a switch has none
+# Derivatives with respect to parameters of the conditions are right; those with
+# respect to the time of a switch are refused.
 k(h) = solve(sink(h), fd(n = 21), rtol = 1e-8, estimate = false).u(1.0, 0.5)
 k'(20)                        #~ (k(20.01) - k(19.99))/0.02 tol 1e-4
 grad(k)(20.0)                 #~ k'(20) tol 1e-6
 contains(try { str((s -> solve(sink(20.0, s), fd(n = 21), estimate = false).u(1.0, 0.5))'(0.3)) } catch m { m }, "switches at a time")   #> true
 
-# equations in t alone, with an unknown that has no rate
+# equations in t alone, with an algebraic unknown
 problem turned {
   domain t in [0, 1]
   field x, z
@@ -89,7 +92,7 @@ v = 0.0
 for i in 0..10 { v = 1 + (v - 1)*exp(-0.05); v = -1 + (v + 1)*exp(-0.05) }
 s.x(1.0)                      #~ v tol 1e-8
 s.error < 1e-6                #> true
-# a comparison with anything else is none by the clock
+# a comparison of anything but t is no switch in time
 problem free {
   domain t in [0, 2]
   field x, z
@@ -99,7 +102,7 @@ problem free {
 }
 solve(free, rtol = 1e-9).x(1.5)    #~ 0.5exp(-2) tol 1e-6
 
-# a clock that never switches while the problem lasts, and one that does twice at the same time
+# Switches outside the interval, and two switches at the same time.
 problem unswitched(at) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -118,13 +121,13 @@ problem at_once {
   u_x == (if t < 0.5 { 0.0 } else { 20.0 })*u at x = 0
   u_x == -(if 2t < 1 { 0.0 } else { 20.0 })*u at x = 1
 }
-# both ends: the plate again, of half the width
+# Cooled at both ends: the plate again, with half the width.
 zeta = map(k -> root(z -> z*sin(z) - 10cos(z), (k*π, k*π + π/2)), 1.0*iota(6))
 right = sum(4sin(zeta)/(2zeta + sin(2zeta))*exp(-4*0.1*zeta^2))
 abs(solve(at_once, fd(n = 41)).u(0.6, 0.5)/right - 1) < 1e-5      #> true
 
-# bends by the clock, in an equation and in a condition: second derivatives by their time, also where it is one
-# at which fv() keeps a row
+# Kinks in time, in an equation and in a condition: second derivatives with
+# respect to their time, also where fv() has a row at that time.
 problem bent(s = 0.6) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -133,7 +136,8 @@ problem bent(s = 0.6) {
   u_x == 0 at x = 0
   u_x == max(t - s, 0.0) at x = 1
 }
-# the mean of u: s^2/2 + (1 - s)^2/2 of the equation, (1 - s)^2/2 through the end; trapezoids add h^2/12
+# The mean of u: s^2/2 + (1 - s)^2/2 from the equation and (1 - s)^2/2 through
+# the end. The trapezium rule adds h^2/12.
 for m in list(fd(n = 11)) {
   f = s -> { u = solve(bent(s), m, rtol = 1e-7, atol = 1e-9, estimate = false).u; x = linspace(0.0, 1.0, 51); trapz(u(1.0, x), x) }
   e = stack(grad(f)(0.6) - (-0.2), grad(grad(f))(0.6) - 3)
@@ -154,7 +158,7 @@ for m in list(fv(n = 4), fd(n = 11)) {
   g = grad(p -> solve(twice(p[0], p[1]), m, estimate = false).u(1.0, 0.5))([0.6, 0.6])
   assert(max(abs(g - [1.0, 2.0])) < 1e-6, "{m.name}: {g}")
 }
-# by waves: u = v(t)*sin(x); v moves by both
+# With Fourier modes: u = v(t)*sin(x), where v depends on both switches.
 problem switched(a, b) {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
@@ -168,7 +172,7 @@ right(q) = {
 q = [0.5, 0.5];
 at(q) = solve(switched(q[0], q[1]), fourier(8); rtol = 1e-10, atol = 1e-12).u(1.0, 1.0)
 (at(q), grad(at)(q))             #~ (right(q), grad(right)(q)) tol 1e-7
-# the same in the plane, where a field follows from the other
+# the same in two dimensions, where one field follows from the other
 problem plane(a, b) {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field u, v
@@ -178,10 +182,10 @@ problem plane(a, b) {
 }
 at(q) = solve(plane(q[0], q[1]), fourier(8); rtol = 1e-10, atol = 1e-12).u(1.0, 1.0, 0.0)
 (at(q), grad(at)(q))             #~ (right(q), grad(right)(q)) tol 1e-7
-# elements do not have these second derivatives
+# Finite elements refuse these second derivatives.
 said = try { grad(grad(s -> solve(bent(s), fem(0.5), estimate = false).u(1.0, 0.5)))(0.6); "" } catch e { e }
 contains(said, "bends at a time that depends on what is differentiated by")   #> true
-# a gradient backwards through what is 0 until then
+# A reverse-mode gradient through a solution that is 0 until the switch.
 problem idle(s = 0.6) {
   domain t in [0, 1], x in [0, 1]
   field u

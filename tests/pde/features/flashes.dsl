@@ -1,4 +1,5 @@
-# What is narrow in time and in space at once counts in full, or is refused, as what is narrow in one of them does.
+# Sources that are narrow in both time and space: methods integrate them in
+# full, or refuse the solution.
 # In a long check only: it takes half a minute.
 
 problem flash(a, b, w, v) {
@@ -9,7 +10,9 @@ problem flash(a, b, w, v) {
   u_x == 0 at x = 0
   u_x == 0 at x = 1
 }
-# each wave decays from the flash on, which spreads it: cos(nπx) by (nπv)²/4, and its time by (0.3n²π²w)²/4
+# Each mode of the source decays after the flash. The width of the flash in
+# space reduces the mode cos(nπx) by exp(-(nπv)²/4); its duration multiplies it
+# by exp((0.3n²π²w)²/4).
 right(x, a, b, w, v) = {
   n = π*f64(1 + iota(8))
   r = 0.3n^2
@@ -31,10 +34,10 @@ for (a, b) in [0.613, 0.29; 0.371, 0.77] {
     }
   }
 }
-# all by fem, whose elements end where it is, and the wide ones
+# all by fem(), whose elements end at the flash, and the wide ones
 answered >= 20       #> true
 
-# what moves is at every place for a while only, and no flash
+# A moving source acts on every point for a short time only, but is no flash.
 problem mover {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -43,12 +46,12 @@ problem mover {
   u_x == 0 at x = 0
   u_x == 0 at x = 1
 }
-# a mean over 20 places is 1e-3 off the integral, which is 1
+# The mean over 20 points differs from the integral, 1, by 1e-3.
 for m in (fd(n = 61), chebyshev(48), fem(0.02), fv(n = 61)) {
   assert(abs(sum([solve(mover, m).u(1.0, (k + 0.5)/20) for k in 0..20])/20 - 1) < 2e-3, m.name)
 }
 
-# in the plane
+# in two dimensions
 problem spark(w) {
   domain t in [0, 1], x in [0, 1], y in [0, 1]
   field u
@@ -59,7 +62,8 @@ problem spark(w) {
   u_y == 0 at y = 0
   u_y == 0 at y = 1
 }
-# a product of waves along x and y; what the length of the spark does to them is below 5e-4
+# A product of modes along x and y. The effect of the spark's duration is below
+# 5e-4.
 for w in [0.1, 0.02] {
   whole = right(0.5, 0.613, 0.37, 0.0, w)*right(0.5, 0.447, 0.37, 0.0, w)
   for m in (fd(n = 21), fem(0.1)) {

@@ -1,4 +1,5 @@
-# Derivatives by the place of a jump in space are refused, and others are not.
+# Derivatives with respect to the location of a jump in space are refused; other
+# derivatives are right.
 said(f) = try { f(); "" } catch m { m }
 problem layer(s, k) {
   domain x in [0, 1]
@@ -30,7 +31,8 @@ for m in (fd(n = 21), fem(0.1), chebyshev(12), fv(n = 20)) {
       m.name)
   }
 }
-# a library function that chooses its formula there jumps nowhere
+# A library function that chooses its formula by a comparison does not jump
+# there.
 problem moves(x0) {
   domain t in [0, 0.1], x in [0, 10] periodic
   field u

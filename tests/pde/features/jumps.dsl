@@ -1,8 +1,10 @@
-# Derivatives of what jumps: fluxes by differences, refusals by what derives by the rules of calculus. Closed forms: resistances in a row, Kirchhoff's transformation, Neumann's melting front.
+# Coefficients with jumps: finite differences of fluxes, and refusals by methods
+# that apply the product rule. Oracles: resistances in series, Kirchhoff's
+# transformation, Neumann's melting front.
 # As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
-# ---- a coefficient that jumps at a place, on a node and off it
+# ---- a coefficient that jumps at a point, on a node and between nodes
 problem wall(c = 0.25) {
   domain x in [0, 1]
   field u
@@ -13,13 +15,14 @@ problem wall(c = 0.25) {
 solve(wall()).u(0.25)                        #~ 2/3 tol 1e-12
 s = solve(wall(0.3333), fd(n = 81));
 at(c) = c/(c + (1 - c)/6)
-# at the nodes to rounding, between those around the bend as its estimate says
+# Exact to rounding at the nodes; between the nodes around the kink, to the
+# estimate.
 s.u(0.5)                                     #~ at(0.3333) + (1 - at(0.3333))*(0.5 - 0.3333)/0.6667 tol 1e-11
-# (which is of the mean square: at the bend itself it is more)
+# The estimate is a mean square; the error at the kink itself is larger.
 abs(s.u(0.3333)/at(0.3333) - 1) <= 5*s.error #> true
 contains(explain(wall()), "the product rule does not hold")    #> true
 
-# what derives by the rules of calculus says so
+# Methods that apply the product rule refuse.
 refuses(m) = try { solve(wall(), m).u(0.5) < 0 } catch e { contains(e, "derives what may jump") and contains(e, "fem()") }
 refuses(chebyshev(n = 16))                   #> true
 refuses(collocation())                       #> true
@@ -27,7 +30,7 @@ refuses(shooting(4))                         #> true
 refuses(rfm())                               #> true
 refuses(pinn([8], 20; steps = 5))            #> true
 
-# ---- layers in time, in the plane, in vectors, around a period
+# ---- layers: in time, in two dimensions, in vectors, periodic
 problem warming {
   domain t in [0, 3], x in [0, 1]
   field u
@@ -60,10 +63,11 @@ problem ring {
   field u
   u - 0.01*∂x((if x < 0.25 { 1 } else { 6 })*∂x(u)) == sin(2π*x)
 }
-# the sum over the ring is that of the source: nothing is lost at the jumps
+# The sum over the ring is that of the source: jumps conserve.
 abs(sum(solve(ring, fd(n = 80)).values)) < 1e-10      #> true
 
-# ---- a coefficient that jumps with the unknown: u = 2.5x below 0.5, by ∫k du
+# ---- a coefficient that jumps with the unknown
+# u = 2.5x below 0.5, by Kirchhoff's transformation ∫k du.
 problem switch {
   domain x in [0, 1]
   field u
@@ -73,7 +77,8 @@ problem switch {
 }
 solve(switch, fd(n = 41), guess = (u = x -> x)).u([0.1, 0.2, 0.5])    #~ [0.25, 0.5, 0.6875] tol 1e-9
 
-# ---- second derivatives of what bends: Neumann's melting front, T = 2 - 2 erf(x/2√t)/erf(λ), in both forms
+# ---- second derivatives of a function with a kink
+# Neumann's melting front, T = 2 - 2 erf(x/2√t)/erf(λ), in both forms.
 problem melting {
   domain t in [0, 0.05], x in [0, 1]
   field H
@@ -96,7 +101,7 @@ problem melting_by_flux(k = 1) {
 }
 max(solve(melting_by_flux(), fd(n = 201)).H(0.05, [0.1, 0.25]) - 1, 0)    #~ [1.33149035, 0.46239318] tol 2e-3
 
-# ---- a source that is the derivative of a step, and a beam whose stiffness jumps
+# ---- a derivative of a step, and a beam whose stiffness jumps
 problem point_load {
   domain x in [0, 1]
   field u
@@ -115,7 +120,9 @@ s = solve(beam, fd(n = 81));
 s.u(0.5)                                     #~ 0.009765625 tol 2e-4
 abs(s.u(0.5)/0.009765625 - 1) <= 3*s.error   #> true
 
-# ---- what is proven to be smooth enough stays with every method: factors outside a derivative, jumps in another coordinate, bends under one derivative, tables that are joined
+# ---- expressions proven smooth enough for every method
+# Factors outside a derivative, jumps in another coordinate, kinks under one
+# derivative, continuous tables.
 problem fine {
   domain t in [0, 0.1], x in [0, 1]
   field u
@@ -125,7 +132,7 @@ problem fine {
 }
 solve(fine, chebyshev(n = 24)).u(0.1, 0.5)   #~ solve(fine, fd(n = 81)).u(0.1, 0.5) tol 1e-5
 
-# ---- finite elements: the flux stays as it is written, with what is in it besides slopes
+# ---- finite elements: fluxes as written, with terms besides derivatives
 solve(wall(), fem(h = 0.05)).u(0.25)         #~ 2/3 tol 1e-10
 problem darcy {
   domain x in [0, 1]
@@ -136,7 +143,7 @@ problem darcy {
 # u_x = 1 + q/k and u(1) = 0: q = -1/0.375
 solve(darcy, fem(h = 0.05)).u(0.25)          #~ 0.25 - 0.25/0.375 tol 1e-10
 solve(darcy, fd(n = 41)).u(0.25)             #~ 0.25 - 0.25/0.375 tol 1e-10
-# a smooth factor before the derivative, by parts
+# A smooth factor of the derivative, integrated by parts.
 problem shell {
   domain r in [1, 2]
   field u
@@ -147,7 +154,7 @@ problem shell {
 solve(shell, fem(h = 0.02, order = 2)).u(1.5)   #~ log(1.5)/(log(1.5) + log(2/1.5)/6) tol 1e-8
 solve(shell, fd(n = 101)).u(1.5)             #~ log(1.5)/(log(1.5) + log(2/1.5)/6) tol 1e-6
 solve(point_load, fem(h = 0.05)).u(0.5)      #~ -0.25 tol 1e-10
-# one that jumps has no form by parts
+# a factor that jumps has no weak form
 problem divided {
   domain x in [0, 1]
   field u
@@ -155,7 +162,7 @@ problem divided {
   u == 0 at x = 0, x = 1
 }
 try { solve(divided, fem(h = 0.05)).u(0.5) < 0 } catch e { contains(e, "divide the equation by it") }   #> true
-# and switches with the unknowns are for fd in t
+# Coefficients that switch with the unknowns need fd() in t.
 problem switching {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -166,7 +173,7 @@ problem switching {
 }
 solve(switching, fd(n = 41)).u(1.0, [0.2, 0.5])    #~ [0.5, 0.6875] tol 1e-5
 try { solve(switching, fem(h = 0.1)).u(1.0, 0.5) < 0 } catch e { contains(e, "fd()") }    #> true
-# finite volumes have the fluxes of outermost derivatives, and no others
+# Finite volumes accept fluxes of outermost derivatives only.
 problem conducting {
   domain t in [0, 3], x in [0, 1]
   field u

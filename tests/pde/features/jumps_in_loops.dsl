@@ -1,5 +1,5 @@
-# Layers that a statement tells in a loop or by a table: elements end at them, and other grids do not
-# take the jump for smooth.
+# Layers that a problem defines in a loop or by a table. Elements end at the
+# jumps; other grids do not treat the jumps as smooth.
 # As users run it only: compiling all of it takes long.
 
 edges = [0.3, 0.437]
@@ -45,7 +45,8 @@ for (i, k) in enumerate(list(by_index, by_element, by_turns, by_width, by_search
   }
 }
 
-# eight layers within a thousandth of the line, each of eight elements: 1e-10 is their rounding
+# Eight layers within a thousandth of the interval, with eight elements each.
+# Their rounding errors are 1e-10.
 thin(x) = { k = 1.0; for i in 0..8 { if x > 0.5001 + 1e-4*i { k = k + 1 } }; k }
 R = 0.5001 + sum(1e-4/(i + 2.0) for i in 0..7) + (1 - 0.5008)/9
 problem stack_of_layers {
@@ -57,7 +58,8 @@ problem stack_of_layers {
 }
 solve(stack_of_layers, fem(0.1)).u(0.5)    #~ 0.5/R tol 1e-10
 
-# a block is an expression under a derivative, too, and a source of finite volumes
+# A block is also an expression under a derivative, and a source of finite
+# volumes.
 problem blocks {
   domain x in [0, 1]
   field u
@@ -74,7 +76,8 @@ problem fed {
 }
 solve(fed, fv(n = 50), partial = true).u(0.5, 0.3) - solve(fed, fv(n = 50), partial = true).u(0.0, 0.3 + 0.5)    #~ 0.7 tol 0.1
 
-# a table in time whose knots move: between them elements have derivatives, beside a jump none
+# A table in time with moving knots: finite elements have derivatives between
+# them, but not beside a jump.
 ts = [0.0, 0.1, 0.25, 0.4, 0.55, 0.7]
 ys = [0.0, 1.0, 3.0, 2.0, 5.0, 4.0]
 problem heated(a, jump) {

@@ -1,5 +1,6 @@
-# How far estimates are above the error where a statement compares in t and x. What bends there, or never
-# changes its sign, must not count as a jump, and a jump must. The solution is U, chosen first.
+# Error estimates of problems with comparisons in t and x. Kinks, and
+# comparisons that never change sign, must not count as jumps; jumps must.
+# Oracle: U, a manufactured solution.
 
 U(t, x) = (sin(3x) + 1.5)*(1 + 0.5*sin(t))
 F(t, x) = 0.5*cos(t)*(sin(3x) + 1.5) + 9sin(3x)*(1 + 0.5*sin(t))
@@ -9,7 +10,7 @@ off(s) = {
   max(errors)
 }
 
-# heat that is made where u is above c, and lost at the end where it is above d
+# A heat source where u is above c, and a loss at the end where u is above d.
 problem above(c, d) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -18,7 +19,7 @@ problem above(c, d) {
   u_x == 3*(1 + 0.5*sin(t)) at x = 0
   u_x + 2*max(u - d, 0) == 3cos(3)*(1 + 0.5*sin(t)) + 2*max(U(t, 1) - d, 0) at x = 1
 }
-# never, here and there, always
+# never, sometimes, always
 for c in [9, 2.1, 0.2] {
   for d in [9, 2, 0.2] {
     for m in (fd(n = 41), fd(n = 81, order = 2), fd(n = 80)) {
@@ -29,7 +30,8 @@ for c in [9, 2.1, 0.2] {
   }
 }
 
-# a slope that changes at c where the equation is small: the difference of both sides is none of a jump
+# The coefficient of u changes at c, where the term itself is small: the
+# difference of both sides is no jump.
 problem slopes(c) {
   domain t in [0, 1], x in [0, 1] periodic
   field u
@@ -45,7 +47,8 @@ for m in (fd(n = 64), fd(n = 64, order = 2)) {
   assert(s.error > e/3 and s.error < 10e + 1e-5, "slopes by {m.name}({m.order}): {s.error} said, {e} is")
 }
 
-# what jumps at a place that moves: chance decides the error, and the estimate must not fall below it
+# A jump at a moving location: the error varies erratically with the grid, and
+# the estimate must not fall below it.
 problem fed(c) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -53,7 +56,7 @@ problem fed(c) {
   u == 0 at t = 0
   u_x == 0 at x = 0, x = 1
 }
-# its mean is known: c t + 0.1 t²
+# Its integral over x is known: c t + 0.1 t².
 for c in [0.3, 0.317, 0.41] {
   for m in (fd(n = 21), fd(n = 41), fd(n = 41, order = 2)) {
     s = solve(fed(c), m, estimate = true)

@@ -1,4 +1,5 @@
-# Smooth pulses in time and smooth narrow loads count in full, or are refused, as those do that are made of comparisons.
+# Narrow smooth pulses in time and loads in space: like those made of
+# comparisons, they are integrated in full or refused.
 # In a long check only: it takes half a minute.
 
 pulse(t, w) = exp(-((t - 0.41)/w)^2)/(w*sqrt(π))
@@ -10,7 +11,7 @@ problem source(w) {
   u_x == 0 at x = 0
   u_x == 0 at x = 1
 }
-# what no factor of the time alone is in
+# a pulse that is no product with a function of t alone
 problem joint(w) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -60,7 +61,7 @@ problem swing(w) {
   u == 0 at t = 0
   u_t == 0 at t = 0
 }
-# the mean over x, and once the heat has spread
+# The mean over x, after the heat has spread.
 over_x = mean(exp(-(linspace(0.0, 1, 2001) - 0.3)^2))
 for w in [0.01, 1e-3] {
   for m in (fd(n = 21), chebyshev(10), fem(0.1), fv(n = 20)) {
@@ -69,7 +70,7 @@ for w in [0.01, 1e-3] {
     assert(off < max(3*s.error, 2e-5), "source {m.name} {w}: {off} {s.error}")
     s = solve(joint(w), m; estimate = true)
     off = abs(s.u(1.0, 0.5) - over_x)
-    # its first mode is there still: 0.02*exp(-0.3π²*0.59)
+    # The first mode is still present: 0.02*exp(-0.3π²*0.59).
     assert(off < 0.006, "joint {m.name} {w}: {off} {s.error}")
     s = solve(wall(w), m; estimate = true)
     off = abs(s.u(1.0, 0.5) - 1)
@@ -95,7 +96,8 @@ for w in [0.01, 1e-3] {
   }
 }
 
-# pulses that take a fifth of the time or more: before them rates are as small as before those
+# Pulses that take a fifth of the time or more: before them, rates are as small
+# as before narrow ones.
 late(t, c, w) = exp(-((t - c)/w)^2)/(w*sqrt(π))
 problem warmed(c, w) {
   domain t in [0, 1], x in [0, 1]
@@ -124,7 +126,8 @@ for (c, w) in [0.5, 0.1; 0.5, 0.05; 0.77, 0.05; 0.5, 0.03; 0.77, 0.03; 0.83, 0.0
   }
 }
 
-# What moves through a grid whose cells are wider. A mean over places that count alike is 3e-4 off the integral, which is 1
+# A source that moves through a grid with wider cells. The mean over equally
+# weighted points differs from the integral, 1, by 3e-4.
 problem moving(w) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -151,7 +154,7 @@ for w in [0.01, 0.003] {
   }
 }
 
-# ---- in space: -u'' is 1 about x = 0.37
+# ---- in space: the integral of -u'' near x = 0.37 is 1
 problem load(w) {
   domain x in [0, 1]
   field u
@@ -166,7 +169,7 @@ problem layer(w) {
   u == 0 at x = 0
   u == 1 at x = 1
 }
-# as w goes to 0: a kink at 0.37, where the slope changes by 3u
+# The limit w = 0: a kink at 0.37, where the derivative changes by 3u.
 limit(x) = 0.37/(1 + 3*0.37*0.63) + (x - 0.37)/0.63*(1 - 0.37/(1 + 3*0.37*0.63))
 for w in [0.01, 0.003, 1e-3, 3e-4] {
   for m in (collocation(), shooting(), fem(0.1)) {
@@ -179,7 +182,8 @@ for w in [0.01, 0.003, 1e-3, 3e-4] {
   }
 }
 bvp((t, y) -> [y[1], -exp(-((t - 0.37)/1e-3)^2)/(1e-3*sqrt(π))], (a, b) -> [a[0], b[0]], (0.0, 1.0), [0.0, 0.0]).y(0.7)[0]    #~ 0.111 tol 1e-6
-# elements end where nothing of the load is left, and are a fraction of its width: the load counts in full
+# Elements end where the load vanishes, and are a fraction of its width, so that
+# the load counts in full.
 problem anywhere(c, w) {
   domain x in [0, 1]
   field u

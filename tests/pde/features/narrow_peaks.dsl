@@ -1,4 +1,5 @@
-# What is there in a small part of space only counts in full, or the method says that its grid cannot see it.
+# Sources in a small part of space: methods integrate them in full, or report
+# that the grid cannot resolve them.
 # In a long check only: it takes half a minute.
 
 problem load(w) {
@@ -8,13 +9,13 @@ problem load(w) {
   u == 0 at x = 0
   u == 0 at x = 1
 }
-# outside of the load the solution is that of a force at its middle
+# Outside the load, the solution is that of a point force at its middle.
 at(w, x) = x*(1 - 0.4123 - 0.5w)
 for w in [0.1, 1e-3, 1e-5] {
   for m in (collocation(), collocation(8), shooting(), fem(0.05), fem(0.1, order = 2)) {
     s = solve(load(w), m; estimate = true)
     off = abs(s.u(0.3)/at(w, 0.3) - 1)
-    # its ends are known to a rounding of x
+    # The ends of the load are known to a rounding of x.
     assert(off < 1e-6 + 1e-14/w and s.error < 0.005, "{m.name} {w}: {off} {s.error}")
   }
   off = abs(solve(load(w)).u(0.3)/at(w, 0.3) - 1)
@@ -27,11 +28,11 @@ said(f) = try { f(); "" } catch m { m }
 for m in (fd(n = 81), chebyshev(16), rfm(100)) {
   assert(contains(said(() -> solve(load(1e-4), m; estimate = false)), "no point of {m.name}() is between"), m.name)
 }
-# asked for all the same
+# solved on request, with partial = true
 s = solve(load(1e-4), chebyshev(16), partial = true, estimate = false);
 abs(s.u(0.3))                                #> 0.0
 
-# a layer that insulates: a resistance of 1 beside one of 1
+# An insulating layer: a resistance of 1 in series with another.
 problem layer(w) {
   domain x in [0, 1]
   field u
@@ -44,7 +45,7 @@ for w in [0.01, 1e-4] {
 }
 contains(said(() -> solve(layer(1e-4), fd(n = 41))), "no point of fd() is between")     #> true
 
-# a wire that warms a wall, and a square in the plane
+# A wire that heats a wall, and a square in two dimensions.
 problem wire(w) {
   domain t in [0, 2], x in [0, 1]
   field u
@@ -63,7 +64,7 @@ problem square(w) {
   u_xx + u_yy == -(if x > 0.3 and x < 0.3 + w and y > 0.6 and y < 0.6 + w { 1/w^2 } else { 0.0 })
   u == 0 at x = 0, x = 1, y = 0, y = 1
 }
-# Green's function of the square, far from its pole
+# Green's function of the square, far from its pole.
 green(x, y, a, b) = {
   n = 1.0 + iota(60)
   k = n*π
@@ -77,7 +78,7 @@ for w in [0.01, 1e-3] {
 }
 contains(said(() -> solve(square(1e-3), fd(n = 41))), "no point of fd() is between")     #> true
 
-# a smooth load upon the place where two layers meet
+# a smooth load across the interface of two layers
 problem upon(w) {
   domain x in [0, 1]
   field u

@@ -1,4 +1,5 @@
-# Sources, conditions and coefficients that are there for a short while count in full, by every method.
+# Sources, conditions and coefficients that act for a short time: every method
+# integrates them in full.
 # In a long check only: it takes half a minute.
 # As users run it only: compiling all of it takes minutes.
 
@@ -57,7 +58,8 @@ problem held(w) {
 }
 grids = (fd(n = 21), chebyshev(10), fem(0.1), fv(n = 20))
 for w in [0.1, 1e-3, 1e-5] {
-  # what falls between the pieces, some roundings long, beside w
+  # Pieces are separated by a few roundings; the omitted part is small relative
+  # to w.
   tol = 1e-12 + 2e-14/w
   for m in grids {
     s = solve(source(w), m)
@@ -65,13 +67,13 @@ for w in [0.1, 1e-3, 1e-5] {
     s = solve(source(w), m, saveat = [0.3, 0.41 + 0.5w, 1.0])
     assert(abs(s.u(0.41 + 0.5w, 0.5) - 0.5) < 10tol, "saveat {m.name} {w}: {s.u(0.41 + 0.5w, 0.5)}")
     s = solve(wall(w), m; estimate = true)
-    # once the heat has spread
+    # after the heat has spread
     assert(abs(s.u(1.0, 0.5) - 1) < 1e-5 and s.error < 0.02, "wall {m.name} {w}: {s.u(1.0, 0.5)} {s.error}")
   }
   for m in (fourier(16), fourier(16, time = cnab2(0.01)), fd(n = 32), fv(n = 64)) {
     s = solve(ring(w), m; estimate = true)
     off = abs(s.u(1.0, π/2)/exp(-0.1*(0.59 - 0.5w)) - 1)
-    # the decay within the pulse, by the mean
+    # the decay within the pulse, from its mean
     assert(off < 3*s.error + w^2/100 + tol, "ring {m.name} {w}: {off} {s.error}")
   }
   for m in (fd(n = 41), chebyshev(16), fem(0.1)) {
@@ -87,7 +89,8 @@ for w in [0.1, 1e-3, 1e-5] {
   }
 }
 
-# a system that is of the first order in t, whose highest order in space decides nothing alone
+# A system of first order in t, whose highest space derivative alone does not
+# determine its type.
 problem kicked(s) {
   domain t in [0, 1], x in [0, 1]
   field u, v
@@ -104,7 +107,7 @@ for m in (fd(n = 11), fem(0.2), chebyshev(8)) {
   assert(off < 1e-5, "kicked {m.name}: {off}")
 }
 
-# waves, which fem() takes by stages: between rows as well
+# Waves, which fem() integrates with Runge-Kutta stages; also between rows.
 problem blown(s) {
   domain t in [0, 1], x in [0, 1]
   field p, q

@@ -1,6 +1,6 @@
-# What an equation or a condition does at one place, time or value is not what it does everywhere:
-# factors that switch, conditions that set in, layers, narrow peaks. Whether a factor is constant,
-# and whether an equation is linear, follows from its code and not from a look at some points.
+# Factors that switch, conditions that take effect later, layers and narrow
+# peaks. A sample of points does not show whether a factor is constant or an
+# equation is linear; the analysis proves it from the code.
 # In a long check only: it takes half a minute.
 
 # ---- factors of a rate
@@ -15,7 +15,8 @@ problem plate_in_time {
 }
 solve(plate_in_time).u(1.0, 0.5)      #~ 5.25 tol 1e-3
 
-# a switch in x: the heat content of cos(π*x) with 1 and 3 is kept, (1 - 3)/π over 2
+# A switch in x: the heat content of cos(π*x) with capacities 1 and 3 is
+# conserved, (1 - 3)/π over 2.
 problem two_layers {
   domain t in [0, 6], x in [0, 1]
   field u
@@ -24,10 +25,10 @@ problem two_layers {
   u_x == 0 at x = 0, x = 1
 }
 solve(two_layers).u(6.0, 0.5)     #~ -1/π tol 2e-3
-# an explicit method takes the factor of a place, too
+# An explicit method accepts a factor that depends on x.
 solve(two_layers, fd(n = 21, order = 2, time = tsit5()), rtol = 1e-5).u(6.0, 0.5)     #~ -1/π tol 0.02
 
-# a switch in the unknown: 8*t up to 4 at t = 0.5, then 8/3 a unit of time
+# A switch in the unknown: 8*t up to 4 at t = 0.5, then at the rate 8/3.
 problem plate {
   domain t in [0, 1], x in [0, 1]
   field T
@@ -37,11 +38,11 @@ problem plate {
 }
 solve(plate).T(1.0, 0.5)                        #~ 16/3 tol 1e-3
 solve(plate, chebyshev(n = 16)).T(1.0, 0.5)     #~ 16/3 tol 1e-3
-# a method that cannot take it says why
+# A method that does not support it gives the reason.
 said = try { solve(plate, fd(n = 21, time = tsit5())).name } catch m { m }
 contains(said, "a rate whose factor depends on t or the unknowns")    #> true
 
-# in one unknown of two, in a vector, round a circle, in the plane
+# In one of two unknowns, in a vector, periodic, in two dimensions.
 problem two_fields {
   domain t in [0, 1], x in [0, 1]
   field T, w
@@ -77,7 +78,7 @@ problem in_plane {
 }
 solve(in_plane, fd(n = 11)).T(1.0, 0.5, 0.5)    #~ 7.5 tol 1e-3
 
-# a narrow peak of latent heat: T plus the integral of the peak is 10*t
+# A narrow peak of latent heat: T plus the integral of the peak is 10*t.
 problem melting {
   domain t in [0, 1], x in [0, 1]
   field T
@@ -87,7 +88,7 @@ problem melting {
 }
 solve(melting).T(1.0, 0.5)    #~ 10 - 0.5*sqrt(π) tol 1e-3
 
-# rates of a vector that are coupled: [2, 1; 1, 2] v' = [3, 1]
+# coupled rates of a vector: [2, 1; 1, 2] v' = [3, 1]
 problem coupled {
   domain t in [0, 1], x in [0, 1]
   field v[2]
@@ -97,7 +98,7 @@ problem coupled {
 }
 solve(coupled, fd(n = 21)).v(1.0, 0.5)    #~ [5/3, -1/3] tol 1e-6
 
-# a factor that is one number for all components, on either side, is no reason for another method
+# A scalar factor of all components, on either side, needs no other method.
 problem stretched(ρ) {
   domain t in [0, 0.1], x in [0, 1]
   field v[2]
@@ -109,7 +110,7 @@ a = solve(stretched(2.0), fd(21, time = radau5()), rtol = 1e-8, atol = 1e-10);
 b = solve(stretched(2.0), fd(21), rtol = 1e-8, atol = 1e-10);
 max(abs(a.v(0.1, 0.5) - b.v(0.1, 0.5))) < 1e-6    #> true
 
-# in t alone the factor of a rate may switch with the rate itself: 2u' = 4
+# In t alone, the factor of a rate may depend on the rate itself: 2u' = 4.
 problem of_rate {
   domain t in [0, 1]
   field u
@@ -120,7 +121,8 @@ solve(of_rate, bdf()).u(1.0)    #~ 2 tol 1e-6
 
 # ---- waves in layers
 
-# half a pulse meets a density of 9: passed on is 2/(1 + 3) of 1/2, at 0.55
+# Half a pulse reaches a density of 9: 2/(1 + 3) of this half is transmitted, at
+# 0.55.
 problem string {
   domain t in [0, 0.4], x in [0, 1]
   field u
@@ -132,7 +134,8 @@ problem string {
 s = solve(string, fd(n = 401));
 s.u(0.4, 0.55)                #~ 0.25 tol 0.02
 s.u(0.4, 0.9)                 #~ 0 tol 0.02
-# and the derivative by the density is that of 1/(1 + sqrt(ρ)), -1/96 at 9, where the pulse is highest
+# The derivative with respect to the density is that of 1/(1 + sqrt(ρ)), which
+# is -1/96 at 9, at the peak of the pulse.
 problem beyond(ρ) {
   domain t in [0, 0.4], x in [0, 1]
   field u
@@ -146,7 +149,8 @@ grad(height)(9.0)             #~ (height(9.05) - height(8.95))/0.1 tol 2e-4
 
 # ---- conditions
 
-# a loss of heat that sets in at u = 0.5: at rest 8*(u - 0.5) = 3 at x = 1, and 2.375 at x = 0
+# A heat loss above u = 0.5. At steady state 8*(u - 0.5) = 3 at x = 1, and u =
+# 2.375 at x = 0.
 problem cooled {
   domain t in [0, 10], x in [0, 1]
   field u
@@ -160,7 +164,8 @@ for m in (fd(), chebyshev(n = 16)) {
   assert(abs(s.u(10.0, 1.0) - 0.875) < 1e-3 and abs(s.u(10.0, 0.0) - 2.375) < 3e-3, m.name)
 }
 
-# a coefficient that is switched on at t = 0.4: the series of cos(b*x), b*tan(b) = 6, from there on
+# A coefficient that switches on at t = 0.4: from then, the series of cos(b*x)
+# with b*tan(b) = 6.
 problem switched {
   domain t in [0, 0.8], x in [0, 1]
   field u
@@ -175,7 +180,8 @@ s.u(0.8, 1.0)                 #~ 0.13239718492933789 tol 2e-3
 
 # ---- linear or not
 
-# by hand: u'' = -100 up to u = 5 at x = 0.28618, 0.1 + A*cosh(√1000*(x - 1/2)) above it, joined smoothly
+# By hand: u'' = -100 up to u = 5 at x = 0.28618; above it 0.1 + A*cosh(√1000*(x
+# - 1/2)), joined smoothly.
 problem bent {
   domain x in [0, 1]
   field u
@@ -185,8 +191,8 @@ problem bent {
 v = try { solve(bent, rfm()).u(0.5) } catch m { 5.099768504360164 }
 v                             #~ 5.099768504360164 tol 0.01
 
-# a coupling of two unknowns that begins beyond x = 0.9: fem's matrix has a place for it.
-# w'' = -u there with u = x: -(x - 0.9)^3/6 - 0.9*(x - 0.9)^2/2 + c*x, 0 at 1
+# Two unknowns are coupled beyond x = 0.9 only; fem's matrix has entries for it.
+# There w'' = -u with u = x: -(x - 0.9)^3/6 - 0.9*(x - 0.9)^2/2 + c*x, 0 at 1.
 problem late_coupling {
   domain x in [0, 1]
   field u, w
@@ -197,8 +203,9 @@ problem late_coupling {
 }
 solve(late_coupling, fem(mesh = mesh(box((0.0, 1.0)), 0.01))).w(0.9)     #~ 0.9*(0.001/6 + 0.0045) tol 1e-6
 
-# The flux through a wall where the conductivity jumps with the solution: that through the cells, not k at the wall times the
-# slope of the values, by which the wall stays at the jump
+# The flux through a boundary where the conductivity jumps with the solution. It
+# is that through the cells. If it were k at the boundary times the derivative,
+# the boundary value would stay at the jump.
 step(u) = if u < 0.5 { 1.0 } else { 10.0 }
 problem wall(b) {
   domain x in [0, 1]
@@ -217,7 +224,8 @@ problem warm {
   step(u)*u_x == 2*(u - 0.1) at x = 0
   u == 1 at x = 1
 }
-# volumes of their own, in small steps: the flux is the difference of the integral of the conductivity
+# Oracle: a finite volume scheme with small time steps, whose flux is the
+# difference of the integral of the conductivity.
 volumes(n, steps) = {
   x = linspace(0.0, 1, n + 1)
   u = 0.2 + 0.8x^2
@@ -232,7 +240,8 @@ volumes(n, steps) = {
 }
 solve(warm, fd(n = 41)).u(0.3, 0.0)      #~ volumes(40, 12000) tol 2e-4
 solve(warm, fd(n = 81)).u(0.3, 0.0)      #~ volumes(40, 12000) tol 2e-4
-# where the wall comes to the jump an integrator that has passed it by a little finds no step short enough
+# When the boundary value reaches the jump, an integrator that has slightly
+# passed it would find no step short enough.
 for n in (48, 58, 85, 113, 122, 125, 152, 164) {
   off = abs(solve(warm, fd(n = n); estimate = false).u(0.3, 0.0) - volumes(40, 12000))
   assert(off < 2e-4, "fd(n = {n}): {off}")

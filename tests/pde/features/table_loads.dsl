@@ -1,8 +1,8 @@
-# Loads and pulses that are looked up in tables: right within what a solution says, or refused with the
-# place, by every method.
+# Loads and pulses given by tables: every method is right to within its
+# estimate, or refuses and states the location.
 # In a long check only: it takes half a minute.
 
-# a pulse of area 1 at `at`, of which half the width is w, in a table from a to b
+# a pulse of area 1 and half-width w at `at`, in a table from a to b
 pulse(at, w, a, b) = ([a, at - w, at, at + w, b], [0.0, 0, 1/w, 0, 0])
 
 problem rod(xs, ys) {
@@ -18,7 +18,7 @@ problem heated(ts, ys) {
   u == 0 at t = 0
   u_x == 0 at x = 0, x = 1
 }
-# a source at a place, which heats the whole: the mean is t
+# A local source that heats the whole: the mean is t.
 problem spotted(xs, ys) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -67,7 +67,8 @@ for k in 0..5 {
 # most are solved
 count[0] > 25                 #> true
 
-# a smooth table of many knots is no reason to begin anew at each of them
+# A smooth table with many knots does not restart the integration at each of
+# them.
 hours = linspace(0.0, 100, 1001)
 problem slow {
   domain t in [0, 100], x in [0, 1]
@@ -80,7 +81,7 @@ s = solve(slow, fd(n = 21));
 s.stats.steps < 1500          #> true
 s.u(100.0, 0.5)               #~ 10*(1 - cos(10)) tol 1e-3
 
-# ---- densities of the library, which jump at their ends
+# ---- densities of the library, which jump at the ends of their support
 
 problem loaded(d) {
   domain x in [0, 1]

@@ -1,5 +1,9 @@
-# The driven cavity at Re = 1000 against Botella and Peyret, Benchmark spectral results on the lid-driven cavity flow, Computers & Fluids 27 (1998), tables 9 and 10, whose digits are seven: elements of
-# order 3 on a mesh that is dense at the walls reach them within 1e-4. Walls are written after the lid, so that they hold in the corners: otherwise the flow leaks there, and the error is fifty times as large.
+# The driven cavity at Re = 1000, by elements of order 3 on a mesh graded
+# towards the walls, to 1e-4. Oracle: Botella and Peyret, Benchmark spectral
+# results on the lid-driven cavity flow, Computers & Fluids 27 (1998), tables 9
+# and 10 (seven digits).
+# The wall conditions follow the lid's, so that they hold in the corners.
+# Otherwise the flow leaks there, and the error is much larger.
 # As users run it only: with every function compiled it takes minutes.
 # In a long check only: it takes half a minute.
 problem cavity(Re = 1000) {

@@ -1,8 +1,10 @@
-# Finite elements: observed orders by manufactured solutions, conditions of every kind, systems, flow, derivatives by parameters.
+# Finite elements: orders by manufactured solutions, conditions of every kind,
+# systems, flow, derivatives with respect to parameters.
 # As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
-# ---- Poisson's equation on the square; u(1/2, 1/2) from its double sine series
+# ---- Poisson's equation on the square
+# u(1/2, 1/2) is from its double sine series.
 problem poisson {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -16,7 +18,8 @@ solve(poisson, fem(h = 1/32, order = 3)).u(0.5, 0.5)  #~ 0.0736713532815138 tol 
 shape(s.u([0.1; 0.2; 0.3], [0.5, 0.6]))  #> (3, 2)
 try { str((s.u)(2.0, 0.5)) } catch e { str(e)[..30] }  #> the solution is known for x fr
 
-# ---- orders 2, 3, 4 in L2 and one less in H1: coefficient, advection and reaction vary
+# ---- orders 2, 3, 4 in L2 and one less in H1, variable coefficients
+# Coefficient, advection and reaction vary.
 problem made(a = 1.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -68,12 +71,14 @@ e3(1, 6) < 5e-3  #> true
 e3(2, 4) < 1e-3  #> true
 e3(3, 3) < 3e-5  #> true
 
-# by conjugate gradients the same, and their derivatives; what is not symmetric is told
+# Conjugate gradients give the same values and derivatives. They refuse a matrix
+# that is not symmetric.
 at(h, w) = solve(brick, fem(h = h, order = 2, linear = w)).u([0.45, 0.2], 0.55, 0.52)
 at(1/4, "cg") #~ at(1/4, "direct") tol 1e-10
 contains(try { str(solve(made(), fem(h = 1/4, linear = "cg")).u(0.5, 0.5)) } catch e { str(e) }, "is not; fem(linear") #> true
 
-# ---- Robin and Neumann conditions with a coefficient that depends on u: the exact solution 1 + x + y^2/2
+# ---- Robin and Neumann conditions with a coefficient that depends on u
+# The exact solution is 1 + x + y^2/2.
 problem robin(k = 1.0) {
   domain (x, y) in box([0, 1], [0, 2])
   field u
@@ -87,11 +92,12 @@ problem robin(k = 1.0) {
 s = solve(robin(), fem(h = 1/4, order = 2));
 s.u([0.3, 0.9], [0.7, 1.9])  #~ [1 + 0.3 + 0.245, 1.9 + 1.805] tol 1e-7
 s.stats.newton > 2  #> true
-# derivatives by a parameter follow from the solution alone
+# Derivatives with respect to a parameter, by implicit differentiation of the
+# solution.
 middle(k) = solve(robin(k), fem(h = 1/4, order = 2)).u(0.5, 1.0)
 middle'(1.0)  #~ (middle(1.001) - middle(0.999)) / 0.002 tol 1e-6
 
-# ---- pure Neumann with a gauge, and without one
+# ---- pure Neumann conditions, with a value at a point and without one
 problem insulated {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -101,7 +107,8 @@ problem insulated {
 }
 solve(insulated, fem(h = 1/16, order = 3)).u(1, [0, 0.5, 1])  #~ [-1, 0, 1] tol 1e-4
 
-# ---- a system: reaction and diffusion of two fields, the exact ones x(1 - x) y and sin(x + y)
+# ---- a system: reaction and diffusion of two fields
+# The exact solutions are x(1 - x) y and sin(x + y).
 problem pair {
   domain (x, y) in box([0, 1], [0, 1])
   field a, b
@@ -116,7 +123,8 @@ s = solve(pair, fem(h = 1/12, order = 3));
 (s.a(0.3, 0.4), s.b(0.3, 0.4))  #~ (0.3*0.7*0.4, sin(0.7)) tol 1e-6
 
 # ---- elasticity: a vector field with mixed derivatives
-# of (x^2 + xy, y^2 - xy): div = x + 3y, μ Δw + (λ + μ) grad(div w) = (2μ + λ + μ, 2μ + 3(λ + μ))
+# For (x^2 + xy, y^2 - xy): div = x + 3y, μ Δw + (λ + μ) grad(div w) = (2μ + λ +
+# μ, 2μ + 3(λ + μ)).
 problem elastic(μ = 1.0, λ = 2.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field w[2]
@@ -126,7 +134,7 @@ problem elastic(μ = 1.0, λ = 2.0) {
 }
 solve(elastic(), fem(h = 1/4, order = 2)).w(0.3, 0.6)  #~ [0.09 + 0.18, 0.36 - 0.18] tol 1e-9
 
-# with forces on a side: σ n at the right of the same displacement, n = (1, 0)
+# With forces on a side: σ n at the right of the same displacement, n = (1, 0).
 problem pulled(μ = 1.0, λ = 2.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field w[2]
@@ -138,7 +146,7 @@ problem pulled(μ = 1.0, λ = 2.0) {
 }
 solve(pulled(), fem(h = 1/4, order = 2)).w([0.3, 1.0], [0.6, 0.9])  #~ [0.27, 0.18; 1.9, -0.09] tol 1e-9
 
-# ---- what has no weak form, and what cannot be served, is said
+# ---- errors: no weak form, unsupported conditions
 why(p, m) = try { solve(p, m).stats.unknowns } catch e { e }
 problem monge {
   domain (x, y) in box([0, 1], [0, 1])
@@ -163,7 +171,8 @@ problem apart {
   u == 0 at (0.3, 0.3)
 }
 contains(str(why(apart, fem(h = 0.5))), "no node of the mesh")  #> true
-# ---- a coefficient that depends on the slopes: Scherk's minimal surface
+# ---- a coefficient that depends on the gradient
+# Scherk's minimal surface.
 problem minimal(a = 0.8) {
   domain (x, y) in box([-1, 1], [-1, 1])
   field u
@@ -172,7 +181,8 @@ problem minimal(a = 0.8) {
 }
 contains(str(why(minimal(), fem(h = 0.5))), "fem(path = 8)")  #> true
 solve(minimal(), fem(h = 1/3, order = 2, path = 8)).u(0.3, [0.7, 0.1])  #~ log(cos(0.24)/cos(0.8*[0.7, 0.1]))/0.8 tol 2e-3
-# ---- refined where the slopes are worst: at the corner of an L; u(0.9, 0.9) is 0.09806 by 10^5 unknowns
+# ---- adaptive refinement at the corner of an L
+# u(0.9, 0.9) is 0.09806, from 10^5 unknowns.
 problem corner {
   domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])
   field u
@@ -187,7 +197,7 @@ r.stats.unknowns < s.stats.unknowns / 2  #> true
 norm(r.indicator()) < 0.5 * norm(s.indicator())  #> true
 abs(r.u(0.9, 0.9) - 0.09806) < 0.2 * abs(s.u(0.9, 0.9) - 0.09806)  #> true
 
-# waves that nothing damps, for which BDF would take 40,000 steps
+# Undamped waves, for which BDF would take 40,000 steps.
 problem packet {
   domain t in [0, 3], x in [-8, 8]
   field u, v
@@ -202,7 +212,8 @@ w = solve(packet, fem(h = 0.2, order = 3); rtol = 1e-5, atol = 1e-7);
 w.u(3.0, -1.5) #~ exp(-(1.5 + 2cos(3))^2/2)*cos(3sin(3) + 2sin(3)*cos(3) - 1.5) tol 1e-4
 w.stats.steps < 1000 #> true
 
-# a corner that ninety triangles share: a column of the matrix with 271 elements
+# A vertex that ninety triangles share: a column of the matrix with 271
+# elements.
 wheel = 2π*iota(90)/90;
 hub = (points = concat(zeros(1, 2), stack(cos(wheel), sin(wheel); axis = 1)), cells = stack(0*iota(90), 1 + iota(90), 1 + (iota(90) + 1) % 90; axis = 1),
   faces = stack(1 + iota(90), 1 + (iota(90) + 1) % 90; axis = 1), tags = 0*iota(90), names = list("boundary"), region = none);
@@ -215,7 +226,8 @@ problem loaded {
 # a quarter of the square of the inscribed circle's radius
 solve(loaded, fem(mesh = hub, order = 2)).u(0.0, 0.0)  #~ 0.25*cos(π/90)^2 tol 1e-6
 
-# a polynomial of degree k in each cell has k derivatives by place; the next one would be 0, whatever the solution is
+# A polynomial of degree k in each cell has k derivatives with respect to
+# position. The next one would always be 0, so it is refused.
 problem sagging(c = 1.0) {
   domain x in [0, 1]
   field u
@@ -225,5 +237,6 @@ problem sagging(c = 1.0) {
 bend(m, x) = { s = solve(sagging, m; estimate = false); ∂(∂(s.u, 0), 0)(x) }
 bend(fem(0.1, order = 2), 0.37)                                                         #~ -1 tol 1e-9
 contains(try { str(bend(fem(0.1), 0.37)) } catch e { str(e) }, "fem(order = 2)")        #> true
-# by what its place does not move with there are others
+# Derivatives with respect to parameters that do not move the position are not
+# limited.
 (c -> solve(sagging(c = c^3), fem(0.1); estimate = false).u(0.5))''(1.0)                #~ 0.75 tol 1e-9

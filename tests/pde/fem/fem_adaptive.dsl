@@ -1,8 +1,12 @@
-# Finite elements that say how far they are off and refine their mesh: the estimates beside errors that are known, for slopes and for what is asked for; bisection of intervals and tetrahedra.
+# Error estimates and adaptive refinement of finite elements. Estimates of the
+# gradient and of goal functionals against known errors; bisection of intervals
+# and tetrahedra.
 # As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
-# ---- estimates beside errors: smooth, and with the corner of an L, where slopes grow as r^(-1/3)
+# ---- estimates against errors
+# A smooth solution, and the corner of an L, where the gradient grows as
+# r^(-1/3).
 problem smooth {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -19,7 +23,7 @@ problem corner {
 }
 corner_slopes(x) = { r = norm(x); φ = angle(x[0], x[1]); 2/3*r^(-1/3)*stack(-sin(φ/3), cos(φ/3)) }
 smooth_slopes(x) = π*stack(cos(π*x[0])*sin(π*x[1]), sin(π*x[0])*cos(π*x[1]))
-# relative, in the mean square
+# relative root mean square
 off(s, exact) = sqrt(s.integral(q -> sum((q.slopes.u - exact(q.x))^2)) / s.integral(q -> sum(exact(q.x)^2)))
 effectivity(k) = { s = solve(smooth, fem(1/10, k, degree = 10)); s.slopes_error() / off(s, smooth_slopes) }
 (effectivity(1), effectivity(2), effectivity(3)) #~ (1, 1, 1) tol 0.03
@@ -30,21 +34,23 @@ for (k, tol) in list((1, 0.03), (2, 3e-3), (3, 1e-3)) {
   e = off(s, corner_slopes)
   assert(s.error <= tol and s.error > 0.8e and s.error < 1.25e, "order {k}: {s.error} said, {e} is, with {s.stats}")
 }
-# the order that equal meshes cannot have here, 2, in unknowns: errors fall as their number
+# Order 2, which uniform meshes cannot reach here: errors are proportional to
+# the inverse of the number of unknowns.
 (a, b) = (adaptive(2, 1e-2), adaptive(2, 5e-4));
 log(off(a, corner_slopes) / off(b, corner_slopes)) / log(b.stats.unknowns / a.stats.unknowns) > 0.9 #> true
-# a limit, and an error that says what was reached
+# A limit on the number of unknowns; the error states the accuracy reached.
 few = solve(corner, fem(0.25, 1, adapt = 1e-6, max_unknowns = 400));
 few.stats.unknowns < 1500 and few.error > 1e-3 #> true
 
-# ---- what is asked for: the estimate has its sign, and what is left is smaller
+# ---- goal functionals
+# The estimate is signed, and correcting by it reduces the error.
 goal(s) = s.integral(q -> q.u)
 r = solve(smooth, fem(1/10, 1)).error_in(goal);
 r.correction / (4/π^2 - r.value) #~ 1 tol 0.02
 abs(4/π^2 - r.corrected) < 0.02*abs(4/π^2 - r.value) #> true
 r = solve(smooth, fem(1/10, 3)).error_in(goal);
 r.correction / (4/π^2 - r.value) #~ 1 tol 0.02
-# at a point, of an equation that is not linear, with a flux that depends on u: u is 1 + x + y^2/2
+# A nonlinear equation whose flux depends on u, and a nonlinear goal.
 problem bent {
   domain (x, y) in box([0, 1], [0, 2])
   field u
@@ -60,19 +66,21 @@ for k in list(1, 2) {
   exact = ((0.75*exp(2) - 0.25))*(1 - sin(4)/4)
   assert(abs(r.correction / (exact - r.value) - 1) < 0.1, "order {k}: {r.correction} said, {exact - r.value} is")
 }
-# a mesh made for one number is finer where that comes from
+# A mesh adapted to one goal is finer where that goal is sensitive.
 s = solve(corner, fem(0.25, 2, adapt = 1e-6, goal = s -> s.integral(q -> q.u)));
 p = solve(corner, fem(0.02, 2));
 fine = solve(corner, fem(0.25, 3, adapt = 1e-9, goal = s -> s.integral(q -> q.u))).integral(q -> q.u)
 abs(s.integral(q -> q.u) / fine - 1) < 3e-6 #> true
 s.stats.unknowns < p.stats.unknowns / 4 and abs(s.integral(q -> q.u) - fine) < abs(p.integral(q -> q.u) - fine) #> true
 
-# ---- fluxes through parts of the boundary: of -Δu = 2π² sin sin through all of it what comes in, 8, a quarter through each side
+# ---- fluxes through parts of the boundary
+# For -Δu = 2π² sin sin, the total flux equals the source, 8; a quarter leaves
+# through each side.
 s = solve(smooth, fem(1/8, 2));
 (s.flux("boundary").u, s.flux("left").u) #~ (8, 2) tol 1e-2
 s.integral(q -> -sum(q.slopes.u * q.normal); at = "left") #~ 2 tol 5e-2
 
-# ---- in one dimension and in three: layers
+# ---- layers in one and in three dimensions
 problem layer {
   domain x in [0, 1]
   field u
@@ -96,13 +104,16 @@ e = off(s, x -> -40*x*exp(-20*sum(x^2)))
 assert(s.error <= 0.03 and s.error > 0.8e and s.error < 1.25e, "{s.error} said, {e} is, with {s.stats}")
 s.u(0.1, 0.1, 0.1) #~ exp(-0.6) tol 5e-3
 
-# ---- tetrahedra stay whole, fill their region, keep their shape; parts of the boundary keep their area
+# ---- bisected tetrahedra
+# They remain conforming, fill their region, and keep their shape; parts of the
+# boundary keep their area.
 shapes(m) = {
   X = m.points[m.cells]
   e(i, j) = sum((X[.., i, ..] - X[.., j, ..])^2; axis = 1)
   min(cell_sizes(m) / (e(0, 1) + e(0, 2) + e(0, 3) + e(1, 2) + e(1, 3) + e(2, 3))^1.5)
 }
-# how many cells a face has at most, and whether those with one are the boundary
+# The maximum number of cells at a face, and whether the faces with one cell are
+# the boundary.
 whole(m) = {
   T = sort(m.cells; axis = 1)
   n = len(m.points)
@@ -118,7 +129,8 @@ whole(m) #> (2, true)
 sum(cell_sizes(m)) #~ 2.0
 areas(m) #~ [2, 2, 1, 1, 2, 2]
 shapes(m) > 0.99*best #> true
-# one whose cells are of many shapes, with a curved boundary, and uniform refinement between
+# A mesh with cells of many shapes and a curved boundary, with uniform
+# refinement in between.
 b = mesh(ball([0, 0, 0], 1), 0.6);
 best = shapes(b);
 for k in 0..7 { c = mean(b.points[b.cells]; axis = 1); b = refine(b; marked = sum((c - [0.5, 0.5, 0.6])^2; axis = 1) < 0.3*0.6^k) }
@@ -127,7 +139,7 @@ whole(refine(refine(b); marked = iota(8*len(b.cells)) < 3)) #> (2, true)
 shapes(b) > 0.2*best #> true
 max(abs(sqrt(sum(b.points[unique(ravel(b.faces))]^2; axis = 1)) - 1)) < 1e-12 #> true
 
-# ---- derivatives by parameters go through the solution on the last mesh
+# ---- derivatives with respect to parameters, on the last mesh
 problem heated(k) {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -142,6 +154,6 @@ why(p, m) = try { solve(p, m).stats.unknowns } catch e { str(e) }
 contains(why(smooth, fem(0.5, adapt = -1.0)), "a positive number") #> true
 contains(try { solve(smooth, fem(0.5), estimate = false).flux("lid").u } catch e { str(e) }, "no part of its boundary that is called lid") #> true
 contains(try { solve(smooth, fem(0.5), estimate = false).error_in(s -> s.u([0.1, 0.2], 0.5)).value } catch e { str(e) }, "the goal is one number") #> true
-# a guess, which saves Newton's method its way
+# An initial guess saves Newton iterations.
 s = solve(heated(50.0), fem(1/8, 2));
 solve(heated(50.0), fem(1/8, 2), guess = s).stats.newton < s.stats.newton #> true

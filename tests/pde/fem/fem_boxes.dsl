@@ -1,8 +1,12 @@
-# Finite elements on boxes, products of Lagrange's in each coordinate: orders, polynomials met to rounding, conditions of every kind, systems, flow, eigenvalues, problems in t, against
-# triangles and other methods. As users run it only: compiling all of it takes minutes.
+# Finite elements on boxes (tensor products of Lagrange elements): orders,
+# exactness for polynomials, conditions of every kind, systems, flow,
+# eigenvalues, and problems in t. Oracles: exact solutions, triangles and other
+# methods.
+# As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
-# ---- orders 2, 3, 4 in L2 and one less in H1: coefficient, advection and reaction vary
+# ---- orders 2, 3, 4 in L2 and one less in H1, variable coefficients
+# Coefficient, advection and reaction vary.
 problem made(a = 1.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -28,7 +32,8 @@ orders(1)  #~ [2, 1] tol 0.15
 orders(2)  #~ [3, 2] tol 0.15
 orders(3)  #~ [4, 3] tol 0.15
 
-# ---- the same in space, errors at points that are no nodes, with fluxes on two sides
+# ---- the same in three dimensions
+# Errors at points that are no nodes, with fluxes on two sides.
 problem brick {
   domain (x, y, z) in box([0, 1], [0, 1], [0, 1])
   field u
@@ -48,7 +53,9 @@ log2(off(1, 8) / off(1, 16))  #~ 2 tol 0.15
 log2(off(2, 4) / off(2, 8))   #~ 3 tol 0.15
 log2(off(3, 2) / off(3, 4))   #~ 4 tol 0.15
 
-# ---- polynomials of degree k in each variable are met to rounding, by all conditions; on triangles only those of degree k altogether
+# ---- exactness for polynomials of degree k in each variable
+# With all kinds of conditions, to rounding. On triangles only total degree k is
+# exact.
 problem patch(k = 1) {
   domain (x, y) in box([0, 2], [-1, 1])
   field u
@@ -78,7 +85,7 @@ left_in(1) < 1e-13  #> true
 left_in(2) < 1e-13  #> true
 left_in(3) < 1e-13  #> true
 
-# ---- one coordinate has intervals, whatever they are called
+# ---- one coordinate has intervals, whatever `cells` is
 problem rod {
   domain x in [0, 1]
   field u
@@ -87,7 +94,7 @@ problem rod {
 }
 max(abs(solve(rod, fem(h = 1/20, order = 3, cells = "boxes")).values - solve(rod, fem(h = 1/20, order = 3)).values))  #> 0.0
 
-# ---- by conjugate gradients the same; integrals, fluxes, where points are outside, derivatives of fields
+# ---- conjugate gradients, integrals, fluxes, outside points, gradients
 problem warm {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -107,7 +114,7 @@ try { str((s.u)(2.0, 0.5)) } catch e { str(e)[..30] }  #> the solution is known 
 s.u(1, [0, 1])                  #~ [0, 0]
 shape(s.u([0.1; 0.2; 0.3], [0.5, 0.6]))  #> (3, 2)
 ∂(s.u, 0)(0.37, 0.3)            #~ (s.u(0.3701, 0.3) - s.u(0.3699, 0.3))/0.0002 tol 1e-9
-# the mesh, and one that is refined
+# the mesh, and its refinement
 m = mesh(box([0, 1], [0, 2], [0, 3]), 0.5; cells = "boxes");
 (shape(m.cells), sum(cell_sizes(m)), len(m.faces))   #> ((48, 8), 6.0, 88)
 fine = refine(m);
@@ -116,7 +123,7 @@ map(k -> sum(fine.tags == k), list(...(0..6)))    #> list(96, 96, 48, 48, 32, 32
 g = mesh(box([0, 1], [0, 1]), 1/6; cells = "boxes");
 solve(warm, fem(mesh = refine(g), order = 2)).u(0.3, 0.4)   #~ s.u(0.3, 0.4)
 
-# ---- estimates: of slopes, of a number, by a coarser mesh
+# ---- estimates: of the gradient, of a goal, by a coarser mesh
 problem smooth {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -124,7 +131,7 @@ problem smooth {
   u == 0 at boundary
 }
 t = solve(smooth, fem(h = 1/8, order = 2, cells = "boxes"); estimate = true);
-# of slopes, whose square is π²/2
+# of the gradient, whose mean square is π²/2
 missing = sqrt(sum(W*((jvp(x -> t.u(x, Y), X, ones_like(X))[1] - π*cos(π*X)*sin(π*Y))^2 + (jvp(y -> t.u(X, y), Y, ones_like(Y))[1] - π*sin(π*X)*cos(π*Y))^2))) / (π/sqrt(2.0));
 t.slopes_error() / missing  #~ 1 tol 0.05
 norm(t.indicator()) / (missing*π/sqrt(2.0))  #~ 1 tol 0.3
@@ -134,7 +141,9 @@ r = t.error_in(s -> s.u(0.3, 0.4));
 r.corrected  #~ sin(0.3π)*sin(0.4π) tol 1e-5
 abs(r.corrected - sin(0.3π)*sin(0.4π)) < 0.1*abs(r.value - sin(0.3π)*sin(0.4π))  #> true
 
-# ---- nonlinear, the flux 1 + u^2 times the slope: the exact solution 1 + x + y^2/2, and derivatives by a parameter; triangles and other methods agree
+# ---- nonlinear, with the flux 1 + u^2 times the gradient
+# The exact solution is 1 + x + y^2/2. Derivatives with respect to a parameter;
+# triangles and other methods agree.
 problem robin(k = 1.0) {
   domain (x, y) in box([0, 1], [0, 2])
   field u
@@ -164,7 +173,7 @@ solve(bratu, fd(n = 65, order = 4)).u(...spots)     #~ on_boxes tol 1e-5
 c = compare(solve(bratu, fem(h = 1/10, order = 2, cells = "boxes")), solve(bratu, fem(h = 1/10, order = 2)))
 c.agree  #> true
 
-# ---- a system of two fields, the exact ones x(1 - x) y and sin(x + y)
+# ---- a system of two fields: exact solutions x(1 - x) y and sin(x + y)
 problem pair {
   domain (x, y) in box([0, 1], [0, 1])
   field a, b
@@ -178,7 +187,9 @@ problem pair {
 s = solve(pair, fem(h = 1/12, order = 3, cells = "boxes"));
 (s.a(0.3, 0.4), s.b(0.3, 0.4))  #~ (0.3*0.7*0.4, sin(0.7)) tol 1e-6
 
-# ---- elasticity with forces on two sides: a vector field of degree 2, and in space one of degree 1 in each variable
+# ---- elasticity with forces on two sides
+# A vector field of degree 2; in three dimensions, one of degree 1 in each
+# variable.
 problem pulled(μ = 1.0, λ = 2.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field w[2]
@@ -197,9 +208,9 @@ problem twisted(μ = 1.0, λ = 2.0) {
   w == [-y*z, x*z, 0] at boundary
 }
 solve(twisted(), fem(h = 0.7, cells = "boxes")).w(0.3, 0.7, 1.2)  #~ [-0.84, 0.36, 0] tol 1e-12
-# with one free node, where all that is fixed cancels
+# with one free node, where all fixed contributions cancel
 solve(twisted(), fem(h = 1, cells = "boxes")).w(0.3, 0.7, 1.2)  #~ [-0.84, 0.36, 0] tol 1e-12
-# where nothing is known, against triangles and chebyshev
+# without a known solution, against triangles and chebyshev()
 problem heavy(μ = 1.0, λ = 2.0) {
   domain x in [0, 1], y in [0, 1]
   field w[2]
@@ -211,7 +222,7 @@ on_boxes = solve(heavy, fem(h = 1/10, order = 3, cells = "boxes")).w(0.3, 0.6);
 solve(heavy, fem(h = 1/10, order = 3)).w(0.3, 0.6)  #~ on_boxes tol 2e-6
 solve(heavy, chebyshev(20)).w(0.3, 0.6)             #~ on_boxes tol 2e-6
 
-# ---- flow: pressures of one order less, orders 3 and 2 (Kovasznay 1948)
+# ---- flow: Kovasznay 1948; pressure of one order less, orders 3 and 2
 problem kovasznay(Re = 40) {
   domain (x, y) in box([-0.5, 1], [-0.5, 0.5])
   field v[2], p
@@ -231,7 +242,7 @@ ep(s) = { d = s.p(xs, ys) - P; sqrt(sum(W*(d - sum(W*d))^2)) }
 e = map(n -> { s = solve(kovasznay(), fem(h = 1/n, order = 2, cells = "boxes")); stack(ev(s), ep(s)) }, list(16, 32));
 log2(e[0] / e[1])  #~ [3, 2] tol 0.15
 
-# ---- eigenvalues of the square, π²(i² + j²), of order 2k, and of a cube
+# ---- eigenvalues π²(i² + j²) of the square, of order 2k, and of a cube
 problem drum {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -252,7 +263,9 @@ problem bell {
 }
 solve(bell, fem(h = 1/4, order = 3, cells = "boxes"), count = 5).λ  #~ π^2*[0, 1, 1, 1, 2] tol 1e-3
 
-# ---- in t: heat, with values on the boundary that move, and a mass matrix; flow with a pressure
+# ---- in t
+# Heat with time-dependent boundary values and a mass matrix; flow with a
+# pressure.
 problem heat(D = 0.5) {
   domain t in [0, 0.2], (x, y) in box([0, 1], [0, 1])
   field u
@@ -278,7 +291,7 @@ s = solve(vortices(), fem(h = π/10, order = 2, cells = "boxes"), rtol = 1e-4, a
 s.v(0.5, 1.0, 0.6)  #~ exp(-0.05)*[cos(1.0)*sin(0.6), -sin(1.0)*cos(0.6)] tol 2e-3
 starts_with(explain(s), "solved by fem: ")   #> true
 
-# ---- pictures: the sides of all boxes, each once; fields with the boundary
+# ---- plots: the edges of all boxes, each once; fields with the boundary
 ms = plot(mesh(box([0, 1], [0, 2]), 0.5; cells = "boxes"))
 len(ms.panels[0].layers[0].x)   #> 66
 len(plot(solve(warm, fem(h = 1/4, cells = "boxes")).u).panels[0].layers)   #> 2

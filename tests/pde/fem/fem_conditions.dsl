@@ -1,4 +1,6 @@
-# Conditions with slopes for finite elements: where the flux vanishes by itself, in systems whose fields have their fluxes in each other's equations, and what would be lost.
+# Conditions with derivatives for finite elements: natural conditions, systems
+# whose fluxes occur in each other's equations, and conditions that would be
+# lost.
 # As users run it only: compiling all of it takes minutes.
 
 # ---- the axis of a disk, r u'' + u' = -r: u = (1 - r^2)/4, in three forms
@@ -19,7 +21,7 @@ problem divided {
   u == 0 at r = 1
 }
 solve(divided, fem(h = 0.05, order = 2)).u(0.5)    #~ 3/16 tol 1e-10
-# Lane and Emden's equation of index 5: (1 + r^2/3)^(-1/2)
+# The Lane-Emden equation of index 5: (1 + r^2/3)^(-1/2).
 problem star {
   domain r in [0, 1]
   field u
@@ -28,7 +30,7 @@ problem star {
   u == sqrt(0.75) at r = 1
 }
 solve(star, fem(h = 0.05, order = 2), guess = (u = 1.0)).u(0.0)    #~ 1 tol 1e-6
-# in t, beside differences
+# in t, against finite differences
 problem diffusion {
   domain t in [0, 0.1], r in [0, 1]
   field C
@@ -39,7 +41,8 @@ problem diffusion {
 }
 solve(diffusion, fem(h = 0.05, order = 2)).C(0.1, 0.0)    #~ solve(diffusion, fd(n = 201)).C(0.1, 0.0) tol 1e-4
 
-# ---- a phase field in two equations; SciPy's Radau on cosines at 1e-10
+# ---- a phase field in two equations
+# Oracle: SciPy's Radau on a cosine series at 1e-10.
 problem separating(ε = 0.1) {
   domain t in [0, 0.1], x in [0, 1]
   field u, μ
@@ -50,7 +53,9 @@ problem separating(ε = 0.1) {
   μ_x == 0 at boundary
 }
 solve(separating(), fem(h = 0.02, order = 2)).u(0.1, 0.1)    #~ 0.2195858 tol 1e-3
-# fluxes across, told by both conditions: u + v and u - v are Robin's and Neumann's problems, w'' = -2 with w(0) = 0 and w'(1) + w(1) = 0, and z'' = 0, z(0) = 0, z'(1) = 1
+# Cross fluxes, given by both conditions. u + v and u - v solve a Robin and a
+# Neumann problem: w'' = -2 with w(0) = 0 and w'(1) + w(1) = 0; z'' = 0 with
+# z(0) = 0 and z'(1) = 1.
 problem crossed {
   domain x in [0, 1]
   field u, v
@@ -65,7 +70,9 @@ s = solve(crossed, fem(h = 0.1, order = 2));
 s.u(1.0) + s.v(1.0)                                #~ 0.5 tol 1e-10
 s.u(1.0) - s.v(1.0)                                #~ 1 tol 1e-10
 
-# ---- a clamped plate in two equations has its slope where its equation is not tested
+# ---- a clamped plate in two equations
+# The condition on the derivative belongs to the equation that is not tested at
+# the boundary.
 problem clamped {
   domain x in [0, 1]
   field u, w
@@ -76,7 +83,7 @@ problem clamped {
 }
 try { solve(clamped, fem(h = 0.05, order = 2)).u(0.5) < 0 } catch e { contains(e, "would lose") }    #> true
 
-# ---- fields that meet in conditions alone: a == 1 + k x; its derivative by k
+# ---- fields coupled by conditions only: a == 1 + k x, and da/dk
 problem at_the_end(k = 0.3) {
   domain x in [0, 1]
   field a, b
@@ -90,7 +97,7 @@ problem at_the_end(k = 0.3) {
 f(k) = solve(at_the_end(k), fem(h = 0.1, order = 2)).a(0.5)
 f(0.3)                                             #~ 1.15 tol 1e-10
 grad(f)(0.3)                                       #~ 0.5 tol 1e-10
-# and not linear: a == 1 + k^2 x
+# a nonlinear condition: a == 1 + k^2 x
 problem by_a_square(k = 0.3) {
   domain x in [0, 1]
   field a, b
@@ -103,7 +110,7 @@ problem by_a_square(k = 0.3) {
 }
 g(k) = solve(by_a_square(k), fem(h = 0.1, order = 2)).a(0.5)
 grad(g)(0.3)                                       #~ 0.3 tol 1e-10
-# a plane wave that leaves, in two fields, in a vector, and on a triangle
+# An outgoing plane wave: in two fields, in a vector, and on a triangle.
 κ = 5.0
 problem leaving {
   domain x in [0, 1]
@@ -136,7 +143,8 @@ problem leaving_a_triangle {
 s = solve(leaving_a_triangle, fem(h = 0.2, order = 3));
 [s.a(0.4, 0.2), s.b(0.4, 0.2)]                     #~ [cos(0.8), sin(0.8)] tol 1e-4
 s.slopes_error() < 1e-3                            #> true
-# in t, to what stays: a_x == -b and b_x == a at the end of lines from 1 and from 0
+# In t, to the steady state: a_x == -b and b_x == a at the end, and lines from 1
+# and from 0.
 problem turning {
   domain t in [0, 5], x in [0, 1]
   field a, b
@@ -152,7 +160,8 @@ problem turning {
 s = solve(turning, fem(h = 0.1, order = 2));
 [s.a(5, 1), s.b(5, 1)]                             #~ [0.5, 0.5] tol 1e-5
 
-# ---- a domain of few cells: other meshes are finer in truth, and the error is known
+# ---- a domain of few cells: the estimate really uses finer meshes
+# Oracle: a solution with h = 1e-4.
 problem small_plate(c = 2e-3) {
   domain x in [0, c], y in [0, c/2]
   field u
@@ -163,19 +172,21 @@ fine = solve(small_plate(), fem(h = 1e-4, order = 3)).u(1e-3, 5e-4);
 s = solve(small_plate(), fem(h = 1e-3, order = 2), partial = true);
 off = abs(s.u(1e-3, 5e-4) / fine - 1);
 s.error > 0.3 * off and s.error < 30 * off         #> true
-# and with cells that are larger than it, as of other units
+# cells larger than the domain, as with other units
 try { solve(small_plate(), fem(h = 0.05, order = 2)).u(0, 0) < 0 } catch e { contains(e, "larger than the whole domain") }    #> true
 
-# ---- values that a condition gives times a factor of the place or of t
+# ---- values given by a condition, scaled by a factor of position or time
 problem scaled_values { domain x in [0, 1], y in [0, 1]; field u; Δ(u) == 0; (1 + x)*u == (1 + x)*(x + y) at bottom, top; u == x + y at left, right }
 solve(scaled_values, fem(h = 0.1, order = 2)).u(0.5, 0.2)    #~ 0.7 tol 1e-12
 problem scaled_in_time { domain t in [0, 1], x in [0, 1]; field u; u_t == u_xx; (1 + x)*u == (1 + x)*x at t = 0; u == 0 at left; (1 + t)*u == 1 + t at right }
 solve(scaled_in_time, fem(h = 0.1, order = 2)).u([0.0, 0.5], 0.5)    #~ [0.5, 0.5] tol 1e-9
-# one that is not linear in them has several
+# A condition that is nonlinear in the value may have several solutions.
 problem squared { domain x in [0, 1]; field u; u_xx == 0; u^2 == 4 at left; u == 0 at right }
 contains(try { str(solve(squared, fem(h = 0.1)).u(0.5)) } catch m { m }, "linearly")    #> true
 
-# ---- slopes of components: v = (x^2 + y^2, x*y) by the value of one component and the slope of the other, and by two conditions that have both slopes
+# ---- derivatives of components
+# v = (x^2 + y^2, x*y), by the value of one component and the derivative of the
+# other, and by two conditions with both derivatives.
 problem one_slope {
   domain x in [0, 1], y in [0, 1]
   field v[2]

@@ -1,4 +1,5 @@
-# Finite elements with curved sides: on disks, balls and beside round holes their orders are what they are elsewhere; the flow past a cylinder.
+# Finite elements with curved sides: the orders on disks, balls and beside round
+# holes are those of straight sides; the flow past a cylinder.
 # As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
@@ -21,7 +22,8 @@ orders(k) = {
 orders(1) #~ [2, 1] tol 0.15
 orders(2) #~ [3, 2] tol 0.15
 orders(3) #~ [4, 3] tol 0.15
-# areas, lengths and fluxes; values and slopes next to the boundary, beyond the chords
+# Areas, lengths and fluxes; values and gradients close to the boundary, outside
+# the chords.
 s = solve(plate, fem(0.2, 3));
 (s.integral(q -> 1.0), s.integral(q -> 1.0; at = "circle"), s.flux("circle").u) #~ (π, 2π, 4π) tol 1e-6
 s.integral(q -> q.normal*q.x[0]; at = "circle") #~ [π, 0] tol 1e-6
@@ -29,11 +31,11 @@ s.integral(q -> q.normal*q.x[0]; at = "circle") #~ [π, 0] tol 1e-6
 s.u(0.999*cos(φ), 0.999*sin(φ)) #~ 0*φ - sin(0.999^2 - 1) tol 3e-5
 jvp(r -> s.u(r*cos(φ), r*sin(φ)), 0.999, 1.0)[1] #~ 0*φ - 2*0.999*cos(0.999^2 - 1) tol 1e-2
 sum(s.u(1.05*cos(φ), 1.05*sin(φ)) < inf) #> 0
-# refined by its own estimate, which is what is left
+# adaptive refinement: the estimate agrees with the remaining error
 a = solve(plate, fem(0.5, 2, adapt = 1e-3));
 a.error < 1e-3 and a.error / (h1(a) / sqrt(a.integral(q -> sum(q.slopes.u^2)))) > 0.9 #> true
 
-# ---- conditions with the normal: Robin's on a ring between two circles, log(r)
+# ---- Robin conditions on a ring between two circles: log(r)
 problem ring {
   domain (x, y) in difference(disk([0, 0], 2; name = "outer"), disk([0, 0], 1; name = "inner"))
   field u
@@ -65,10 +67,13 @@ problem globe {
 }
 of(k, h) = { s = solve(globe, fem(h, k)); stack(l2(s), h1(s)) }
 log2(of(2, 5/12) / of(2, 5/24)) > [2.85, 1.85] #> [true, true]
-# cells at the edges of the cube that is drawn onto the ball have two faces on it: the order is reached late
+# Cells at the edges of the cube that is mapped onto the ball have two boundary
+# faces, so the asymptotic order is reached late.
 log(of(3, 0.2) / of(3, 0.15)) / log(4/3) > [3.75, 2.75] #> [true, true]
 
-# ---- the flow past a cylinder at Re = 20. Schäfer and Turek's benchmark 2D-1 (1996); values by spectral elements, Nabh 1998: 5.57953523384, 0.010618948146, 0.11752016697
+# ---- the flow past a cylinder at Re = 20
+# Schäfer and Turek's benchmark 2D-1 (1996). Values by spectral elements, Nabh
+# 1998: 5.57953523384, 0.010618948146, 0.11752016697.
 problem cylinder(ν = 1e-3) {
   domain (x, y) in difference(box([0, 2.2], [0, 0.41]), disk([0.2, 0.2], 0.05; name = "cylinder"))
   field v[2], p

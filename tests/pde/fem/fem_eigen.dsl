@@ -2,7 +2,9 @@
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
-# ---- the L-shaped membrane: λ1 from Betcke and Trefethen 2005, the third is 2π²; order 4/3 on uniform meshes
+# ---- the L-shaped membrane
+# λ1 is from Betcke and Trefethen 2005, the third eigenvalue is 2π². The order
+# on uniform meshes is 4/3.
 problem membrane {
   domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])
   field u
@@ -20,17 +22,17 @@ s3 = solve(membrane, fem(mesh = refine(m2), order = 2), count = 3);
 s3.λ[0]  #~ 9.63972384402194 tol 1e-3
 s3.λ[2]  #~ 2π^2 tol 1e-5
 log2((s2.λ[0] - λ1) / (s3.λ[0] - λ1))  #~ 4/3 tol 0.15
-# bisection towards the corner does better with fewer unknowns
+# Bisection towards the corner is more accurate with fewer unknowns.
 near_corner(m, k) = { c = mean(m.points[m.cells]; axis = 1); sum((c - 1)^2; axis = 1) < 0.5^k }
 for k in 0..11 { m = refine(m; marked = near_corner(m, k)) }
 r = solve(membrane, fem(mesh = m, order = 2), count = 1);
 r.stats.unknowns < s3.stats.unknowns  #> true
 abs(r.λ[0] - λ1) < 0.5 * abs(s3.λ[0] - λ1)  #> true
-# functions of length 1, one for each
+# one normalised function for each eigenvalue
 len(s.u)  #> 3
 abs(s.u[2](0.5, 0.5))  #~ 2/√3 * sin(π/2)^2 tol 2e-2
 
-# ---- the disk: squares of zeros of Bessel functions, of which those with an angle are double
+# ---- the disk: squares of zeros of Bessel functions; those with an angle twice
 problem drum {
   domain (x, y) in disk([0, 0], 1)
   field u
@@ -40,7 +42,7 @@ problem drum {
 }
 s = solve(drum, fem(h = 0.05, order = 2), count = 6);
 s.λ  #~ [5.7831859629467845, 14.681970642123893, 14.681970642123893, 26.374616427163391, 26.374616427163391, 30.471262343662086] tol 2e-3
-# a parameter of the problem: derivatives by it
+# derivatives with respect to a parameter of the problem
 problem well(k = 4.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -50,7 +52,7 @@ problem well(k = 4.0) {
 }
 lowest(k) = solve(well(k), fem(h = 1/8, order = 2), count = 1).λ[0]
 lowest'(4.0)  #~ (lowest(4.001) - lowest(3.999)) / 0.002 tol 1e-6
-# where nothing is fixed, 0 is an eigenvalue
+# Without fixed values, 0 is an eigenvalue.
 problem free {
   domain (x, y) in box([0, 1], [0, 2])
   field u
@@ -60,7 +62,8 @@ problem free {
 }
 solve(free, fem(h = 1/8, order = 3), count = 4).λ  #~ π^2 * [0, 1/4, 1, 1] tol 1e-4
 
-# the sum and the difference of two: with w' == w and w' == -w at the end, k cos(k) == sin(k) and == -sin(k), k^2 == λ
+# The sum and the difference of two fields have w' == w and w' == -w at the end:
+# k cos(k) == sin(k) and k cos(k) == -sin(k), k^2 == λ.
 problem crossing {
   domain x in [0, 1]
   field a, b
@@ -75,7 +78,8 @@ problem crossing {
 }
 solve(crossing, fem(h = 0.05, order = 3), count = 4).values    #~ [0, 4.115858365, 20.19072856, 24.13934203] tol 1e-5
 
-# ---- conditions with the normal of a region: k^2, with k where the slope of J1 or J2 is 0, or where k J1 == J0
+# ---- conditions with the normal of a region
+# λ = k^2, with k where the derivative of J1 or J2 is 0, or where k J1 == J0.
 problem free_disk {
   domain (x, y) in disk([0, 0], 1)
   field u
@@ -102,7 +106,7 @@ problem steklov {
 }
 solve(steklov, fem(h = 0.2, order = 2), count = 3).λ    #~ [0, 1.376500, 1.376500] tol 1e-3
 
-# ---- in t: heat, with values on the boundary that move, and a mass matrix
+# ---- in t: heat, with time-dependent boundary values and a mass matrix
 problem heat(D = 0.5) {
   domain t in [0, 0.2], (x, y) in box([0, 1], [0, 1])
   field u
@@ -126,7 +130,8 @@ a = solve(plume, fem(h = 1/40, order = 3), rtol = 1e-8, atol = 1e-10);
 b = solve(plume, chebyshev(40), rtol = 1e-9, atol = 1e-11);
 a.u(0.7, [0.2, 0.5, 0.8])  #~ b.u(0.7, [0.2, 0.5, 0.8]) tol 1e-6
 
-# ---- Stokes' flow that decays: the rate of the Taylor-Green vortices, with a pressure that has no rate
+# ---- decaying flow
+# The decay rate of the Taylor-Green vortices, with a pressure that has no rate.
 problem vortices(ν = 0.05) {
   domain t in [0, 0.5], (x, y) in box([0, π], [0, π])
   field v[2], p
@@ -139,7 +144,9 @@ problem vortices(ν = 0.05) {
 s = solve(vortices(), fem(h = π/12, order = 2), rtol = 1e-4, atol = 1e-7);
 s.v(0.5, 1.0, 0.6)  #~ exp(-0.05)*[cos(1.0)*sin(0.6), -sin(1.0)*cos(0.6)] tol 2e-3
 
-# ---- modes move with parameters, and so eigenvalues have second derivatives; of a double one the sum has
+# ---- second derivatives of eigenvalues
+# Eigenvectors depend on the parameters, too. Of a double eigenvalue, the sum is
+# differentiable.
 problem tilted(k = 4.0, wide = 1.3) {
   domain x in [0, 1], y in [0, wide]
   field u

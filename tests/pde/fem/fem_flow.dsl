@@ -1,4 +1,5 @@
-# Finite elements for flow: Taylor and Hood's element against Kovasznay's solution and in the driven cavity.
+# Finite elements for flow: Taylor-Hood elements against Kovasznay's solution
+# and in the driven cavity.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
@@ -10,7 +11,7 @@ X = ravel(expand(px, 1) + 0*px);
 Y = ravel(0*expand(px, 1) + px);
 W = ravel(outer(wx, wx));
 
-# ---- flow: Kovasznay 1948, orders 3 and 2 of Taylor and Hood's element
+# ---- flow: Kovasznay 1948, orders 3 and 2 of Taylor-Hood elements
 problem kovasznay(Re = 40) {
   domain (x, y) in box([-0.5, 1], [-0.5, 0.5])
   field v[2], p
@@ -30,7 +31,8 @@ ep(s) = { d = s.p(xs, ys) - P; sqrt(sum(W*(d - sum(W*d))^2)) }
 e = map(n -> { s = solve(kovasznay(), fem(h = 1/n, order = 2)); stack(ev(s), ep(s)) }, list(8, 16));
 log2(e[0] / e[1])  #~ [3, 2] tol 0.15
 
-# ---- the driven cavity at Re = 100. Ghia, Ghia and Shin 1982, 2 %; values of a spectral solution
+# ---- the driven cavity at Re = 100
+# Ghia, Ghia and Shin 1982 (2 %), and values of a spectral solution.
 problem cavity(Re = 100) {
   domain (x, y) in box([0, 1], [0, 1])
   field v[2], p
@@ -45,10 +47,10 @@ y = [0.8516, 0.7344, 0.6172, 0.5, 0.4531, 0.2813, 0.1719, 0.1016]
 ghia = [0.23151, 0.00332, -0.13641, -0.20581, -0.2109, -0.15662, -0.1015, -0.06434]
 max(abs(s.v(0.5, y)[.., 0] - ghia)) < 0.02*0.25  #> true
 (s.v(0.5, 0.5)[0], s.v(0.5, 0.1719)[0], s.v(0.9063, 0.5)[1])  #~ (-0.20914139, -0.10173392, -0.17707213) tol 2e-3
-# where Newton's method fails from rest, its convection grows
+# Where Newton's method fails from rest, continuation increases the convection.
 solve(cavity(2000), fem(h = 1/24, order = 2); estimate = false).stats.newton > 8  #> true
 
-# without a method: a pressure between walls takes elements, with t and without
+# The default for a pressure between walls is fem(), with t and without.
 problem lid {
   domain x in [0, 1], y in [0, 1]
   field v[2], p

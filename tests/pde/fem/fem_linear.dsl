@@ -1,4 +1,6 @@
-# Linear systems of finite elements by conjugate gradients with algebraic multigrid: iterations that hardly grow, agreement with factors, derivatives, refusals, and what is taken by itself.
+# Conjugate gradients with algebraic multigrid for finite elements: iteration
+# counts that hardly grow, agreement with factorisation, derivatives, refusals,
+# and the default choice.
 # As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
@@ -17,22 +19,22 @@ problem plate(k = 1.0) {
 by(p, h, order, w) = solve(p, fem(h = h, order = order, linear = w), estimate = false)
 steps(p, h, order) = by(p, h, order, "amg").stats.iterations
 
-# ---- h halved three times: at most half as many more
+# ---- h halved three times: at most half as many more iterations
 a = steps(plate(), 1/40, 1)
 (steps(plate(), 1/80, 1) <= 1.5*a, steps(plate(), 1/160, 1) <= 1.5*a, steps(plate(), 1/320, 1) <= 1.5*a, a > 5, a < 20)        #> (true, true, true, true, true)
 b = steps(brick, 1/12, 1)
 (steps(brick, 1/24, 1) <= 1.5*b, b > 5, b < 20)      #> (true, true, true)
 steps(plate(), 1/48, 2) < 40         #> true
-# with the diagonal they grow as 1/h
+# With Jacobi preconditioning, iterations grow as 1/h.
 by(plate(), 1/96, 1, "cg").stats.iterations > 10*a   #> true
 
-# ---- agreement with factors, elements of order 1 to 3
+# ---- agreement with factorisation, elements of order 1 to 3
 values(w, order) = by(plate(2.0), 1/40, order, w).u([0.2, 0.5], [0.3, 0.9])
 values("amg", 1)     #~ values("direct", 1) tol 1e-11
 values("amg", 2)     #~ values("direct", 2) tol 1e-11
 values("amg", 3)     #~ values("direct", 3) tol 1e-11
 
-# ---- coefficients that jump by ten thousand, where cells are up to 250 times as long as they are wide
+# ---- coefficients that jump by 1e4, with cells of aspect ratio up to 250
 problem jump {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -43,7 +45,8 @@ s = by(jump, 1/64, 1, "amg");
 s.stats.iterations < 40      #> true
 s.u(0.5, 0.5)        #~ by(jump, 1/64, 1, "direct").u(0.5, 0.5) tol 1e-10
 
-# ---- elasticity in the plane and in space: a bar that is held at one end; rotations are among what the levels are made of
+# ---- elasticity in two and three dimensions: a bar held at one end
+# The near null space of the levels includes rotations.
 problem bar {
   domain (x, y) in box([0, 4], [0, 1])
   field v[2]
@@ -76,12 +79,12 @@ s = by(bent, 1/48, 1, "amg");
 (s.stats.newton > 2, s.stats.iterations < 25)        #> (true, true)
 s.u(0.4, 0.7)        #~ by(bent, 1/48, 1, "direct").u(0.4, 0.7) tol 1e-10
 
-# ---- derivatives go through the solution
+# ---- derivatives by implicit differentiation
 at(k, w) = by(plate(k), 1/40, 1, w).u(0.3, 0.6)
 (k -> at(k, "amg"))'(1.3)    #~ (k -> at(k, "direct"))'(1.3) tol 1e-10
 grad(k -> at(k, "amg"))(1.3) #~ (k -> at(k, "direct"))'(1.3) tol 1e-10
 
-# ---- what it does not serve is told
+# ---- unsupported problems are refused
 problem wind {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -107,7 +110,7 @@ problem stokes {
 }
 contains(try { str(by(stokes, 1/4, 2, "amg").v(0.5, 0.5)) } catch e { str(e) }, "is for positive definite matrices, and that of stokes is not")         #> true
 
-# ---- of Δ(u) == f the matrix is negative definite; two unknowns in each other's equation
+# ---- Δ(u) == f has a negative definite matrix; two coupled unknowns
 problem pair {
   domain (x, y) in box([0, 1], [0, 1])
   field u, w
@@ -119,11 +122,13 @@ problem pair {
 s = by(pair, 1/40, 1, "amg");
 s.stats.iterations < 20      #> true
 s.w(0.4, 0.6)        #~ by(pair, 1/40, 1, "direct").w(0.4, 0.6) tol 1e-11
-# estimates by elements of one order more, their dual solutions, adaptive meshes
+# estimates by elements of one order more, dual solutions, adaptive meshes
 s.error_in(s -> s.u(0.5, 0.5)).correction    #~ by(pair, 1/40, 1, "direct").error_in(s -> s.u(0.5, 0.5)).correction tol 1e-9
 solve(pair, fem(order = 2, adapt = 1e-2, linear = "amg")).error < 1e-2       #> true
 
-# ---- by itself: factors for few unknowns, in the plane, and where the matrix is not what it must be; multigrid beyond 20,000 in space
+# ---- default
+# Factorisation for few unknowns, in two dimensions, and for matrices that are
+# not symmetric definite; multigrid beyond 20,000 unknowns in three dimensions.
 by(brick, 1/8, 1, "auto").stats.linear       #> sparse factors
 by(plate(), 1/160, 1, "auto").stats.linear   #> sparse factors
 s = by(brick, 1/29, 1, "auto");

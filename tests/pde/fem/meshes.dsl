@@ -1,4 +1,4 @@
-# Regions, meshes and Gmsh's files.
+# Regions, meshes and Gmsh files.
 
 # ---- regions
 L = polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2]);
@@ -8,10 +8,10 @@ R = difference(box([0, 2.2], [0, 0.41]), disk([0.2, 0.2], 0.05; name = "cylinder
 R.names  #> list("left", "right", "bottom", "top", "cylinder")
 inside(R, [0.2, 0.2; 1, 0.2])  #> [false, true]
 signed_distance(R, [0.2, 0.3])  #~ -0.05
-# pieces that bound nothing go: two boxes side by side
+# Interior pieces of the boundary are removed: two adjacent boxes.
 U = union(box([0, 1], [0, 1]), box([1, 2], [0, 1]));
 signed_distance(U, [1, 0.5])  #~ -0.5
-# lens: half of its area by points
+# A lens: half its area, by counting random points.
 I = intersect(disk([0, 0], 1), disk([1, 0], 1));
 P = I.lo + (I.hi - I.lo) * rand(20000, 2);
 mean(f64(inside(I, P))) * prod(I.hi - I.lo)  #~ 2π/3 - √3/2 tol 0.02
@@ -35,7 +35,7 @@ why(f) = try { f(); "fine" } catch e { str(e) }
 why(() -> disk([0, 0], -1)) == "fine"  #> false
 contains(why(() -> sample_boundary(R, 5; part = "lid")), "has no part lid; it has left, right, bottom, top, cylinder")  #> true
 
-# ---- Delaunay: areas fill the square, no point within a circle
+# ---- Delaunay: areas fill the square, no point is inside a circumcircle
 P = rand(300, 2);
 T = delaunay(P);
 D = [P[T[i, 1], 0] - P[T[i, 0], 0] for i in 0..len(T)];
@@ -70,7 +70,9 @@ b = mesh(ball([1, 0, 0], 2), 0.5);
 sum(cell_sizes(b))  #~ 4/3*π*8 tol 0.06
 sum(cell_sizes(refine(b)))  #~ 4/3*π*8 tol 0.02
 
-# ---- refinement: areas stay, curved boundaries are followed, angles do not vanish, names stay
+# ---- refinement
+# Areas and names are kept, curved boundaries are followed, and angles stay
+# bounded.
 sum(cell_sizes(refine(d)))  #~ π tol 0.002
 len(refine(r).cells) == 4 * len(r.cells)  #> true
 sum(refine(r).tags == 4) == 2 * sum(r.tags == 4)  #> true
@@ -78,12 +80,12 @@ a = mesh(L, 0.4)
 for k in 0..12 { c = mean(a.points[a.cells]; axis = 1); a = refine(a; marked = sum((c - 1)^2; axis = 1) < 0.6^k) }
 sum(cell_sizes(a))  #~ 3.0
 quality(a) > 0.25  #> true
-# no corner in the middle of an edge: each edge inside belongs to two triangles
+# No hanging nodes: each interior edge belongs to two triangles.
 E = concat(a.cells[.., [0, 1]], a.cells[.., [1, 2]], a.cells[.., [2, 0]]; axis = 0);
 (_, times) = unique(min(E; axis = 1) * len(a.points) + max(E; axis = 1); counts = true);
 (max(times), sum(times == 1) == len(a.faces))  #> (2, true)
 
-# ---- Gmsh's files, versions 2.2 and 4.1, and where they are wrong
+# ---- Gmsh files, versions 2.2 and 4.1, and errors in them
 old = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n1 7 \"floor\"\n2 9 \"inside\"\n$EndPhysicalNames\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n10 0.5 0.5 0\n$EndNodes\n$Elements\n6\n1 15 2 0 1 1\n2 1 2 7 1 1 2\n3 2 2 9 1 1 2 10\n4 2 2 9 1 2 3 10\n5 2 2 9 1 3 4 10\n6 2 2 9 1 4 1 10\n$EndElements\n"
 write_text("/tmp/atled-test-2.msh", old)
 m2 = mesh("/tmp/atled-test-2.msh");
@@ -109,12 +111,14 @@ contains(broken("2.2 0 8", "2.2 1 8"), ":2: a binary file")  #> true
 contains(broken("$EndElements\n", ""), "$EndElements is wanted here")  #> true
 contains(broken("$Nodes\n5", "$Nodes\n900000000"), ":10: the number of nodes is 900000000, more than the file can hold")  #> true
 contains(broken("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", "nothing\n"), "no file of Gmsh")  #> true
-# in a function, where the number of turns is not known before
+# in a function, where the trip count is not known in advance
 turned(m, n) = { for j in 0..n { m = refine(m; marked = mean(m.points[m.cells]; axis = 1)[.., 0] < 0.3) }; m }
 sum(cell_sizes(turned(mesh(box([0, 1], [0, 1], [0, 1]), 0.5), 3))) #~ 1.0
 sum(cell_sizes(refine(turned(mesh(L, 0.5), 3)))) #~ 3.0
 
-# ---- the region of a file: its names in conditions, its cells refined, by a value and within the domain
+# ---- the region of a file
+# Its names in conditions, its cells refined; given by a variable, and by mesh()
+# in the domain.
 write_text("/tmp/atled-test-square.msh", "$MeshFormat
 2.2 0 8
 $EndMeshFormat
@@ -164,7 +168,7 @@ problem by_file(f = 1) {
   u == 0 at west, east
 }
 solve(by_file(2), fem(h = 0.3, order = 2)).u(0.5, 0.5)                 #~ 0.25 tol 1e-12
-# in space
+# in three dimensions
 write_text("/tmp/atled-test-solid.msh", "$MeshFormat
 2.2 0 8
 $EndMeshFormat

@@ -1,7 +1,9 @@
-# Conservation laws by finite volumes: Riemann problems with exact solutions, orders, conservation, what is refused.
+# Conservation laws by finite volumes: Riemann problems with exact solutions,
+# orders, conservation, and refusals.
 # As users run it only: compiling all of it takes long.
 
-# ---- WENO5: largest errors at faces of sin(2πx + 1), as published (discretizations.earthsci.dev, rule weno5_advection)
+# ---- WENO5: the largest errors at faces of sin(2πx + 1), as published
+# discretizations.earthsci.dev, rule weno5_advection.
 face_error(n; method = "weno5") = {
   e = linspace(0, 1, n + 1)
   F(x) = -cos(2π*x + 1)/(2π)
@@ -14,7 +16,8 @@ face_error(256)              #~ 1.0377e-09 tol 1e-4
 log2(face_error(64; method = "weno5z")/face_error(128; method = "weno5z")) > 4.85     #> true
 abs(log2(face_error(64; method = "muscl")/face_error(128; method = "muscl")) - 2) < 1.1   #> true
 
-# ---- Sod's tube (E. F. Toro, Riemann Solvers, test 1): p* and u* as its exact solution has them
+# ---- Sod's tube (E. F. Toro, Riemann Solvers, test 1)
+# p* and u* are from its exact solution.
 problem sod(γ = 1.4) {
   domain t in [0, 0.2], x in [0, 1]
   field ρ, m, E
@@ -34,7 +37,8 @@ conservation(sod())
 #> ρ_t + ∂x(m) == 0
 #> m_t + ∂x(m*u + p) == 0
 #> E_t + ∂x((E + p)*u) == 0
-# how far from (ρ*L, ρ*R, u*, p*), between the rarefaction and the contact, and between it and the shock
+# The distance from (ρ*L, ρ*R, u*, p*), between the rarefaction and the contact,
+# and between the contact and the shock.
 stars(m) = {
   s = solve(sod(), m, saveat = [0.2], estimate = false)
   x = 0.5 + 0.2*[0.5, 1.3]
@@ -50,7 +54,7 @@ stars(fv(n = 400, flux = "roe", limiter = "minmod")) < 1e-3            #> true
 stars(fv(n = 400, flux = "hll", limiter = "superbee")) < 5e-3          #> true
 stars(fv(n = 400, reconstruct = "first")) < 2e-2                       #> true
 
-# ---- the dam break of Stoker, and on a dry bed of Ritter
+# ---- Stoker's dam break, and Ritter's on a dry bed
 problem dam(right = 0.1, T = 0.1, g = 9.81) {
   domain t in [0, T], x in [-1, 1]
   field h, q
@@ -77,7 +81,7 @@ xs = linspace(-0.28, 0.5, 40)
 max(abs(r.h(0.1, xs) - (2*sqrt(9.81) - xs/0.1)^2/(9*9.81))) < 5e-3     #> true
 min(r.values[-1, 0]) >= 0              #> true
 
-# ---- sums over cells stay what they were where nothing goes out
+# ---- conservation: sums over cells are constant where nothing leaves
 problem ring() {
   domain t in [0, 0.4], x in [0, 1] periodic
   field h, q
@@ -88,7 +92,7 @@ problem ring() {
 }
 c = solve(ring(), fv(n = 128, flux = "hll", reconstruct = "weno5"));
 max(abs(sum(c.values; axis = 2) - sum(c.values[0]; axis = 1))) < 1e-11     #> true
-# walls: the water stays, its momentum does not
+# walls: the water is conserved, its momentum is not
 problem basin() {
   domain t in [0, 1], x in [0, 1]
   field h, q
@@ -102,7 +106,7 @@ problem basin() {
 b = solve(basin(), fv(n = 100));
 max(abs(sum(b.values[.., 0]; axis = 1) - 100)) < 1e-11                 #> true
 
-# ---- orders: advection of a smooth wave, averages against averages
+# ---- orders: advection of a smooth wave, cell averages compared
 problem wave() {
   domain t in [0, 1], x in [0, 1] periodic
   field u
@@ -112,19 +116,20 @@ problem wave() {
 conservation(wave())                   #> u_t + u_x == 0, with the flux of u_x by integration
 averages(n) = { e = linspace(0, 1, n + 1); n*(cos(2π*e[..-1]) - cos(2π*e[1..]))/(2π) }
 wave_error(n, m) = mean(abs(solve(wave(), m, saveat = [1.0], estimate = false).values[-1, 0] - averages(n)))
-# short steps: time is of order 3
+# short steps, because time stepping has order 3
 weno_order = log2(wave_error(32, fv(n = 32, reconstruct = "weno5", cfl = 0.1))/wave_error(64, fv(n = 64, reconstruct = "weno5", cfl = 0.05)))
 abs(weno_order - 5) < 0.15             #> true
 abs(log2(wave_error(100, fv(n = 100, reconstruct = "first"))/wave_error(200, fv(n = 200, reconstruct = "first"))) - 1) < 0.15     #> true
 abs(log2(wave_error(100, fv(n = 100, limiter = "vanleer"))/wave_error(200, fv(n = 200, limiter = "vanleer"))) - 2) < 0.3          #> true
-# SSP steps alone: on one grid against very short ones
+# the SSP steps alone: on one grid, against very short ones
 at_end(cfl, how) = solve(wave(), fv(n = 40, reconstruct = "weno5", cfl = cfl, steps = how), saveat = [1.0], estimate = false).values[-1, 0]
 best = at_end(0.02, "ssprk3");
 time_order(how) = log2(norm(at_end(0.4, how) - best)/norm(at_end(0.2, how) - best))
 abs(time_order("ssprk3") - 3) < 0.15   #> true
 abs(time_order("ssprk2") - 2) < 0.15   #> true
 
-# at a shock of Burgers' equation, order 1 in L1: u = x/(1 + t) between shocks at 0 and sqrt(1 + t)
+# At a shock of Burgers' equation, order 1 in L1: u = x/(1 + t) between shocks
+# at 0 and sqrt(1 + t).
 problem ramp() {
   domain t in [0, 1.25], x in [-1, 2]
   field u
@@ -139,7 +144,7 @@ ramp_error(n, m) = {
 }
 abs(log2(ramp_error(300, fv(n = 300, reconstruct = "weno5"))/ramp_error(1200, fv(n = 1200, reconstruct = "weno5")))/2 - 1) < 0.15     #> true
 
-# ---- Godunov's flux: where f' changes its sign between the two sides, and from either side
+# ---- Godunov's flux: where f' changes sign between the states, and not
 problem step(a, b) {
   domain t in [0, 0.01], x in [-1, 1]
   field u
@@ -147,7 +152,8 @@ problem step(a, b) {
   u == if x < 0 { a } else { b } at t = 0
   u_x == 0 at x = -1, x = 1
 }
-# one step of 0.01 with two cells: what passes at x = 0 is what the first cell has lost, plus f(a)
+# One step of 0.01 with two cells: the flux at x = 0 is the loss of the first
+# cell plus f(a).
 passes(a, b; f = "godunov") = {
   s = solve(step(a, b), fv(n = 2, flux = f, reconstruct = "first"), saveat = [0.01], estimate = false)
   a^2/2 - (s.values[-1, 0, 0] - a)/0.01
@@ -158,7 +164,8 @@ passes(0.5, -1.0)                      #~ 0.5 tol 1e-12
 passes(0.5, 1.0)                       #~ 0.125 tol 1e-12
 passes(-1.0, -0.5)                     #~ 0.125 tol 1e-12
 passes(1.0, -0.5; f = "rusanov")       #~ 0.5*(0.5 + 0.125) + 0.5*1.5 tol 1e-12
-# of three fields Rusanov's flux shows the largest speed: u loses (M[0, 0] - a)/2 of a jump of 1 by a step of 0.01 with two cells
+# With three fields, Rusanov's flux reveals the largest speed: with two cells
+# and a step of 0.01, u loses (M[0, 0] - a)/2 of a jump of 1.
 problem three(M) {
   domain t in [0, 0.01], x in [-1, 1]
   field u, v, w
@@ -178,7 +185,7 @@ speeds_right(M) = abs(fastest(M)/max(abs(real(eigvals(M)))) - 1) < 1e-11
 speeds_right(symmetric(1.0, 0.3, -0.5, 0.2, 0.7, -1.1))        #> true
 speeds_right(-symmetric(1.0, 0.3, -0.5, 0.2, 0.7, -1.1))       #> true
 speeds_right(symmetric(0.1, 2.0, 0.0, -0.2, 0.5, 3.0))         #> true
-# in the middle, two the same at either end, all three
+# a zero in the middle, double eigenvalues at either end, all three equal
 speeds_right(symmetric(0.0, 1.0, 0.0, 0.0, 2.0, 0.0))          #> true
 speeds_right(symmetric(2.0, 0.0, 0.0, 1.0, 0.0, 2.0))          #> true
 speeds_right(symmetric(1.0, 0.0, 0.0, -2.0, 0.0, 1.0))         #> true
@@ -186,7 +193,8 @@ fastest(symmetric(3.0, 0.0, 0.0, 3.0, 0.0, 3.0))               #~ 3 tol 1e-12
 passes(0.5, 1.0; f = "hll")            #~ 0.125 tol 1e-12
 passes(0.5, 1.0; f = "roe")            #~ 0.125 tol 1e-12
 
-# ---- diffusion: Burgers' equation with ν = 0.01/π, values by Cole and Hopf; written in three ways
+# ---- diffusion: Burgers' equation with ν = 0.01/π, in three spellings
+# Values by the Cole-Hopf transformation.
 problem viscous() {
   domain t in [0, 0.5], x in [-1, 1]
   field u
@@ -210,7 +218,7 @@ for p in (viscous(), viscous_flux()) {
   assert(max(e) < 2e-4, "viscous Burgers: {max(e)}")
 }
 
-# ---- sources, fluxes that depend on the place, inflow
+# ---- sources, fluxes that depend on x, inflow
 problem decay() {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -221,7 +229,8 @@ problem decay() {
 # along x' = 1 + x, u' = -2u: u = exp(-2t) everywhere
 k = solve(decay(), fv(n = 200));
 max(abs(k.u(1.0, linspace(0.05, 0.95, 10)) - exp(-2))) < 1e-3          #> true
-# the same quasi-linearly: (1 + x)u_x has the flux (1 + x)u and the source u
+# The same in quasilinear form: (1 + x)u_x has the flux (1 + x)u and the source
+# u.
 problem decay2() {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -269,7 +278,7 @@ drift_error(n, how) = {
 drift_error(40, "weno5") < 2e-4        #> true
 log2(drift_error(16, "weno5")/drift_error(32, "weno5")) > 3.5      #> true
 log2(drift_error(32, "muscl")/drift_error(64, "muscl")) > 1.6      #> true
-# a shock tube along either coordinate is that in one
+# A shock tube along either coordinate equals the one-dimensional one.
 problem tube2(turned) {
   domain t in [0, 0.1], x in [0, 1], y in [0, 1]
   field ρ, m, n, E
@@ -300,7 +309,8 @@ for f in ("rusanov", "hllc") {
   assert(max(abs(along.values[-1, 2])) < 1e-13)
 }
 
-# ---- vector fields in two coordinates, div and grad, derivatives by parameters through the march
+# ---- vector fields in two coordinates, div and grad, derivatives
+# Derivatives with respect to parameters, through the time stepping.
 problem sound() {
   domain t in [0, 0.3], x in [0, 1] periodic, y in [0, 1] periodic
   field p, v[2]

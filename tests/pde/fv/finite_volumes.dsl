@@ -1,8 +1,8 @@
-# Finite volumes where steps are short, fluxes bend, ends let nothing through, and states must stay positive.
-# Right values are closed forms; what was wrong before is said at each.
+# Finite volumes with short steps, nonconvex fluxes, closed ends, and states
+# that must stay positive. Oracle: closed forms.
 # In a long check only: it takes half a minute.
 
-# ---- sources and diffusion decide how long a step is (nan, or 7e5, before)
+# ---- sources and diffusion limit the step size
 problem decay(k) {
   domain t in [0, 4], x in [0, 1]
   field u
@@ -11,7 +11,7 @@ problem decay(k) {
   u_x == 0 at x = 0
   u == 1 at x = 1
 }
-# at rest: cosh(sqrt(k)*x)/cosh(sqrt(k))
+# at steady state: cosh(sqrt(k)*x)/cosh(sqrt(k))
 solve(decay(100.0), fv(n = 20)).u(4.0, 0.5)      #~ cosh(5)/cosh(10) tol 5e-4
 solve(decay(25.0), fv(n = 40)).u(4.0, 0.3)       #~ cosh(1.5)/cosh(5) tol 5e-5
 problem relaxed(k) {
@@ -24,7 +24,7 @@ for k in (1.0, 300.0, 3000.0) {
   v = solve(relaxed(k), fv(n = 50)).u(1.0, 0.25)
   assert(abs(v - 1) < (if k < 10 { 0.05 } else { 0.02 }), "relaxation by {k}: {v}")
 }
-# two fields that turn about each other: (cos, sin) of 20t, everywhere
+# Two fields that rotate: (cos, sin) of 20t everywhere.
 problem turning {
   domain t in [0, 1], x in [0, 1] periodic
   field u, v
@@ -34,7 +34,8 @@ problem turning {
   v == 0 at t = 0
 }
 solve(turning, fv(n = 10, reconstruct = "weno5")).u(1.0, 0.5)   #~ cos(20) tol 1e-2
-# a source that one field has from another, in units that make it large, changes no speed: few steps
+# A large source that one field receives from another changes no wave speed, so
+# few steps suffice.
 problem slope(g) {
   domain t in [0, 1], x in [0, 1] periodic
   field a, b
@@ -47,7 +48,8 @@ few = solve(slope(1e6), fv(n = 20));
 few.b(1.0, 0.5)                        #~ 1e6 tol 1e-3
 few.stats.steps < 100                  #> true
 
-# ---- coefficients without a bound at the axis: diffusion in a ball and in a cylinder, in two ways of writing
+# ---- coefficients that are unbounded at the axis
+# Diffusion in a ball and in a cylinder, in two spellings.
 problem ball {
   domain t in [0, 0.1], r in [0, 1]
   field u
@@ -76,7 +78,8 @@ problem cylinder {
   u == 0 at r = 1
 }
 solve(cylinder, fv(n = 40)).u(0.1, 0.5)   #~ exp(-0.1*2.404825557695773^2)*besselj(0, 1.2024127788478865) tol 1e-3
-# what is carried by a speed of the place alone: one time around takes ∫ dx/a = 1/sqrt(1.25)
+# Advection with a speed that depends on x only: one period takes ∫ dx/a =
+# 1/sqrt(1.25).
 problem carried {
   domain t in [0, 1/sqrt(1.25)], x in [0, 1] periodic
   field u
@@ -91,7 +94,8 @@ around(n) = {
 around(200) < 2e-4                     #> true
 log2(around(100)/around(200)) > 2.5    #> true
 
-# ---- one unknown, any flux: a fractional flow, whose speed is 0 on both sides of the front ("hll" stood still)
+# ---- one unknown, any flux: a fractional flow
+# Its speed is 0 on both sides of the front.
 f(u) = u^2/(u^2 + 0.5*(1 - u)^2)
 problem flood {
   domain t in [0, 0.4], x in [-0.2, 1]
@@ -100,17 +104,18 @@ problem flood {
   u == if x < 0 { 1 } else { 0 } at t = 0
   u == 1 at x = -0.2
 }
-# x/t is f'(u) behind the front, which runs at f(u)/u where that is f'(u)
+# x/t is f'(u) after the front, which moves at f(u)/u where that equals f'(u).
 u_front = root(u -> f'(u)*u - f(u), (0.4, 0.9))
 exact(x) = if x <= 0 { 1.0 } else if x < 0.4*f'(u_front) { root(u -> f'(u) - x/0.4, (u_front, 1.0)) } else { 0.0 }
 for flux in ("rusanov", "hll", "roe", "godunov") {
   s = solve(flood, fv(n = 240, flux = flux), saveat = [0.4])
   off = mean(abs(s.values[-1, 0] - map(exact, s.x)))
   assert(off < 5e-3, "fractional flow by {flux}: {off}")
-  # f(1) comes in
+  # the inflow is f(1)
   assert(abs(sum(s.values[-1, 0])/200 - 0.6) < 1e-12, "what came in by {flux}")
 }
-# an inflexion at 0: u^3 from 1 to -1 has a front to u = -1/2, at speed 3/4, and a fan u = -sqrt(x/(3t)) behind it
+# An inflection at 0: for u^3 from 1 to -1, a front to u = -1/2 at speed 3/4,
+# followed by a fan u = -sqrt(x/(3t)).
 problem bent(a, b) {
   domain t in [0, 0.5], x in [-1, 2]
   field u
@@ -124,7 +129,7 @@ for flux in ("rusanov", "hll", "roe", "godunov") {
   right = map(x -> if x < 0.375 { 1.0 } else if x < 1.5 { -sqrt(x/1.5) } else { -1.0 }, x)
   assert(mean(abs(s.values[-1, 0] - right)) < 1e-2, "u^3 by {flux}: {mean(abs(s.values[-1, 0] - right))}")
 }
-# a jump that opens to a fan, which no flux may keep ("roe" did)
+# A jump that opens to a fan: every flux must open it.
 problem fan(a, b) {
   domain t in [0, 0.5], x in [-1, 1]
   field u
@@ -138,7 +143,8 @@ for flux in ("rusanov", "hll", "roe", "godunov") {
     assert(max(abs(v - [-0.5, 0.5])) < 0.03, "a fan by {flux}, {how}: {v}")
   }
 }
-# of a system: the fan of a dam break passes through critical flow at x = 0, where h = 4/9, and has no step there
+# A system: the fan of a dam break passes through critical flow at x = 0, where
+# h = 4/9, and must not have a step there.
 problem critical {
   domain t in [0, 0.05], x in [-1, 1]
   field h, q
@@ -150,12 +156,12 @@ problem critical {
 for how in ("first", "muscl") {
   c = solve(critical, fv(n = 400, flux = "roe", reconstruct = how), saveat = [0.05])
   h = c.values[-1, 0]
-  # along the fan h falls by 2/3*sqrt(h/g)/t a unit of length, 0.0213 a cell
+  # along the fan, h decreases by 2/3*sqrt(h/g)/t per unit length, 0.0213 a cell
   assert(max(abs(h[1..] - h[..-1])[196..204]) < 0.026, "a step in the fan, {how}: {max(abs(h[1..] - h[..-1])[196..204])}")
   assert(abs(c.h(0.05, 0.0) - 4/9) < 1e-2, "critical depth, {how}: {c.h(0.05, 0.0)}")
 }
 
-# ---- conditions on the flux hold to rounding: nothing leaves (5 % of the mass came in)
+# ---- conditions on the flux hold to rounding: nothing leaves
 problem settling {
   domain t in [0, 8], x in [0, 4]
   field p
@@ -173,10 +179,10 @@ problem settling_apart {
 for p in (settling, settling_apart) {
   s = solve(p, fv(n = 50))
   assert(max(abs(sum(s.values[.., 0]; axis = 1)*4/50 - 1)) < 1e-12)
-  # at rest exp(-x)/(1 - exp(-4))
+  # at steady state exp(-x)/(1 - exp(-4))
   assert(abs(s.p(8.0, 1.0) - exp(-1)/(1 - exp(-4))) < 2e-3)
 }
-# a flux that is not linear in the field: the total stays what it was
+# a flux that is nonlinear in the field: the total is conserved
 problem shut {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -186,9 +192,9 @@ problem shut {
 }
 s = solve(shut, fv(n = 40));
 max(abs(sum(s.values[.., 0]; axis = 1)/40 - 0.25)) < 1e-12   #> true
-# at rest u_x = u^2, u = 1/(c - x), whose integral is log(c/(c - 1))
+# At steady state u_x = u^2 and u = 1/(c - x), whose integral is log(c/(c - 1)).
 s.u(1.0, 0.5)                          #~ 1/(1/(1 - exp(-0.25)) - 0.5) tol 1e-3
-# what comes in by a flux adds up: 2 in each unit of time
+# the inflow accumulates: 2 in each unit of time
 problem fed {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -200,7 +206,8 @@ problem fed {
 s = solve(fed, fv(n = 40));
 sum(s.values[-1, 0])/40                #~ 2 tol 1e-12
 
-# ---- what must stay positive does (h = -5e-5), and what is there stays in all: a beach that dries, a lake on its slope
+# ---- positive states stay positive, and the total is conserved
+# A beach that dries, a lake on its slope.
 g = 9.81
 problem beach {
   domain t in [0, 1], x in [0, 1]
@@ -220,7 +227,7 @@ for flux in ("hll", "rusanov") {
   assert(drift < 1e-10, "water by {flux}: {drift}")
 }
 
-# ---- where explicit steps would be thousands of times as many as waves ask for, steps are implicit
+# ---- implicit steps where explicit ones would be thousands of times shorter
 stiff = solve(relaxed(1e6), fv(n = 50));
 stiff.u(1.0, 0.25)                     #~ 1 tol 1e-4
 stiff.stats.steps < 2000               #> true
@@ -234,12 +241,13 @@ problem heat(D) {
 fine = solve(heat(0.1), fv(n = 800));
 fine.u(1.0, 0.5)                       #~ exp(-0.1π^2) tol 1e-5
 fine.stats.steps < 2000                #> true
-# whichever way, the derivative by a parameter is that of the solution
+# For both kinds of steps, the derivative with respect to a parameter is that of
+# the solution.
 middle(D) = solve(heat(D), fv(n = 400), saveat = [1.0]).u(1.0, 0.5)
 middle'(0.2)                           #~ -π^2*exp(-0.2π^2) tol 1e-4
 coarse_middle(D) = solve(heat(D), fv(n = 20), saveat = [1.0]).u(1.0, 0.5)
 coarse_middle'(0.2)                    #~ -π^2*exp(-0.2π^2) tol 2e-2
-# a plate that comes to rest at sin(π*x)*sin(π*y)
+# a plate with the steady state sin(π*x)*sin(π*y)
 problem plate {
   domain t in [0, 20], x in [0, 1], y in [0, 1]
   field u
@@ -250,12 +258,13 @@ problem plate {
 plated = solve(plate, fv(n = 24), saveat = [20.0]);
 plated.u(20.0, 0.5, 0.5)               #~ 1 tol 5e-3
 plated.stats.steps < 500               #> true
-# the total stays as well
+# the total is conserved, too
 shut_fine = solve(settling, fv(n = 400));
 max(abs(sum(shut_fine.values[.., 0]; axis = 1)*4/400 - 1)) < 1e-10     #> true
 shut_fine.stats.steps < 5000           #> true
 
-# at the time of a row, the first and the last among them, a solution moves with t: of second order, (2π/100)²
+# At the times of rows, including the first and the last, derivatives with
+# respect to t have second order, (2π/100)².
 problem drift {
   domain t in [0, 0.2], x in [0, 1] periodic
   field u

@@ -1,5 +1,7 @@
-# What fv() takes is proven from the equations, not seen in the cells at the beginning: a rate whose factor changes
-# later, terms that are linear in derivatives only where these are small, and factors that later are fields.
+# fv() proves from the equations that it may solve them; it does not sample
+# initial values. Refused: a rate whose coefficient changes later, terms that
+# are linear in derivatives only where these are small, and coefficients that
+# depend on fields later.
 # In a long check only: it takes half a minute.
 problem later {
   domain t in [0, 1], x in [0, 1] periodic
@@ -40,7 +42,8 @@ for p in list(later, above, limited) {
 find(said(narrow), "to stand linearly") > 0     #> true
 find(said(coupled), "where a is constant") > 0     #> true
 
-# what is proven to be one is taken: parameters, several fields, a vector, factors of the place and the field
+# Accepted by proof: parameters, several fields, a vector, coefficients that
+# depend on x and on the field.
 problem plain(c) {
   domain t in [0, 1], x in [0, 1] periodic
   field u, w[2]
@@ -53,7 +56,8 @@ s = solve(plain(0.25), fv(n = 400), estimate = false);
 s.u(1.0, 0.3)     #~ 2 + sin(0.1π) tol 1e-3
 s.w(1.0, 0.3)     #~ [sin(-0.4π), cos(-0.4π)] tol 1e-3
 
-# the factor of a rate may be any number: heat capacities, signs, parameters
+# The coefficient of a rate may be any constant: heat capacities, signs,
+# parameters.
 problem scaled(c) {
   domain t in [0, 0.2], x in [0, 1] periodic
   field u, w[2]
@@ -73,7 +77,7 @@ one.w(0.2, 0.3)     #~ [sin(0.4π), cos(0.4π)] tol 5e-3
 conservation(scaled(2.0))
 #> u_t + 0.5*∂x(c * u^2/2) == 0.5*(0.01c * u_xx)
 #> w_t + 0.5*w_x == 0, with the flux of w_x by integration
-# what comes in and is made: 2 u_t == ..., so that half of both is there at the end
+# Inflow and source: 2 u_t == ..., so half of both is present at the end.
 problem rod {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -85,7 +89,8 @@ problem rod {
 r = solve(rod, fv(n = 50), estimate = false);
 integrate(x -> r.u(1, x), 0, 1)     #~ 1.5 tol 1e-9
 
-# waves that stop being waves: between its two phases a fluid has no real speed of sound. Two unknowns, and three
+# Loss of hyperbolicity: between its two phases, a fluid has no real speed of
+# sound. With two unknowns, and with three.
 problem fluid {
   domain t in [0, 0.5], x in [-1, 1]
   field v, u
@@ -106,7 +111,7 @@ problem carried {
 }
 find(said(fluid), "there are no waves between two states") > 0     #> true
 find(said(carried), "are not real at t = 0.01") > 0     #> true
-# speeds that are the same everywhere have a derivative
+# speeds that are constant in space have a derivative
 problem ring(c) {
   domain t in [0, 0.2], x in [0, 1] periodic
   field w[2]
@@ -116,7 +121,8 @@ problem ring(c) {
 moved(c) = solve(ring(c), fv(n = 50), estimate = false).w(0.2, 0.3)
 moved'(1.0)     #~ (moved(1.001) - moved(0.999))/0.002 tol 1e-5
 
-# Conditions at ends, by what their code has: what fv() meets is met, the rest refused. Straight lines at the end of time
+# Conditions at ends, analysed from their code: fv() satisfies those that it
+# supports and refuses the others. The steady states are straight lines.
 problem crossed {
   domain t in [0, 5], x in [0, 1]
   field a, b
@@ -131,7 +137,7 @@ problem crossed {
 }
 s = solve(crossed, fv(n = 10), estimate = false);
 [s.a(5, 1), s.b(5, 1)]     #~ [0.5, 0.5] tol 1e-4
-# contact: of two conditions one for each field, whichever is named first
+# Contact: of two conditions, one for each field, in any order.
 problem contact {
   domain t in [0, 5], x in [0, 1]
   field a, b
@@ -146,7 +152,8 @@ problem contact {
 }
 s = solve(contact, fv(n = 10), estimate = false);
 [s.a(5, 0.5), s.b(5, 0.5)]     #~ [0.75, 0.25] tol 1e-4
-# a rate at the end, and an impedance, for which waves have to be asked: the default is another method
+# A rate at the end is refused. So is an impedance condition, which depends on
+# the waves; the default is another method.
 problem rated {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -178,7 +185,7 @@ problem parts {
   v[1] == 0 at boundary
 }
 solve(parts, fv(n = 40), estimate = false).v(0.2, 0.5)     #~ [1, 2] * exp(-0.02π^2) tol 1e-3
-# q_x is a flux as ∂x(q) is, beside one that is written
+# q_x is a flux, as ∂x(q) is, beside an explicit one
 problem dam {
   domain t in [0, 0.1], x in [0, 1]
   field a, q

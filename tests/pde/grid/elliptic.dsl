@@ -1,4 +1,5 @@
-# Problems without time on boxes: Newton's method, fast transforms, eigenproblems; reference values are closed forms evaluated with mpmath.
+# Problems without time on boxes: Newton's method, fast transforms,
+# eigenproblems. Oracle: closed forms evaluated with mpmath.
 
 # -Δu = 1 on the unit square
 problem poisson {
@@ -12,17 +13,18 @@ s.u(0.5, 0.5) #~ 0.0736713532815138156 tol 1e-10
 max(abs(s.u([0.25, 0.5], 0.25) - [0.0452861581094727058, 0.0573349064746083336])) < 1e-10 #> true
 f = solve(poisson, fd(65, 4));
 f.u(0.5, 0.5) #~ 0.0736713532815138156 tol 1e-8
-# at the corners, where fourth order is not to be had, fd is 4.6e-5 off, in the mean square 2.9e-6
+# At the corners, where fourth order is not attainable, fd is off by 4.6e-5; its
+# root mean square error is 2.9e-6.
 s.error < 1e-5 and f.error > 2.9e-6 and f.error < 1e-5 #> true
-# fast sines give what the sparse factors of the same differences give
+# The fast sine transform agrees with sparse factors of the same differences.
 t = solve(poisson, fd(33, 2));
 t.stats.elements #> 0
 n = solve(poisson, fd(33, 2; cluster = (0.5, 1e6)));
 t.u(0.5, 0.25) #~ n.u(0.5, 0.25) tol 1e-8
-# and the estimate of the error is the error
+# The estimate is close to the error.
 abs(t.error / (abs(t.u(0.5, 0.5) - 0.0736713532815138156) / 0.0736713532815138156) - 1) < 0.2 #> true
 
-# data on the faces, a factor of u, periodic in one coordinate
+# data on the faces, a term in u, periodic in one coordinate
 problem strip {
   domain x in [0, 1] periodic, y in [0, 1]
   field u
@@ -35,7 +37,9 @@ b = solve(strip, chebyshev([16, 20]));
 a.u(0.3, 0.4) #~ b.u(0.3, 0.4) tol 1e-4
 b.u(1.3, 0.4) #~ b.u(0.3, 0.4) tol 1e-12
 
-# data on all faces, that disagree where faces meet, a factor for each direction and an operator that is not definite: in one to three dimensions what the sparse factors give, edges and all
+# Data on all faces that disagree at edges, a coefficient for each direction,
+# and an indefinite operator. Fast transforms agree with sparse factors in one
+# to three dimensions, including the edges.
 problem bar {
   domain z in [0, 2]
   field u
@@ -70,7 +74,7 @@ gap(bar, 41) < 1e-6         #> true
 gap(slab, [21, 18]) < 1e-6   #> true
 map(g -> len(g), solve(slab, fd([21, 18], 2), estimate = false).grid)   #> (21, 18)
 max(abs(solve(block, fd([9, 8, 10], 2)).values - solve(block, fd([9, 8, 10], 2; cluster = (0.5, 1e7))).values)) < 1e-6   #> true
-# through the solution to a number in its boundary values
+# a derivative with respect to a parameter of the boundary values
 problem warm(a) {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -81,7 +85,7 @@ problem warm(a) {
 centre(a) = solve(warm(a), fd(33, 2)).u(0.5, 0.5)
 centre'(2.0) #~ centre(1.0) tol 1e-12
 
-# Bratu's problem, and its derivative by the parameter
+# Bratu's problem, and its derivative with respect to the parameter.
 problem bratu(λ) {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -94,7 +98,9 @@ mid'(1.0) #~ (mid(1.001) - mid(0.999)) / 2e-3 tol 1e-6
 high = solve(bratu(6.0), chebyshev(20); guess = (u = (x, y) -> 6*sin(π*x)*sin(π*y)));
 high.u(0.5, 0.5) > solve(bratu(6.0), chebyshev(20)).u(0.5, 0.5) + 0.5 #> true
 
-# a clamped plate, two conditions on each face: the centre of ΔΔu = 1 (Timoshenko and Woinowsky-Krieger, Theory of Plates and Shells, table 35: 0.00126)
+# A clamped plate, with two conditions on each face: the centre of ΔΔu = 1
+# (Timoshenko and Woinowsky-Krieger, Theory of Plates and Shells, table 35:
+# 0.00126).
 problem plate {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -116,7 +122,8 @@ problem ball {
 }
 solve(ball, chebyshev(10)).u(0.5, 0.5, 0.5) #~ 1.0 tol 1e-5
 
-# a flow: Stokes' equations with the pressure fixed at one point; u = sin(πx) cos(πy), v = -cos(πx) sin(πy), p = 0
+# A nonlinear system of two fields with the manufactured solution u = sin(πx)
+# cos(πy), v = -cos(πx) sin(πy).
 problem stirred {
   domain x in [0, 1], y in [0, 1]
   field u, v
@@ -142,7 +149,8 @@ max(abs(m.λ/π^2 - [1 + 1/16, 1 + 9/16, 1 + 25/16])) < 1e-8 #> true
 abs(m.u(0.5, 1.0)) #~ sin(π/4) tol 1e-3
 max(abs(solve(membrane, fd([33, 33], 4; count = 2)).λ/π^2 - [1 + 1/16, 1 + 9/16])) < 1e-4 #> true
 
-# H = -½Δ + ½r²: n + m + 1; and -Δ + x⁴ + y⁴: twice 1.060362090484182899647, the ground state of p² + x⁴
+# H = -½Δ + ½r²: n + m + 1. And -Δ + x⁴ + y⁴: twice 1.060362090484182899647, the
+# ground state of p² + x⁴.
 problem oscillator {
   domain x in [-6, 6], y in [-6, 6]
   field ψ
@@ -160,7 +168,8 @@ problem quartic {
 }
 solve(quartic, chebyshev(30; count = 1)).E[0] #~ 2.120724180968365799 tol 1e-7
 
-# a plate that is simply supported, told by lap(u) on its edges: where these meet lap(u) is one condition, not two
+# A simply supported plate, given by lap(u) on its edges. At corners, lap(u) is
+# one condition, not two.
 problem plate {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -180,7 +189,8 @@ problem sagging {
 }
 solve(sagging, fd([11, 11], 2)).u(0.5, 0.3, 0.6) #~ exp(-0.02*π^4)*sin(0.3π)*sin(0.6π) tol 2e-2
 
-# a mixed derivative on a grid so fine that its matrix is factored by fronts: elimination must keep its digits
+# A mixed derivative on a grid so fine that multifrontal factorisation is used:
+# elimination must keep its accuracy.
 problem mixed {
   domain (x, y) in box([0, 1], [0, 1])
   field u

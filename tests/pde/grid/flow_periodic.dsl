@@ -1,7 +1,9 @@
-# Velocity and pressure in time on periodic boxes: div(v) == 0 is kept exactly, the pressure follows wave by wave.
+# Incompressible flow on periodic boxes: div(v) == 0 holds exactly, and the
+# pressure follows mode by mode.
 # In a long check only: it takes half a minute.
 
-# vortices of Taylor and Green that drift: an exact solution (G. I. Taylor and A. E. Green, Proc. R. Soc. A 158, 1937, in a moving frame)
+# Drifting Taylor-Green vortices: an exact solution (G. I. Taylor and A. E.
+# Green, Proc. R. Soc. A 158, 1937, in a moving frame).
 problem vortices(ν = 0.1) {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field v[2], p
@@ -17,10 +19,12 @@ s.v(1.0, 0.7, 2.1)            #~ flow(1.0, 0.7, 2.1) tol 1e-7
 s.p(1.0, 0.7, 2.1)            #~ pressure(1.0, 0.7, 2.1) tol 1e-7
 s.v(0.3, 0.7, 2.1)            #~ flow(0.3, 0.7, 2.1) tol 1e-7
 s.p(0.3, 0.7, 2.1)            #~ pressure(0.3, 0.7, 2.1) tol 1e-7
-# the divergence of the polynomial through the points, by the derivative of the solution
+# The divergence of the interpolating polynomial, by derivatives of the
+# solution.
 ∂(x -> s.v(1.0, x, 2.1)[0], 0)(0.7) + ∂(y -> s.v(1.0, 0.7, y)[1], 0)(2.1)     #~ 0.0 tol 1e-10
 
-# order 4 in time, against small steps, of a flow that is no exact solution: a shear layer with a disturbance
+# Order 4 in time, against small steps, for a flow without an exact solution: a
+# perturbed shear layer.
 problem shear(ν = 0.05) {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field v[2], p
@@ -32,7 +36,7 @@ layer(h) = solve(shear(), fourier(24; time = etdrk4(h)); saveat = [1.0]).values[
 best = layer(1/128);
 abs(log2(norm(layer(1/8) - best)/norm(layer(1/16) - best)) - 4) < 0.2    #> true
 
-# the same flow by its vorticity and stream function, which need no pressure
+# the same flow by vorticity and stream function, without a pressure
 problem stirred(ν = 0.05) {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field ω, ψ
@@ -44,8 +48,10 @@ a = solve(shear(), fourier(32); rtol = 1e-8);
 b = solve(stirred(), fourier(32); rtol = 1e-8);
 a.v(1.0, 1.0, 2.0)            #~ [∂(y -> b.ψ(1.0, 1.0, y), 0)(2.0), -∂(x -> b.ψ(1.0, x, 2.0), 0)(1.0)] tol 1e-6
 
-# Stokes flow, with unlike viscosities by direction, so that the projection and the linear part do not commute; one wave decays by its own exponential.
-# v = ∇×ψ, ψ = cos(x + 2y): v = [-2, 1] sin(x + 2y) up to the sign; the rate is the mean of the two viscosities' by the squares of the components
+# Stokes flow with a different viscosity in each direction, so that the
+# projection and the linear part do not commute. One mode decays exponentially:
+# v = ∇×ψ, ψ = cos(x + 2y), so v = [-2, 1] sin(x + 2y) up to sign. The rate is
+# the mean of the viscosities, weighted by the squared components.
 problem laminar {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field u, w, p
@@ -58,7 +64,7 @@ problem laminar {
 r = solve(laminar, fourier(8); rtol = 1e-9);
 [r.u(1.0, 0.3, 0.4), r.w(1.0, 0.3, 0.4)]     #~ exp(-5*(4*0.1 + 0.3)/5)*sin(1.1)*[-2, 1] tol 1e-8
 
-# three dimensions: a flow of Arnold, Beltrami and Childress keeps its shape
+# Three dimensions: an Arnold-Beltrami-Childress flow keeps its shape.
 problem helical(ν = 0.2) {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic, z in [0, 2π] periodic
   field v[3], p
@@ -69,7 +75,7 @@ problem helical(ν = 0.2) {
 h = solve(helical(), fourier(8); rtol = 1e-8, saveat = [1.0]);
 h.v(1.0, 0.3, 0.5, 0.7)       #~ exp(-0.2)*[sin(0.7) + 0.5cos(0.5), 0.7sin(0.3) + cos(0.7), 0.5sin(0.5) + 0.7cos(0.3)] tol 1e-7
 
-# driven by heat: the temperature is one more unknown of the flow
+# Driven by heat: the temperature is one more unknown of the flow.
 problem plume {
   domain t in [0, 0.5], x in [0, 2π] periodic, y in [0, 2π] periodic
   field v[2], p, T
@@ -79,16 +85,17 @@ problem plume {
   v == [0, 0] at t = 0
   T == cos(x) at t = 0
 }
-# nothing carries the temperature: T = e^-t cos x, v = [0, t e^-t cos x]
+# Advection leaves the temperature unchanged: T = e^-t cos x, v = [0, t e^-t cos
+# x].
 q = solve(plume, fourier(8); rtol = 1e-9);
 q.v(0.5, 0.3, 1.0)            #~ [0, 0.5exp(-0.5)*cos(0.3)] tol 1e-8
 q.T(0.5, 0.3, 1.0)            #~ exp(-0.5)*cos(0.3) tol 1e-8
 
-# a derivative by the viscosity
+# a derivative with respect to the viscosity
 loss(ν) = sum(solve(vortices(ν = ν), fourier(8; time = etdrk4(0.05)); saveat = [1.0]).values[0][..64]^2)
 ∂(loss, 0)(0.1)                  #~ (loss(0.1001) - loss(0.0999))/0.0002 tol 1e-4
 
-# values that do not satisfy the constraint
+# initial values that violate the constraint
 problem sources {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field v[2], p

@@ -1,8 +1,9 @@
-# Methods on grids in one to three dimensions: conditions of every kind, second order in t, systems, vector fields, equations without rates; each against an exact
-# solution or the other method.
+# Grid methods in one to three dimensions: conditions of every kind, second
+# order in t, systems, vector fields, equations without rates. Oracle: exact
+# solutions or another method.
 # In a long check only: it takes half a minute.
 
-# conditions that are not linear: all equations and conditions together by IDA
+# Nonlinear conditions: IDA solves all equations and conditions together.
 problem radiate {
   domain t in [0, 0.5], x in [0, 1]
   field u
@@ -13,7 +14,8 @@ problem radiate {
 }
 solve(radiate, fd(101, 4); rtol = 1e-8, atol = 1e-10).u(0.5, 0.5) #~ solve(radiate, chebyshev(40); rtol = 1e-8, atol = 1e-10).u(0.5, 0.5) tol 1e-6
 
-# two conditions at each end and second order in t: a clamped beam swings in its first mode, cosh(k) cos(k) = 1, frequency k²
+# Two conditions at each end and second order in t: a clamped beam vibrates in
+# its first mode, with cosh(k) cos(k) = 1 and frequency k².
 k1 = 4.730040744862704
 shape_of(x) = cosh(k1*x) - cos(k1*x) - (cosh(k1) - cos(k1))/(sinh(k1) - sin(k1))*(sinh(k1*x) - sin(k1*x))
 problem beam {
@@ -28,7 +30,8 @@ problem beam {
 beam_exact = cos(k1^2*0.1)*shape_of(0.5)
 solve(beam, fd(61, 4); rtol = 1e-8, atol = 1e-9).u(0.1, 0.5) #~ beam_exact tol 1e-4
 solve(beam, chebyshev(20); rtol = 1e-8, atol = 1e-9).u(0.1, 0.5) #~ beam_exact tol 1e-6
-# a cantilever on a fine grid, where rounding leaves much of u_xxxx: nothing that Newton's method could lessen
+# A cantilever on a fine grid, where rounding dominates the residual of u_xxxx
+# and Newton's method cannot reduce it.
 k2 = 1.875104068711961
 c2 = (cosh(k2) + cos(k2))/(sinh(k2) + sin(k2))
 tip_of(x) = cosh(k2*x) - cos(k2*x) - c2*(sinh(k2*x) - sin(k2*x))
@@ -47,7 +50,7 @@ s = solve(cantilever, fd(161));
 s.u(1.0, 1.0)       #~ cos(k2^2)*tip_of(1.0) tol 2e-5
 s.stats.steps < 100 #> true
 
-# a wave leaves through ends that absorb it
+# a wave that leaves through absorbing ends
 problem absorb {
   domain t in [0, 2], x in [0, 1]
   field u
@@ -61,7 +64,8 @@ a = solve(absorb, fd(201, 4); rtol = 1e-7, atol = 1e-9);
 abs(a.u(1.5, 0.5)) < 1e-5 #> true
 a.u(0.3, 0.8) #~ 0.5 tol 1e-5
 
-# derivatives of t and x together: the solitary wave of u_t + u_x + u u_x = u_xxt with speed c = 1 + a/3
+# Mixed derivatives in t and x: the solitary wave of u_t + u_x + u u_x = u_xxt
+# with speed c = 1 + a/3.
 problem bbm {
   domain t in [0, 1], x in [-20, 20] periodic
   field u
@@ -70,7 +74,7 @@ problem bbm {
 }
 solve(bbm, fd(200, 6); rtol = 1e-7, atol = 1e-9).u(1.0, 4/3) #~ 1.0 tol 1e-5
 
-# an equation without a rate beside one with it, Neumann conditions everywhere
+# An equation without a rate beside one with it, Neumann conditions everywhere.
 problem chemotaxis {
   domain t in [0, 0.1], x in [0, 1], y in [0, 1]
   field u, φ
@@ -122,7 +126,8 @@ problem heat3 {
 solve(heat3, chebyshev(8); rtol = 1e-6, atol = 1e-8).u(0.1, 0.5, 0.5, 0.0) #~ exp(-0.3π^2) tol 5e-6
 solve(heat3, fd(13, 4); rtol = 1e-6, atol = 1e-8).u(0.1, 0.5, 0.5, 0.0) #~ exp(-0.3π^2) tol 2e-4
 
-# periodic in one coordinate, a Robin condition in the other, data that depend on t and on place: u = e^-t cos(x) (1 + y²)
+# Periodic in one coordinate, a Robin condition in the other, data that depend
+# on t and x: u = e^-t cos(x) (1 + y²).
 problem mixed {
   domain t in [0, 0.5], x in [0, 2π] periodic, y in [0, 1]
   field u
@@ -135,7 +140,9 @@ mixed_exact = exp(-0.5)*cos(1.0)*1.25
 solve(mixed, chebyshev(10); rtol = 1e-8, atol = 1e-10).u(0.5, 1.0, 0.5) #~ mixed_exact tol 1e-6
 solve(mixed, fd([32, 17], 6); rtol = 1e-8, atol = 1e-10).u(0.5, 1.0, 0.5) #~ mixed_exact tol 1e-6
 
-# Burgers' equation, ν = 0.01/π: values by Cole and Hopf's transformation, evaluated with mpmath; the slope agrees with Basdevant et al., Comput. Fluids 14 (1986)
+# Burgers' equation, ν = 0.01/π. Values by the Cole-Hopf transformation,
+# evaluated with mpmath; the derivative agrees with Basdevant et al., Comput.
+# Fluids 14 (1986).
 problem burgers(ν = 0.01/π) {
   domain t in [0, 1], x in [-1, 1]
   field u
@@ -149,7 +156,8 @@ max(abs(b.u(0.5, [0.05, 0.5, 0.9]) - [-0.978982178395071, -0.592769534402051, -0
 max(abs(b.u(0.75, [0.05, 0.25, 0.9]) - [-0.837939296643141, -0.679466796818247, -0.0933660909330784])) < 1e-6 #> true
 ∂(b.u, 1)(1.6037/π, 0.0) #~ -152.0051616 tol 0.01
 
-# observed orders in two dimensions, the error in time far below: steady states of u_t = Δu - f
+# Observed orders in two dimensions without errors in time: steady states of u_t
+# = Δu - f.
 problem steady {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -162,7 +170,7 @@ abs(rate(2, 33) - 2) < 0.15 #> true
 abs(rate(4, 65) - 4) < 0.15 #> true
 off(chebyshev(20)) < 1e-12 #> true
 
-# away from boundaries: both coordinates periodic
+# without boundaries: both coordinates periodic
 problem waves {
   domain x in [0, 1] periodic, y in [0, 1] periodic
   field u
@@ -175,7 +183,7 @@ abs(inner(4, 32) - 4) < 0.15 #> true
 abs(inner(6, 32) - 6) < 0.15 #> true
 abs(inner(8, 32) - 8) < 0.15 #> true
 
-# derivatives by parameters go through grids of two dimensions
+# derivatives with respect to parameters in two dimensions
 problem spot(D = 0.1) {
   domain t in [0, 0.2], x in [0, 1], y in [0, 1]
   field u
@@ -186,7 +194,8 @@ problem spot(D = 0.1) {
 mid(D) = solve(spot(D), fd(13, 4); rtol = 1e-8, atol = 1e-10).u(0.2, 0.5, 0.5)
 mid'(0.1) #~ (mid(0.1001) - mid(0.0999)) / 2e-4 tol 1e-4
 
-# waves go round a circle by differences of order 6; between ends they are refused (tests/errors/problems/fd_waves_first.dsl)
+# Waves with periodic boundaries, by differences of order 6. Between ends they
+# are refused (tests/errors/problems/fd_waves_first.dsl).
 problem round {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
@@ -195,7 +204,9 @@ problem round {
 }
 solve(round, fd(40, 6); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0) #~ sin(1.0) tol 1e-6
 
-# waves between walls, which nothing damps: a packet that swings (Schrödinger 1926) by differences of order 6, whose second derivatives must have no eigenvalue off the real axis; order 8 is refused
+# Undamped waves between walls: an oscillating wave packet (Schrödinger 1926) by
+# differences of order 6, whose second derivatives must have real eigenvalues
+# only. Order 8 is refused.
 problem packet {
   domain t in [0, 3], x in [-8, 8]
   field u, v
@@ -210,7 +221,9 @@ w = solve(packet, fd(161, 6); rtol = 1e-7, atol = 1e-9);
 w.u(3.0, -1.5) #~ exp(-(1.5 + 2cos(3))^2/2)*cos(3sin(3) + 2sin(3)*cos(3) - 1.5) tol 1e-5
 w.stats.steps < 300 #> true
 
-# waves of third order between walls: differences of order 2, which solve() takes, against random features; higher orders are refused (tests/errors/problems/fd_waves_third.dsl)
+# Waves of third order between walls: differences of order 2, the default,
+# against random features. Higher orders are refused
+# (tests/errors/problems/fd_waves_third.dsl).
 problem between {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -220,12 +233,15 @@ problem between {
   u_x == 0        at x = 1
 }
 a = solve(between, fd(81, 2); rtol = 1e-7).u(1.0, linspace(0, 1, 21));
-# (features see these waves to some thousandths, and say so: with ten sets of kernels of OpenBLAS, compiled or not, they are off by 0.0004 to 0.0044; what is left of the equations beside faces and corners, which they are asked to hold more of, is more than that)
+# Random features are off by 0.0004 to 0.0044 here, depending on the kernels of
+# OpenBLAS and on compilation. Their estimate exceeds this, because the residual
+# at additional points close to faces and corners is larger.
 r = solve(between, rfm(); progress = false);
 a #~ r.u(1.0, linspace(0, 1, 21)) tol 6e-3
 (max(abs(a - r.u(1.0, linspace(0, 1, 21)))) < 2r.error, r.error < 6e-2)   #> (true, true)
 
-# ---- conditions with several fields: each field gets its own, whichever name stands first. Two rods in contact: a == b and fluxes that balance make a = 1 - x/2, b = x/2
+# ---- conditions that couple several fields: one for each field, in any order
+# Two rods in contact: a == b and balanced fluxes give a = 1 - x/2, b = x/2.
 problem contact {
   domain x in [0, 1]
   field a, b
@@ -252,7 +268,7 @@ problem warmed {
 s = solve(warmed, fd(11));
 s.a(5, 0.5) #~ 0.75 tol 1e-5
 s.b(5, 0.5) #~ 0.25 tol 1e-5
-# with 2a_x + b_x == 0 both are 2/3 where they meet, in the plane, too
+# With 2a_x + b_x == 0, both are 2/3 at the contact, also in two dimensions.
 problem plates {
   domain x in [0, 1], y in [0, 1]
   field a, b
@@ -269,7 +285,8 @@ s = solve(plates, chebyshev(6));
 s.a(0.5, 0.3) #~ 5/6 tol 1e-9
 s.b(0.5, 0.3) #~ 1/3 tol 1e-9
 
-# ---- conditions on components: each has its own, in t and without, and may be told together with another
+# ---- conditions on components, in t and without
+# Each component has its own, and conditions may be coupled.
 problem apart {
   domain t in [0, 1], x in [0, 1]
   field v[2]
@@ -304,8 +321,8 @@ problem touching(k = 1.0) {
 solve(touching(), fd(11)).v(5, 0.5) #~ [0.75, 0.25] tol 1e-5
 grad(k -> solve(touching(k), fd(11)).v(5, 0.5)[1])(1.0) #~ 0.25 tol 1e-5
 
-# few points in three coordinates: the grids for the error are others (of 5 to 7 points one was the same, and a sound
-# problem was refused as undetermined)
+# With few points in three coordinates, the estimate must use other grids than
+# the solution.
 problem cube {
   domain x in [0, 1], y in [0, 1], z in [0, 1]
   field u
@@ -314,12 +331,14 @@ problem cube {
 }
 for m in (chebyshev(5), chebyshev(6), chebyshev(7), fd(n = 6, order = 2), fd(n = 7, order = 2)) {
   s = solve(cube, m; partial = true)
-  # the series of 1/(k² + l² + m²) in sines
+  # the sine series of 1/(k² + l² + m²)
   off = abs(s.u(0.5, 0.5, 0.5) / 0.0562128080 - 1)
   assert(off < 2 * s.error and s.error < 0.2, "{m.name} {off} {s.error}")
 }
 
-# ---- where Newton's method fails from 0: the strength of what is not linear grows (Troesch 1976), or elements begin
+# ---- where Newton's method fails from 0
+# Continuation in the strength of the nonlinear terms (Troesch 1976), or a start
+# from finite elements.
 problem troesch {
   domain x in [0, 1]
   field u
@@ -334,7 +353,8 @@ for m in (fd(n = 161), fd(n = 161, order = 2), chebyshev(40)) {
   off = norm(s.u(at) - right.u(at)) / norm(right.u(at))
   assert(off < 3 * s.error + 1e-6 and s.error < 0.01, "{m.name} {off} {s.error}")
 }
-# ∇·((1 + u²)∇u) == f with u == w: monotone, and a grid's equations have other solutions
+# ∇·((1 + u²)∇u) == f with u == w: monotone, but the discrete equations have
+# further solutions.
 w(x, y, z) = (0.5 + sin(3*x))*(1 + y^2 + 0.4*y)*(1 + z^2)
 f(x, y, z) = {
   (a, b, c) = ((0.5 + sin(3*x)), 1 + y^2 + 0.4*y, 1 + z^2)

@@ -1,6 +1,6 @@
-# Problems round a circle: no time, no ends, and a solution that closes.
+# Periodic problems without time or ends.
 
-# of second order: sin(2π*x), manufactured
+# second order: sin(2π*x), manufactured
 problem ring {
   domain x in [0, 1] periodic
   field u
@@ -13,7 +13,7 @@ solve(ring, fd(n = 40)).u([0.25, 0.6])            #~ [1, sin(1.2π)] tol 1e-3
 solve(ring, chebyshev(n = 16)).u([0.25, 0.6])     #~ [1, sin(1.2π)] tol 1e-10
 contains(explain(ring), "x is periodic, so solve() takes fourier()")    #> true
 
-# of first order: (2*cos(2π*x) + 2π*sin(2π*x))/(4 + 4π^2)
+# first order: (2*cos(2π*x) + 2π*sin(2π*x))/(4 + 4π^2)
 problem first_order {
   domain x in [0, 1] periodic
   field u
@@ -22,7 +22,7 @@ problem first_order {
 s = solve(first_order);
 s.u([0.25, 0.0])    #~ [2π, 2]/(4 + 4π^2) tol 1e-10
 
-# the same where the coordinate is called t: a response that repeats itself has no beginning
+# The same with a coordinate named t: a periodic response has no initial time.
 problem response {
   domain t in [0, 1] periodic
   field u
@@ -30,7 +30,7 @@ problem response {
 }
 solve(response).u([0.25, 0.0])    #~ [2π, 2]/(4 + 4π^2) tol 1e-10
 
-# not linear: sin(x), manufactured; two unknowns
+# nonlinear: sin(x), manufactured; two unknowns
 problem cubic {
   domain x in [0, 2π] periodic
   field u

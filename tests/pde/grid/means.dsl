@@ -1,5 +1,5 @@
-# Fields that are determined up to a constant: whatever the method and the grid, their mean over the box is 0,
-# and the estimate is that of the shape.
+# Fields determined up to a constant: their mean over the domain is 0 for every
+# method and grid, and the estimate is that of the shape.
 whole(x) = exp(x) - x - 0.5 * (exp(1.0) - 1) * x^2 + 0.5 - 5 * (exp(1.0) - 1) / 6
 problem line {
   domain x in [0, 1]
@@ -14,7 +14,7 @@ problem plane {
   u_x == 0 at x = 0, x = 1
   u_y == 0 at y = 0, y = 1
 }
-# of two fields one is free
+# of two fields, one is free
 problem two {
   domain x in [0, 1]
   field u, v
@@ -24,7 +24,7 @@ problem two {
   v == 0 at x = 0
   v == sin(1.0) at x = 1
 }
-# a condition at a point says more
+# a condition at a point fixes the constant
 problem pinned {
   domain x in [0, 1]
   field u

@@ -1,9 +1,10 @@
-# Eigenproblems as they are stated: on a line without a guess, with the eigenvalue in conditions, with fluxes that
-# jump, and with either sign; and what is no linear eigenproblem is refused.
+# Eigenproblems as stated: in one dimension without a guess, with the eigenvalue
+# in conditions, with jumping fluxes, and with either sign. Problems that are
+# not linear eigenproblems are refused.
 
 refused(p, m) = try { str(solve(p, m).method) } catch e { e }
 
-# ---- on a line: the condition that does not hold for 0 says how large a mode is
+# ---- one dimension: the inhomogeneous condition sets the amplitude
 
 problem mathieu(q) {
   domain x in [0, π/2]
@@ -28,7 +29,8 @@ problem beam {
 }
 solve(beam).λ             #~ 4.730040744862704^4 tol 1e-3
 
-# layers: of k u' the flux goes on, so that √k cot(√(λ/k)/2) changes its sign at the layers' border
+# Layers: the flux k u' is continuous, so √k cot(√(λ/k)/2) changes its sign at
+# the interface.
 problem layers {
   domain x in [0, 1]
   field u
@@ -43,7 +45,7 @@ fine = solve(layers, fem(0.005, order = 2))
 fine.λ                                   #~ layered tol 1e-5
 (u -> u(1e-9)/1e-9)(fine.u)              #~ 1 tol 1e-4
 
-# an elastic end with a weight on it: tan(√λ) == 1/√λ
+# an elastic end with a weight: tan(√λ) == 1/√λ
 elastic = root(l -> tan(sqrt(l)) - 1/sqrt(l), 0.7)
 problem weighted {
   domain x in [0, 1]
@@ -60,7 +62,7 @@ s.mode(1).u(0.5)          #~ 2sin(sqrt(s.values[1])/2)/sqrt(s.values[1]) tol 1e-
 solve(weighted, collocation(); guess = (u = x -> 2x, λ = 1.0)).λ   #~ elastic tol 1e-6
 contains(refused(weighted, chebyshev()), "has λ in a condition")    #> true
 
-# ---- in the plane
+# ---- two dimensions
 
 problem plate(s) {
   domain (x, y) in box([0, 1], [0, 1])
@@ -85,7 +87,7 @@ problem weighted_plate {
 solve(weighted_plate, fem(0.1, order = 2)).λ[0]        #~ elastic tol 1e-5
 contains(refused(weighted_plate, fd(n = 11)), "has λ in a condition")     #> true
 
-# ---- what is not linear in the field, or in the eigenvalue
+# ---- nonlinear in the field or in the eigenvalue
 
 problem square {
   domain x in [0, 1]
@@ -108,7 +110,7 @@ for m in (fd(n = 21), chebyshev(10), fem(0.1)) {
 }
 solve(square; guess = (u = x -> sin(π*x)/π, λ = 3.0)).λ     #~ π tol 1e-5
 
-# ---- systems in which not every equation has the eigenvalue
+# ---- systems in which some equations have no eigenvalue
 
 problem first_order(k = 1.0) {
   domain x in [0, 1]
@@ -126,10 +128,11 @@ s.u(0.5)                           #~ 1/π tol 1e-9
 s.mode(1).v(0.5)                   #~ -1 tol 1e-8
 (k -> solve(first_order(k)).λ)'(2.0)    #~ -π^2/4 tol 1e-8
 solve(first_order(), collocation(), guess = (u = x -> sin(π*x)/π, v = x -> cos(π*x), λ = 9.0)).λ     #~ π^2 tol 1e-5
-# differences do not see what alternates from point to point
+# Central differences do not see modes that alternate between points.
 contains(refused(first_order(), fd()), "alternate from point to point")    #> true
 
-# a beam by its moment, free at one end: cosh(k) cos(k) == -1; by four equations of first order
+# A beam by its moment, free at one end: cosh(k) cos(k) == -1; and by four
+# equations of first order.
 clamped_free = [1.8751040687119612, 4.694091132974175]^4
 problem moments {
   domain x in [0, 1]
@@ -160,7 +163,8 @@ problem slopes {
 solve(moments).values[..2] / clamped_free    #~ [1.0, 1] tol 1e-6
 solve(slopes).values[..2] / clamped_free     #~ [1.0, 1] tol 1e-6
 contains(refused(moments, fd()), "a field of its own in each equation")   #> true
-# of u' == λ v, v' == -λ u the mode with λ == 0 comes twice on a grid, once with the highest term, which is told
+# For u' == λ v, v' == -λ u, the mode with λ == 0 occurs twice on a grid, once
+# with the highest polynomial. This is reported.
 problem turning {
   domain x in [0, 1]
   field u, v
@@ -172,7 +176,7 @@ problem turning {
 }
 contains(refused(turning, none), "an eigenvalue of turning")             #> true
 solve(turning, chebyshev(near = 3.0, count = 1)).λ                       #~ π tol 1e-9
-# masses that couple: λ and λ/3 times (2, 1; 1, 2) with eigenvalues 3 and 1
+# A coupled mass matrix (2, 1; 1, 2) with eigenvalues 3 and 1.
 problem coupled {
   domain x in [0, 1]
   field u, v
@@ -196,7 +200,8 @@ problem plate_by_moments {
 }
 solve(plate_by_moments, chebyshev(12)).λ[..3]/π^4         #~ [4.0, 25, 25] tol 1e-4
 
-# ---- coefficients that jump: elements end there. By the slopes on both sides, on the even and on the odd half
+# ---- coefficients that jump: elements end at the jumps
+# Oracle: matching conditions at the jumps, on the even and on the odd half.
 
 problem well {
   domain x in [-6, 6]
@@ -232,13 +237,13 @@ problem heavy_plate {
 s = solve(heavy_plate)
 (s.method, s.error < 0.01)    #> ("fem", true)
 s.λ[0]                        #~ halves[0] tol 1e-3
-# other methods know that they are off
+# the estimates of other methods cover their errors
 for m in (chebyshev(), fd()) {
   s = solve(heavy, m; partial = true)
   assert(max(abs(s.values[..3] - halves) / halves) < s.error and s.error < 0.3, "{m.name}: {s.values} {s.error}")
 }
 
-# ---- how far eigenvalues are off
+# ---- error estimates of eigenvalues
 
 problem cantilever {
   domain x in [0, 1]
@@ -254,17 +259,19 @@ problem cantilever {
 s = solve(cantilever)
 s.values[..2] / clamped_free        #~ [1.0, 1] tol 5e-7
 (len(s.errors), abs(s.λ/clamped_free[0] - 1) < s.errors[0])    #> (6, true)
-# each by itself, however much larger others are; with many points it is rounding that counts
+# Each has its own estimate, even if others are much larger. With many points,
+# rounding dominates.
 for m in (chebyshev(16), chebyshev(24), chebyshev(40), chebyshev(64), fd(60), fd(161)) {
   s = solve(cantilever, m; partial = true)
   off = abs(s.values[..2] / clamped_free - 1)
   assert(all(off < 2 * s.errors[..2]), "{m.name}: {off} {s.errors}")
-  # nor is a finer grid's rounding taken for theirs
+  # The rounding error of a finer grid is not attributed to this one.
   assert(all(s.errors[..2] < 10 * off + 1e-9), "{m.name}: {off} {s.errors}")
 }
-# derivatives of fourth order are no products of matrices, which lost 4.7e-7 here
+# Fourth derivatives are not computed as products of matrices, which would lose
+# digits.
 abs(solve(cantilever, chebyshev(40)).λ / clamped_free[0] - 1) < 1e-7    #> true
-# an eigenvalue that is 0 on all grids is known to be
+# An eigenvalue that is 0 on all grids has no error.
 problem rolling {
   domain x in [0, 1]
   field u
@@ -288,11 +295,12 @@ for m in (fd(21, 2), fd(31), chebyshev(12), fem(0.1), fem(0.1, order = 2)) {
   assert(off < 2 * s.error and s.error < 300 * off + 1e-9, "{m.name}: {off} {s.error}")
 }
 contains(try { str(solve(box_modes, fem(0.3)).error) } catch e { e }, "an eigenvalue of box_modes by fem() is off by")    #> true
-# of each mode by its own differences, and not by its neighbours'
+# The estimate of each mode uses its own differences, not its neighbours'.
 s = solve(box_modes, chebyshev(12))
 off = abs(s.λ - exact)/exact
 all(off < 2*s.errors and s.errors < 10*off + 1e-11)    #> true
-# few points do not see a hill of 120 times: what two grids have in common there says little
+# Few points do not resolve a coefficient peak of 120, so the agreement of two
+# coarse grids proves little.
 problem hilly {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -304,7 +312,7 @@ problem hilly {
 s = solve(hilly, chebyshev(12); partial = true)
 exact = [13.608066438491776, 30.17096440355548, 57.04223179844903, 73.60512976351273]
 all(abs(s.λ[..4] - exact)/exact < 3*s.errors[..4])    #> true
-# 0 is known, too
+# 0 is also recognised
 problem free_ends {
   domain x in [0, 1]
   field u
@@ -327,7 +335,7 @@ problem near_one {
 s = solve(near_one; guess = (u = x -> x*(1 - x), λ = 9.0))
 (s.method, s.error > 0, s.error < 1e-5)           #> ("collocation", true, true)
 
-# ---- lengths of a nanometre, energies in joules
+# ---- nanometres and joules
 
 problem nano {
   domain x in [0, 1e-9]

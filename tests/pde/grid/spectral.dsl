@@ -1,8 +1,10 @@
-# Periodic problems by transforms: exact solutions, invariants, observed orders.
+# Periodic problems by Fourier transforms: exact solutions, invariants, observed
+# orders.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
-# the two-soliton solution of KdV; values by the exact formula, evaluated with mpmath
+# The two-soliton solution of KdV; values by the exact formula, evaluated with
+# mpmath.
 problem kdv {
   domain t in [0, 0.5], x in [-10, 10] periodic
   field u
@@ -13,7 +15,8 @@ exact(t, x) = 12(3 + 4cosh(2x - 8t) + cosh(4x - 64t)) / (3cosh(x - 28t) + cosh(3
 k = solve(kdv, fourier(256); rtol = 1e-8, atol = 1e-10, saveat = [0.1, 0.5]);
 max(abs(k.u(0.1, [0.0, 0.4, 1.0, 1.6, 2.0]) - [2.00057200807516, 1.64572698453593, 1.7171012190013, 6.0, 7.17139241597924])) <
   1e-6  #> true
-# at t = 0.5 the tall soliton's tail has gone round: the period is 20, the pulse is where it is on the line
+# At t = 0.5 the tall soliton has passed the end of the period, 20. The pulse is
+# at the same position as on the infinite line.
 k.u(0.5, 8.0) #~ 6.0 tol 1e-5
 k.error < 1e-6 #> true
 x = -10 + 20*iota(1000)/1000.0;
@@ -38,20 +41,22 @@ abs(rate(etdrk4, 0.025) - 4) < 0.15 #> true
 abs(rate(cnab2, 0.025) - 2) < 0.15 #> true
 norm(solve(steepening, fourier(64); rtol = 1e-8, atol = 1e-10).u(1.0, linspace(0, 6, 31)) - best) < 1e-6 #> true
 
-# Kuramoto and Sivashinsky: CNAB2 as the fixed-step programs have it, bounded for long times
+# Kuramoto-Sivashinsky: CNAB2 with fixed steps stays bounded over long times.
 problem kuramoto {
   domain t in [0, 200], x in [0, 32π] periodic
   field u
   u_t + u*u_x + u_xx + u_xxxx == 0
   u == cos(x/16)*(1 + sin(x/16)) at t = 0
 }
-# (where each flame is then nobody can say, and the estimate says so)
+# The solution is chaotic, so its phase is unpredictable, and the estimate
+# reports that.
 flame = solve(kuramoto, fourier(256; time = cnab2(1/16)); saveat = [100.0, 200.0], partial = true);
 max(abs(flame.values)) < 5 #> true
 mean(flame.values[1]) #~ 0.0 tol 1e-6
 
-# order 4 of etdrk4 on it, too, as long as no wave is stiff: k⁴ h is at most 1 here. With waves of k⁴ h > 1 errors fall irregularly, by 5 to 13 for a halved step
-# (M. Hochbruck and A. Ostermann, SIAM J. Numer. Anal. 43, 2005)
+# Order 4 of etdrk4 for it, while no mode is stiff: here k⁴ h is at most 1. With
+# k⁴ h > 1, errors decrease irregularly, by 5 to 13 for each halving of the step
+# (M. Hochbruck and A. Ostermann, SIAM J. Numer. Anal. 43, 2005).
 front(h) = solve(kuramoto, fourier(64; time = etdrk4(h)); t = (0, 5), saveat = [5.0]).u(5.0, linspace(0, 100, 51))
 abs(log2(norm(front(1/16) - front(1/128)) / norm(front(1/32) - front(1/128))) - 4) < 0.15 #> true
 
@@ -65,7 +70,8 @@ problem advected {
 fine = solve(advected, fourier(64)).u(1.0, 0.7);
 abs(solve(advected, fourier(28)).u(1.0, 0.7) - fine) < 1e-12 #> true
 
-# complex fields as two real ones, coupled by the linear part: the soliton sech(x) e^{it/2} of iψ_t + ψ_xx/2 + |ψ|²ψ = 0
+# A complex field as two real ones, coupled by the linear part: the soliton
+# sech(x) e^{it/2} of iψ_t + ψ_xx/2 + |ψ|²ψ = 0.
 problem nls {
   domain t in [0, 2], x in [-20, 20] periodic
   field u, v
@@ -76,10 +82,11 @@ problem nls {
 }
 s = solve(nls, fourier(256); rtol = 1e-9, atol = 1e-11);
 abs(s.u(2.0, 0.0) - cos(1.0)) + abs(s.v(2.0, 0.5) - sech(0.5)*sin(1.0)) < 1e-7 #> true
-# between the steps by a step of the method
+# Between rows, the solution is a step of the method.
 s.u(1.23, 0.3) #~ sech(0.3)*cos(1.23/2) tol 1e-7
 
-# Navier and Stokes with a stream function, which has no rate: Taylor's and Green's decaying vortices, carried along by a uniform flow
+# Navier-Stokes with a stream function, which has no rate: decaying Taylor-Green
+# vortices in a uniform flow.
 problem vortices(ν = 0.05) {
   domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
   field ω, ψ
@@ -91,7 +98,8 @@ n = solve(vortices(), fourier(16; dealias = true); rtol = 1e-9);
 n.ω(1.0, 0.9, 0.4) #~ 2*exp(-0.1)*cos(0.2)*cos(0.4) tol 1e-8
 n.ψ(0.5, 0.3, 0.1) #~ exp(-0.05)*cos(0.3 - 0.35)*cos(0.1) tol 1e-8
 
-# Allen and Cahn, ε = 1e-4, and Cahn and Hilliard, which keeps its mass, against finite differences
+# Allen-Cahn with ε = 1e-4, and Cahn-Hilliard, which conserves mass, against
+# finite differences.
 problem allen {
   domain t in [0, 1], x in [-1, 1] periodic
   field u
@@ -108,11 +116,12 @@ problem cahn {
 }
 c = solve(cahn, fourier(32); rtol = 1e-5);
 mean(c.values[-1]) #~ 0.2 tol 1e-8
-# the part of fourth order under the derivative of a sum is stepped exactly, whatever else stands there
+# The fourth-order term inside the Laplacian of a sum is stepped exactly,
+# whatever the other terms.
 c.stats.steps < 200 #> true
 c.error < 1e-5 #> true
 
-# Gray and Scott: two fields, against BDF on the same grid
+# Gray-Scott: two fields, against BDF on the same grid.
 problem spots(F = 0.04, k = 0.06) {
   domain t in [0, 20], x in [-1, 1] periodic, y in [-1, 1] periodic
   field u, v
@@ -134,7 +143,8 @@ problem mist {
 }
 solve(mist, fourier(8)).u(1.0, 0.4, 0.5, 0.6) #~ exp(-0.3)*sin(0.4)*cos(0.5)*cos(0.6 - 1) tol 1e-10
 
-# a highest derivative whose factor is not constant: by BDF, and it says so of a stepper that cannot
+# A highest derivative with a variable coefficient: by BDF; exponential steppers
+# refuse it.
 problem porous {
   domain t in [0, 0.1], x in [0, 2π] periodic
   field u
@@ -143,7 +153,8 @@ problem porous {
 }
 solve(porous, fourier(32)).u(0.1, 1.0) #~ solve(porous, fd(200, 4)).u(0.1, 1.0) tol 1e-5
 
-# derivatives through the waves of a line: by a factor of the linear part, of odd and even order, and of the rest
+# Derivatives through the 1-D Fourier modes, with respect to a coefficient of
+# the linear part, of odd and even order, and of the remainder.
 problem damped(a, b) {
   domain t in [0, 0.5], x in [0, 2π] periodic
   field u
@@ -156,7 +167,8 @@ max(marched.reverse_forward, marched.differences) < 1e-8 #> true
 stepped = check_grad(p -> goal(etdrk4(0.05), p), [0.7, 0.05]);
 max(stepped.reverse_forward, stepped.differences) < 1e-8 #> true
 
-# lines whose waves are exchanged eight at a time, with and without a rest, against differentiation matrices
+# Real transforms whose Fourier modes are processed eight at a time, with and
+# without a remainder, against differentiation matrices.
 problem steepening {
   domain t in [0, 0.5], x in [0, 2π] periodic
   field u
@@ -170,9 +182,10 @@ by_matrices(n) = {
 }
 max(stack(...map(by_matrices, (8, 14, 16, 18, 32, 34, 50)))) < 1e-7   #> true
 
-# a speed that varies: steps are limited by the shortest waves, which grow from rounding where they are too
-# long, unseen by comparisons that are far apart (Trefethen, Spectral Methods in MATLAB, p. 24). Along its
-# way u keeps its value
+# A variable speed limits steps by the shortest modes. With steps that are too
+# long these grow from rounding, which sparse comparisons do not detect
+# (Trefethen, Spectral Methods in MATLAB, p. 24). u is constant along
+# characteristics.
 problem carried(c) {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
@@ -195,7 +208,8 @@ for c in (1.5, -3.0, 0.25) {
 }
 (abs(solve(carried(1.5)).u(1.0, 1.0) - cos(came_from(1.5, 1.0))) < 1e-5) #> true
 
-# what is linear in one equation and not in another belongs to the waves in the first one alone
+# A term that is linear in one equation and not in another is treated spectrally
+# in the first one only.
 problem gas {
   domain t in [0, 0.2], x in [0, 1] periodic
   field r, m
@@ -237,7 +251,7 @@ for p in (gas, water, chain, vectors) {
 }
 solve(gas).r(0.2, 0.3)                    #~ solve(gas, fd(200)).r(0.2, 0.3) tol 1e-5
 
-# at the time of a row a solution moves with t as it does beside it
+# At the time of a row, derivatives with respect to t are those close to it.
 problem drift {
   domain t in [0, 0.2], x in [0, 1] periodic
   field u

@@ -1,7 +1,10 @@
-# Causal weights: later times wait until the equations hold at earlier ones. Without them a network may settle on a solution that goes wrong on the way, where little is left of the equations at most points.
+# Causal weights: later times have little weight until the equations hold at
+# earlier ones. Without them, training may converge to a wrong solution whose
+# residual is small at most points.
 # As users run it only: compiling all of it takes long.
 
-# predators and prey: from this seed the plain network follows the first half of a cycle and then stays near the point of rest
+# The Lotka-Volterra equations: with this seed, the plain network follows half a
+# cycle and then stays close to the equilibrium.
 problem predators(T = 20) {
   domain t in [0, T]
   field x, y

@@ -1,4 +1,5 @@
-# Singular parts at corners where the beginning and a wall contradict each other, by networks beside Chebyshev's polynomials
+# Networks with singular parts at corners where initial and boundary conditions
+# are incompatible. Oracle: chebyshev(60).
 # As users run it only: compiling all of it takes long.
 x = linspace(0, 1, 101)
 t = expand(linspace(0.1, 1, 10), 1)
@@ -7,7 +8,8 @@ off(p, m) = {
   norm(solve(p, m).u(t, x) - f.u(t, x)) / norm(f.u(t, x))
 }
 
-# in rate, whose layer is known from (t + x²/2D) erfc(x/√(4Dt)) - x √(t/πD) exp(-x²/4Dt): what is seen at a wall that is far
+# Incompatible rates. The layer is (t + x²/2D) erfc(x/√(4Dt)) - x √(t/πD)
+# exp(-x²/4Dt), seen from a distant boundary.
 problem heated() {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -23,7 +25,8 @@ D = 0.01
 layer(t, x) = (t + x^2/(2D))*erfc(x/sqrt(4D*t)) - x*sqrt(t/(π*D))*exp(-x^2/(4D*t))
 solve(heated(), pinn([10], 300; steps = 30)).u(0.5, 0.1)     #~ layer(0.5, 0.1) tol 3e-4
 
-# in value, at the other wall, with a term of order 0: values at the corner itself are not tried
+# Incompatible values at the other boundary, with a term of order 0. The corner
+# itself is not sampled.
 problem jump() {
   domain t in [0, 1], x in [0, 1]
   field u

@@ -1,8 +1,9 @@
-# Parameters of problems found together with the amplitudes of random features: fit(problem, data; by = rfm(...)).
+# Fitting parameters together with the amplitudes of random features:
+# fit(problem, data; by = rfm(...)).
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
-# a chaotic system from values without noise, from a start that is far away
+# a chaotic system from exact values, with a poor initial guess
 problem lorenz(a = 1.0, b = 1.0, c = 1.0) {
   domain t in [0, 3]
   field x, y, z
@@ -19,7 +20,8 @@ l = fit(lorenz, (t = times, x = s.x(times), y = s.y(times), z = s.z(times)); by 
 assert(max(abs([l.a/10 - 1, l.b/15 - 1, l.c/(8/3) - 1])) < 1e-7, "{l.p}")
 assert(max(abs(l.solution.x(times) - s.x(times))) < 1e-5, "{l.message}")
 
-# with noise: the same answer and the same standard errors as by a classical method
+# With noise: the same parameters and standard errors as with a classical
+# method.
 problem diffusion(D = 0.1, v = 0.0) {
   domain t in [0, 1], x in [-1, 1]
   field u
@@ -41,7 +43,7 @@ at = ([0.3, 0.6], [0.1, 0.2])
 assert(max(abs(n.band(at) / q.band(at) - 1)) < 0.1, "{n.band(at)} {q.band(at)}")
 assert(max(abs(n.value(at) - q.value(at))) < 1e-3, "{n.value(at)} {q.value(at)}")
 
-# what the data leave open is found: only the product is seen
+# Undetermined combinations are reported: only the product is identifiable.
 problem twice(a = 0.2, b = 0.3) {
   domain t in [0, 1], x in [-1, 1]
   field u
@@ -68,13 +70,16 @@ r = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = rfm(60), s
 c = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = dop853(), sigma = (b = 0.01,), progress = false)
 r.p                           #~ (k1 = 0.7, k2 = 0.2) tol 1e-6
 assert(abs(r.std.k1/c.std.k1 - 1) < 1e-3 and abs(r.std.k2/c.std.k2 - 1) < 1e-3, "{r.std} {c.std}")
-# whatever the features: where a whole step goes too far, steps are damped, and a bandwidth that gains nothing is not the last one tried
+# For every set of features: steps that go too far are damped, and the search
+# continues after a bandwidth that gains nothing.
 for k in 2..5 {
   v = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = rfm(60; seed = k))
   assert(abs(v.k1 - 0.7) < 1e-5 and abs(v.k2 - 0.2) < 1e-5, "{k} {v.p} {v.message}")
 }
 
-# ---- features that meet the measurements and not the equations: 32 % off with an interval of a thousandth before it was looked at; D is 0.1
+# ---- features that match the measurements but not the equations
+# The fit must be right (D is 0.1), have an interval that contains D, or report
+# a misfit.
 problem fick(D = 0.4) {
   domain t in [0, 1], x in [0, 1]
   field c

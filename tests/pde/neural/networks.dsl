@@ -1,11 +1,12 @@
-# Networks of other kinds, on vector fields and in three coordinates; slabs of time, symmetries, other trainers; against closed forms.
+# Other kinds of networks, vector fields, three coordinates, time windows,
+# symmetries and other trainers, against closed forms.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
 r = linspace(0, 1, 21)
 rel(a, b) = norm(a - b) / norm(b)
 
-# ---- a vector field: two components that turn into each other while they spread
+# ---- a vector field: two components that rotate while they diffuse
 problem turning() {
   domain t in [0, 1], x in [0, 1]
   field v[2]
@@ -42,7 +43,7 @@ rel(b.u(expand(r, 1), r), exact) < 1e-3  #> true
 g = solve(poisson(), pinn((16,), 300; steps = 25, refine = 0, fourier = 8));
 rel(g.u(expand(r, 1), r), exact) < 1e-3  #> true
 
-# ---- slabs of time, each begun with the end of the one before
+# ---- time windows, each of which starts from the end of the one before
 problem ring {
   domain t in [0, 2], x in [0, 2π] periodic
   field u
@@ -65,7 +66,8 @@ o = solve(heat, pinn((12,), 200; steps = 25, refine = 0, odd = "x"));
 o.u(0.5, 0.3) + o.u(0.5, -0.3)  #~ 0 tol 1e-14
 rel(o.u(expand(r, 1), 2r - 1), exp(-0.2π^2*expand(r, 1))*sin(π*(2r - 1))) < 1e-3  #> true
 
-# ---- so does one that the statement has, component by component; none is taken where a source or a condition breaks it
+# ---- symmetries found in the problem, by component
+# None is used where a source or a condition breaks it.
 problem flow {
   domain x in [-1, 1], y in [0, 1]
   field u, v
@@ -99,7 +101,8 @@ problem held {
 }
 solve(held, pinn((8,), 30; steps = 40, refine = 0)).u(1.0)  #~ 1 - 1/cosh(1) tol 1e-5
 
-# a statement whose numbers are not known before the program runs has none; one on a periodic axis in time
+# Symmetries are not detected if parameters are known only at run time; one is
+# detected on a periodic axis in time.
 problem spreading(a) {
   domain t in [0, 1], x in [-1, 1] periodic
   field u
@@ -116,22 +119,23 @@ gap > 1e-9  #> true
 s = solve(spreading(0.1), pinn((4,), 20; steps = 2, boundary = 20), partial = true);
 s.u(0.5, 0.3) - s.u(0.5, -0.3)  #~ 0 tol 1e-15
 
-# ---- self-scaled Broyden as the trainer: far beyond what L-BFGS reaches in as many steps
+# ---- self-scaled Broyden: a much lower loss than L-BFGS in as many steps
 b = solve(heat, pinn((12,), 200; steps = 200, trainer = "ssbroyden"));
 l = solve(heat, pinn((12,), 200; steps = 200, trainer = "lbfgs"));
 b.stats.loss < 0.1*l.stats.loss  #> true
 
-# ---- conjugate gradients in place of the matrix: the steps are those of "lm", so that the loss after ten is about as low
+# ---- matrix-free conjugate gradients: about the loss of "lm" after ten steps
 (l, c) = (solve(poisson(), pinn((16, 16), 200; steps = 10, refine = 0, trainer = "lm")),
   solve(poisson(), pinn((16, 16), 200; steps = 10, refine = 0, trainer = "gauss_newton_cg")));
 c.stats.loss < 10*l.stats.loss  #> true
 rel(c.u(expand(r, 1), r), exact) < 1e-3  #> true
-# which is what many weights get; a setting of one's own
+# the default for many weights
 w = solve(poisson(), pinn((40, 40), 300; steps = 6, refine = 0));
 w.stats.loss < 1e-2  #> true
 rel(w.u(expand(r, 1), r), exact) < 1e-2  #> true
 
-# ---- SOAP and Adam, as many steps: a fifth of the loss at most; which digits machine code changes, and when it takes over, moves the one of SOAP between 0.05 and 0.1 of the other
+# ---- SOAP against Adam: at most a fifth of the loss after as many steps
+# The ratio depends on rounding, and on when machine code takes over.
 a = solve(poisson(), pinn((16, 16), 200; steps = 200, refine = 0, trainer = "adam"));
 p = solve(poisson(), pinn((16, 16), 200; steps = 200, refine = 0, trainer = soap(rate = 5e-3)));
 p.stats.loss < 0.2*a.stats.loss  #> true

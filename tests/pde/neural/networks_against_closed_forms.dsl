@@ -1,4 +1,4 @@
-# Networks trained on the same statements, measured against closed forms.
+# Networks trained on problems with closed-form solutions.
 # As users run it only: compiling all of it takes long.
 
 problem heat(D = 0.1) {
@@ -12,23 +12,23 @@ exact(t, x) = exp(-0.1*π^2*t)*sin(π*x)
 xs = linspace(0, 1, 33)
 err(s) = norm(s.u(0.7, xs) - exact(0.7, xs)) / norm(exact(0.7, xs))
 
-# conditions built in: the default here
+# conditions imposed exactly by the ansatz, the default here
 hard = solve(heat(), pinn(hidden = [12, 12], points = 300, steps = 25));
 err(hard) < 1e-5  #> true
 hard.u(0.0, 0.25)  #~ 0.7071067811865476 tol 1e-12
 hard.u(0.4, 1.0)  #~ 0.0 tol 1e-12
 
-# as rows of their own
+# conditions as penalty rows
 soft = solve(heat(), pinn(hidden = [12, 12], points = 300, steps = 30, hard = false, boundary = 60));
 err(soft) < 1e-3  #> true
 
-# other trainers lower the loss, more slowly
+# other trainers reduce the loss more slowly
 quasi = solve(heat(), pinn(hidden = [12, 12], points = 200, steps = 150, trainer = "lbfgs"));
 err(quasi) < 3e-2  #> true
 first = solve(heat(), pinn(hidden = [12, 12], points = 200, steps = 200, trainer = "adam"));
 first.stats.loss < 1.0  #> true
 
-# a periodic problem: the axis enters through its harmonics
+# a periodic problem, by harmonics of the axis
 problem ring {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
@@ -39,10 +39,10 @@ p = solve(ring, pinn(hidden = [16, 16], points = 400, steps = 30, boundary = 80)
 p.u(1.0, 0.3)  #~ -0.5829122688 tol 2e-3
 p.u(0.5, 0.3) - p.u(0.5, 0.3 + 2π)  #~ 0.0 tol 1e-10
 
-# the classical and the neural solution of one statement agree
+# The classical and the neural solution of the same problem agree.
 compare(hard, solve(heat(), chebyshev(n = 16)), tol = 1e-4).agree  #> true
 
-# what is not said is usual: layers of 20
+# the default architecture: layers of 20
 problem fading {
   domain t in [0, 1]
   field u

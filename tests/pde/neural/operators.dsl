@@ -1,6 +1,8 @@
-# operators.dsl - networks that learn maps between functions from pairs made by a solver.
+# operators.dsl - neural operators: maps between functions, learnt from pairs
+# made by a solver.
 
-# the antiderivative of a random quadratic, from values at 16 places: a linear map
+# The antiderivative of a random quadratic, from values at 16 points: a linear
+# map.
 seed(1)
 x = linspace(0, 1, 16)
 A = randn(80, 3)
@@ -8,13 +10,14 @@ U = [A[i, 0] + A[i, 1]*x[k] + A[i, 2]*x[k]^2 for i, k]
 V = [A[i, 0]*x[k] + A[i, 1]*x[k]^2/2 + A[i, 2]*x[k]^3/3 for i, k]
 G = learn_operator(deeponet(16, 1, 10; hidden = [32]), U, V, x; epochs = 600, progress = false)
 assert(G.error < 0.05 and G.error_held < 0.1, "{G.error} {G.error_held}")
-# at places that it was not trained at, and of one function
+# at points that were not used in training, and for a single function
 u = 1 + 0*x
 assert(max(abs(G.value(u, [0.25, 0.55]) - [0.25, 0.55])) < 0.08, "{G.value(u, [0.25, 0.55])}")
 shape(G.value(u))             #> (16,)
 shape(G.value(U, [0.1, 0.2])) #> (80, 2)
 
-# Burgers' equation over a period: what a random wave is after half a unit of time, by a Fourier neural operator
+# Burgers' equation with periodic boundaries: a random initial function after
+# half a unit of time, by a Fourier neural operator.
 problem burgers(a, b) {
   domain t in [0, 0.5], x in [0, 2π] periodic
   field u
@@ -35,10 +38,11 @@ for i in 0..n {
 seed(1)
 F = learn_operator(fno(8, 8; layers = 2), start, after, xs; epochs = 150, progress = false)
 assert(F.error < 0.05 and F.error_held < 0.1, "{F.error} {F.error_held}")
-# its weights do not know the grid: on one twice as fine it gives the same function
+# The weights do not depend on the grid: a grid twice as fine gives the same
+# function.
 fine = 2π * iota(64) / 64.0
 once = F.value(start[0], xs)
 twice = F.value(wave(P[0], Q[0], fine), fine)
 assert(norm(twice[.. by 2] - once) / norm(once) < 0.03, "{norm(twice[.. by 2] - once) / norm(once)}")
-# a map of the identity is not learnt by heart: the result differs from the input
+# The network has not learnt the identity: the result differs from the input.
 assert(norm(after[0] - start[0]) / norm(start[0]) > 2F.error_held)

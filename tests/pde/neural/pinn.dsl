@@ -1,11 +1,12 @@
-# Networks on problems in several coordinates, systems and vector fields; values built in and as rows; against closed forms.
+# Networks on problems in several coordinates, systems and vector fields, with
+# conditions imposed exactly and as penalty rows, against closed forms.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
 r = linspace(0, 1, 21)
 rel(a, b) = norm(a - b) / norm(b)
 
-# ---- two space coordinates, no time: all four faces built in
+# ---- two space coordinates, no time: all four faces imposed exactly
 problem poisson() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -16,10 +17,10 @@ exact = sin(π*expand(r, 1))*sin(π*r)
 s = solve(poisson(), pinn((32,), 400; steps = 50, refine = 0));
 rel(s.u(expand(r, 1), r), exact) < 5e-6  #> true
 s.u(0.3, 1.0)  #~ 0 tol 1e-14
-# geodesic steps: far below what so many steps along straight lines reach
+# Geodesic correction: a far lower loss than steps along straight lines.
 s.stats.loss < 1e-6  #> true
 
-# values on the faces that are no constants meet at the corners
+# Values that vary along the faces and agree at the corners.
 problem laplace() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -30,7 +31,8 @@ l = solve(laplace(), pinn((16,), 300; steps = 30, refine = 0));
 rel(l.u(expand(r, 1), r), exp(expand(r, 1))*cos(r)) < 1e-6  #> true
 l.u(1.0, 0.7)  #~ exp(1)*cos(0.7) tol 1e-12
 
-# where they do not meet they are rows: u is 1 on one face and 0 on the others
+# Incompatible corners become penalty rows: u is 1 on one face and 0 on the
+# others.
 problem step() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -41,7 +43,7 @@ problem step() {
 j = solve(step(), pinn((16,), 200; boundary = 50, steps = 15, refine = 0));
 abs(j.u(0.5, 0.5) - 0.25) < 0.02  #> true
 
-# a face with its slope given is a row beside values that are built in
+# A Neumann face is a penalty row beside values imposed exactly.
 problem slope() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -53,7 +55,7 @@ n = solve(slope(), pinn((16,), 300; boundary = 40, steps = 40, refine = 0));
 rel(n.u(expand(r, 1), r), exp(expand(r, 1))*cos(r)) < 1e-5  #> true
 n.u(0.4, 1.0)  #~ exp(0.4)*cos(1) tol 1e-12
 
-# ---- second order in time: value and rate built in
+# ---- second order in time: value and rate imposed exactly
 problem wave() {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -84,7 +86,9 @@ problem kovasznay(Re = 20.0) {
 k = solve(kovasznay(), pinn((12, 12), 250; steps = 30, refine = 0));
 rel(k.u(x, y), 1 - exp(λ*x)*cos(2π*y)) < 1e-2  #> true
 
-# ---- a symmetry with time: what begins odd stays so under Burgers' equation, where half of the points follow the front
+# ---- a symmetry with time
+# An odd initial function stays odd under Burgers' equation. Half of the points
+# follow the front.
 problem steepening(ν = 0.05/π) {
   domain t in [0, 1], x in [-1, 1] periodic
   field u
@@ -103,7 +107,9 @@ b = solve(steepening(), pinn([12, 12], 600; steps = 60, refine = 15));
 b.u(0.7, 0.3) + b.u(0.7, -0.3)  #~ 0 tol 1e-14
 rel(b.u(expand(late, 1), linspace(-1, 1, 101)), map(t -> cole_hopf(t, linspace(-1, 1, 101)), late)) < 5e-4  #> true
 
-# ---- points of a condition are drawn anew, too: a kink where a periodic interval closes is followed more closely than by the points that there were at first
+# ---- resampled points of conditions
+# A kink at the ends of a periodic interval is approximated more closely than
+# with the initial points.
 problem kink() {
   domain t in [0, 1], x in [-1, 1] periodic
   field u

@@ -1,11 +1,12 @@
-# Random features against closed forms: the whole of linear problems in several coordinates, systems, vector fields, Newton's steps.
+# Random features against closed forms: linear problems in several coordinates,
+# systems, vector fields, and Newton's method.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
 r = linspace(0, 1, 33)
 rel(a, b) = norm(a - b) / norm(b)
 
-# ---- elliptic, bandwidth found
+# ---- elliptic, with automatic bandwidth
 problem poisson() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -20,7 +21,9 @@ s.u(0.5, 0.25)  #~ sin(π/4) tol 1e-12
 # the solution is an ordinary function
 grad(x -> s.u(x, 0.5))(0.25)  #~ π*cos(π/4) tol 1e-10
 
-# the estimate is that of the error, not of the residual, also where these differ by a factor of hundreds: Helmholtz' equation, whose short waves make large residuals
+# The estimate follows the error, not the residual, though these differ by a
+# factor of hundreds for Helmholtz' equation, where short waves make large
+# residuals.
 problem helmholtz() {
   domain x in [-1, 1], y in [-1, 1]
   field u
@@ -30,7 +33,7 @@ problem helmholtz() {
 off = map(k -> { s = solve(helmholtz(), rfm(seed = k)); e = rel(s.u(2expand(r, 1) - 1, 2r - 1), sin(2π*(2expand(r, 1) - 1))*sin(3π*(2r - 1))); [e, s.error/e] }, list(1, 2, 3));
 max([v[0] for v in off]) < 1e-9       #> true
 all([v[1] > 0.1 and v[1] < 10 for v in off])    #> true
-# with everything given, too
+# also with all options given
 h = solve(helmholtz(), rfm(500; bandwidth = 9.0));
 e = rel(h.u(2expand(r, 1) - 1, 2r - 1), sin(2π*(2expand(r, 1) - 1))*sin(3π*(2r - 1)));
 h.error / e > 0.1 and h.error / e < 10    #> true
@@ -50,11 +53,13 @@ problem wave() {
 }
 w = solve(wave(), rfm(800; bandwidth = [24.0, 12.0]));
 rel(w.u(expand(r, 1), r), sin(π*r)*cos(2π*expand(r, 1)) + 0.5sin(4π*r)*cos(8π*expand(r, 1))) < 1e-9  #> true
-# the bandwidths found: few features see these waves dimly, but tell how wide the features must be spread
+# The automatic bandwidths: few features resolve these waves poorly, but suffice
+# to choose the spread.
 off = map(k -> { w = solve(wave(), rfm(seed = k)); (rel(w.u(expand(r, 1), r), sin(π*r)*cos(2π*expand(r, 1)) + 0.5sin(4π*r)*cos(8π*expand(r, 1))), w.error) }, list(1, 2, 3));
 max([v[0] for v in off]) < 1e-10   #> true
 all([v[1] / v[0] > 0.05 and v[1] / v[0] < 20 for v in off])  #> true
-# of the place beside the right one what is left is nearly as much: with many more features the bandwidths in between are taken
+# The residual is almost as large at a neighbouring candidate as at the best
+# one. Intermediate bandwidths are tried with many more features.
 problem waves44() {
   domain x in [-1, 1], y in [-1, 1]
   field u
@@ -65,7 +70,8 @@ w = solve(waves44(), rfm());
 rel(w.u(2expand(r, 1) - 1, 2r - 1), sin(4π*(2expand(r, 1) - 1))*sin(4π*(2r - 1))) < 1e-9  #> true
 w.bandwidth[0] > 9 and w.bandwidth[0] < 17   #> true
 
-# ---- advection: the bandwidths follow from the balance of the terms; a periodic axis is exactly periodic
+# ---- advection: bandwidths from the balance of terms; periodic axes
+# A periodic axis is exactly periodic.
 problem advection() {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
@@ -75,8 +81,8 @@ problem advection() {
 a = solve(advection(), rfm());
 rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))) < 1e-9  #> true
 a.u(0.5, 0.3) - a.u(0.5, 0.3 + 2π)  #~ 0 tol 1e-12
-# here the residual is smaller than the error, which waves carry through a hundred lengths
-# (at the level of rounding an estimate says no more than that)
+# Here the residual is smaller than the error, because advection carries errors
+# over many wavelengths. At the level of rounding, the estimate is not tested.
 off = map(k -> { a = solve(advection(), rfm(seed = k)); e = rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))); [e, a.error/e] }, list(1, 2, 3));
 all([v[1] > 0.05 and v[1] < 20 or v[0] < 1e-12 for v in off])  #> true
 
@@ -91,7 +97,7 @@ problem robin() {
 b = solve(robin(), rfm(100; bandwidth = 3.0));
 rel(b.u(r), exp(3r)) < 1e-10  #> true
 
-# ---- coefficients that vary, a mixed derivative
+# ---- variable coefficients, a mixed derivative
 problem mixed() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -126,7 +132,8 @@ problem five() {
 f = solve(five(), rfm(600; bandwidth = 0.6));
 f.u(0.3, 0.4, 0.5, 0.6, 0.7)  #~ sin(0.15π) + sin(0.2π) + sin(0.25π) + sin(0.3π) + sin(0.35π) tol 1e-4
 
-# ---- nonlinear: Newton's steps. u_xx = u^2 with u = 6/(1 + x)^2, and Burgers' equation with a smooth solution
+# ---- nonlinear, by Newton's method
+# u_xx = u^2 with u = 6/(1 + x)^2, and Burgers' equation with a smooth solution.
 problem bend() {
   domain x in [0, 1]
   field u
@@ -149,7 +156,8 @@ problem front(ν = 0.2) {
 q = solve(front(), rfm());
 rel(q.u(expand(r, 1), 2r - 1), 0.5 - 0.5tanh((2r - 1 - 0.5expand(r, 1))/0.8))  #~ 0 tol 1e-7
 
-# from 0, an unstable state, to the fronts that waves grow into; few features, so that the first trials lead nowhere
+# From 0, an unstable state, to fronts. With few features, the first trials
+# fail.
 problem fronts() {
   domain t in [0, 0.5], x in [-1, 1]
   field u
@@ -163,7 +171,8 @@ e = rel(g.u(expand(r/2, 1), 2r - 1), h.u(expand(r/2, 1), 2r - 1));
 e < 1e-4                                  #> true
 g.error / e > 0.05 and g.error / e < 20   #> true
 
-# of two solutions the one that is near a guess; a solution is a guess, too
+# Of two solutions, the one close to the guess; a solution is accepted as a
+# guess.
 problem two(k = 2.0) {
   domain x in [0, 1]
   field u
@@ -176,7 +185,7 @@ upper = solve(two(), rfm(100), guess = (u = x -> 12x*(1 - x)));
 top(upper)    #~ top(solve(two(), chebyshev(40), guess = (u = x -> 12x*(1 - x)))) tol 1e-7
 top(solve(two(2.2), rfm(100), guess = upper))  #~ top(solve(two(2.2), chebyshev(40), guess = (u = x -> 12x*(1 - x)))) tol 1e-7
 
-# ---- a derivative by a parameter, through the iteration for the weights
+# ---- derivatives with respect to a parameter, through the weights
 problem bend(k = 1.0) {
   domain x in [0, 1]
   field u
@@ -185,7 +194,7 @@ problem bend(k = 1.0) {
 }
 middle(how) = jacobian(p -> stack(solve(bend(p[0]), how; progress = false).u(0.5)))([1.0])[0, 0]
 middle(rfm(40; bandwidth = 4.0)) #~ middle(chebyshev(20)) tol 1e-6
-# backwards as forwards, and where the solution is 0
+# reverse mode as forward mode, also where the solution is 0
 problem pulled(k = 1.0, f = 1.0) {
   domain x in [0, 1]
   field u

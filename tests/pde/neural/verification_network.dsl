@@ -1,4 +1,4 @@
-# Solutions by networks, trained and hardly trained, put into their statement.
+# compare() on solutions by networks, one trained well and one hardly trained.
 # As users run it only: compiling all of it takes long.
 problem layer() {
   domain t in [0, 0.5], x in [0, 1]

@@ -1,6 +1,9 @@
-# What determines a solution: a value at one point, a mean, a norm, ends that are open.
+# Conditions that make a solution unique: a value at one point, a mean, a norm;
+# open ends. Problems with several solutions are refused.
 
-# ---- up to a constant: a value at a point, wherever it lies, fixes it. cos(π*x)*cos(2π*y), manufactured
+# ---- unique up to a constant
+# A value at any point fixes the constant. Manufactured solution:
+# cos(π*x)*cos(2π*y).
 problem pinned(a = 0.0, b = 0.0, v = 1.0) {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -11,14 +14,14 @@ problem pinned(a = 0.0, b = 0.0, v = 1.0) {
 right(x, y) = cos(π*x)*cos(2π*y)
 solve(pinned(), chebyshev(n = 12)).u(0.3, 0.2)    #~ right(0.3, 0.2) tol 1e-6
 solve(pinned(), fd(n = 21)).u(0.3, 0.2)           #~ right(0.3, 0.2) tol 0.01
-# off the nodes
+# at a point that is no node
 s = solve(pinned(0.37, 0.81, 2.0), fd(n = 21));
 s.u(0.37, 0.81)    #~ 2.0 tol 1e-12
 s.u(0.3, 0.2)      #~ 2 + right(0.3, 0.2) - right(0.37, 0.81) tol 0.02
-# and it can be differentiated by
+# the derivative with respect to this value
 (v -> solve(pinned(0.0, 0.0, v), fd(n = 21, order = 2)).u(0.3, 0.2))'(1.0)    #~ 1.0 tol 1e-9
 
-# without one the mean at the nodes is 0: cos(2π*x)*cos(4π*y)
+# Without such a value, the mean over the nodes is 0: cos(2π*x)*cos(4π*y).
 problem torus {
   domain x in [0, 1] periodic, y in [0, 1] periodic
   field u
@@ -26,7 +29,7 @@ problem torus {
 }
 s = solve(torus, fourier(n = 16));
 s.u(0.1, 0.2)    #~ cos(0.2π)*cos(0.8π) tol 1e-9
-# on a line, in a system with another field that has its values
+# On a line, in a system with another field that is determined.
 problem line {
   domain x in [0, 1]
   field u, w
@@ -38,7 +41,7 @@ problem line {
 s = solve(line, chebyshev(n = 20));
 s.u(0.0) - s.u(0.5)    #~ -1/π^2 tol 1e-9
 solve(line, fd(n = 41)).w(0.3)    #~ s.w(0.3) tol 1e-5
-# of fluxes that do not balance there is no solution
+# Unbalanced fluxes have no solution.
 problem lost {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -49,7 +52,7 @@ problem lost {
 said = try { str(solve(lost, fd(n = 21)).u(0.5, 0.5)) } catch m { m }
 contains(said, "do not balance")    #> true
 
-# ---- an eigenproblem on a line: one condition says how large the mode is, sin(π*x)/π
+# ---- an eigenproblem whose condition sets the amplitude: sin(π*x)/π
 problem string {
   domain x in [0, 1]
   field u
@@ -64,7 +67,7 @@ for m in (fd(n = 101), chebyshev(n = 20)) {
   assert(max(abs(s.values/(π*(1 + iota(6)))^2 - 1)) < 1e-3, m.name)
 }
 
-# ---- a scalar law whose ends are open: a fan between 0.9 and 0.2
+# ---- a scalar conservation law with open ends: a fan from 0.9 to 0.2
 problem traffic {
   domain t in [0, 0.3], x in [-1, 1]
   field u
@@ -73,7 +76,9 @@ problem traffic {
 }
 solve(traffic, fv(n = 100)).u(0.3, 0.0)    #~ 0.5 tol 0.02
 
-# ---- resonance: of as many solutions as there are amplitudes of a mode, grids have one in common by chance
+# ---- resonance
+# There is one solution for each amplitude of a mode, or none. Methods would
+# return an arbitrary one.
 problem resonant(a = 0.0, b = 0.0, f = 0.0, k = π) {
   domain x in [0, 1]
   field u
@@ -87,10 +92,11 @@ map(m -> is_refused(resonant(f = 1.0), m), ways)                #> (true, true, 
 map(m -> is_refused(resonant(a = 1.0, b = -1.0), m), ways)      #> (true, true, true, true, true, true)
 map(m -> is_refused(resonant(a = 1.0, b = 1.0), m), ways)       #> (true, true, true, true, true, true)
 map(m -> is_refused(resonant(), m), ways)                       #> (true, true, true, true, true, true)
-# near by and far away there is one solution only
+# Close to resonance and far from it, the solution is unique.
 map(m -> is_refused(resonant(f = 1.0, k = 1.01π), m), ways)     #> (false, false, false, false, false, false)
 solve(resonant(a = 1.0, k = 1.01π)).u(0.5)                      #~ sin(0.505π)/sin(1.01π) tol 1e-4
-# whose layers other data would have does not count
+# A solution without layers is accepted, although other data would produce
+# layers.
 problem calm(eps = 1e-3) {
   domain x in [0, 1]
   field u
@@ -98,7 +104,7 @@ problem calm(eps = 1e-3) {
   u == 0 at x = 0, x = 1
 }
 map(m -> solve(calm, m).u(0.5), (collocation(), fd(n = 41), fem(0.02)))    #~ (1.0, 1.0, 1.0) tol 2e-2
-# in the plane
+# in two dimensions
 problem membrane {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -107,7 +113,7 @@ problem membrane {
 }
 is_refused(membrane, fd(n = 41))    #> true
 is_refused(membrane, fem(0.05))     #> true
-# by random features and by shooting, whatever they find
+# with random features and with shooting, whatever solution they find
 others = (rfm(), shooting())
 map(m -> is_refused(resonant(f = 1.0), m), others)                #> (true, true)
 map(m -> is_refused(resonant(a = 1.0, b = -1.0), m), others)      #> (true, true)
@@ -122,7 +128,7 @@ problem compatible {
 map(m -> is_refused(compatible, m), (...others, collocation(), chebyshev()))   #> (true, true, true, true)
 is_refused(membrane, rfm())                                       #> true
 
-# ---- told twice: one would be lost
+# ---- duplicate conditions: one would be lost
 said(p, m) = try { str(solve(p, m).u(0.5)) } catch e { e }
 problem twice {
   domain x in [0, 1]

@@ -1,4 +1,5 @@
-# solve(...; estimate = true): the error that each method says it has, beside the one that it has.
+# solve(...; estimate = true): the error estimate of each method, against the
+# true error.
 # As users run it only: compiling all of it takes long.
 
 problem heat() {
@@ -10,15 +11,15 @@ problem heat() {
 }
 xs = linspace(0.01, 0.99, 99)
 off(s) = norm(s.u(0.5, xs) - exp(-0.05*π^2)*sin(π*xs)) / norm(exp(-0.05*π^2)*sin(π*xs))
-# within a tenth and twenty times of what it is
+# Between a tenth of the error and twenty times the error.
 told(s) = { e = off(s); assert(s.error < 20e and s.error > 0.1e, "{s.method}: {s.error} said, {e} is") }
 told(solve(heat(), fd(n = 21, order = 2), rtol = 1e-8, atol = 1e-10, estimate = true))
 told(solve(heat(), fd(n = 31, order = 4), rtol = 1e-9, atol = 1e-11, estimate = true))
-# the error of time alone
+# the error of time stepping alone
 told(solve(heat(), fd(n = 101, order = 4), rtol = 1e-5, atol = 1e-7, estimate = true))
 told(solve(heat(), chebyshev(n = 24), rtol = 1e-5, atol = 1e-7, estimate = true))
 told(solve(heat(), fem(0.05), rtol = 1e-8, atol = 1e-10, estimate = true))
-# without asking, too, but for those who do without
+# The estimate is the default; estimate = false turns it off.
 told(solve(heat(), fd(n = 21), rtol = 1e-8, atol = 1e-10))
 kind(solve(heat(), fd(n = 21), estimate = false).error)    #> none
 
@@ -61,7 +62,8 @@ p = solve(plate(), fem(0.15), estimate = true);
 e = norm(p.u(r*cos(φ), r*sin(φ)) - (1 - r^2)) / norm(1 - r^2)
 assert(p.error < 10e and p.error > 0.1e, "{p.error} {e}")
 
-# on a mesh that is given, by one with all cells cut: of triangles on the disk, of boxes, and with t
+# On a given mesh, the estimate refines all cells: triangles on the disk, boxes,
+# and with t.
 p = solve(plate(), fem(mesh = mesh(disk([0, 0], 1), 0.2), order = 2), estimate = true);
 e = norm(p.u(r*cos(φ), r*sin(φ)) - (1 - r^2)) / norm(1 - r^2)
 assert(p.error < 5e and p.error > 0.2e, "{p.error} {e}")
@@ -78,7 +80,8 @@ p = solve(cooling, fem(mesh = mesh(box([0, 1], [0, 1]), 0.2; cells = "boxes"), o
 e = norm(p.u(0.1, x, y) - exp(-0.2π^2)*sin(π*x)*sin(π*y)) / norm(exp(-0.2π^2)*sin(π*x)*sin(π*y))
 assert(p.error < 3e and p.error > 0.3e, "{p.error} {e}")
 
-# of a network: what is left of its equations where it was not trained, beside their parts; it falls as the network gets better
+# For a network, the estimate is the relative residual at points outside the
+# training set. It decreases as training proceeds.
 problem bend {
   domain x in [0, 1]
   field u
@@ -88,11 +91,13 @@ problem bend {
 poor = solve(bend, pinn((6,), 30; steps = 3), progress = false)
 good = solve(bend, pinn((6,), 30; steps = 40), progress = false)
 assert(good.error < 1e-4 and poor.error > 10good.error and poor.error < 1, "{poor.error} {good.error}")
-# where in the training machine code takes over depends on the clock, and rounding with it
+# The clock decides when machine code takes over during training, and rounding
+# depends on that. The bound allows for it.
 again = solve(bend, pinn((6,), 30; steps = 40), progress = false, estimate = true)
 assert(again.error < 1e-4 and again.error > 0.1good.error, "{again.error} {good.error}")
 
-# a front that half the points cannot hold: a finer grid says how far the solution is off
+# A front that half the points cannot resolve: a finer grid provides the
+# estimate.
 problem front {
   domain t in [0, 0.51], x in [-1, 1]
   field u
@@ -109,7 +114,8 @@ for n in (301, 401, 501) {
   assert(s.error > off / 3 and s.error < 0.05, "n {n}: off by {off}, said {s.error}")
 }
 
-# a field that is zero at the end by its waves alone is no series that has not converged
+# A field that its oscillation makes zero at the end is not mistaken for an
+# unconverged series.
 problem lines {
   domain t in [0, 1], x in [0, 1] periodic
   field E, H
@@ -120,7 +126,8 @@ problem lines {
 }
 (solve(lines, fourier(32)).error < 1e-10, solve(lines).error < 1e-10) #> (true, true)
 
-# a coefficient that jumps at a place where elements end, and a narrow load: the flux in closed form
+# A coefficient that jumps at the end of an element, and a narrow load: the flux
+# has a closed form.
 problem layers(a, k, c, w) {
   domain x in [0, 1]
   field u
@@ -135,7 +142,7 @@ i = 0
 while i < 12 {
   (a, k) = (0.3 + 0.4*mod(0.618i, 1), 0.2 + 4*mod(0.414i, 1))
   (c, w) = (0.15 + 0.7*mod(0.271i, 1), 0.004*4^mod(0.732i, 1))
-  # the flux at 0: what makes u(1) = 0
+  # the flux at 0, determined by u(1) = 0
   q = -layered(a, k, c, w, 0.0, 1.0)/(a + (1 - a)/k)
   u = layered(a, k, c, w, q, xs)
   h = [1/16, 1/32, 1/64][i % 3]

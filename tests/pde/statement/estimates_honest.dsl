@@ -1,11 +1,12 @@
-# What a solution says of its own error where it is not smooth, not resolved, or off in time: never
-# far too little, and above 30 % it is not given.
+# Error estimates of solutions that are not smooth, not resolved, or inaccurate
+# in time. They never understate the error by much, and above 30 % the solution
+# is refused.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
 # ---- too few points
 
-# u'' + 900*u: closed form; 16 points are too few, and 10 much too few
+# u'' + 900*u: closed form. 16 points are too few, and 10 far too few.
 problem ringing {
   domain x in [0, 1]
   field u
@@ -21,7 +22,8 @@ try { "given, with {solve(ringing, chebyshev(n = 10)).error}" } catch m { "refus
 s = solve(ringing, chebyshev(n = 10), partial = true, estimate = false);
 kind(s.error)    #> array
 
-# a peak between the points: two equal guesses are no proof. Green's function at 0.47
+# A peak between the points, where two coarse solutions agree without being
+# right. Oracle: Green's function at 0.47.
 problem narrow {
   domain x in [0, 1]
   field u
@@ -33,7 +35,8 @@ missed(s) = abs(s.u(0.47)/r - 1) - 10*s.error
 e = try { missed(solve(narrow, chebyshev(n = 8))) } catch m { 0.0 }
 e <= 1e-9                     #> true
 
-# a narrow load on a beam: Green's function of the cantilever, integrated over the load
+# A narrow load on a beam. Oracle: Green's function of the cantilever,
+# integrated over the load.
 problem cantilever {
   domain x in [0, 1]
   field u
@@ -49,7 +52,7 @@ e <= 1e-9                     #> true
 
 # ---- not smooth
 
-# a jump of u'': two parabolas, joined smoothly at x = c
+# A jump of u'': two parabolas, joined smoothly at x = c.
 problem kink {
   domain x in [0, 1]
   field u
@@ -63,7 +66,7 @@ y = linspace(0.0, 1.0, 201)
 s = solve(kink, fd(n = 41, order = 4));
 norm(s.u(y) - map(exact, y))/norm(map(exact, y)) <= 3*s.error    #> true
 
-# a jump that is carried along
+# an advected jump
 problem step {
   domain t in [0, 0.3], x in [0, 1]
   field u
@@ -79,7 +82,7 @@ for n in (31, 41, 51, 81) {
 
 # ---- time
 
-# w/(1 - t*w) with w = 0.1*sin(x - t), in steps that are too long
+# w/(1 - t*w) with w = 0.1*sin(x - t), with time steps that are too long
 problem carried {
   domain t in [0, 5], x in [0, 2π] periodic
   field u
@@ -96,11 +99,11 @@ for step in (cnab2(0.05), etdrk4(), etdrk4(0.5), rk4(0.05)) {
 }
 s = solve(carried, fourier(64, time = cnab2(0.05)));
 s.error_parts.time > s.error_parts.space    #> true
-# what was wanted at one time is judged there
+# With saveat, the estimate is for the saved times.
 s = solve(carried, fourier(64, time = cnab2(0.05)), saveat = [5.0]);
 e_of(s) <= 10*s.error and s.error < 30*e_of(s)     #> true
 
-# the error in time counts without asking, too
+# Errors in time also count by default.
 problem heat {
   domain t in [0, 0.3], x in [0, 1]
   field u
@@ -111,7 +114,7 @@ problem heat {
 s = solve(heat, chebyshev(n = 24));
 abs(s.u(0.3, 0.5)/exp(-0.3π^2) - 1) <= 10*s.error + 1e-9    #> true
 
-# in the plane, on a grid and on a mesh
+# in two dimensions, on a grid and on a mesh
 problem plate {
   domain t in [0, 0.1], x in [0, 1], y in [0, 1]
   field u
@@ -125,7 +128,7 @@ for m in (fd(n = 21), fd(n = 15, order = 2), fem(0.1)) {
   assert(s.error > 0.1e and s.error < 30e, "{m.name}: {s.error} said, {e} is")
 }
 
-# of a wave that has left the estimate is beside what it was
+# After a wave has left, the estimate is relative to its earlier size.
 problem leaving {
   domain t in [0, 3], x in [-1, 1]
   field u
@@ -154,7 +157,8 @@ for m in (fd(n = 41), chebyshev(n = 12), fem(0.1)) {
 
 # ---- random features
 
-# at the outlet of a packed bed: along the characteristics with steps of 1/800, and of 1/400
+# The outlet of a packed bed. Oracle: integration along the characteristics with
+# steps of 1/800, checked against 1/400.
 problem bed {
   domain t in [0, 6], x in [0, 4]
   field f, s
@@ -167,7 +171,8 @@ problem bed {
 s = solve(bed, rfm());
 abs(s.f(6.0, 4.0)/0.126476 - 1) <= 10*s.error         #> true
 
-# a front too thin for them: manufactured, atan of the distance from a circle. An error is right as well
+# A front too thin for random features: manufactured, the atan of the distance
+# from a circle. An error is also accepted.
 wall(x, y) = atan(40(sqrt((x + 0.1)^2 + (y + 0.1)^2) - 0.8))
 problem front {
   domain x in [0, 1], y in [0, 1]

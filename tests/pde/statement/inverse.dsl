@@ -14,16 +14,19 @@ exact = solve(diffusion(0.05, 0.4), chebyshev(60), rtol = 1e-9, atol = 1e-11);
 t = rand(60)
 x = 2rand(60) - 1
 data = (t = t, x = x, u = exact.u(t, x) + 0.01randn(60))
-# both, from the values that the problem has; the noise is 1 % of the largest value
+# Both parameters, starting from the problem's own values. The noise is 1 % of
+# the largest value.
 r = fit(diffusion, data, for = (D, v), by = fd(n = 81), progress = false)
 assert(abs(r.D - 0.05) < 4r.std.D and abs(r.v - 0.4) < 4r.std.v, "{r.D} {r.v}")
 assert(r.std.D < 2e-3 and r.std.v < 1e-2, "{r.std}")
 assert(abs(r.deviation - 0.01) < 3e-3, "{r.deviation}")
 keys(r.p)                     #> ("D", "v")
-# the same of another method: they differ by less than the noise makes
+# Another method gives the same: they differ by less than the effect of the
+# noise.
 q = fit(diffusion, data, for = (D, v), by = chebyshev(30), progress = false)
 assert(abs(q.D - r.D) < 0.2r.std.D and abs(q.v - r.v) < 0.2r.std.v, "{q.D} {r.D}")
-# one of them, the other being known: a name needs no brackets; a string, or a tuple of strings as `unknowns`, says the same
+# One parameter, with the other known. A single name needs no brackets; a
+# string, or a tuple of strings as `unknowns`, is equivalent.
 one = fit(diffusion(v = 0.4), data, for = D, by = fd(n = 81), progress = false)
 keys(one.p)                   #> ("D",)
 assert(abs(one.D - 0.05) < 4one.std.D, "{one.D}")
@@ -31,10 +34,11 @@ assert(one.std.D <= r.std.D * 1.01, "{one.std.D}")
 keys(fit(diffusion(v = 0.4), data, for = "D", by = fd(n = 41), progress = false).p)    #> ("D",)
 other = fit(diffusion(v = 0.4), data, unknowns = ("D",), by = fd(n = 81), progress = false)
 assert(abs(other.D / one.D - 1) < 1e-12)
-# what the solution is with them
+# the solution with the fitted parameters
 assert(abs(r.solution.u(0.5, -0.2) - exact.u(0.5, -0.2)) < 0.01)
 
-# a system of which one unknown was measured, all parameters, from a start; sigma by unknown
+# A system with measurements of one unknown: all parameters, from a given start,
+# and sigma for each unknown.
 problem reaction(k1, k2) {
   domain t in [0, 10]
   field a, b
@@ -48,7 +52,7 @@ b = 0.7 / (0.2 - 0.7) * (exp(-0.7times) - exp(-0.2times))
 s = fit(reaction, (t = times, b = b); start = (k1 = 1.0, k2 = 0.1), by = dop853(), sigma = (b = 0.01,), progress = false)
 s.p                           #~ (k1 = 0.7, k2 = 0.2) tol 1e-6
 
-# a right-hand side of which a part is not known: a network stands in its place, and learns it
+# An unknown part of the right-hand side is a network, which fit() trains.
 seed(1)
 net = mlp([1, 6, 1])
 problem growth(w) {
@@ -66,7 +70,7 @@ grid = linspace(0.15, 0.9, 16)
 found = map(u -> apply(net, learnt.p.w, stack(u))[0], grid)
 assert(max(abs(found - map(rate, grid))) < 5e-3, "{max(abs(found - map(rate, grid)))} {learnt.chi2} {learnt.iterations}")
 
-# conditions that are built in because that was asked for: there are no points of theirs then
+# With conditions imposed exactly, there are no collocation points for them.
 problem cools(k = 1.0) {
   domain t in [0, 4]
   field u
@@ -76,7 +80,9 @@ problem cools(k = 1.0) {
 seen = linspace(0.2, 4, 20)
 fit(cools, (t = seen, u = 0.2 + 0.8exp(-0.7seen)); by = pinn((10,), 60; steps = 60, hard = true), progress = false).k      #~ 0.7 tol 1e-4
 
-# ---- trials at which the problem has no solution are rejected: a step to a negative diffusivity, a pole within the data, also at the parameters to begin with
+# ---- trial parameters without a solution are rejected
+# A step to a negative diffusivity, and a pole inside the data, also at the
+# initial parameters.
 problem spreading(D = 0.5) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -97,7 +103,7 @@ problem growth(r = 3.0) {
 at_t = linspace(0.2, 2, 10)
 fit(growth, (t = at_t, y = 1/(0.9 + 0.1*exp(at_t))); progress = false).r                 #~ 0.9 tol 1e-5
 fit(growth(0.5), (t = at_t, y = 1/(0.9 + 0.1*exp(at_t))); progress = false).r            #~ 0.9 tol 1e-5
-# where none near has one, solve's message
+# If no nearby parameters have a solution, the error is that of solve().
 problem never(r = 3.0) {
   domain t in [0, 2]
   field y

@@ -1,4 +1,5 @@
-# Partial differential equations by every method against exact solutions, and observed orders of convergence.
+# Partial differential equations by every method, against exact solutions and
+# theoretical orders of convergence.
 
 problem heat(D = 0.1) {
   domain t in [0, 1], x in [0, 1]
@@ -11,7 +12,8 @@ exact(t, x) = exp(-0.1*π^2*t)*sin(π*x)
 xs = linspace(0, 1, 101)
 err(m) = norm(solve(heat(), m, rtol = 1e-12, atol = 1e-15).u(1.0, xs) - exact(1.0, xs)) / 10
 
-# observed orders on a shorter wave, on grids where the error in space is far above the one in time (about 2e-10)
+# Observed orders with a shorter wavelength, on grids where the error in space
+# is far above the one in time (about 2e-10).
 problem ripple {
   domain t in [0, 0.5], x in [0, 1]
   field u
@@ -27,7 +29,7 @@ abs(order(6, 65) - 6) < 0.15  #> true
 err(fd(n = 33, order = 6)) < 1e-8  #> true
 err(chebyshev(n = 16)) < 1e-9  #> true
 
-# Neumann ends
+# Neumann conditions
 problem rod {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -40,7 +42,8 @@ f.u(0.5, 0.25)  #~ 0.4316872935664414 tol 2e-6
 c = solve(rod, chebyshev(n = 18), rtol = 1e-9, atol = 1e-11);
 c.u(0.5, 0.25)  #~ 0.4316872935664414 tol 1e-7
 
-# a Robin end: u_x + u = 0 at x = 1, u = 0 at x = 0: u = exp(-λ²Dt) sin(λx) with tan λ = -λ
+# A Robin condition: u_x + u = 0 at x = 1 and u = 0 at x = 0. The solution is u
+# = exp(-λ²Dt) sin(λx) with tan λ = -λ.
 problem robin {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -63,7 +66,7 @@ problem ring {
 solve(ring, fourier(n = 16), rtol = 1e-10, atol = 1e-12).u(1.0, 0.3)  #~ -0.5829122688 tol 1e-8
 solve(ring, fd(n = 64, order = 6), rtol = 1e-10, atol = 1e-12).u(1.0, 0.3)  #~ -0.5829122688 tol 1e-6
 
-# the two-soliton solution of KdV: u = 6 sech² keeps its invariants 12 and 48
+# The two-soliton solution of KdV: u = 6 sech² keeps its invariants 12 and 48.
 problem kdv {
   domain t in [0, 0.1], x in [-10, 10] periodic
   field u
@@ -75,10 +78,12 @@ x = -10 + 20*iota(2000)/2000.0;
 mass = 0.01*sum(k.u(0.1, x));
 mass  #~ 12.0 tol 1e-6
 0.01*sum(k.u(0.1, x)^2)  #~ 48.0 tol 1e-4
-# exact: u = 12 (3 + 4 cosh(2x - 8t) + cosh(4x - 64t)) / (3 cosh(x - 28t) + cosh(3x - 36t))²
+# exact: u = 12 (3 + 4 cosh(2x - 8t) + cosh(4x - 64t)) / (3 cosh(x - 28t) +
+# cosh(3x - 36t))²
 k.u(0.1, 0.5)  #~ 1.5473397 tol 1e-4
 
-# a system of two fields with a source and a coupled diffusion: u_t = u_xx + v, v_t = v_xx - u, u = e^{-π²t} sin(πx) cos t, v = -e^{-π²t} sin(πx) sin t
+# Two coupled fields: u_t = u_xx + v, v_t = v_xx - u, u = e^{-π²t} sin(πx) cos
+# t, v = -e^{-π²t} sin(πx) sin t.
 problem pair {
   domain t in [0, 0.2], x in [0, 1]
   field u, v
@@ -95,11 +100,11 @@ q.v(0.2, 0.5)  #~ -0.02759738186 tol 1e-5
 w = solve(pair, chebyshev(n = 16), rtol = 1e-9, atol = 1e-12);
 w.v(0.2, 0.5)  #~ -0.02759738186 tol 1e-7
 
-# derivatives of a solution in x and t
+# derivatives of a solution with respect to x and t
 g = solve(heat(), chebyshev(n = 16), rtol = 1e-10, atol = 1e-12);
 ∂(g.u, 1)(0.5, 0.3)  #~ 1.127334561 tol 1e-6
 ∂(g.u, 0)(0.5, 0.5)  #~ -0.6025373997 tol 1e-5
 
-# methods agree, and compare says so
+# Methods agree, which compare() reports.
 r = compare(solve(heat(), fd(n = 41)), g, tol = 1e-4);
 r.agree  #> true

@@ -1,4 +1,5 @@
-# What is found out about a statement: its type, and that sound problems are let through. The unsound ones are in tests/errors, 600 and on.
+# The analysis of problems: the type it finds, and that well-posed problems are
+# accepted. Ill-posed ones are tested in tests/errors/problems/ill_*.dsl.
 
 type_of(p) = solve(p, (name = "look", solve = (info, m, o) -> info.type))
 
@@ -12,7 +13,7 @@ problem heat(k = 0.1) {
 type_of(heat())  #> parabolic
 lines(explain(heat()))[..5]  #> list("heat: parabolic, u in t, x", "  order of u: 1 in t, 2 in x", "  t = 0.0: u == 1 - x^2", "  x = -1.0: u == 0", "  x = 1.0: u == 0")
 
-# values at the end, and the other sign: Black and Scholes
+# Values at the final time, and the opposite sign: Black and Scholes.
 problem option(r = 0.05, σ = 0.2) {
   domain t in [0, 1], s in [0, 4]
   field V
@@ -33,7 +34,7 @@ problem wave(c = 2.0) {
 }
 type_of(wave())  #> hyperbolic
 
-# a plate that swings: fourth order in space, second in time
+# A vibrating plate: fourth order in space, second in time.
 problem plate {
   domain t in [0, 1], x in [0, 1]
   field w
@@ -53,7 +54,7 @@ problem helmholtz(k = 5) {
 }
 type_of(helmholtz())  #> elliptic
 
-# anisotropic with a mixed derivative: elliptic while b^2 < 4
+# Anisotropic with a mixed derivative: elliptic while b^2 < 4.
 problem skew(b = 1.9) {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -62,7 +63,8 @@ problem skew(b = 1.9) {
 }
 type_of(skew())  #> elliptic
 
-# systems: elasticity is elliptic; Stokes' equations have terms of unlike order, and are not named
+# Systems: elasticity is elliptic. Stokes' equations have terms of different
+# orders and get no type.
 problem sheet(μ = 1.0, λ = 2.0) {
   domain (x, y) in box([0, 1], [0, 1])
   field w[2]
@@ -96,7 +98,7 @@ problem kdv {
 }
 type_of(kdv)  #> dispersive
 
-# real and imaginary part of Schrödinger's equation: eigenvalues ±i ξ²
+# Real and imaginary part of Schrödinger's equation: eigenvalues ±i ξ².
 problem schrödinger {
   domain t in [0, 1], x in [0, 2π] periodic
   field u, v
@@ -107,7 +109,8 @@ problem schrödinger {
 }
 type_of(schrödinger)  #> dispersive
 
-# a gas at rest: speeds are real with these initial values, and not with any
+# A gas at rest: its characteristic speeds are real for these initial values,
+# but not for every state.
 problem gas(γ = 1.4) {
   domain t in [0, 0.2], x in [0, 1]
   field ρ, m, E
@@ -125,7 +128,7 @@ problem gas(γ = 1.4) {
 }
 type_of(gas())  #> hyperbolic
 
-# where a solution leaves freely, a derivative may be given
+# At an outflow boundary, a derivative may be given.
 problem free {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -136,7 +139,7 @@ problem free {
 }
 type_of(free)  #> hyperbolic
 
-# a line without losses: one characteristic enters at each end
+# A lossless transmission line: one characteristic enters at each end.
 problem line {
   domain t in [0, 1], x in [0, 1]
   field V, I
@@ -149,7 +152,8 @@ problem line {
 }
 type_of(line)  #> hyperbolic
 
-# Cauchy's problem for Laplace's equation is refused, the same with a condition at each end of t is not
+# The Cauchy problem of Laplace's equation is refused; with a condition at each
+# end of t it is accepted.
 problem laplace {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -160,11 +164,13 @@ problem laplace {
 }
 type_of(laplace)  #> elliptic
 
-# a parameter that a derivative is taken by has no value yet: nothing is said about its sign
+# A parameter under differentiation has no value yet, so its sign is not
+# checked.
 rate(k) = solve(heat(k), (name = "look", solve = (info, m, o) -> info.equations[0].residual((0.0, 0.5), list(1.0, 2.0, 3.0, 4.0))))
 rate'(1.0)  #> -4.0
 
-# ---- a condition on two waves gives what goes in at its end: one ring of length 2, on which a goes to the right
+# ---- a condition on two waves prescribes the incoming one
+# One ring of length 2, on which a travels to the right.
 problem ring(c = 1.0) {
   domain t in [0, 1], x in [0, 1]
   field a, b
@@ -181,6 +187,7 @@ for m in (fd(51), chebyshev(16)) {
   assert(max(abs(s.a(1.0, stations) - on_ring(stations - 1))) < 2e-3 and s.error < 2e-3, "{m.name}: {s.error}")
   assert(max(abs(s.b(1.0, stations) - on_ring(-stations - 1))) < 2e-3, "{m.name}")
 }
-# where the way is known only when it runs, and the other one would be given
+# Where the direction is known only at run time, and the condition would
+# prescribe the outgoing wave.
 waves_back(c) = solve(ring(c), fd(51); estimate = false).a(1.0, 0.5)
 contains(try { str(map(waves_back, [1.0, 0.9])) } catch e { e }, "goes out there")     #> true

@@ -1,6 +1,7 @@
-# A solve that goes on from another solution: two parts are one, for every method, on the same grid, another one, by another method, and from a file.
-#
-# Fixed steps (fv, etdrk4 and cnab2 with dt) give the same numbers to rounding; steps chosen by tolerances give them to these.
+# Restarting from another solution: two parts equal the whole, for every method;
+# on the same grid, on another one, by another method, and from a file.
+# | Fixed steps (fv, etdrk4 and cnab2 with dt) agree to rounding; adaptive ones
+# agree to their tolerances.
 # As users run it only: compiling all of it takes long.
 # In a long check only: it takes half a minute.
 
@@ -25,7 +26,7 @@ two(heat(), fd(n = 41; time = rk4(1e-3)); middle = 0.4)[0]    #~ 0 tol 1e-12
 two(heat(), chebyshev(12); middle = 0.4)[0]                   #~ 0 tol 2e-7
 two(heat(), fem(h = 0.1, order = 2); middle = 0.4)[0]         #~ 0 tol 2e-7
 
-# second order in t: the state has u_t, too
+# Second order in t: the state includes u_t.
 problem string {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -49,7 +50,7 @@ d = solve(heat(), fd(n = 41); rtol = 1e-8, atol = 1e-10);
 e = solve(heat(); start = d, t = (0.5, 0.6), rtol = 1e-8, atol = 1e-10);
 e.u(0.6, 0.5)               #~ exp(-0.06*π^2) tol 2e-6
 
-# waves, and an incompressible flow
+# Fourier modes, and an incompressible flow.
 problem ks {
   domain t in [0, 5], x in [0, 32π] periodic
   field u
@@ -67,7 +68,7 @@ problem taylor_green(ν = 0.05) {
 }
 two(taylor_green(), fourier(16; time = etdrk4(0.05)); middle = 0.2)[0]     #~ 0 tol 1e-12
 
-# averages of cells go on as they were
+# Cell averages are continued unchanged.
 problem burgers() {
   domain t in [0, 0.5], x in [0, 1] periodic
   field u
@@ -91,7 +92,8 @@ problem burgers_plane() {
 }
 parts(burgers_plane(), fv(n = 20))                     #~ 0 tol 1e-13
 
-# a system in the plane, by elements and by differences; a flow with a pressure between walls
+# A system in two dimensions, by elements and by differences; a flow with a
+# pressure between walls.
 problem pair {
   domain t in [0, 0.2], x in [0, 1], y in [0, 1]
   field u, v
@@ -137,7 +139,7 @@ problem pendulum {
 }
 two(pendulum(), auto(); middle = 1.0)[0]                 #~ 0 tol 1e-6
 
-# from one method to another, neural ones included
+# from one method to another, including neural ones
 a = solve(heat(), fd(n = 41); t = (0, 0.5), rtol = 1e-9, atol = 1e-11);
 r = solve(heat(), rfm(), start = a);
 r.u(1.0, 0.5)               #~ exp(-0.1*π^2) tol 1e-6
@@ -153,14 +155,15 @@ g = solve(heat(), fd(n = 41); start = l, rtol = 1e-9, atol = 1e-11);
 h = solve(heat(), fd(n = 41); start = a, rtol = 1e-9, atol = 1e-11);
 gap(g, h)                   #> 0.0
 
-# a derivative goes through both parts: of the end by the diffusivity, -π^2 exp(-π^2 k)
+# Derivatives pass through both parts: the final value with respect to the
+# diffusivity, -π^2 exp(-π^2 k).
 twice(k) = {
   a = solve(heat(k), fd(n = 41); t = (0, 0.5), rtol = 1e-8, atol = 1e-10)
   solve(heat(k), fd(n = 41); start = a, rtol = 1e-8, atol = 1e-10).u(1.0, 0.5)
 }
 jvp(twice, 0.1, 1.0)[1]     #~ -π^2*exp(-0.1*π^2) tol 1e-4
 
-# what cannot be gone on from
+# invalid starts
 said(f) = try { f(); "nothing" } catch e { e }
 said(() -> solve(heat(); start = d))                  #> start: the solution ends at t = 1, and the problem at 1: say with t = (from, to) how far to go
 said(() -> solve(heat(); start = a, t = (0.7, 1)))    #> start: the solution is known for t from 0 to 0.5, and does not say how things are at 0.7

@@ -1,4 +1,4 @@
-# The unit in which a solution is written changes neither its error nor what is said of it.
+# Rescaling a solution changes neither its relative error nor its estimate.
 
 problem decay(A) {
   domain t in [0, 1], x in [0, 1]

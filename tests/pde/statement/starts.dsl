@@ -1,7 +1,8 @@
-# What conditions at the ends of t say of the state there, together and from either end.
+# Initial and final conditions: coupled ones, and conditions at either or both
+# ends of t.
 # In a long check only: it takes half a minute.
 
-# ---- told together
+# ---- coupled conditions
 problem pair {
   domain t in [0, 0.5], x in [0, 1]
   field u, w
@@ -40,7 +41,7 @@ for p in (pair, turned, sums) {
   assert(max(abs(both(p, fem(0.05)) - right)) < 2e-3)
   assert(max(abs(both(p, fv(n = 50)) - right)) < 4e-4)
 }
-# rates by slopes: a wave that goes to the right
+# Rates given by space derivatives: a wave that travels to the right.
 problem right_going {
   domain t in [0, 0.5], x in [0, 1] periodic
   field u
@@ -91,7 +92,7 @@ problem parts {
 }
 solve(parts, fd(n = 41)).v(1, 0.5)    #~ exp(-0.1π^2)*[1, 2] tol 1e-5
 solve(parts, fem(0.05)).v(1, 0.5)     #~ exp(-0.1π^2)*[1, 2] tol 2e-2
-# derivatives by what stands in them
+# derivatives with respect to their parameters
 problem scaled(k = 2.0) {
   domain t in [0, 0.5], x in [0, 1]
   field u, w
@@ -123,7 +124,7 @@ problem slopes {
 }
 map(m -> contains(said(slopes, m), "derivative in space"), (fd(n = 41), fem(0.05), fv(n = 50)))    #> (true, true, true)
 
-# ---- told at the end
+# ---- conditions at the final time
 problem carried {
   domain t in [0, 1], x in [0, 1] periodic
   field u
@@ -148,7 +149,7 @@ problem swinging {
 }
 swing(t) = cos(π*(t - 1)) + sin(π*(t - 1))/π
 solve(swinging, fd(n = 41)).u([0.0, 0.5, 1.0], 0.5)    #~ swing([0.0, 0.5, 1.0]) tol 1e-5
-# the heat equation backwards, from the end
+# the backward heat equation, from the final time
 problem backwards {
   domain t in [0, 1], x in [0, 1]
   field V
@@ -160,7 +161,7 @@ before = exp(-0.1π^2*[1.0, 0.5])
 for m in (fd(n = 41), chebyshev(16), fem(0.05), fv(n = 50)) { assert(max(abs(solve(backwards, m).V([0.0, 0.5], 0.5) - before)) < 2e-3) }
 solve(backwards, fd(n = 41); saveat = [0.25, 0.75]).times    #> [0.25, 0.75]
 solve(backwards, fd(n = 41); t = (0.5, 1.0)).V(0.5, 0.5)     #~ before[1] tol 1e-5
-# Black and Scholes as in books: the payoff at the end
+# Black and Scholes in textbook form: the payoff at the final time.
 problem call(σ = 0.2, r = 0.05, K = 1.0) {
   domain t in [0, 1], S in [0, 4]
   field V
@@ -172,7 +173,8 @@ problem call(σ = 0.2, r = 0.05, K = 1.0) {
 price(S) = { d = (log(S) + 0.07)/0.2; S*cdf(Normal(), d) - exp(-0.05)*cdf(Normal(), d - 0.2) }
 solve(call).V(0.0, [0.8, 1.0, 1.2])    #~ price([0.8, 1.0, 1.2]) tol 1e-4
 
-# in t alone: a decay over thirty of its times, second order, and an equation besides, by any method
+# In t alone: a decay over thirty time constants, second order, and with an
+# algebraic equation, by any method.
 problem decays(k) {
   domain t in [0, 30]
   field y
@@ -207,7 +209,7 @@ problem ringing {
 }
 try { str(solve(ringing).y(0.0)) } catch m { contains(m, "with s = t_end - t in its place") }      #> true
 
-# ---- told at both ends: t is a coordinate as any other
+# ---- conditions at both ends: t is an ordinary coordinate
 problem sheet {
   domain t in [0, 1], x in [0, 1]
   field u

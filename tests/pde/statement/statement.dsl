@@ -1,14 +1,17 @@
-# What a problem's statement becomes: residuals on jet space against values worked out by hand, places and shapes.
+# The internal form of a problem: residuals on jet space against values computed
+# by hand, boundary locations and shapes.
 
 look(p) = solve(p, (name = "look", solve = (info, m, o) -> info))
-# The value of a jet of the field f, derived k = (...) times: told apart by numbers that are easy to follow.
+# The index of the jet of field f, differentiated k = (...) times; -1 if there
+# is none.
 place(i, f, k) = {
   found = -1
   for (n, j) in enumerate(i.jets) { if j == (f, ...k) { found = n } }
   found
 }
 
-# ---- derivatives of expressions: D_x D_x u^2 = 2 u_x^2 + 2 u u_xx, also through local definitions
+# ---- derivatives of expressions
+# D_x D_x u^2 = 2 u_x^2 + 2 u u_xx, also through local definitions.
 problem porous {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -21,7 +24,7 @@ i = look(porous);
 i.jets  #> ((0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 2))
 (i.time, i.space, i.equations[0].rows)  #> (0, (1,), 0)
 i.equations[0].residual((0.0, 0.5), (0.5, 1.0, 2.0, 3.0))  #> -10.0
-# the coefficient depends on x and t: D_x(x t u_x) = t u_x + x t u_xx
+# The coefficient depends on x and t: D_x(x t u_x) = t u_x + x t u_xx.
 problem layered {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -31,9 +34,9 @@ problem layered {
 }
 i = look(layered);
 i.equations[0].residual((3.0, 0.5), (1.0, 10.0, 2.0, 4.0))  #> -2.0
-# that is 10 - (3*2 + 0.5*3*4)
+# this is 10 - (3*2 + 0.5*3*4)
 map(c -> (c.at.coord, c.at.side, c.at.value), i.conditions)  #> ((0, 0, 0.0), (1, 0, 0.0), (1, 1, 1.0))
-# ∂n is -u_x at the lower end, u_x at the upper one
+# ∂n is -u_x at the lower end, u_x at the upper one.
 i.conditions[1].residual((3.0, 0.0), (1.0, 10.0, 2.0, 4.0))  #> -4.0
 i.conditions[2].residual((3.0, 1.0), (1.0, 10.0, 2.0, 4.0))  #> 0.0
 # mixed and high orders
@@ -83,7 +86,8 @@ jets = map(j -> if j == (0, 0, 0) { [1.0, 2] } else { if j == (0, 1, 0) { [4.0, 
 i.equations[0].residual((0.3, 0.4), jets)  #~ [16 + 11 - 1, 19 + 22 - 2]
 i.conditions  #> ()
 
-# ---- three dimensions: curl, ∇·(k∇u) without mixed derivatives, elasticity by a stress
+# ---- three dimensions
+# curl, ∇·(k∇u) without mixed derivatives, elasticity by a stress.
 problem solid(k = 2.0, μ = 1.5, λ = 3.0) {
   domain (x, y, z) in box([0, 1], [0, 2], [0, 3])
   field u, w[3], a[3]
@@ -101,11 +105,13 @@ problem solid(k = 2.0, μ = 1.5, λ = 3.0) {
 i = look(solid());
 map(q -> q.rows, i.equations)  #> (0, 3, 3)
 place(i, 0, (1, 1, 0))  #> -1
-# u_x = 5, u_xx = 1, u_yy = 2, u_zz = 3 at x = 0.5: k(u_x + x(u_xx + u_yy + u_zz)) - 1
+# u_x = 5, u_xx = 1, u_yy = 2, u_zz = 3 at x = 0.5: k(u_x + x(u_xx + u_yy +
+# u_zz)) - 1
 value(j) = if j == (0, 1, 0, 0) { 5.0 } else { if j == (0, 2, 0, 0) { 1.0 } else { if j == (0, 0, 2, 0) { 2.0 } else { if j == (0, 0, 0, 2) { 3.0 } else { 100.0 } } } }
 jets = map(j -> if j[0] == 0 { value(j) } else { zeros(3) }, list(...i.jets))
 i.equations[0].residual((0.5, 0.0, 0.0), jets)  #~ 2*(5 + 0.5*6) - 1
-# of w = (x^2 y, y^2 z, z^2 x) at (x, y, z): μ Δw + (λ + μ) grad(div(w)), div(w) = 2xy + 2yz + 2zx
+# For w = (x^2 y, y^2 z, z^2 x) at (x, y, z): μ Δw + (λ + μ) grad(div(w)), where
+# div(w) = 2xy + 2yz + 2zx.
 (x0, y0, z0) = (0.3, 0.7, 1.1)
 W = [x0^2*y0, y0^2*z0, z0^2*x0]
 first = list([2*x0*y0, 0, z0^2], [x0^2, 2*y0*z0, 0], [0, y0^2, 2*z0*x0])
@@ -119,7 +125,8 @@ jets = map(j -> if j[0] == 0 { 0.0 } else { f64(of_W(j)) }, list(...i.jets))
 i.equations[1].residual((x0, y0, z0), jets)  #~ 1.5*[2*y0, 2*z0, 2*x0] + 4.5*2*[y0 + z0, z0 + x0, x0 + y0]
 # curl curl = grad div - Δ
 i.equations[2].residual((x0, y0, z0), jets)  #~ 2*[y0 + z0, z0 + x0, x0 + y0] - 2*[y0, z0, x0] - W
-# the traction at z = 3, whose normal is (0, 0, 1): μ(w_z + grad(w_3)) + λ div(w) normal - (0, 0, 1)
+# The traction at z = 3, with the normal (0, 0, 1): μ(w_z + grad(w_3)) + λ
+# div(w) normal - (0, 0, 1).
 traction = [1.5*(z0^2), 1.5*(y0^2), 2*1.5*2*z0*x0 + 3*(2*x0*y0 + 2*y0*z0 + 2*z0*x0) - 1]
 those(i, text) = {
   out = list()
@@ -135,7 +142,7 @@ jets = map(j -> if j == (0, 1, 0, 0) { 5.0 } else { if j == (0, 0, 1, 0) { 7.0 }
 map(c -> c.residual((0.25, 0.0, 0.0), jets), flux)  #> list(-5.25, 6.75)
 len(those(i, "a == [0, 0, 0] at boundary"))  #> 6
 
-# ---- the curl of a stream function, in the plane; of a vector it is a number
+# ---- two dimensions: the curl of a stream function, and of a vector (a scalar)
 problem stream {
   domain (x, y) in box([0, 1], [0, 1])
   field v[2], ψ
@@ -150,7 +157,8 @@ jets = map(j -> if j[0] == 0 { if j[1] == 1 { [1.0, 2] } else { if j[2] == 1 { [
 i.equations[0].residual((0.0, 0.0), jets)  #> [-6, 5]
 i.equations[1].residual((0.0, 0.0), jets)  #~ -(2.0 - 3)
 
-# ---- a region is a value with the ends of a box around it; its boundary has a normal that the method gives
+# ---- a region is a value with the extents of its bounding box
+# The method provides the normal of its boundary.
 problem droplet {
   domain t in [0, 1], (x, y) in (lo = (-1.0, -2.0), hi = (1.0, 2.0))
   field u
@@ -178,14 +186,16 @@ i = look(membrane);
 i.jets  #> ((0, 0, 0), (0, 2, 0), (0, 0, 2), (1, 0, 0))
 i.equations[0].residual((0.0, 0.0), (2.0, 3.0, 4.0, 10.0))  #> -27.0
 
-# ---- residuals hold at a point, and are mapped over points; they can be differentiated by what goes into them
+# ---- residuals are functions of a point
+# They can be mapped over points, and differentiated with respect to their
+# inputs.
 i = look(cavity());
 P = rand(7, 2)
 size(map(q -> i.equations[0].residual((q[0], q[1]), list([1.0, 2], 3.0, [4.0, 5], [6.0, 7], 8.0, 9.0, [10.0, 11], [12.0, 13])), P))  #> 14
 effect(Re) = look(cavity(Re)).equations[0].residual((0.3, 0.4), list([1.0, 2], 3.0, [4.0, 5], [6.0, 7], 8.0, 9.0, [10.0, 11], [12.0, 13]))[0]
 effect'(10.0)  #~ 22/100
 
-# ---- every spelling
+# ---- every spelling of the operators
 problem spelled {
   domain x in [0, 1] periodic, y in [0, 1] periodic
   field v[2], u
@@ -197,7 +207,7 @@ jets = map(j -> if j[0] == 0 { [sin(1 + j[1] + 3*j[2]), cos(2*j[1] - j[2])] } el
 i.equations[0].residual((0.3, 0.4), jets)  #~ [0, 0]
 i.equations[1].residual((0.3, 0.4), jets)  #~ 0
 
-# ---- every solution carries its problem as it is written, whichever method made it, comments and all
+# ---- every solution has its problem's source text, including comments
 problem carried(k = 0.1) {
   domain t in [0, 0.1], x in [0, 1]
   field u

@@ -1,11 +1,11 @@
-# Statements without time that have many solutions, which no method may choose from without a word, and
-# those that have one, however ill-conditioned their matrices are.
+# Problems without time. Those with many solutions are refused by every method;
+# those with one are solved, however ill-conditioned their matrices are.
 # In a long check only: it takes half a minute.
 
 said(p, m) = try { s = solve(p, m); "{s.u(0.3)}" } catch e { e }
 refused(p, m) = assert(contains(said(p, m), "determine") or contains(said(p, m), "singular"), "{m.name}: {said(p, m)}")
 
-# up to a constant where the condition lets nothing through
+# unique up to a constant while the flux condition is zero
 problem switched(top) {
   domain x in [0, 1]
   field u
@@ -13,7 +13,7 @@ problem switched(top) {
   u_x == 0 at x = 0
   u_x + 2*max(u - top, 0) == 0 at x = 1
 }
-# where the source does not know u
+# where the source does not depend on u
 problem sources(top) {
   domain x in [0, 1]
   field u
@@ -25,7 +25,7 @@ for p in (switched(5.0), sources(3.0)) {
     refused(p, m)
   }
 }
-# of two fields only the difference is known
+# only the difference of two fields is determined
 problem pair {
   domain x in [0, 1]
   field u, v
@@ -50,7 +50,7 @@ for n in 31..41 {
 
 # ---- one solution
 
-# with the mean 0
+# with mean 0
 problem insulated {
   domain x in [0, 1]
   field u
@@ -62,7 +62,8 @@ for n in [31, 64, 81, 100, 128, 201] {
   e = abs(s.u(0.1) + cos(0.1π)/π^2)
   assert(e < 2e-5 and e < 10s.error + 1e-9, "{n}: {e}, {s.error} said")
 }
-# a clamped beam, whose matrix has a condition of 1e12: u of u_xxxx == 24 is x²(1 - x)²
+# A clamped beam, whose matrix has a condition number of 1e12: u_xxxx == 24 has
+# the solution x²(1 - x)².
 problem beam {
   domain x in [0, 1]
   field u
@@ -75,7 +76,7 @@ for m in (fd(n = 1001), chebyshev(16), chebyshev(64), chebyshev(128)) {
   e = abs(s.u(0.3)/(0.3*0.7)^2 - 1)
   assert(e < 1e-4 and e < 10s.error + 1e-9, "{m.name}: {e}, {s.error} said")
 }
-# a layer, and unknowns of very different sizes
+# a layer, and unknowns of very different magnitudes
 problem layer {
   domain x in [0, 1]
   field u, v

@@ -1,8 +1,9 @@
-# How right a solution is: faults planted in solutions are found, right solutions pass; manufactured solutions, orders, conserved quantities.
+# compare() and related functions: they detect faults planted in solutions and
+# accept right solutions. Manufactured solutions, orders, conserved quantities.
 # As users run it only: compiling all of it takes minutes.
 # In a long check only: it takes half a minute.
 
-# ---- the problems, with what can be done wrong as parameters
+# ---- the problems; their parameters introduce the faults
 problem layer(c = 1.0, D = 0.1, r = 2.0, left = 1.0, right = 0.0, high = 1.0) {
   domain t in [0, 0.5], x in [0, 1]
   field u
@@ -87,23 +88,23 @@ right += both(plate(), tight(plate(), fd(n = 41)), tight(plate(), chebyshev(n = 
 right += passes(layer(0.0, r = 0.0), tight(layer(0.0, r = 0.0), fd(n = 41)));
 right                                  #> 20
 
-# ---- 20 wrong ones: by themselves, or beside a right one, which is not blamed
+# ---- 20 wrong ones: alone, or beside a right one, which is not blamed
 found = 0
 finds(p, s) = i64(not compare(p, s).agree)
 blames(p, a, b) = { r = compare(p, a, b); i64(not r.agree and len(r.faulty) == 1 and r.faulty[0] == 1) }
 found += finds(layer(), tight(layer(-1.0), fd(n = 81)));                       # a sign
-found += finds(layer(), tight(layer(0.0), fd(n = 81)));                        # a term is missing
-found += finds(layer(), tight(layer(r = 0.0), chebyshev(n = 24)));             # another
+found += finds(layer(), tight(layer(0.0), fd(n = 81)));                        # a missing term
+found += finds(layer(), tight(layer(r = 0.0), chebyshev(n = 24)));             # another term
 found += finds(layer(), tight(layer(r = -2.0), fd(n = 81)));
 found += finds(layer(), tight(layer(D = 0.05), fd(n = 81)));                   # a coefficient
-found += finds(layer(), tight(layer(left = 1.1), fd(n = 81)));                 # a value at an end
+found += finds(layer(), tight(layer(left = 1.1), fd(n = 81)));                 # a boundary value
 found += blames(layer(), good, tight(layer(right = 0.1), chebyshev(n = 24)));
-found += finds(layer(), tight(layer(high = 0.8), fd(n = 81)));                 # where it begins
-found += blames(layer(), good, tight(insulated(), fd(n = 81)));                # a condition of another kind
+found += finds(layer(), tight(layer(high = 0.8), fd(n = 81)));                 # an initial value
+found += blames(layer(), good, tight(insulated(), fd(n = 81)));                # kind of condition
 found += blames(layer(), good, tight(layer(), fd(n = 9, order = 2)));          # too coarse
 found += blames(layer(), good, solve(layer(), fv(n = 10, reconstruct = "first")));
 found += blames(plate(), tight(plate(), fd(n = 41)), tight(plate(k = 1.3), fd(n = 21)));
-found += finds(pair(), tight(pair(-3.0), fd(n = 61)));                         # a sign in one of two
+found += finds(pair(), tight(pair(-3.0), fd(n = 61)));                         # one equation's sign
 found += finds(pair(), tight(pair(b = 0.0), fd(n = 61)));
 found += blames(ring(), tight(ring(), fourier(n = 48)), tight(ring(0.0), fourier(n = 48)));
 found += finds(ring(), tight(ring(n = -1.0), fourier(n = 48)));
@@ -115,18 +116,20 @@ found                                  #> 20
 finds(plate(), tight(plate(top = 0.1), fd(n = 41)))    #> 1
 finds(plate(), tight(plate(k = 2.0), fd(n = 41)))      #> 1
 
-# a solution's own verdict says what is wrong
+# The verdict on a solution names the fault.
 find(compare(layer(), tight(layer(left = 1.1), fd(n = 81))).verdict, "u == left") >= 0     #> true
 find(compare(layer(), tight(layer(-1.0), fd(n = 81))).verdict, "u_t + c*u_x") >= 0          #> true
 
-# where two are farthest apart: a condition at x = 1 is wrong
+# The location of the largest difference: the condition at x = 1 is wrong.
 apart = compare(layer(), good, tight(layer(right = 0.1), fd(n = 81)));
 apart.at[1] > 0.9                      #> true
 shape(apart.at)                        #> (2,)
 # against the exact solution
 compare(swing(k = 0.0), tight(swing(k = 0.0), dop853()); reference = (y = t -> 1 + 0.0*t)).worst < 1e-9   #> true
 
-# ---- chosen solutions: sources and conditions by derivatives, orders of methods as theory has them
+# ---- manufactured solutions
+# Automatic differentiation provides sources and conditions. Oracle: the
+# theoretical orders of the methods.
 problem burgers(ν = 0.1) {
   domain t in [0, 0.5], x in [0, 1]
   field u
@@ -141,7 +144,7 @@ tight(m, chebyshev(n = 20)).u(0.4, [0.2, 0.7])         #~ wave(0.4, [0.2, 0.7]) 
 abs(convergence(m, n -> fd(n = n + 1, order = 2), (20, 40, 80)).order - 2) < 0.15    #> true
 m4 = manufacture(burgers(); u = (t, x) -> exp(-t)*sin(12x));
 abs(convergence(m4, n -> fd(n = n + 1, order = 4), (80, 160, 320)).order - 4) < 0.15    #> true
-# its solution is found right, and another one wrong
+# Its solution is accepted, and another one is rejected.
 compare(m, tight(m, fd(n = 41))).agree                 #> true
 compare(m, tight(burgers(), fd(n = 41))).agree         #> false
 # a periodic one by finite volumes
@@ -172,7 +175,7 @@ tight(z, dop853()).w(1.0)                              #~ [1, sin(1)] tol 1e-8
 # without an exact solution: differences between grids
 abs(convergence(layer(), n -> fd(n = n + 1, order = 2), (20, 40, 80)).order - 2) < 0.3   #> true
 
-# ---- what is conserved
+# ---- conserved quantities
 s = tight(ring(0.1, 1.0, 0.05), fourier(n = 48));
 conserved(s, u -> u).drift < 1e-8                      #> true
 conserved(s, u -> u^2).drift > 1e-3                    #> true

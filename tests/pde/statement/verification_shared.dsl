@@ -1,12 +1,16 @@
-# Faults that all solutions share: none differs from the other, so that only the statement tells. As users run it only: compiling all of it takes minutes.
+# Faults that all solutions share. The solutions agree with each other, so only
+# the problem itself reveals the fault.
+# As users run it only: compiling all of it takes minutes.
 
 tight(p, m) = solve(p, m; rtol = 1e-7, atol = 1e-9)
-# two solutions of the wrong problem, both to blame; and one of the right one, who is not
+# shared: both solutions of the wrong problem are blamed. fine: a right one is
+# not.
 shared(p, a, b) = { r = compare(p, a, b); i64(len(r.faulty) == 2) }
 fine(p, s) = i64(compare(p, s).agree)
 (found, right) = (0, 0)
 
-# ---- jumps of coefficients, which pointwise hold everywhere but at one place
+# ---- jumps of coefficients
+# Pointwise, the equation holds everywhere except at one point.
 problem line(start = 0.0, end = 1.0) {
   domain x in [0, 1]
   field u
@@ -91,7 +95,7 @@ found += shared(load(), solve(load(0.0), collocation()), solve(load(0.0), fem(h 
 right += fine(load(), solve(load()));
 right += fine(load(), solve(load(), fem(h = 0.005, order = 2)));
 
-# ---- a coordinate that is taken for another, a missing term, signs, factors
+# ---- a wrong coordinate, a missing term, signs, factors
 problem ball(n = 2.0) {
   domain r in [0.1, 1]
   field u
