@@ -1,4 +1,5 @@
-# Pieces of IR in files: what comes back is called, differentiated, mapped, walked and rewritten like what was written; damaged files say where.
+# IR in files: loaded functions can be called, differentiated, mapped, traversed
+# and transformed like the saved ones. Damaged files report the location.
 
 f(a, x) = sum(tanh(a * x))
 p = ir(f, 2.0, zeros(100))
@@ -12,7 +13,7 @@ map(q, [1.0, 2], ones(2, 20))            #~ [20 * tanh(1), 20 * tanh(2)]
 inspect(q).name                          #> f
 rewrite(q, (tanh = x -> x))(2.0, ones(30))   #~ 60
 
-# records, captured data, large constants that two operations share
+# records, captured data, large constants shared by two operations
 k = 3.0
 big = [i * 0.5 for i in 0..200]
 layer(w, x) = (out = tanh(w.W @ x + w.b) * k + sum(big), norm = sum(x^2), twice = [big, big])
@@ -22,7 +23,7 @@ l = load("/tmp/atled-ir-layer.air");
 l(w, ones(20)).out                       #~ layer(w, ones(20)).out
 grad((w, x) -> l(w, x).norm, 1)(w, ones(20))  #~ 2ones(20)
 
-# recursion, loops, branches, ranges, values that decide types, what a derivative is
+# recursion, loops, branches, ranges, values that determine types, derivatives
 fact(n) = if n < 2 { 1 } else { n * fact(n - 1) }
 save("/tmp/atled-ir.air", ir(fact, 5))
 load("/tmp/atled-ir.air")(10)            #> 3628800
@@ -53,7 +54,7 @@ load("/tmp/atled-ir.h5").inner.p(2.0, ones(30))  #~ 30 * tanh(2)
 save("/tmp/atled-ir.npz", list(p, 2))
 load("/tmp/atled-ir.npz")[0](2.0, ones(30))      #~ 30 * tanh(2)
 
-# what cannot be written, and what is damaged
+# values that cannot be written, and damaged files
 try { save("/tmp/atled-ir2.air", f) } catch m { m }                  #> /tmp/atled-ir2.air: a file of this format holds a piece of IR; ir(f, x) makes one of a function
 write_text("/tmp/atled-ir3.air", "not this")
 try { load("/tmp/atled-ir3.air") } catch m { m }                     #> /tmp/atled-ir3.air: byte 0: this is not the binary form of a function

@@ -1,4 +1,4 @@
-# What a file holds is known when the program runs; functions use it all the same.
+# Functions of loaded values, whose types are known only at run time.
 save("/tmp/atled-loaded.npz", (a = f32([1.0, 2]), b = 2.5, n = [1, 2]))
 dtype(f64(load("/tmp/atled-loaded.npz").a))        #> f64
 sum(f64(load("/tmp/atled-loaded.npz").a))          #> 3.0
@@ -24,7 +24,7 @@ doubled("/tmp/atled-loaded.npz").b                 #> 5.0
 solved(file) = { w = load(file); linsolve([2.0, 0; 0, 4], f64(w.a)) }
 solved("/tmp/atled-loaded.npz")                    #> [0.5, 0.5]
 
-# words of a text are numbers when they are asked for
+# words of a text file are converted to numbers on request
 write_text("/tmp/atled-loaded.txt", "1 2.5\n3 4\n")
 column(file, k) = { s = 0.0; for l in read_lines(file) { s = s + f64(split(l, " ")[k]) }; s }
 column("/tmp/atled-loaded.txt", 1)                 #> 6.5

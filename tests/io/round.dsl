@@ -1,7 +1,8 @@
-# What is saved comes back: every dtype, every number of axes, empty arrays, views, structures, functions, solutions.
+# Round trips through files: every dtype, every number of axes, empty arrays,
+# views, structures, functions, solutions.
 at(name) = "/tmp/atled-data-{name}"
 
-# values and dtypes of what was saved and what was loaded
+# Whether shape, dtype and values survive.
 check(name, x) = {
   save(at(name), x, compress = true)
   y = load(at(name))
@@ -55,7 +56,7 @@ save(at("one.h5"), none)
 nothing = load(at("one.h5"))
 kind(nothing)                            #> none
 
-# functions, with what they captured
+# functions, with their captured values
 k = 2.5
 w = [1.0, 2]
 scaled = x -> k * sum(x * w) + helper(1.0)
@@ -134,7 +135,8 @@ h.x                                      #> [1, 2, 3]
 h.y                                      #~ [0.0/0, 0.0/0, 1000]
 h.words                                  #> list("a \"b\"", "c", "")
 write_text(at("hand.dat"), "1;2\n3;4\n")
-# names of rows, as pandas and R write them, have no name; nor have what is missing in tables without a header
+# Row names, as pandas and R write them, are the column c0. So is a column of
+# missing values in a table without a header.
 write_text(at("index.csv"), ",a,b\n0,1.5,x\n1,2.5,y\n")
 load(at("index.csv"))                    #> (c0 = [0, 1], a = [1.5, 2.5], b = list("x", "y"))
 write_text(at("index.csv"), "\"\",\"a\"\n\"first\",1\n\"second\",2\n")
@@ -161,7 +163,7 @@ load(at("g.vtu"))                        #> (points = [[0, 0], [1, 0], [0, 1], [
 save(at("cloud.vtu"), (points = [0.0, 0, 1; 1, 2, 3], point = (T = [1, 2],)))
 load(at("cloud.vtu"))                    #> (points = [[0, 0, 1], [1, 2, 3]], cells = [[0], [1]], types = [1, 1], point = (T = [1, 2]), cell = ())
 
-# texts
+# strings
 write_text(at("t.txt"), "one\r\ntwo\n\nthree")
 read_lines(at("t.txt"))                  #> list("one", "two", "", "three")
 save(at("t2.txt"), list("a", "b"))
@@ -170,7 +172,7 @@ exists(at("t2.txt"))                     #> true
 exists("/tmp/no such file")              #> false
 list_files("tests/io", ".dsl")           #> list("ir_binary.dsl", "loaded_in_functions.dsl", "npz_alone.dsl", "round.dsl", "samples.dsl", "solutions.dsl")
 
-# in functions: what is declared
+# in functions with declared types
 total(v: f64[n], m: i64[a, b]) = sum(v) + sum(m) * n + a
 load_total() = total(load("/tmp/atled-data-decl.npy"), load("/tmp/atled-data-m.csv"))
 save("/tmp/atled-data-decl.npy", f32([1, 2, 3]))

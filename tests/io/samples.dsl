@@ -1,8 +1,9 @@
-# Files that NumPy, pandas, h5py and VTK's own writers made (tests/io/write_samples.py).
+# Files written by NumPy, pandas, h5py and VTK's own writers
+# (tests/io/write_samples.py).
 s = "tests/io/samples/"
 grid = reshape(iota(6), 2, 3)
 
-# npy: every dtype of numbers
+# npy: every numeric dtype
 x = load("{s}bool.npy")
 x                                        #> [[false, true, true], [true, true, true]]
 x = load("{s}int8.npy")
@@ -79,7 +80,8 @@ l = load("{s}latest.h5")
 l.x[9]                                   #> 9
 len(l.c)                                 #> 20
 
-# VTK: text, base64, appended base64, appended raw, packed, lengths of 4 bytes, the other byte order
+# VTK: text, base64, appended base64, appended raw, compressed, lengths of 4
+# bytes, the other byte order.
 u = f64(iota(24))
 check_image(name) = {
   r = load("tests/io/samples/image_{name}.vti")

@@ -1,4 +1,5 @@
-# Solutions in files: on meshes as .vtu, at many times as .pvd, of every method as .h5.
+# Solutions in files: on meshes as .vtu, time series as .pvd, and of every
+# method as .h5.
 # As users run it only: compiling all of it takes long.
 at(name) = "/tmp/atled-data-s-{name}"
 
@@ -15,12 +16,13 @@ problem plate {
 s = solve(plate(), fem(h = 0.25, order = 2));
 save(at("end.vtu"), s)
 g = load(at("end.vtu"));
-# quadratic triangles: the middles of edges are points, too
+# quadratic triangles: midpoints of edges are also points
 (shape(g.points), shape(g.cells), g.types[0])        #> ((81, 2), (32, 6), 22)
 X = g.points
 max(abs(g.point.u - s.u(0.2, X[.., 0], X[.., 1])))   #> 0.0
 max(abs(g.point.v - s.v(0.2, X[.., 0], X[.., 1])))   #> 0.0
-# each middle lies where VTK has it: between the first and second corner, the second and third, the first and third
+# The midpoints have VTK's order: between the first and second corner, the
+# second and third, the first and third.
 C = X[g.cells]
 max(abs(C[.., 3] - 0.5*(C[.., 0] + C[.., 1])))       #~ 0 tol 1e-15
 max(abs(C[.., 4] - 0.5*(C[.., 1] + C[.., 2])))       #~ 0 tol 1e-15
@@ -28,7 +30,7 @@ max(abs(C[.., 5] - 0.5*(C[.., 0] + C[.., 2])))       #~ 0 tol 1e-15
 save(at("middle.vtu"), s, at = 0.1, compress = true)
 max(abs(load(at("middle.vtu")).point.u - s.u(0.1, X[.., 0], X[.., 1])))   #> 0.0
 
-# without t, in space, with eigenvalues
+# without t, in three dimensions, with eigenvalues
 problem cube {
   domain (x, y, z) in box([0, 1], [0, 1], [0, 1])
   field u
@@ -48,7 +50,8 @@ X = g.points
 C = X[g.cells]
 pairs = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 max(list(...map(k -> max(abs(C[.., 4 + k] - 0.5*(C[.., pairs[k][0]] + C[.., pairs[k][1]]))), list(...(0..6)))))     #~ 0 tol 1e-15
-# boxes: VTK's quadrilaterals and hexahedra, corners around the lower and the upper side, then the middles of edges, of sides and of the cell
+# Boxes: VTK's quadrilaterals and hexahedra. The corners go around the lower and
+# the upper side; then come the midpoints of edges, of sides and of the cell.
 spots(g) = { C = g.points[g.cells[0]]; 2*(C - min(C; axis = 0))/(max(C; axis = 0) - min(C; axis = 0)) }
 square = [0.0, 0; 2, 0; 2, 2; 0, 2]
 q = solve(plate(), fem(h = 0.25, cells = "boxes"), estimate = false);
@@ -79,7 +82,7 @@ g = load(at("cube.vtu"));
 (shape(g.points), shape(g.cells), g.types[0])        #> ((125, 3), (8, 27), 29)
 C = spots(g)
 C[..8]                                               #~ cubes
-# each edge's middle, each side's and the cell's
+# the midpoints of edges, of sides and of the cell
 ends = [0, 1; 1, 2; 2, 3; 3, 0; 4, 5; 5, 6; 6, 7; 7, 4; 0, 4; 1, 5; 2, 6; 3, 7]
 C[8..20]                                             #~ 0.5*(C[ends[.., 0]] + C[ends[.., 1]])
 C[20..]                                              #~ [0.0, 1, 1; 2, 1, 1; 1, 0, 1; 1, 2, 1; 1, 1, 0; 1, 1, 2; 1, 1, 1]
@@ -113,14 +116,14 @@ print(read_text(at("series.pvd")))
 #>     <DataSet timestep="0.2" group="" part="0" file="atled-data-s-series_00002.vtu"/>
 #>   </Collection>
 #> </VTKFile>
-# on a grid: images; a vector has its components
+# On a grid: images; a vector has its components.
 f = solve(plate(), fd(n = 11));
 save(at("grid.pvd"), f, at = [0.05, 0.2])
 r = load(at("grid.pvd"));
 shape(r.pieces[0].point.v)               #> (201, 201, 2)
 x = linspace(0, 1, 201)
 max(abs(r.pieces[0].point.u - f.u(0.05, expand(x, 1), expand(x, 0))))     #> 0.0
-# without `at` the solution's own times, or 101 of many
+# without `at`: the solution's own times, or 101 if there are many
 problem burgers() {
   domain t in [0, 0.1], x in [0, 1] periodic
   field u
@@ -132,11 +135,12 @@ save(at("fv.pvd"), b)
 r = load(at("fv.pvd"));
 (len(r.times), max(abs(r.times - b.times)))     #> (51, 0.0)
 len(b.times)                                    #> 51
-# a record by itself
+# a record
 save(at("own.pvd"), (times = [1, 2], spacing = [0.5], point = (q = [1.0, 2, 3; 4, 5, 6],)))
 load(at("own.pvd")).pieces[1].point.q           #> [4, 5, 6]
 
-# every method's solution comes back from .h5: the same numbers, and what it was
+# Every method's solution survives a round trip through .h5: the values and its
+# kind.
 problem heat(k = 0.1) {
   domain t in [0, 0.2], x in [0, 1]
   field u
@@ -194,7 +198,7 @@ load(at("any.h5")).u(0.1, 0.3)                                    #~ p.u(0.1, 0.
 solve(heat(), fd(n = 21)).settings        #> (n = 21, order = 4, time = "bdf", count = 6, near = 0.0)
 p.settings.hidden                         #> [10]
 
-# what is refused
+# refusals
 said(f) = try { f(); "nothing" } catch e { e }
 said(() -> save(at("x.pvd"), (times = [1.0, 2], point = (q = [1.0, 2, 3],))))    #> /tmp/atled-data-s-x.pvd: point: the field q is no array whose first axis are the 2 times
 said(() -> save(at("x.pvd"), (times = 1, point = (q = [1.0, 2, 3],))))           #> /tmp/atled-data-s-x.pvd: a series is a solution in t, or a record (times, point, ...) as an image or a grid has, whose fields have the times as their first axis
