@@ -1,21 +1,25 @@
-"""Eigenvalues of beams, independent of any grid.
+"""beam.py - grid-free eigenvalues of beams, an oracle for test_statements.py.
 
-Contract: `uniform(d, tension, k, length, left, right, count)` gives the lowest of
-d u'''' - tension u'' + k u = λ u, and `tapered(d, low, high, left, right, count)`
-those of (d x^4 u'')'' = λ u with 0 < low, to 1e-11 or better. An end is one of
-clamped, hinged, free and sliding; at free and sliding ends the force is 0.
+Method: both equations have four solutions in closed form. The end conditions
+applied to them give a 4 by 4 matrix, which is singular at an eigenvalue
+(Timoshenko, Vibration Problems in Engineering, 1937; tapered: Kirchhoff 1880).
+Rigid body modes, with the eigenvalue k or 0, are known and not searched for.
 
-Method: in both cases the equation has four solutions in closed form. Their end
-conditions make a matrix of 4 by 4, whose determinant is 0 at an eigenvalue.
-(Timoshenko, Vibration Problems in Engineering, 1937; of the taper: Kirchhoff
-1880.) What is rigid, whose eigenvalue is k, is known and left out of the search.
+Contract:
+- `uniform(d, tension, k, length, left, right, count)` returns the lowest
+  eigenvalues of d u'''' - tension u'' + k u = λ u.
+- `tapered(d, low, high, left, right, count)` returns the lowest eigenvalues of
+  (d x^4 u'')'' = λ u for 0 < low.
+- Their relative error is at most 1e-11.
+- An end is clamped, hinged, free or sliding. The force is 0 at free and sliding
+  ends.
 """
 
 import math
 
 
 def determinant(rows):
-    """By elimination with pivots; rows are divided by their largest element before"""
+    """Gaussian elimination with partial pivoting, after row scaling."""
     m = [[v / max(abs(v) for v in row) for v in row] for row in rows]
     n, out = len(m), 1.0
     for j in range(n):
@@ -33,7 +37,7 @@ def determinant(rows):
 
 
 def roots(f, first, step, count):
-    """The first zeros of f beyond `first`, with no two within a step"""
+    """The first zeros of f beyond `first`, at least a step apart."""
     out, a = [], first
     fa = f(a)
     while len(out) < count:
@@ -56,7 +60,11 @@ def roots(f, first, step, count):
 
 
 def conditions(kind, jets, force):
-    """Rows of an end: of each solution u, u', u'', u''', and what is its force"""
+    """The two matrix rows of an end.
+
+    jets: u, u', u'', u''' of each solution; force: the force as a function of
+    these.
+    """
     u, slope, bend, _ = zip(*jets)
     shear = [force(*j) for j in jets]
     return {
@@ -68,7 +76,7 @@ def conditions(kind, jets, force):
 
 
 def uniform(d, tension, k, length, left, right, count):
-    """With b the wave number of the oscillating solutions: d b^4 + tension b^2 = λ - k"""
+    """Uses d b^4 + tension b^2 = λ - k, where b is the wave number."""
     moving = ("free", "sliding")
     rigid = (left in moving and right in moving) + (
         tension == 0 and {left, right} <= {"free", "hinged"} and "free" in (left, right)
@@ -95,7 +103,10 @@ def uniform(d, tension, k, length, left, right, count):
 
 
 def tapered(d, low, high, left, right, count):
-    """Powers x^r with (r + 2)(r + 1)r(r - 1) = λ/d, two of which oscillate with the logarithm of x"""
+    """Uses the solutions x^r with (r + 2)(r + 1)r(r - 1) = λ/d.
+
+    Two of them oscillate with the logarithm of x.
+    """
     moving = ("free", "sliding")
     rigid = (left in moving and right in moving) + (
         {left, right} <= {"free", "hinged"} and "free" in (left, right)
@@ -104,7 +115,7 @@ def tapered(d, low, high, left, right, count):
     span = math.log(high / low)
 
     def wrong(b):
-        # r = -1/2 ± q: q² = 5/4 ± sqrt(1 + λ/d), and -b² is the lower
+        # r = -1/2 ± q: q² = 5/4 ± sqrt(1 + λ/d), of which -b² is the lower
         root = 1.25 + b * b
         q = math.sqrt(1.25 + root)
         rows = []

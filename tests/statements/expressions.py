@@ -1,9 +1,13 @@
-"""Expressions in coordinates: as text of Atled, as numbers, and differentiated.
+"""expressions.py - symbolic expressions in coordinates and unknowns.
 
-Contract: an Expr is immutable. `text()` is Atled source, `at(values)` a float,
-`by(name)` the derivative. If(a < b) is differentiated by branches, so that its
-derivative is right where both sides of the jump agree in value; callers see
-to that. Independent of Atled's own derivatives, as an oracle must be.
+As an oracle, they are independent of Atled's own derivatives.
+
+Contract:
+- An Expr is immutable.
+- `text()` is Atled source, `at(values)` a float, `by(name)` the derivative with
+  respect to a variable, and `put(name, new)` a substitution.
+- If is differentiated by branches. The derivative is right if both branches
+  have equal values at the switch, which callers must ensure.
 """
 
 import math
@@ -46,7 +50,7 @@ class Num(Expr):
         self.value = float(value)
 
     def text(self):
-        # always a real, and in brackets where a sign would bind differently
+        # Always a real literal; parenthesised if it has a sign.
         s = repr(self.value)
         return f"({s})" if self.value < 0 else s
 
@@ -78,7 +82,7 @@ class Var(Expr):
 
 
 class Two(Expr):
-    """A binary operation: + * /"""
+    """A binary operation: + * /."""
 
     def __init__(self, op, a, b):
         self.op, self.a, self.b = op, a, b
@@ -104,7 +108,7 @@ class Two(Expr):
 
 
 class Power(Expr):
-    """A whole power"""
+    """An integer power."""
 
     def __init__(self, a, n):
         self.a, self.n = a, n
@@ -150,7 +154,7 @@ class Call(Expr):
 
 
 class If(Expr):
-    """yes where a < b, no elsewhere"""
+    """yes where a < b, no elsewhere."""
 
     def __init__(self, a, b, yes, no):
         self.a, self.b, self.yes, self.no = lift(a), lift(b), lift(yes), lift(no)

@@ -1,14 +1,17 @@
-"""Random well-posed statements whose solutions are known.
+"""statements.py - random well-posed problems with known solutions.
 
-Contract: `draw(seed)` gives Choices, `build(choices)` the Statement they make,
-and `simpler(choices)` those that differ in one ingredient, which is the way to
-the smallest failing statement. The same seed makes the same statement.
+Method: manufactured solutions (Roache 2002). A solution is chosen, and
+expressions.py computes the source that it satisfies. Where the conductivity
+jumps, the flux is chosen and the solution is its integral, so that the problem
+holds across the jump in its weak form.
 
-Method: a solution is chosen, and the source that makes it one is computed by
-expressions.py (the method of manufactured solutions, Roache 2002). Where the
-conductivity jumps, the flux is chosen and the solution is its integral, so
-that the statement holds across the jump in its weak form. Reactions,
-conditions and coefficients have the signs that make the problem well-posed.
+Contract:
+- `draw(seed)` returns Choices, and `build(choices)` their Statement. The same
+  seed gives the same problem.
+- `simpler(choices)` yields the Choices that are simpler in one ingredient, for
+  shrinking a failing problem.
+- Reactions, conditions and coefficients have signs that make the problem
+  well-posed.
 """
 
 import math
@@ -21,13 +24,13 @@ t, x, y, z = Var("t"), Var("x"), Var("y"), Var("z")
 
 
 class Choices:
-    """A family, an option for each of its ingredients, and a seed for numbers."""
+    """A family, an option for each ingredient, and a seed for constants."""
 
     def __init__(self, family, options, seed):
         self.family, self.options, self.seed = family, dict(options), seed
 
     def numbers(self, ingredient):
-        """Numbers of an ingredient: they stay when another one changes."""
+        """The random generator of an ingredient, independent of all others."""
         return random.Random(f"{self.seed} {ingredient} {self.options.get(ingredient)}")
 
     def key(self):
@@ -35,15 +38,15 @@ class Choices:
 
 
 class Statement:
-    """What is asked: its lines, the solution, and where the two are compared."""
+    """A problem: its source lines, its exact solution and its domain."""
 
     def __init__(self, coords, fields, lines, exact, smooth, values=None):
         self.coords = coords  # [(name, low, high, periodic)]
         self.fields = fields
         self.lines = lines
-        self.exact = exact  # one Expr a field
+        self.exact = exact  # one Expr for each field
         self.smooth = smooth
-        self.values = values  # of an eigenproblem: the lowest eigenvalues
+        self.values = values  # the lowest eigenvalues of an eigenproblem
 
     def text(self):
         places = ", ".join(
@@ -55,7 +58,7 @@ class Statement:
 
 
 def number(rng, low, high):
-    """A number of few digits: it is to be read."""
+    """A random constant with few digits, for readable problems."""
     return round(rng.uniform(low, high), 2)
 
 
@@ -63,7 +66,7 @@ def number(rng, low, high):
 
 
 def shape(c, name, at, low, high):
-    """A smooth function of one coordinate, about as large as 1."""
+    """A function of one coordinate, of magnitude about 1."""
     rng, option = c.numbers(name), c.options[name]
     s = (at - low) / (high - low) if (low, high) != (0.0, 1.0) else at
     if option == "wave":
@@ -82,14 +85,14 @@ def shape(c, name, at, low, high):
 
 
 def load(rng, s):
-    """Straight but for a short piece, of which a grid may see nothing."""
+    """Linear except in a short interval, which a grid may miss."""
     begin, width = number(rng, 0.1, 0.7), rng.choice((0.2, 0.01, 0.0005))
     inside = (s - begin) ** 2 / (2 * width)
     return If(s, begin, 0.0, If(s, begin + width, inside, s - (begin + 0.5 * width)))
 
 
 def hill(rng, s):
-    """The same with a load that is smooth, exp(-z²)/(√π width)"""
+    """The same with the smooth load exp(-z²)/(√π width)."""
     place, width = number(rng, 0.2, 0.8), rng.choice((0.1, 0.01, 0.0005))
     z = (s - place) / width
     root = math.sqrt(math.pi)
@@ -101,7 +104,7 @@ LOADED = SHAPES + ("load", "hill")
 
 
 def course(c, name):
-    """How the solution goes with time, between 0 and 1."""
+    """The factor of the solution that depends on time, for t from 0 to 1."""
     rng, option = c.numbers(name), c.options[name]
     if option == "decay":
         return call("exp", -number(rng, 0.3, 3) * t)
@@ -115,19 +118,19 @@ def course(c, name):
 
 
 def pulse(rng, at, end):
-    """From 0 to 1 within a short while, shorter than the steps around it."""
+    """A rise from 0 to 1 in less time than the steps around it."""
     begin, width = number(rng, 0.1, 0.85) * end, rng.choice((0.1, 0.01, 0.0005)) * end
     return If(at, begin, 0.0, If(at, begin + width, (at - begin) / width, 1.0))
 
 
 def surge(rng, at, end):
-    """The same with a rate that is smooth"""
+    """The same with a smooth rate."""
     middle, width = number(rng, 0.1, 0.85) * end, rng.choice((0.1, 0.01, 0.0005)) * end
     return 0.5 + 0.5 * call("erf", (at - middle) / width)
 
 
 COURSES = ("growth", "decay", "swing")
-FIRST_ORDER = COURSES + ("pulse", "surge")  # a wave would need an infinite force for it
+FIRST_ORDER = COURSES + ("pulse", "surge")  # a wave would need an infinite force
 
 
 def scale(c):
@@ -135,12 +138,12 @@ def scale(c):
 
 
 # ---- coefficients ----------------------------------------------------------
-# Each is a function of the unknown u: an Expr with Var("u") in it. Of
-# statements of scale A, switches stand at multiples of A.
+# Each is an Expr that may contain the unknown, Var("u"). In problems of scale
+# A, switches are at multiples of A.
 
 
 def coefficient(c, name, low, high, A=1.0):
-    """A positive factor."""
+    """A positive coefficient."""
     rng, option = c.numbers(name), c.options[name]
     u = Var("u")
     middle = low + (high - low) * number(rng, 0.25, 0.75)
@@ -163,7 +166,7 @@ def coefficient(c, name, low, high, A=1.0):
 
 
 def reaction(c, name, low, high, A=1.0):
-    """Grows with u: it makes a solution unique."""
+    """A reaction that increases with u, so that the solution is unique."""
     rng, option = c.numbers(name), c.options[name]
     u = Var("u")
     k, at = number(rng, 0.3, 5), A * number(rng, 0.2, 1.2)
@@ -183,10 +186,10 @@ def reaction(c, name, low, high, A=1.0):
 
 
 def condition(c, name, u_is, at, side, place, A=1.0, span=1.0, k=Num(1.0)):
-    """A condition at an end of `at`, with the sign that lets heat out.
+    """A condition at an end of `at`, with the sign of a heat loss.
 
-    A conductivity k that depends on the unknown stands before the slope: only
-    conditions on fluxes make the solution unique then.
+    A conductivity k that depends on the unknown multiplies the derivative: only
+    a condition on the flux makes the solution unique then.
     """
     rng, option = c.numbers(name), c.options[name]
     u, slope = Var("u"), u_is.by(at.name)
@@ -213,7 +216,7 @@ def condition(c, name, u_is, at, side, place, A=1.0, span=1.0, k=Num(1.0)):
 
 
 def through_layers(c, name, flux_of, low, high):
-    """A conductivity of two layers and ∫ flux/k, from the flux's integral."""
+    """A conductivity of two layers, and ∫ flux/k from the integrated flux."""
     rng = c.numbers(name)
     place = round(low + (high - low) * number(rng, 0.2, 0.8), 6)
     a, b = number(rng, 0.3, 1), number(rng, 2, 20)
@@ -225,7 +228,7 @@ def through_layers(c, name, flux_of, low, high):
 
 
 def through_phases(c, name, integral, A):
-    """A conductivity that jumps with u, and the u whose integral of k is given."""
+    """A conductivity k that jumps with u, and the u with the given ∫ k du."""
     rng = c.numbers(name)
     place = round(A * number(rng, 0.4, 0.9), 12)
     a, b = number(rng, 0.3, 1), number(rng, 1.5, 6)
@@ -243,7 +246,7 @@ def interval(c):
 
 
 def conduction(c, u_is, low, high, A):
-    """k in ∂x(k ∂x(u)), the solution that goes with it, and ∂x of the flux."""
+    """k in ∂x(k ∂x(u)), and the solution that belongs to it."""
     option = c.options["k"]
     if option == "layers":
         k, u_is = through_layers(c, "k", u_is, low, high)
@@ -262,18 +265,21 @@ def flux_text(c, k, form):
 
 
 def spread(k, u_is):
-    """∂x(k ∂x(u)) of the solution"""
+    """∂x(k ∂x(u)) of the solution."""
     return (k.put("u", u_is) * u_is.by("x")).by("x")
 
 
 def beside_slopes(c, k):
-    """What stands before slopes in conditions"""
+    """The coefficient of derivatives in conditions."""
     return k if c.options["k"] in ("bend", "switch") else Num(1.0)
 
 
 def is_smooth(c):
-    """Whether the solution is smooth: it bends where a factor jumps, at a pulse and under a load.
-    What changes within a hundredth of the whole counts as a bend"""
+    """Whether the solution is smooth.
+
+    It has a kink where a coefficient jumps, at a pulse and under a load.
+    Changes within a hundredth of the domain count as kinks.
+    """
     at = c.options.get
     return (
         at("k") not in ("layers", "switch")
@@ -286,7 +292,8 @@ def is_smooth(c):
 
 def line(c):
     low, high = interval(c)
-    # values: where u is carried, or nothing grows with it, other conditions may have several solutions
+    # Values at the ends: with advection, or without an increasing reaction,
+    # other conditions may have several solutions.
     if c.options["b"] != "none":
         c = Choices(c.family, {**c.options, "left": "value", "right": "value"}, c.seed)
     elif c.options["r"] in ("none", "above") and c.options["left"] == "above":
@@ -351,7 +358,7 @@ def wave(c):
 
 
 def transport(c):
-    """Goes to the right: a value at the left end."""
+    """Transport to the right, with a value at the left end."""
     low, high = interval(c)
     A, L = scale(c), high - low
     u, u_is = Var("u"), A * (shape(c, "shape", x, low, high) + 1.5) * course(c, "course")
@@ -382,7 +389,7 @@ def transport(c):
 
 
 def ring(c):
-    """Periodic, with t or without"""
+    """Periodic, with t or without."""
     L = {"unit": 1.0, "wide": 6.0, "short": 0.01}[c.options["interval"]]
     A, rng = scale(c), c.numbers("shape")
     turn = 2 * 3.141592653589793 / L
@@ -411,7 +418,7 @@ def ring(c):
 
 
 def plane(c):
-    """−∇·(k ∇u) + r(u) == f on a square, with t or without"""
+    """−∇·(k ∇u) + r(u) == f on a square, with t or without."""
     A = scale(c)
     steady = c.options["course"] == "none"
     k, across = (coefficient(c, "k", 0.0, 1.0, A), shape(c, "shape", x, 0.0, 1.0))
@@ -438,7 +445,7 @@ def plane(c):
 
 
 def box(c):
-    """−∇·(k ∇u) + r(u) == f in a cube"""
+    """−∇·(k ∇u) + r(u) == f in a cube."""
     A = scale(c)
     k, across = (coefficient(c, "k", 0.0, 1.0, A), shape(c, "shape", x, 0.0, 1.0))
     if c.options["k"] == "layers":
@@ -458,7 +465,7 @@ def box(c):
 
 
 def bent(c):
-    """A beam with a load: ∂x²(k u_xx) + r(u) == f, with t the rate of u beside it"""
+    """A loaded beam: ∂x²(k u_xx) + r(u) == f, plus the rate of u with t."""
     low, high = interval(c)
     A, L = scale(c), high - low
     steady = c.options["course"] == "none"
@@ -486,9 +493,10 @@ def bent(c):
 
 
 def radius(c):
-    """A disk or a ball by its radius, in the forms in which it is written"""
+    """A disk or a ball in its radius, in three spellings."""
     steady = c.options["course"] == "none"
-    # where nothing grows with u below a threshold, and it stays there, it is known up to a constant only
+    # If nothing depends on u below a threshold and u stays there, u is
+    # determined up to a constant only.
     if steady and c.options["r"] in ("none", "above") and c.options["right"] == "above":
         c = Choices(c.family, {**c.options, "right": "value"}, c.seed)
     A, m = scale(c), {"disk": 1, "ball": 2}[c.options["body"]]
@@ -498,7 +506,7 @@ def radius(c):
     T = A * (1 if steady else course(c, "course"))
     e = call("exp", -a * at**2)
     u_is = T * (e + b * at**2)
-    # u_r/r, which has no pole: u is a function of r^2
+    # u_r/r, which has no pole because u is a function of r^2
     over = T * (-2 * a * e + 2 * b)
     q = reaction(c, "r", 0.0, 1.0, A).put("x", at)
     lap = u_is.by("r").by("r") + m * over
@@ -518,7 +526,7 @@ def radius(c):
 
 
 def pair(c):
-    """Two fields that react with each other"""
+    """Two fields that react with each other."""
     low, high = interval(c)
     A, L = scale(c), high - low
     steady = c.options["course"] == "none"
@@ -528,7 +536,8 @@ def pair(c):
     rng = c.numbers("k")
     ku, kv = number(rng, 0.05, 1) * L**2, number(rng, 0.05, 1) * L**2
     u, v = Var("u"), Var("v")
-    # gains of one are losses of the other; at rest u*v^2 has several solutions
+    # The gain of one is the loss of the other. At steady state u*v^2 has
+    # several solutions.
     g = {
         "linear": number(rng, 0.5, 3) * (u - v),
         "cubic": u - v + (u - v) ** 3 / A**2 if steady else u * v**2 / A**2 + u,
@@ -555,7 +564,7 @@ def pair(c):
 
 
 def clock(c):
-    """Ordinary equations: one, or two of unlike speeds"""
+    """Ordinary equations: one, or two with different time scales."""
     A, rng = scale(c), c.numbers("shape")
     u, v = Var("u"), Var("v")
     T = {"short": 1.0, "unit": 5.0, "wide": 100.0}[c.options["interval"]]
@@ -585,7 +594,7 @@ def clock(c):
 
 
 def modes(c):
-    """The lowest modes of a string or a rod"""
+    """The lowest modes of a string or a rod."""
     low, high = interval(c)
     L = high - low
     k, rho = coefficient(c, "k", low, high), coefficient(c, "rho", low, high)
@@ -610,16 +619,16 @@ def modes(c):
 
 
 def beams(c):
-    """The lowest modes of a beam: uniform, with a tension and on a ground, or tapered"""
+    """The lowest modes of a beam, with tension and foundation or tapered."""
     low, high = interval(c)
     L, d = high - low, number(c.numbers("form"), 0.2, 4.0)
     ends = [c.options["left"], c.options["right"]]
     rng = c.numbers("tension")
-    # no eigenvalue is 0 twice
+    # 0 must not be a double eigenvalue
     has_ground = c.options["ground"] != "none" or ends == ["free", "free"]
     ground = rng.uniform(0.5, 400) if has_ground else 0.0
     if c.options["form"] == "tapered":
-        # the height grows as the distance from a place outside
+        # the height is proportional to the distance from an outside point
         off = round(L * rng.uniform(0.4, 2.0), 3) - low
         at, ground = Var("x") + off, round(d * (off + 0.5 * (low + high)) ** 4 * ground / L**4, 6)
         lines = [f"∂x(∂x({d!r}*({at.text()})^4*u_xx)) + {ground!r}*u == λ*u"]
@@ -645,7 +654,10 @@ def beams(c):
 
 
 def drum(c):
-    """The lowest modes of a rectangle, which are products: sums of the eigenvalues of both sides"""
+    """The lowest modes of a rectangle.
+
+    They are products, and their eigenvalues are sums of those of both sides.
+    """
     low, high = interval(c)
     k, h = coefficient(c, "k", low, high), coefficient(c, "other", low, high)
     ends = [None if c.options[n] == "value" else 0.0 for n in ("left", "right")]
@@ -668,18 +680,18 @@ def drum(c):
 
 
 def layers_of(e):
-    """The If in a coefficient by a length"""
+    """The If in a coefficient that may be divided by a length."""
     return [e] if isinstance(e, If) else [e.a] if isinstance(getattr(e, "a", None), If) else []
 
 
-# Options of each ingredient, the simplest first; how often a family comes.
+# Options of each ingredient, the simplest first; the weight of each family.
 SCALES = ("one", "one", "one", "small", "large")
 ENDS = ("clamped", "hinged", "free", "sliding")
 INTERVALS = ("unit", "unit", "wide", "short")
 CONDITIONS = ("value", "slope", "robin", "cubic", "above")
 REACTIONS = ("none", "linear", "cubic", "growth", "above", "slopes", "places")
 def loop(c):
-    """Two periodic fields that carry each other: what is linear in one equation is not in another"""
+    """Two periodic fields with a term that is linear in one equation only."""
     L = {"unit": 1.0, "wide": 6.0, "short": 0.01}[c.options["interval"]]
     A, rng = scale(c), c.numbers("shape")
     turn, T = 2 * 3.141592653589793 / L, course(c, "course")
@@ -690,7 +702,8 @@ def loop(c):
     if c.options["k"] != "none":
         k = number(c.numbers("k"), 0.01, 0.1) * L**2
     speed = b if c.options["speed"] == "constant" else b * (1 + 0.5 * call("sin", turn * x))
-    # the speeds stay real: what stands before the slopes of the other field has one sign
+    # Speeds stay real because the coefficients of the other field's derivatives
+    # have one sign.
     carried = {
         "product": lambda u, v, u_x, v_x: q * (v * u_x + u * v_x),
         "square": lambda u, v, u_x, v_x: q * v * v_x,
@@ -924,7 +937,8 @@ def draw(seed):
     rng = random.Random(f"statement {seed}")
     names = [name for name, (_, weight, _) in FAMILIES.items() for _ in range(weight)]
     family = rng.choice(names)
-    # of its own, so that what other numbers draw stays what it was
+    # These families use fixed seeds, so that the problems of other seeds do not
+    # change.
     if seed % 23 == 3:
         family = "loop"
     if seed % 23 == 11:
@@ -941,7 +955,7 @@ def build(c):
 
 
 def simpler(c):
-    """Those with one ingredient simpler, the simplest first"""
+    """Choices with one simpler ingredient, the simplest first."""
     for name, options in FAMILIES[c.family][2].items():
         for option in options:
             if option == c.options[name]:

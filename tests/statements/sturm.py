@@ -1,14 +1,17 @@
-"""Eigenvalues of Sturm and Liouville's problems, independent of any grid.
+"""sturm.py - accurate Sturm-Liouville eigenvalues, for test_statements.py.
 
-Contract: `eigenvalues(p, q, w, low, high, places, left, right, count)` gives the
-lowest of -(p u')' + q u = λ w u, to 1e-9 or better. p, q and w are functions of
-x, smooth between the places, p and w positive. An end is None, where u == 0, or
-h in p u_n + h u == 0 with the outward slope u_n.
+Method: the Prüfer angle of (u, p u') at the end increases with λ, by π between
+eigenvalues (Pryce, Numerical Solution of Sturm-Liouville Problems, 1993). The
+system is integrated by the fourth-order Magnus method with Gauss points, on two
+grids with Richardson extrapolation.
 
-Method: Prüfer's angle of (u, p u') at the end, which grows with λ by π from each
-eigenvalue to the next (Pryce, Numerical Solution of Sturm-Liouville Problems,
-1993). The system goes on by Magnus's method of fourth order with Gauss's points,
-on two grids whose difference is taken off (Richardson).
+Contract:
+- `eigenvalues(p, q, w, low, high, places, left, right, count)` returns the
+  lowest eigenvalues of -(p u')' + q u = λ w u, to 1e-9 or better.
+- p, q and w are functions of x, smooth between the `places`; p and w are
+  positive.
+- An end is None for u == 0, or h for p u_n + h u == 0, where u_n is the outward
+  derivative.
 """
 
 import math
@@ -17,7 +20,7 @@ GAUSS = 0.5 / math.sqrt(3)
 
 
 def grid(p, q, w, places, steps):
-    """Of each step its length and 1/p, q and w at its two points."""
+    """The length of each step, and 1/p, q and w at its two Gauss points."""
     out = []
     for a, b in zip(places, places[1:]):
         h = (b - a) / steps
@@ -29,7 +32,7 @@ def grid(p, q, w, places, steps):
 
 
 def angle(rows, value, slope, lam):
-    """Prüfer's angle at the end: tan θ = u/(p u'), from (value, slope) on"""
+    """The Prüfer angle at the end, tan θ = u/(p u'), from (value, slope)."""
     u, v, turns = value, slope, 0
     for h, r1, r2, q1, q2, w1, w2 in rows:
         s1, s2 = q1 - lam * w1, q2 - lam * w2
@@ -58,7 +61,7 @@ def angle(rows, value, slope, lam):
 
 
 def root(f, low, high):
-    """Where f, which grows, is 0: by halves, then by the Illinois method"""
+    """The zero of an increasing f: bisection, then the Illinois method."""
     a, b = low, high
     fa, fb = f(a), f(b)
     side = 0

@@ -1,26 +1,32 @@
 #!/usr/bin/env python3
-"""Random statements by every method that takes them, beside known solutions.
+"""test_statements.py - random problems with known solutions, by every method.
 
 Use: test_statements.py [--count 100] [--first 0] [--jobs N] [--limit 300]
-     [--features] [--shrink] [--table FILE] | --show SEED
-Needs ATLED, the program (build/atled when it is not set).
+     [--brief] [--features] [--shrink] [--table FILE] | --show SEED
 
-Each statement is solved by each method with `estimate = true`, or with --brief
-by one, which goes by the statement's number. Faults:
-  wrong     the error is above ten times the estimate and a tolerance; of a
-            solution that is not smooth above three times
-  nan       a value that is not a number, without an error
-  hung      no answer within the limit
-  internal  a message that only a fault of the program has
-A refusal is no fault. An estimate that is not known (nan, or none) is counted
-and no fault either, but must stay below a tenth of all.
-The last line counts statements: N passed, N failed. From 0 on, of 100 and more,
-a few that once were wrong come after them.
+Environment: ATLED, the program; default build/atled.
 
---shrink makes a failing statement the simplest one with the same fault,
---show prints one with what each method said, and --table writes the shares of
-estimates by their ratio to the error, as docs/methods/trust.md has them. It prints each
-smooth solution whose estimate is more than ten times off.
+--brief     solves each problem by one method, chosen by its number
+--features  also uses random features
+--shrink    reduces a failing problem to the simplest one with the same fault
+--table     writes the distribution of the ratio of estimate to error, as in
+            docs/methods/trust.md, and prints each smooth solution whose
+            estimate is wrong by more than a factor of ten
+--show      prints one problem and the results of all methods
+
+Each problem is solved by each method with `estimate = true`. Faults:
+  wrong     the error exceeds ten times the estimate (three times for a solution
+            that is not smooth), plus a tolerance
+  nan       a value that is not finite, without an error message
+  hung      no answer within the time limit
+  internal  a message that indicates a bug in the program
+
+Contract:
+- A refusal is no fault. A missing estimate (nan, or none) is no fault either,
+  but at most a tenth of all estimates may be missing.
+- The last line counts problems: "N passed, N failed".
+- From --first 0, with --count of at least 100, problems that once failed are
+  added.
 """
 
 import argparse
@@ -37,12 +43,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import statements  # noqa: E402
 
 ATLED = os.environ.get("ATLED", "build/atled")
-# beyond the first few hundred, each of which showed a fault of its own
+# Later problems that once failed, each for a different reason.
 ONCE_WRONG = (904, 1805, 1945, 2263, 72416)
-WITH_FEATURES = (72416,)  # of these what was wrong is said by random features
+WITH_FEATURES = (72416,)  # those that failed with random features
 BRIEF = False
-FEATURES = False  # random features, which are dear, for every fourth statement
-TOLERANCE = 1e-6  # the solvers' own, of the relative error
+FEATURES = False  # random features, which are slow, for every fourth problem
+TOLERANCE = 1e-6  # the solvers' own relative tolerance
 
 METHODS = {
     "x": [
@@ -102,7 +108,11 @@ METHODS = {
 
 
 def methods_of(c, s):
-    """Elements of a size that fits; random features, which are dear, at times"""
+    """The methods of a problem.
+
+    Scales the element size to the domain, and selects random features for some
+    problems only, because they are slow.
+    """
     names = [d[0] for d in s.coords]
     kind = " ".join(names) + (" periodic" if any(d[3] for d in s.coords) else "")
     kind += " modes" if s.values else ""
@@ -115,12 +125,13 @@ def methods_of(c, s):
     return [fit(m) for m in methods]
 
 
-# Of places along each axis, so that they are nowhere on a grid
+# Strides of sample points along each axis: the points are on no grid.
 APART = (0.02468, 0.6180339887498949, 0.7548776662466927)
 
-# How far values are off, relative, as `error` of a solution has it. On a grid: each field at three
-# times, beside its size there, or of waves the largest; the worst counts. In t alone: all fields over
-# the interval, or at the end beside their size in the last thousandth.
+# The relative error, as a solution's `error` defines it. In space: the maximum
+# over fields and three times, relative to the field's norm at that time, or for
+# waves to its largest norm. In t alone: that of all fields over the interval,
+# or that at the end relative to the norm in the last thousandth.
 OFF = {
     True: """off(s, got, right) = {
   size = u -> if s.method == "fv" { sum(abs(u); axis = 1) } else { norm(u; axis = 1) }
@@ -134,8 +145,8 @@ OFF = {
 }
 
 
-# Of eigenvalues, each beside itself or a thousandth of the way to the next: the one that is farthest off
-# beside what is said of it.
+# Eigenvalues: errors relative to the eigenvalue, or to a thousandth of the gap
+# to the next one. Returns the error with the largest ratio to its estimate.
 MODES = """sizes(v) = {
   apart = concat(diff(v), [v[-1]])
   max(abs(v), 1e-3*min(apart, concat(apart[..1], apart[..-1])))[..6]
@@ -161,7 +172,7 @@ try {{
 
 
 def program(c, s):
-    """Prints a line for each method: its error and its estimate, or why not."""
+    """A program that prints each method's error and estimate, or refusal."""
     if s.values:
         return program_of_modes(c, s)
     out = [s.text()]
@@ -176,7 +187,7 @@ def program(c, s):
         right = lambda f: f"[{f}_exact(t) for t in times]"
         got = lambda f: f"s.{f}(times) + 0.0"
     else:
-        # points that are nowhere on a grid
+        # points that are on no grid
         lists = [
             f"[{lo!r} + {hi - lo!r}*((0.5 + k*{APART[i]!r}) % 1.0) for k in 0..41]"
             for i, (_, lo, hi, _) in enumerate(space)
@@ -290,7 +301,10 @@ def solve(c, limit):
 
 
 def tolerance_of(s):
-    """What methods iterate to; eigenvalues they find directly, and the right ones are known to 1e-10."""
+    """The tolerance of iterative methods.
+
+    Eigenvalues are computed directly, and the exact ones are known to 1e-10.
+    """
     return 1e-10 if s.values else TOLERANCE
 
 
@@ -301,7 +315,7 @@ def faults_of(c, limit):
 
 
 def shrink(c, wanted, limit):
-    """The simplest statement with one of the same faults"""
+    """The simplest problem with one of the same faults."""
     going = True
     while going:
         going = False
@@ -384,7 +398,7 @@ def main():
 
 
 def write_table(path, rows):
-    """The share of estimates by their ratio to the error"""
+    """Writes the distribution of the ratio of estimate to error."""
     by = {}
     for seed, family, smooth, r in rows:
         if r.error is None or not r.is_estimated() or not math.isfinite(r.error):
