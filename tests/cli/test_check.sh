@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# test_check.sh - `atled check` and `atled fmt` as commands: what they say of whole programs, their exit codes, and that files are replaced whole or not at all.
+# test_check.sh - tests of the commands `atled check` and `atled fmt`.
 #
-# Use: ATLED=path tests/cli/test_check.sh, from anywhere. Ends with "N passed, N failed".
+# Use: ATLED=PROGRAM tests/cli/test_check.sh
+#
+# Checks the messages for whole programs, the exit codes, and that files are
+# replaced completely or not at all. The last line is "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 atled=${ATLED:-$PWD/build/atled} passed=0 failed=0
@@ -15,7 +18,8 @@ same() { # WHAT GOT WANTED
 	fi
 }
 
-# Every message of a program as "line:column code", in order, and the exit code.
+# Compares the messages of a program, each as "line:column code", in order and
+# followed by the exit code.
 says() { # WANTED PROGRAM
 	local got
 	got=$(printf '%s\n' "$2" | "$atled" check - 2>&1 >/dev/null)
@@ -24,7 +28,7 @@ says() { # WANTED PROGRAM
 	same "check: $2" "$got$code" "$1"
 }
 
-# names and calls in functions that nobody calls
+# names and calls in functions that are never called
 says '1:12 E0201 3' 'f(x) = x + nosuch'
 says '1:8 E0201 1:18 E0201 3' 'f(x) = one(x) + (two)'
 says '2:20 E0202 3' $'f(x) = x\ng(x) = f(x) + f(x, 2)'
@@ -37,7 +41,7 @@ says '0' $'even(n) = if n == 0 { true } else { odd(n - 1) }\nodd(n) = if n == 0 
 says '0' 'f(A) = { C[i, k] := sum(A[i, j] * A[j, k] for j); C }'
 says '0' 'layer(W: f64[m, n], x: f64[n]) -> f64[m] = W @ x + m'
 says '0' $'problem p() {\n  domain t in [0, 1]\n  field u\n  k = 2\n  u_t == -k*u\n  u == 1 at t = 0\n}'
-# a solution whose times are not known before it runs is a function of t all the same
+# A solution whose times are known only at run time is still a function of t.
 says '0' $'problem p {\n  domain t in [0, 1], x in [0, 1] periodic\n  field u\n  u_t == u_xx\n  u == sin(2π*x) at t = 0\n}\nt = linspace(0, 1, 5)\ns = solve(p, fourier(n = 8), saveat = t)\nprint(map(t -> s.u(t, 0.5), t))'
 # declared types
 says '1:26 E0302 3' 'f(x: f64[3]) -> f64[3] = x @ ones(4)'
@@ -48,7 +52,7 @@ says '0' 'g(x: f64[n], y: f64[n]) = x + y'
 says '1:5 E0201 3' $'a = nosuch\nb = a + 1\nc = b * 2\nprint(c)'
 says '1:5 E0302 4:1 E0201 4:3 E0201 3' $'a = [1, 2] + [1, 2, 3]\nb = a + 1\nif b[0] > 1 { print(a) }\nq(z)'
 says '1:1 E0207 3' $'use nosuchmodule as n\nx = n.f(2)'
-# several at once, in the order of the text, after a syntax error too
+# several errors in source order, also after a syntax error
 says '1:9 E0104 3:3 E0104 3' $'x = 1 + * 2\ny = 3\nz z = 4'
 says '1:5 E0302 2:5 E0201 3' $'a = [1, 2] + [1, 2, 3]\nb = nosuch'
 # warnings
@@ -68,7 +72,7 @@ says '1:1 W0222 0' $'use nn as n\nx = 2'
 says '0' $'use nn as n\nx = n.mlp([1, 2, 1])'
 says '0' $'f(x) = { print(x); x }\n1 + 1\nf(2);'
 
-# the library is clean; its names are known only inside of it
+# The library is clean; its names are known only inside of it.
 for file in stdlib/*/*.dsl stdlib/*/*/*.dsl; do
 	same "warnings of $file" "$("$atled" check "$file" 2>&1 | grep -E '\[W[0-9]+\]$')" ''
 done
@@ -78,7 +82,9 @@ for file in examples/*.dsl bench/programs/*.dsl; do
 done
 same 'check --json' "$(printf 'f(x) = x + nosuch\n' | "$atled" check --json - 2>&1 | grep -c '"code":"E0201"')" 1
 
-# ---- the pages about messages: one for each code, with an example where one can be given; those of warnings are compared here, the others by `atled test --docs`
+# ---- the page of each message
+# It has an example where one is possible. Those of warnings are compared here,
+# the others by `atled test --docs`.
 while read -r code _; do
 	page=$("$atled" explain "$code")
 	blocks=$(grep -c '^```' <<<"$page")
@@ -87,7 +93,7 @@ while read -r code _; do
 	case $code in W*)
 		awk '/^```/ { n++; next } n == 1' <<<"$page" >"$work/example.dsl"
 		check=(check)
-		case $code in W05* | W07*) check=() ;; esac # of a problem when it is solved
+		case $code in W05* | W07*) check=() ;; esac # found only when a problem is solved
 		same "the message of $code" "$(cd "$work" && "$atled" "${check[@]}" example.dsl 2>&1)" "$(awk '/^```/ { n++; next } n == 3' <<<"$page")"
 		awk '/^```/ { n++; next } n == 5' <<<"$page" >"$work/example.dsl"
 		same "the correction of $code" "$("$atled" "${check[@]}" "$work/example.dsl" 2>&1)" ''

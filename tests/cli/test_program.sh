@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# test_program.sh - the program `atled` as a command: exit codes, streams, options, what it writes about itself, the test runner.
-# Use: ATLED=program tests/cli/test_program.sh. The last line is "N passed, N failed".
+# test_program.sh - tests of the program `atled` as a command.
+#
+# Use: ATLED=PROGRAM tests/cli/test_program.sh
+#
+# Checks exit codes, streams, options, its own documentation, and the test
+# runner. The last line is "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 atled=${ATLED:-build/atled} passed=0 failed=0
@@ -15,7 +19,9 @@ fail() {
 	printf '  %s\n' "$@"
 }
 
-# gives WHAT CODE STDOUT STDERR-PART COMMAND...: runs it and compares; STDOUT `*` is anything
+# gives WHAT CODE STDOUT STDERR-PART COMMAND...: runs the command and compares
+# its exit code, standard output (`*` matches anything) and a part of standard
+# error.
 gives() {
 	local what=$1 code=$2 out=$3 err=$4 got status
 	shift 4
@@ -28,14 +34,14 @@ gives() {
 	else passed=$((passed + 1)); fi
 }
 
-# holds WHAT COMMAND...: it must succeed
+# holds WHAT COMMAND...: the command must succeed
 holds() {
 	local what=$1
 	shift
 	if "$@" >"$work/out" 2>&1; then passed=$((passed + 1)); else fail "$what" "$(cat "$work/out")"; fi
 }
 
-# fails CODE FILE-TEXT: a program and its exit code
+# programs used below
 printf 'x = 2\nx * 21\nx;\n' >"$work/good.dsl"
 printf '#!/usr/bin/env atled\nlen(args)\nargs[1]\n' >"$work/args.dsl"
 printf 'a = [1, 2]\nb = a + [1, 2, 3]\n' >"$work/shape.dsl"
@@ -54,7 +60,7 @@ gives 'fails while running' 1 '' 'so it is' "$atled" -e 'error("so it is")'
 gives 'an index out of range' 1 '' '[E06' "$atled" -e 'f(i) = [1, 2, 3][i]
 f(7)'
 gives 'a time limit' 5 '' '[E0903]' "$atled" --time-limit 0.2 "$work/endless.dsl"
-# each function has the one before in line twice
+# Each function inlines the one before twice.
 {
 	echo 'g0(x) = x + 1'
 	for k in {1..30}; do printf 'f%d(f, x) = f(x) + f(2x)*%d\ng%d(x) = f%d(y -> g%d(y), x)\n' $k $k $k $k $((k - 1)); done
@@ -161,7 +167,7 @@ holds 'completion completes' bash -c 'source <("$1" --completion bash); COMP_WOR
 if command -v zsh >/dev/null; then
 	"$atled" --completion zsh >"$work/_atled"
 	holds 'completion is zsh' zsh -n "$work/_atled"
-	# what zsh would offer, by the functions of its completion system
+	# the completions of zsh, by its completion system
 	holds 'zsh completes' zsh -fc 'autoload -U compinit; fpath=($2 $fpath); compinit -u -D; _arguments() { print -l -- "$@" >$2/spec; }; source $2/_atled >/dev/null 2>&1; _arguments() { print -l -- "$@"; }; _atled | grep -q -- "^--color=\[.*(auto always never)"' - "$atled" "$work"
 fi
 if command -v fish >/dev/null; then
@@ -174,7 +180,7 @@ holds 'a pipe gets lines of progress after two seconds, so often' bash -c 'ATLED
 gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/man/atled.1
 
-# ---- the test runner -----------------------------------------------------------------------------------------------------------------
+# ---- the test runner ---------------------------------------------------------
 mkdir "$work/tests"
 cat >"$work/tests/a.dsl" <<'DSL'
 x = 3.5
@@ -199,7 +205,7 @@ echo '#! skip needs a reason' >"$work/tests/c.dsl"
 echo 'this is no program' >"$work/tests/_helper.dsl"
 gives 'tests pass' 0 $'skip: '"$work"$'/tests/c.dsl: needs a reason\n7 passed, 0 failed, 1 skipped' '' "$atled" test "$work/tests"
 gives 'a filter' 0 '1 passed, 0 failed, 0 skipped' '' "$atled" test --filter b.dsl "$work/tests"
-# what is wrong must be found
+# failures must be detected
 wrong() { # WHAT TEXT
 	printf '%s\n' "$2" >"$work/wrong.dsl"
 	local out
