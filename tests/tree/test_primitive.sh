@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# test_primitive.sh - an element-wise primitive takes three edits: its row, its line of calculus, its emission.
+# test_primitive.sh - test that a new element-wise primitive takes three edits.
 #
-# Adds versin to a copy of the sources, builds that, and tests it by the evaluator and by native code: values, and derivatives
-# in every mode. Only in a long check, since a row of prims.def is a new build of nearly everything.
+# Use: LONG=yes tests/tree/test_primitive.sh
+#
+# Adds versin to a copy of the sources: its row in prims.def, its derivative
+# rule in calculus.dsl, and its code generation in prims.c. Builds the copy and
+# tests values, and derivatives in every mode, by the evaluator and by native
+# code.
+#
+# It runs in long checks only, because a change of prims.def rebuilds almost
+# everything.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 
@@ -17,7 +24,7 @@ trap 'rm -rf "$copy"' EXIT
 git ls-files -z | xargs -0 cp --parents -t "$copy" || exit 2
 passed=0 failed=0
 
-# holds WHAT COMMAND...: it must succeed
+# holds WHAT COMMAND...: the command must succeed
 holds() {
 	local what=$1
 	shift
@@ -28,7 +35,7 @@ holds() {
 	fi
 }
 
-# The three edits
+# the three edits
 sed -i '/^EW1(COS,/a EW1(VERSIN, "versin", CALL, R | C, SAME, NONLINEAR, MATHS, 15, 12, 2 * sin(x / 2) * sin(x / 2), -3, 3, "versin(x): 1 - cos(x)")' \
 	"$copy/lang/ir/prims.def"
 echo 'derivative versin(x) = sin(x)' >>"$copy/stdlib/core/calculus.dsl"
@@ -40,7 +47,7 @@ sed -i '/^PRIM2(EQ) {/i PRIM1(VERSIN) {\
 
 holds 'it builds' make -s -C "$copy" -j"$(getconf _NPROCESSORS_ONLN)" all
 
-# The second oracle is the same function from primitives that were there.
+# Oracle: the same function composed of existing primitives.
 cat >"$copy/versin.dsl" <<'DSL'
 by_hand(x) = 1 - cos(x)
 xs = linspace(-3, 3, 17)
