@@ -717,7 +717,7 @@ Fn *ad_jet(Ctx *c, Fn *settled, uint32_t order, bool straight, const bool *activ
            bool *result_active) {
 	Fn *f = plain_of(settled);
 	if (order > JET_MAX_ORDER) {
-		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u",
+		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %d, not %u",
 		           JET_MAX_ORDER, order);
 		ctx_throw(c, ST_ERROR);
 	}

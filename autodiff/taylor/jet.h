@@ -15,8 +15,6 @@
 
 #include "autodiff/core/transform_cache.h"
 
-#define JET_MAX_ORDER 63u /* bits of a mask after bit 0 */
-
 typedef struct Jet {
 	Ctx *c;
 	Builder *b;

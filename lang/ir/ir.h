@@ -503,6 +503,10 @@ void scalar_convert(Dtype from, const void *x, Dtype to, void *out);
 
 /* ---- services of higher modules ------------------------------------------ */
 
+/* The highest order of a Taylor expansion, and of a derivative in a problem:
+ * coefficients are the bits of a 64-bit mask. */
+#define JET_MAX_ORDER 63
+
 /* Services that modules above lang provide; each is set by its module. */
 typedef struct IrServices {
 	/* The derivative rule of an element-wise RULE primitive from

@@ -11,8 +11,6 @@
  */
 #include "parser/builtins/table.h"
 
-#define MAX_ORDER 64
-
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 static bool inexact(Sp *sp, Ref r) {
 	return ty(sp, r)->kind == TY_TENSOR && dtype_is_inexact((Dtype)ty(sp, r)->dtype);
@@ -833,9 +831,9 @@ BUILTIN(jet) {
 	Av **coefs;
 	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0)
 		sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of directions");
-	if (order > MAX_ORDER)
-		sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u", MAX_ORDER,
-		        order);
+	if (order > JET_MAX_ORDER)
+		sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u",
+		        JET_MAX_ORDER, order);
 	Site s = site(sp, f, &inner, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);

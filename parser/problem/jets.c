@@ -57,7 +57,7 @@ bool jet_of_name(Ctx *c, const Layout *l, Atom name, Jet *jet) {
 					which = (int)k;
 				}
 			}
-			if (which < 0 || jet->order[which] > 60) break;
+			if (which < 0 || jet->order[which] >= JET_MAX_ORDER) break;
 			jet->order[which]++;
 			p += best;
 		}
@@ -202,7 +202,7 @@ static void need_visit(void *ud, const Ast *e);
 static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, int part) {
 	const int before = n->part;
 	Jet j;
-	if (n->shift[coord] + order > MAX_ORDER) n->l->njets = MAX_JETS;
+	if (n->shift[coord] + order > JET_MAX_ORDER) n->l->njets = MAX_JETS;
 	if (n->l->njets == MAX_JETS) return;
 	/* The derivative of a jet is a jet. */
 	if (e->kind == A_NAME && !local_named(n->l, e->name.name) &&

@@ -14,7 +14,7 @@
 
 #include "parser/builtins/table.h"
 
-enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_ORDER = 60, MAX_VISITS = 1 << 18 };
+enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_VISITS = 1 << 18 };
 
 typedef struct Jet {
 	uint32_t field;

@@ -210,10 +210,6 @@ struct ArrayPlan {
 	VEC(Dim) rows; /* candidate row extents, in order of preference */
 };
 
-/* The largest number of chunks of a region's parallel loop. The number of
- * chunks depends on extents alone. */
-#define MAX_PARTS 16
-
 /* ---- planning (fusion.c, loop_fission.c, transposed_copy.c) -------------- */
 
 /* plan_reads fills `reads` of the node with the materialised values that its

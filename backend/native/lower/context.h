@@ -32,6 +32,10 @@
 /* Extent of the largest matrix that is factorised in registers. */
 #define FACTOR_ROWS 8
 
+/* The largest number of chunks of a parallel loop. The number of
+ * chunks depends on extents alone. */
+#define MAX_PARTS 16
+
 /* A fixed shape, row-major. */
 typedef struct Shape {
 	uint32_t rank, count;

@@ -35,7 +35,6 @@
 #define ROW_COUNT 64   /* elements of one row of a value */
 #define ROWS_WORK 6000 /* element operations that may be emitted */
 #define BLOCK_ROWS 256 /* rows between two polls */
-#define MAX_PARTS 16
 #define TURNS_GUESSED 16 /* assumed trip count of a loop, where unknown */
 #define MASKS_MOST 8     /* nested */
 #define LANES_LEAST 4    /* extent of an axis that becomes a vector */
