@@ -503,7 +503,7 @@ Status csv_write(Output *out, const Options *o, Value v) {
 		const char *name = atom_text(out->c, r->fields[k].name);
 		if (!column_length(r->fields[k].value, &n))
 			return output_bad(
-				out, "the field %.60s is no column: a vector, or a list of texts and numbers",
+				out, "the field %.60s is no column: a vector, or a list of strings and numbers",
 				name);
 		if (k && n != rows)
 			return output_bad(out, "the column %.60s has %llu rows, and %s has %llu", name,

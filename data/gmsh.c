@@ -101,7 +101,7 @@ static int64_t whole(Msh *m, const char *what) {
 		fits &= !__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, *p - '0', &v);
 	}
 	if (!good || !fits || (p < m->end && (unsigned char)*p > ' ')) {
-		FAIL(m, "%s is wanted here, a whole number", what);
+		FAIL(m, "%s is wanted here, an integer", what);
 		return 0;
 	}
 	m->p = p;

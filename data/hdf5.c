@@ -257,7 +257,7 @@ static Status read_array(Reader *r, hid set, hid space, const Plan *p, uint32_t 
 		int64_t wrong = elem_convert(p->elem, false, (size_t)t->count, t->data, t->data);
 		if (wrong >= 0)
 			st = input_bad(r->in,
-			               "%.200s: element %lld is 2^63 or more, which no whole number here holds",
+			               "%.200s: element %lld is 2^63 or more, which no integer here holds",
 			               r->path, (long long)wrong);
 	}
 	if (st == ST_OK) *out = value_from_tensor(t);
@@ -271,7 +271,7 @@ static Status text_of(Reader *r, const char *text, size_t n, Value *out) {
 	const char *zero = n ? memchr(text, 0, n) : NULL;
 	if (zero) n = (size_t)(zero - text);
 	if (!utf8_valid(text, n, &wrong))
-		return input_bad(r->in, "%.200s: a text that is not UTF-8", r->path);
+		return input_bad(r->in, "%.200s: a string that is not UTF-8", r->path);
 	*out = value_string(r->c, text, n);
 	return out->kind == V_UNSET ? data_no_memory(r->c, r->in->path, n) : ST_OK;
 }
@@ -300,7 +300,7 @@ static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid typ
 	if (raw) memset(raw, 0, bytes + 1);
 	if (st == ST_OK) {
 		if (n && (attribute ? h5.H5Aread(from, mem, raw) : h5.H5Dread(from, mem, 0, 0, 0, raw)) < 0)
-			st = h5_bad(r->in, r->path, "the texts cannot be read");
+			st = h5_bad(r->in, r->path, "the strings cannot be read");
 	}
 	for (; made < n && st == ST_OK; made++) {
 		const char *text = raw + made * width;
@@ -410,7 +410,7 @@ static Status read_kind(Reader *r, hid group, Fields *f) {
 	Status st = ST_OK;
 	if (type < 0 || space < 0 || h5.H5Tget_class(type) != H5T_STRING ||
 	    h5.H5Sget_simple_extent_ndims(space) != 0)
-		st = h5_bad(r->in, r->path, "the attribute atled_kind is no text");
+		st = h5_bad(r->in, r->path, "the attribute atled_kind is no string");
 	else st = read_texts(r, a, true, space, type, 0, NULL, &v);
 	if (st == ST_OK) fields_add(f, ".kind", 5, v);
 	if (type >= 0) h5.H5Tclose(type);

@@ -49,7 +49,7 @@ static const char *read_descr(const char *p, Header *h) {
 	             {"i4", EL_I32},  {"u4", EL_U32}, {"i8", EL_I64}, {"u8", EL_U64},  {"f2", EL_F16},
 	             {"f4", EL_F32},  {"f8", EL_F64}, {"c8", EL_C64}, {"c16", EL_C128}};
 	if (*p == '[') return "an array of records; save its fields one by one";
-	if (*p != '\'' && *p != '"') return "descr is no text";
+	if (*p != '\'' && *p != '"') return "descr is no string";
 	char order = p[1];
 	if (!strchr("<>=|", order) || !order) return "descr has no byte order";
 	const char *code = p + 2, *end = strchr(code, *p);
@@ -61,7 +61,7 @@ static const char *read_descr(const char *p, Header *h) {
 		h->text = *code;
 		for (code++; code < end; code++) {
 			if (*code < '0' || *code > '9' || h->letters > 100000000)
-				return "descr has a strange length of texts";
+				return "descr has a strange length of strings";
 			h->letters = h->letters * 10 + (uint64_t)(*code - '0');
 		}
 		return NULL;
@@ -128,7 +128,7 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 			if (u) last = k;
 		}
 		if (st == ST_OK && !utf8_valid(text, last, &wrong))
-			st = bad(s, at, "a text that is not UTF-8");
+			st = bad(s, at, "a string that is not UTF-8");
 		if (st != ST_OK) break;
 		items[made] = value_string(c, text, last);
 		if (items[made].kind == V_UNSET) {
@@ -183,7 +183,7 @@ static Status read_numbers(Stream *s, const Header *h, Value *out) {
 				elem_convert(h->elem, h->swap, (size_t)n, direct ? (uint8_t *)to : piece, to);
 			if (wrong >= 0)
 				st = bad(s, at + (uint64_t)wrong * size,
-				         "a number of 2^63 or more, which no whole number here holds");
+				         "a number of 2^63 or more, which no integer here holds");
 		}
 		i += n;
 		if (st == ST_OK) st = ctx_poll(c, (uint64_t)n / 8);

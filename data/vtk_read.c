@@ -149,7 +149,7 @@ static Status from_raw(File *f, const XmlNode *n, Elem e, const uint8_t *raw, ui
 	if (elem_convert(e, f->swap, (size_t)count, raw, (*out)->data) >= 0) {
 		tensor_unref(*out);
 		*out = NULL;
-		return bad(f, n, "a number of 2^63 or more, which no whole number here holds");
+		return bad(f, n, "a number of 2^63 or more, which no integer here holds");
 	}
 	return ST_OK;
 }

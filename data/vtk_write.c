@@ -313,7 +313,7 @@ static Status grid(Writer *w, Value v) {
 	const bool none = cells.kind == V_UNSET || cells.kind == V_NONE,
 			   flat = !none && value_is_array(cells) && value_rank(cells) == 1;
 	if (!none && (!whole_numbers(cells) || cells.kind != V_TENSOR || value_rank(cells) > 2))
-		return output_bad(out, "cells are whole numbers: a matrix with a cell in each row, or a "
+		return output_bad(out, "cells are integers: a matrix with a cell in each row, or a "
 		                       "vector with `offsets`");
 	if (flat && (!whole_numbers(offsets) || offsets.kind != V_TENSOR || value_rank(offsets) != 1)) {
 		if (cells.tensor->count || offsets.kind != V_UNSET)

@@ -15,7 +15,7 @@ final(p, seed) =
 payoff(p, seed) = exp(-r * T) * max(final(p, seed) - strike, 0.0)
 value(p) = mean(map(seed -> payoff(p, seed), iota(paths)))
 
-# The formula of Black and Scholes.
+# The Black–Scholes formula.
 N(x) = 0.5 * (1 + erf(x / sqrt(2)))
 exact(p) = {
   d = (log(p[0] / strike) + (r + p[1]^2 / 2) * T) / (p[1] * sqrt(T))
@@ -23,7 +23,7 @@ exact(p) = {
 }
 p = [S0, 0.2]
 spread = std(map(seed -> payoff(p, seed), iota(paths))) / sqrt(paths)
-print("call {value(p):.3f} ± {spread:.3f}, Black and Scholes {exact(p):.3f}")
+print("call {value(p):.3f} ± {spread:.3f}, Black–Scholes {exact(p):.3f}")
 assert(abs(value(p) - exact(p)) < 4 * spread)
 (delta, vega) = (grad(value)(p)[0], grad(value)(p)[1])
 print("delta {delta:.4f} ({grad(exact)(p)[0]:.4f}), vega {vega:.3f} ({grad(exact)(p)[1]:.3f})")

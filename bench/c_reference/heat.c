@@ -45,7 +45,7 @@ static void heat_setup(Case *c) {
 	g->a = rows(g->n, g->stride), g->b = rows(g->n, g->stride);
 	for (int k = 0; k < c->threads; k++)
 		g->ring[k] = limit_memory(sizeof(Line) * RING * (LEVELS + 1));
-	if (c->n % STRIP) limit_stop("heat: the grid is not a whole number of strips");
+	if (c->n % STRIP) limit_stop("heat: the grid is not an integer of strips");
 }
 
 #if VD == 2

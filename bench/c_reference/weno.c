@@ -169,7 +169,7 @@ static void tube_setup(Case *c) {
 			g->q[s][k] = (double *)limit_memory((size_t)(c->n + 2 * MARGIN) * 8) + MARGIN;
 	g->a = (double *)limit_memory((size_t)(c->n + 2 * MARGIN) * 8) + MARGIN;
 	if (c->threads > 64 || c->n % VD)
-		limit_stop("weno: too many threads, or no whole number of vectors of cells");
+		limit_stop("weno: too many threads, or no integer of vectors of cells");
 }
 
 const Row weno_rows[] = {

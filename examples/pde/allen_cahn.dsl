@@ -1,9 +1,9 @@
-# Allen and Cahn: two phases, u = 1 and u = -1, form quickly from ripples. The
-# interfaces between them have the width √(2ε/5) and then hardly move (S. M.
-# Allen and J. W. Cahn, Acta Metall. 27, 1979). There is no solution in closed
-# form; the reference is a finer solution. fem() needs boundaries instead of a
-# period. The Newton steps of rfm() from 0, an unstable state, do not find this
-# solution.
+# The Allen–Cahn equation: two phases, u = 1 and u = -1, form quickly from
+# ripples. The interfaces between them have the width √(2ε/5) and then hardly
+# move (S. M. Allen and J. W. Cahn, Acta Metall. 27, 1979). There is no solution
+# in closed form; the reference is a finer solution. fem() needs boundaries
+# instead of a period. The Newton steps of rfm() from 0, an unstable state, do
+# not find this solution.
 
 problem phases(ε = 0.01) {
   domain t in [0, 1], x in [-1, 1] periodic

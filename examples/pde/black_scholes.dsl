@@ -1,4 +1,4 @@
-# Black and Scholes' equation: the price of the right to buy a share for 1 at a
+# The Black–Scholes equation: the price of the right to buy a share for 1 at a
 # fixed time, for volatility 0.3 and interest 0.05; t is the time left. The
 # payoff has a kink. Smooth bases (sums of sines, Chebyshev polynomials)
 # converge slowly for it; fd() concentrates points there. The exact solution is

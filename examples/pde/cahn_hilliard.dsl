@@ -1,8 +1,9 @@
-# Cahn and Hilliard: a mixture of two immiscible liquids separates. The amount
-# of each is conserved, and the energy of the interfaces falls (J. W. Cahn and
-# J. E. Hilliard, J. Chem. Phys. 28, 1958). There is no exact solution; the
-# reference is a finer solution. fem() and fv() have no fourth derivatives, and
-# networks and random features do not resolve interfaces that form from ripples.
+# The Cahn–Hilliard equation: a mixture of two immiscible liquids separates. The
+# amount of each is conserved, and the energy of the interfaces falls (J. W.
+# Cahn and J. E. Hilliard, J. Chem. Phys. 28, 1958). There is no exact solution;
+# the reference is a finer solution. fem() and fv() have no fourth derivatives,
+# and networks and random features do not resolve interfaces that form from
+# ripples.
 
 ripples(x, y) = 0.1cos(2π*x)*cos(4π*y) + 0.05sin(6π*x + 2π*y) + 0.05cos(4π*(x - y))
 problem demixing(ε = 0.03) {

@@ -1,4 +1,4 @@
-# Fokker and Planck's equation: the probability density of a particle that a
+# The Fokker–Planck equation: the probability density of a particle that a
 # spring pulls back to 0 and noise pushes about (Ornstein and Uhlenbeck 1930).
 # The density stays normal, with mean exp(-t) and variance 1/2 - 0.4 exp(-2t).
 # Its integral stays 1, since there is no flux through the ends.

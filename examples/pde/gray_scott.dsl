@@ -1,6 +1,6 @@
-# Gray and Scott: one substance feeds on the other and decays. Its spots grow
-# into rings that open and fill the plane (P. Gray and S. K. Scott, Chem. Eng.
-# Sci. 38, 1983; J. E. Pearson, Science 261, 1993, with these diffusion
+# The Gray–Scott model: one substance feeds on the other and decays. Its spots
+# grow into rings that open and fill the plane (P. Gray and S. K. Scott, Chem.
+# Eng. Sci. 38, 1983; J. E. Pearson, Science 261, 1993, with these diffusion
 # constants). There is no exact solution; the reference is a finer solution at t
 # = 100, when the spots have become rings. fem() needs boundaries instead of a
 # period; networks and random features do not resolve so many layers.

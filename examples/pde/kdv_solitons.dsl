@@ -1,10 +1,11 @@
-# Korteweg and de Vries: a tall soliton overtakes a low one. Both continue
-# unchanged, each slightly displaced. The exact solution is 6 sech² at t = 0
-# (Gardner, Greene, Kruskal and Miura, Phys. Rev. Lett. 19, 1967); the problem
-# begins before they meet. The period is long enough to approximate the infinite
-# line. pinn() needs long training for such waves (docs/methods/neural.md), and
-# the Newton steps of rfm() from 0 do not find them. chebyshev() is the same as
-# fourier() in periodic coordinates; fem() and fv() have no third derivatives.
+# The Korteweg–de Vries equation: a tall soliton overtakes a low one. Both
+# continue unchanged, each slightly displaced. The exact solution is 6 sech² at
+# t = 0 (Gardner, Greene, Kruskal and Miura, Phys. Rev. Lett. 19, 1967); the
+# problem begins before they meet. The period is long enough to approximate the
+# infinite line. pinn() needs long training for such waves
+# (docs/methods/neural.md), and the Newton steps of rfm() from 0 do not find
+# them. chebyshev() is the same as fourier() in periodic coordinates; fem() and
+# fv() have no third derivatives.
 
 pair(t, x) = 12(3 + 4cosh(2x - 8t) + cosh(4x - 64t))/(3cosh(x - 28t) + cosh(3x - 36t))^2
 problem kdv {

@@ -1,6 +1,7 @@
-# Kuramoto and Sivashinsky: in a flame front long waves grow, short ones are
-# damped, and the nonlinear term transfers energy between them. The motion never
-# ends, and two solutions diverge by a factor e in some ten units of time.
+# The Kuramoto–Sivashinsky equation: in a flame front long waves grow, short
+# ones are damped, and the nonlinear term transfers energy between them. The
+# motion never ends, and two solutions diverge by a factor e in some ten units
+# of time.
 # Initial values and domain are those of Kassam and Trefethen (SIAM J. Sci.
 # Comput. 26, 2005). There is no exact solution; the reference is a finer
 # solution by another method up to t = 30, before chaos has grown. fem() and

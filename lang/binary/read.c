@@ -182,7 +182,7 @@ static void read_word(Load *l) {
 static void read_source(Load *l) {
 	size_t n, m;
 	const char *name = get_bytes(l, &n, "letters");
-	const bool library = get_below(l, 2, "truth value");
+	const bool library = get_below(l, 2, "boolean");
 	const char *text = get_bytes(l, &m, "letters");
 	const char *called = arena_copy(l->arena, name, n);
 	SourceId id = source_find(l->c, called, text, m);
@@ -289,7 +289,7 @@ static void make_room(Load *l) { VEC_RESERVE(l->arena, &l->owned, l->owned.n + 1
 static void copy_elements(Load *l, Dtype d, size_t at, uint64_t n, void *to) {
 	memcpy(to, l->bytes + at, n * dtype_size(d));
 	for (uint64_t i = 0; d == DT_BOOL && i < n; i++)
-		if (l->bytes[at + i] > 1) wrong(l, at + i, "a truth value that is neither 0 nor 1");
+		if (l->bytes[at + i] > 1) wrong(l, at + i, "a boolean that is neither 0 nor 1");
 	binary_elements(d, to, (int64_t)n);
 }
 

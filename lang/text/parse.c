@@ -192,7 +192,7 @@ static int64_t read_int(Reader *r) {
 	char *stop;
 	int64_t v = strtoll(buf, &stop, 10);
 	if (!n || *stop || stop == buf || errno)
-		wrong(r, start, r->at + !n, "expected a whole number of at most 64 bits");
+		wrong(r, start, r->at + !n, "expected an integer of at most 64 bits");
 	return v;
 }
 
@@ -374,7 +374,7 @@ static Number read_number(Reader *r) {
 	out.f32 = strtof(buf, NULL);
 	errno = 0;
 	if (out.whole) out.i = strtoll(buf, NULL, 10);
-	if (out.whole && errno) wrong(r, start, r->at, "a whole number of more than 64 bits");
+	if (out.whole && errno) wrong(r, start, r->at, "an integer of more than 64 bits");
 	return out;
 }
 

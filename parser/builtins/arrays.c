@@ -198,7 +198,7 @@ static void check_range_length(Sp *sp, const Av *range, Span at) {
 		return;
 	if (__builtin_sub_overflow(stop, start, &span) || span == INT64_MIN)
 		sp_fail(sp, E_VALUE, at,
-		        "the range %lld..%lld has more numbers than a whole number can say",
+		        "the range %lld..%lld has more numbers than an integer can say",
 		        (long long)start, (long long)stop);
 }
 
@@ -794,7 +794,7 @@ const Builtin builtins_array[] = {
      .max_args = 2,
      .run = rounding,
      .op = OP_ROUND,
-     .doc = "round(x): nearest whole number, ties to even; round(x, n): to n decimal places"},
+     .doc = "round(x): nearest integer, ties to even; round(x, n): to n decimal places"},
 	{.name = "stop_gradient",
      .min_args = 1,
      .max_args = 1,
@@ -807,7 +807,7 @@ const Builtin builtins_array[] = {
      .max_args = 2,
      .run = elementwise,
      .op = OP_SHIFT,
-     .doc = "bitshift(x, n): the bits of whole numbers moved up by n places, down by -n; zeros "
+     .doc = "bitshift(x, n): the bits of integers moved up by n places, down by -n; zeros "
             "come in"},
 	{.name = "where",
      .min_args = 3,
@@ -823,12 +823,12 @@ const Builtin builtins_array[] = {
      .min_args = 1,
      .max_args = 1,
      .run = convert,
-     .doc = "i32(x): whole number of 32 bits, truncated"},
+     .doc = "i32(x): integer of 32 bits, truncated"},
 	{.name = "i64",
      .min_args = 1,
      .max_args = 1,
      .run = convert,
-     .doc = "i64(x): whole number of 64 bits, truncated"},
+     .doc = "i64(x): integer of 64 bits, truncated"},
 	{.name = "f32",
      .min_args = 1,
      .max_args = 1,
@@ -1014,7 +1014,7 @@ const Builtin builtins_array[] = {
      .max_args = 1,
      .named = "axis descending",
      .run = sorting,
-     .doc = "sort(x; axis = -1, descending = false): stable, NaN last; a list of texts in the "
+     .doc = "sort(x; axis = -1, descending = false): stable, NaN last; a list of strings in the "
             "order of their characters"},
 	{.name = "argsort",
      .min_args = 1,

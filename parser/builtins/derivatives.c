@@ -612,7 +612,7 @@ static void want_real_scalar(Sp *sp, const Av *y, const Av *f, Span at) {
 			                     "a gradient is of a real number, and %s gives %s", who,
 			                     sp_type_text(sp, y));
 			diag_hint(sp->c, d,
-			          "a whole-numbered function has no slope; f64(...) inside it makes it real");
+			          "a function of integers has no derivative; f64(...) inside it makes it real");
 			sp_throw(sp);
 		}
 	}

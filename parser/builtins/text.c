@@ -120,7 +120,7 @@ static Status refuse(Ctx *c, Value *result, const char *format, ...) {
 
 static Status want_texts(Ctx *c, uint32_t n, const Value *args, Value *result, const char *who) {
 	for (uint32_t i = 0; i < n; i++)
-		if (!is_text(args[i])) return refuse(c, result, "%s takes text", who);
+		if (!is_text(args[i])) return refuse(c, result, "%s takes a string", who);
 	return ST_OK;
 }
 #define WANT_TEXTS(N, WHO)                                                                         \
@@ -218,7 +218,7 @@ FUNCTION(text_chars) {
 
 FUNCTION(text_join) {
 	(void)ud, (void)n;
-	if (!is_text(args[1])) return refuse(c, result, "join takes a separator that is text");
+	if (!is_text(args[1])) return refuse(c, result, "join takes a separator that is a string");
 	const Chunk by = chunk_of(args[1]);
 	Text t;
 	text_init(&t, c);
@@ -240,7 +240,7 @@ FUNCTION(text_join) {
 		}
 	} else {
 		text_free(&t);
-		return refuse(c, result, "join takes a list or tuple of texts, or a vector");
+		return refuse(c, result, "join takes a list or tuple of strings, or a vector");
 	}
 	return give_text(c, result, &t);
 }
@@ -275,7 +275,7 @@ FUNCTION(text_find) {
 	WANT_TEXTS(2, "find");
 	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
 	int64_t start;
-	if (!value_as_i64(args[2], &start)) return refuse(c, result, "find starts at a whole number");
+	if (!value_as_i64(args[2], &start)) return refuse(c, result, "find starts at an integer");
 	const char *p = s.at, *end = s.at + s.n, *q;
 	int64_t at = 0;
 	if (start < 0) start += char_count(s);
@@ -353,12 +353,13 @@ FUNCTION(text_repeat) {
 	const Chunk s = chunk_of(args[0]);
 	int64_t times;
 	if (!value_as_i64(args[1], &times) || times < 0)
-		return refuse(c, result, "a text is repeated a whole number of times that is not negative");
+		return refuse(c, result,
+		              "a string is repeated a number of times, an integer that is not negative");
 	Text t;
 	text_init(&t, c);
 	if (s.n && (uint64_t)times > (uint64_t)UINT32_MAX / s.n) {
 		text_free(&t);
-		return refuse(c, result, "a text of more than 4 GB");
+		return refuse(c, result, "a string of more than 4 GB");
 	}
 	for (int64_t i = 0; i < times && s.n && !t.failed; i++) text_add(&t, s.at, s.n);
 	return give_text(c, result, &t);
@@ -368,12 +369,12 @@ FUNCTION(text_repeat) {
 FUNCTION(text_pad) {
 	WANT_TEXTS(1, "padding");
 	if (!is_text(args[2]) || char_count(chunk_of(args[2])) != 1)
-		return refuse(c, result, "a text is padded with one character");
+		return refuse(c, result, "a string is padded with one character");
 	const Chunk s = chunk_of(args[0]), by = chunk_of(args[2]);
 	int64_t width;
 	bool front = false;
 	if (!value_as_i64(args[1], &width) || width > INT32_MAX)
-		return refuse(c, result, "a width is a whole number");
+		return refuse(c, result, "a width is an integer");
 	value_as_bool(args[3], &front);
 	Text t;
 	text_init(&t, c);
@@ -396,7 +397,7 @@ FUNCTION(text_sort) {
 	value_as_bool(args[1], &down);
 	const SeqObject *l = (const SeqObject *)args[0].object;
 	for (uint32_t i = 0; texts && i < l->head.n; i++) texts = is_text(l->items[i]);
-	if (!texts) return refuse(c, result, "sort takes an array, or a list of texts");
+	if (!texts) return refuse(c, result, "sort takes an array, or a list of strings");
 	const uint32_t m = l->head.n;
 	Value *items = heap_alloc(c, (m + 1) * sizeof *items);
 	if (!items) return ST_NOMEM;
@@ -431,12 +432,12 @@ FUNCTION(text_codes) {
 FUNCTION(text_of_codes) {
 	(void)ud, (void)n;
 	Tensor *given = value_is_array(args[0]) ? value_to_tensor(c, args[0]) : NULL;
-	if (!given) return refuse(c, result, "from_codes takes whole numbers");
+	if (!given) return refuse(c, result, "from_codes takes integers");
 	Text t;
 	text_init(&t, c);
 	Status st = given->rank <= 1 && dtype_is_int((Dtype)given->dtype)
 	                ? ST_OK
-	                : refuse(c, result, "from_codes takes whole numbers");
+	                : refuse(c, result, "from_codes takes integers");
 	for (int64_t i = 0; st == ST_OK && i < given->count; i++) {
 		const double code = tensor_get(given, &i);
 		char out[4];
@@ -469,17 +470,17 @@ FUNCTION(text_slice) {
 	if (value_as_i64(args[1], &k)) from = k < 0 ? k + count : k;
 	if (one) {
 		if (from < 0 || from >= count)
-			return refuse(c, result, "index %lld is out of range for a text of %lld characters",
+			return refuse(c, result, "index %lld is out of range for a string of %lld characters",
 			              (long long)k, (long long)count);
 		to = from + 1;
 	} else if (value_as_i64(args[2], &k)) to = k < 0 ? k + count : k;
 	if (by > 0 && (from < 0 || from > count || to < 0 || to > count))
 		return refuse(c, result,
-		              "the slice %lld..%lld is out of range for a text of %lld characters",
+		              "the slice %lld..%lld is out of range for a string of %lld characters",
 		              (long long)from, (long long)to, (long long)count);
 	if (by < 0 && (from < -1 || from >= count || to < -1))
 		return refuse(c, result,
-		              "the slice from %lld is out of range for a text of %lld characters",
+		              "the slice from %lld is out of range for a string of %lld characters",
 		              (long long)from, (long long)count);
 	/* The start of each character. */
 	size_t *starts = heap_alloc(c, ((size_t)count + 1) * sizeof *starts), at = 0;
@@ -685,7 +686,7 @@ Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at) {
 	           dtype_is_int((Dtype)ref_ty(build_fn(sp->b), item->ref)->dtype)) {
 		args[1] = item;
 	} else
-		sp_fail(sp, E_TYPE, at, "the index of a text is a whole number or a range, not %s",
+		sp_fail(sp, E_TYPE, at, "the index of a string is an integer or a range, not %s",
 		        sp_type_text(sp, item));
 	const Span spans[5] = {at, at, at, at, at};
 	return sp_call(

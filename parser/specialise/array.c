@@ -558,7 +558,7 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 		                     operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
 		if (op == AO_ADD || op == AO_MOD)
 			diag_hint(sp->c, d,
-			          "a value is put into a text as in \"x is {x}\", or {x:.3f} with a format");
+			          "a value is put into a string as in \"x is {x}\", or {x:.3f} with a format");
 		sp_throw(sp);
 	}
 	if ((x->kind != AV_ARRAY && x->kind != AV_RANGE) ||

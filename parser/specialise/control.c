@@ -430,7 +430,7 @@ static void loop_count(Sp *sp, Loop *l) {
 		int64_t wide;
 		if (known && (__builtin_sub_overflow(stop, start, &wide) || wide == INT64_MIN))
 			sp_fail(sp, E_VALUE, at,
-			        "the range %lld..%lld has more numbers than a whole number can say",
+			        "the range %lld..%lld has more numbers than an integer can say",
 			        (long long)start, (long long)stop);
 		if (known && known_step) {
 			int64_t n = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0)
@@ -455,9 +455,10 @@ static void loop_count(Sp *sp, Loop *l) {
 		return;
 	}
 	if (it->kind != AV_ARRAY || ty(sp, it->ref)->rank == 0) {
-		Diag *d = diag_error(sp->c, E_TYPE, at,
-		                     "`for` runs over a range, an array, a tuple, a list or a text, not %s",
-		                     sp_type_text(sp, it));
+		Diag *d =
+			diag_error(sp->c, E_TYPE, at,
+		               "`for` runs over a range, an array, a tuple, a list or a string, not %s",
+		               sp_type_text(sp, it));
 		if (it->kind == AV_ARRAY) diag_hint(sp->c, d, "for i in 0..n runs n times");
 		sp_throw(sp);
 	}

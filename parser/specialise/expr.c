@@ -104,8 +104,8 @@ Av *sp_try_lookup(Sp *sp, Atom name) {
 
 const char *sp_foreign_name(const char *name) {
 	static const char *const known[][2] = {
-		{" True TRUE ", "the truth values are written true and false"},
-		{" False FALSE ", "the truth values are written true and false"},
+		{" True TRUE ", "the booleans are written true and false"},
+		{" False FALSE ", "the booleans are written true and false"},
 		{" None null NULL nil nothing undefined ", "no value is written none"},
 		{" range xrange ", "a range is written a..b, or a..b by s; its end is left out"},
 		{" np numpy scipy sp jnp jax torch math cmath ",
@@ -133,7 +133,7 @@ const char *sp_foreign_name(const char *name) {
 		{" raise throw ", "a program is stopped by error(\"message\")"},
 		{" isinstance type typeof class ", "kind(x) and dtype(x) say what a value is"},
 		{" float double single ", "a real number is made by f64(x) or f32(x)"},
-		{" int integer int32 int64 ", "a whole number is made by i64(x) or i32(x)"},
+		{" int integer int32 int64 ", "an integer is made by i64(x) or i32(x)"},
 		{" complex ", "a complex number is written a + 1im * b, and made by c128(x)"},
 		{" ndgrid ", "coordinates of a grid are meshgrid(x, y)"},
 		{" isempty empty ", "nothing is in x when size(x) == 0"},
@@ -184,7 +184,7 @@ void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, 
 		{" tol ", "rtol", NULL},
 		{" rng random_state ", NULL, "random numbers start anew with seed(n)"},
 		{" end sep file flush ", NULL,
-	     "each print writes a line; a text is put together in quotes, as in print(\"{a}, {b}\")"},
+	     "each print writes a line; a string is put together in quotes, as in print(\"{a}, {b}\")"},
 		{" t_eval tspan ", "saveat", NULL},
 		{" for ", NULL, "parameters stand there by their names: for = k, or for = (a, b)"},
 		{" dtype ", NULL, "the dtype of an array is changed by f32(x), i64(x), c128(x)"},

@@ -202,7 +202,7 @@ static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 		if (dtype_is_real(d))
 			diag_hint(
 				sp->c, e,
-				"`//` divides whole numbers and gives one; i64(x) makes one of a real number");
+				"`//` divides integers and gives one; i64(x) makes one of a real number");
 		sp_throw(sp);
 	}
 	return *mask ? item->ref : sp_to_dtype(sp, item, DT_I64);
@@ -326,7 +326,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		return index_sequence(sp, base, items[0], spans[0]);
 	}
 	if (base->kind == AV_STRING) {
-		if (n != 1) sp_fail(sp, E_RANK, at, "a text has one index");
+		if (n != 1) sp_fail(sp, E_RANK, at, "a string has one index");
 		return sp_text_item(sp, base, items[0], spans[0]);
 	}
 	if (base->kind == AV_DYN) {

@@ -72,7 +72,7 @@ static void parse_domain(Parser *p, Items *items) {
 		if (e->kind == A_RANGE) {
 			const char *hint = "write [a, b]";
 			FAIL_HINT(p, E_PROBLEM, e->span, hint,
-			          "a coordinate needs an interval, a range has whole numbers");
+			          "a coordinate needs an interval, a range has integers");
 		}
 		if (pair && d.ncoords > 1) {
 			FAIL_HINT(p, E_PROBLEM, e->span, "write box([a, b], [c, d])",

@@ -486,12 +486,12 @@ count_nonzero(x; axis = none, keepdims = false) = count(x != 0; axis = axis, kee
 bincount(k; weights = none, n = 0) = {
   if kind(k) != "array" or not (dtype(k) == "i64" or dtype(k) == "i32") {
     _refuse(
-      "bincount counts whole numbers, and this is "
+      "bincount counts integers, and this is "
       "{if kind(k) == "array" { dtype(k) } else { kind(k) }}; i64(k) makes them of reals")
   }
   v = ravel(k)
   m = max(concat(v, [n - 1])) + 1
-  assert(min(concat(v, [0])) >= 0, "bincount counts whole numbers that are not negative")
+  assert(min(concat(v, [0])) >= 0, "bincount counts integers that are not negative")
   if kind(weights) == "none" {
     c = zeros(m; dtype = i64)
     c[v] += 1

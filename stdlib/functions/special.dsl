@@ -1015,7 +1015,7 @@ lcm(a, b) = {
     "lcm: the multiple is too large for {dtype(a)}")
   multiple
 }
-_want_whole(name, x) = assert(dtype(x) == "i64" or dtype(x) == "i32", "{name} takes whole numbers")
+_want_whole(name, x) = assert(dtype(x) == "i64" or dtype(x) == "i32", "{name} takes integers")
 # primes(n): the primes below n, ascending.
 #   i64. The sieve of Eratosthenes over odd integers, with 8 bytes for each.
 #     primes(20)                  #> [2, 3, 5, 7, 11, 13, 17, 19]
@@ -1051,7 +1051,7 @@ isprime(n) = {
 #     factorize(360)              #> [2, 2, 2, 3, 3, 5]
 factorize(n) = {
   _want_whole("factorize", n)
-  assert(n >= 1, "factorize takes a whole number from 1 on")
+  assert(n >= 1, "factorize takes an integer from 1 on")
   factors = iota(64) * 0
   count = 0
   k = 2

@@ -705,7 +705,7 @@ _sparse_norm(A, p) = {
   }
 }
 _vector_norm(x, p, axis) = if kind(p) == "string" {
-  _refuse("the norm of a vector takes a number, not a text")
+  _refuse("the norm of a vector takes a number, not a string")
 } else if kind(p) == "none" {
   _roots_of_squares(x + 0.0, axis)
 } else {

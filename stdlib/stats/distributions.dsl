@@ -113,7 +113,7 @@ Poisson(rate) =
 # probability p
 #     pdf(Binomial(4, 0.5), [0, 1, 2])   #~ [1, 4, 6] / 16
 Binomial(n, p) =
-  (family = "Binomial", n = _or_none("Binomial takes a whole number n from 0 on", n,
+  (family = "Binomial", n = _or_none("Binomial takes an integer n from 0 on", n,
     n >= 0 and n == floor(n) and n < inf),
     p = _or_none("Binomial takes a probability p between 0 and 1", p, 0 <= p and p <= 1))
 # Bernoulli(p): Bernoulli distribution: 1 with probability p, else 0
@@ -597,7 +597,7 @@ derivative _t_icdf(nu, p), dnu, dp = (dp - _t_by_nu(nu, y, y, dnu)) / exp(_t_log
 #     shape(randint(0, 10, (2, 3)))   #> (2, 3)
 randint(a, b, n = ()) = {
   many = b - a
-  _want("randint", "takes a below b: there are no whole numbers from {a} to {b} - 1", a < b)
+  _want("randint", "takes a below b: there are no integers from {a} to {b} - 1", a < b)
   _want("randint", "tells no more than 2^53 numbers apart", 0 < many and many <= 2^53)
   a + i64(floor(rand(n) * many))
 }
@@ -613,7 +613,7 @@ shuffle(x) = x[permutation(len(x))]
 #   rows (with replacement only). Without n the result is one row.
 #     shape(choice([1.0, 2, 3], 10))  #> (10,)
 choice(x, n = (); replace = true, p = none) = {
-  if rank(x) == 0 { _want("choice", "takes an array, or a whole number above 0, not {x}", x > 0) }
+  if rank(x) == 0 { _want("choice", "takes an array, or an integer above 0, not {x}", x > 0) }
   rows = if rank(x) == 0 { iota(x) } else { x }
   _want("choice", "has nothing to draw from: the array is empty", len(rows) > 0)
   if kind(p) != "none" {

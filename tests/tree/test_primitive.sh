@@ -36,7 +36,7 @@ holds() {
 }
 
 # the three edits
-sed -i '/^EW1(COS,/a EW1(VERSIN, "versin", CALL, R | C, SAME, NONLINEAR, MATHS, 15, 12, 2 * sin(x / 2) * sin(x / 2), -3, 3, "versin(x): 1 - cos(x)")' \
+sed -i '/^EW1(COS,/i EW1(VERSIN, "versin", CALL, R | C, SAME, NONLINEAR, MATHS, 15, 12, 2 * sin(x / 2) * sin(x / 2), -3, 3, "versin(x): 1 - cos(x)")' \
 	"$copy/lang/ir/prims.def"
 echo 'derivative versin(x) = sin(x)' >>"$copy/stdlib/core/calculus.dsl"
 sed -i '/^PRIM2(EQ) {/i PRIM1(VERSIN) {\

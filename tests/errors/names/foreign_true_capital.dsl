@@ -1,2 +1,2 @@
-#! error E0201 2:5-2:9 "no `True`" hint "the truth values are written true and false"
+#! error E0201 2:5-2:9 "no `True`" hint "the booleans are written true and false"
 x = True

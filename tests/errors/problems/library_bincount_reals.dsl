@@ -1,2 +1,2 @@
-#! error E0505 2:1-2:13 "bincount counts whole numbers, and this is f64"
+#! error E0505 2:1-2:13 "bincount counts integers, and this is f64"
 bincount([])

@@ -1,2 +1,2 @@
-#! error E0605 2:1 "gcd takes whole numbers"
+#! error E0605 2:1 "gcd takes integers"
 gcd(1.5, 2)

@@ -1,2 +1,2 @@
-#! error E0301 2:10-2:12 "`for` runs over a range, an array, a tuple, a list or a text, not i64" hint "for i in 0..n runs n times"
+#! error E0301 2:10-2:12 "`for` runs over a range, an array, a tuple, a list or a string, not i64" hint "for i in 0..n runs n times"
 for i in 10 { print(i) }

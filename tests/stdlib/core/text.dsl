@@ -71,10 +71,10 @@ why(() -> i64("99999999999999999999"))       #> cannot read "9999999999999999999
 why(() -> i32("3000000000")) #> cannot read "3000000000" as i32: it is too large
 why(() -> bool("yes"))       #> cannot read "yes" as bool
 why(() -> split("a", ""))    #> split needs a separator that is not empty; chars(s) has the characters
-why(() -> "abc"[3])          #> index 3 is out of range for a text of 3 characters
-why(() -> "abc"[1..5])       #> the slice 1..5 is out of range for a text of 3 characters
+why(() -> "abc"[3])          #> index 3 is out of range for a string of 3 characters
+why(() -> "abc"[1..5])       #> the slice 1..5 is out of range for a string of 3 characters
 why(() -> from_codes([55296]))       #> 55296 is no character
-why(() -> upper(3))          #> upper or lower takes text
+why(() -> upper(3))          #> upper or lower takes a string
 
 # strings made at run time
 f(x) = {

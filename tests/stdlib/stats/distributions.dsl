@@ -376,7 +376,7 @@ why(() -> Normal(0, -1))                   #> Normal takes a finite sigma above 
 why(() -> Beta(-1, 2))                     #> Beta takes a finite a above 0
 why(() -> Uniform(1, 0))                   #> Uniform takes a below b, both finite
 why(() -> Poisson(nan))                    #> Poisson takes a rate from 0 on
-why(() -> Binomial(2.5, 0.5))              #> Binomial takes a whole number n from 0 on
+why(() -> Binomial(2.5, 0.5))              #> Binomial takes an integer n from 0 on
 why(() -> Bernoulli(1.5))                  #> Binomial takes a probability p between 0 and 1
 why(() -> Geometric(0))                    #> Geometric takes a probability p above 0, up to 1
 map(s -> logpdf(Normal(0, s), 1.0), [1.0, -2])   #~ [-0.5 - 0.5*log(2π), nan]
@@ -390,10 +390,10 @@ fitted.x                                   #~ [mean(observed), std(observed)] to
 why(() -> MultivariateNormal([0.0, 0], [1.0, 0.5; 0.2, 1]))   #> MultivariateNormal takes a symmetric covariance, all finite
 logpdf(Dirichlet([1.0, -1]), [0.5, 0.5])   #~ nan
 why(() -> StudentT(-1))                    #> StudentT takes a finite nu above 0
-why(() -> randint(5, 3))                   #> randint takes a below b: there are no whole numbers from 5 to 3 - 1
+why(() -> randint(5, 3))                   #> randint takes a below b: there are no integers from 5 to 3 - 1
 why(() -> choice(zeros(0)))                #> choice has nothing to draw from: the array is empty
-why(() -> choice(0, 1))                    #> choice takes an array, or a whole number above 0, not 0
-why(() -> choice(-1, 1))                   #> choice takes an array, or a whole number above 0, not -1
+why(() -> choice(0, 1))                    #> choice takes an array, or an integer above 0, not 0
+why(() -> choice(-1, 1))                   #> choice takes an array, or an integer above 0, not -1
 why(() -> choice(3, 4; p = [0.5, -0.1, 0.6]))   #> choice takes probabilities from 0 on, finite, not all 0
 why(() -> choice(3, 4; p = [0.5, nan, 0.6]))    #> choice takes probabilities from 0 on, finite, not all 0
 rank(choice(5; replace = false))           #> 0
@@ -410,7 +410,7 @@ pdf(Dirichlet([0.5, 1, 1]), [0, 0.4, 0.6])                   #> inf
 isnan(pdf(flat, [nan, 0.5, 0.5]))                            #> true
 grad(a -> logpdf(Dirichlet(a), [0.2, 0.3, 0.5]))([1.0, 2, 3])   #~ digamma(6.0) - digamma([1.0, 2, 3]) + log([0.2, 0.3, 0.5])
 nothing_drawn(f) = try { f(); "drawn" } catch m { m }
-nothing_drawn(() -> randint(5, 5, 3))       #> randint takes a below b: there are no whole numbers from 5 to 5 - 1
+nothing_drawn(() -> randint(5, 5, 3))       #> randint takes a below b: there are no integers from 5 to 5 - 1
 nothing_drawn(() -> randint(0, 2^62, 2))    #> randint tells no more than 2^53 numbers apart
 randint([0, 4], [1, 5], 2)                  #> [0, 4]
 

@@ -192,7 +192,7 @@ static const Malformed malformed[] = {
      "text",
      NULL, -1},
 	{"problem p { domain x in «0..1» }", E_PROBLEM,
-     "a coordinate needs an interval, a range has whole numbers", "write [a, b]", -1},
+     "a coordinate needs an interval, a range has integers", "write [a, b]", -1},
 	{"problem p { domain (x, y) in «[0, 1]» }", E_PROBLEM, "an interval for 2 coordinates",
      "write box([a, b], [c, d])", -1},
 	{"problem p { domain x «[»0, 1] }", E_SYNTAX,
