@@ -54,6 +54,11 @@ all); what stands behind `#>` is what is shown, behind `#~` what it is near to.
 # These modules come first; the others follow by name.
 FIRST = "prelude arrays text stats linalg roots quad ode pde pinn optim nn plot".split()
 
+# A line of a comment that begins so describes an option.
+OPTION = re.compile(r"[a-z_]\w*(?:, [a-z_]\w*)*(?: = [^ :]+)?: ")
+# The same after a sentence.
+INNER = re.compile(r"(?<=[.;])[ \n]([a-z_]\w*(?:, [a-z_]\w*)*(?: = [^ :]+)?): ")
+
 page, faults = [], []
 
 
@@ -80,7 +85,10 @@ def item(text, example):
     signatures, sentence = split(text)
     page.append(f"\n### `{signatures or sentence}`\n")
     if signatures:
-        page.append(sentence)
+        summary, *options = INNER.sub(r"\n\1: ", sentence).split("\n")
+        page.append(summary)
+        page.extend([""] if options else [])
+        page.extend("- `{}`: {}".format(*o.split(": ", 1)) for o in options)
     if example:
         page.append("\n```dsl new\n" + "\n".join(example) + "\n```")
 
@@ -98,7 +106,8 @@ class Comment:
         elif not line and self.example:
             self.example.append("")
         else:
-            self.text += (" " if self.text else "") + line.lstrip(" ")
+            line = line.lstrip(" ")
+            self.text += ("\n" if OPTION.match(line) else " " if self.text else "") + line
 
 
 def builtins(program):
