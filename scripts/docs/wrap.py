@@ -45,10 +45,11 @@ def paragraph_end(lines, i, quoted):
 
 
 def wrapped(text):
-    lines, out, i, code = text.split("\n"), [], 0, False
+    lines, out, i, code, indented = text.split("\n"), [], 0, False, False
     while i < len(lines):
         line = lines[i]
-        indented = line.startswith("    ") and (not out or not out[-1].strip())
+        # an indented block of code begins after a blank line
+        indented = line.startswith("    ") and (indented or not out or not out[-1].strip())
         if FENCE.match(line):
             code = not code
         if code or FENCE.match(line) or not line.strip() or FIXED.match(line) or indented:
