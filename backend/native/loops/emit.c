@@ -422,9 +422,7 @@ static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, 
 /* Memory would idle while a row is processed in the cache. The first loop along
  * the row after others have read it therefore prefetches the next row. */
 static bool asks_ahead(ArrayEmit *e, const Group *g) {
-	const Group *first = &e->r->groups.at[0];
-	return e->row_reads.n && g != first && g->naxes == 1 && first->naxes == 1 &&
-	       g->axes[0] == first->axes[0];
+	return e->row_reads.n && g != &e->r->groups.at[0] && goes_along_row(e, g);
 }
 
 /* Axes are unrolled while the sums over the rows, one for each combination,
@@ -1066,6 +1064,7 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 	Node *n = &e->p->nodes.at[g->nodes.at[0]];
 	const uint32_t span = e->k->span, mark = e->memo.n;
 	if (n->biased && !n->past) return; /* fused into its contraction */
+	e->group = g;
 	if (n->biased) k_if_begin(e->k, n->past, 0);
 	e->k->span = node_inst(e->p, n)->span;
 	if (n->macro != MACRO_NONE) emit_contraction(e, n);
@@ -1082,6 +1081,7 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 		k_if_end(e->k, NULL, NULL);
 	}
 	e->k->span = span;
+	e->group = NULL;
 }
 
 /* The groups of a fused outer loop, in each of its iterations. */

@@ -362,6 +362,7 @@ typedef struct ArrayEmit {
 	IndexContext ix;
 	Axis axes[MAX_AXES];
 	VEC(Memo) memo; /* values of the open loops; truncated when a loop closes */
+	const Group *group; /* being emitted, or NULL */
 	/* By the groups so far, with lanes along inner axes. */
 	VEC(RowRead) row_reads;
 	VEC(Period) periods;
@@ -396,6 +397,8 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at);
 /* The element of an instruction's result, computed even where it is
  * materialised. It is memoised for other reads in the loop. */
 KRef pull_computed(ArrayEmit *e, Node *n, const Index *at);
+/* True when the group is one loop along the same axis as the region's first. */
+bool goes_along_row(const ArrayEmit *e, const Group *g);
 /* In a vector loop over the region's inner axis: prefetches, for the next row,
  * the data that the earlier groups read of this row. */
 void ask_for_next_row(ArrayEmit *e, uint32_t lanes);

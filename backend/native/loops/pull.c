@@ -525,20 +525,25 @@ static bool is_unit(ArrayEmit *e, Address a) {
 	return a.lane && !a.varying && k_is_int(e->k, a.lane, &one) && one == 1;
 }
 
+bool goes_along_row(const ArrayEmit *e, const Group *g) {
+	const Group *first = &e->r->groups.at[0];
+	return g->naxes == 1 && first->naxes == 1 && g->axes[0] == first->axes[0];
+}
+
 static void note_row_read(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, Address a) {
 	int64_t block;
+	/* Only a loop along the row: the indices of other loops have no value where
+	 * the next row is prefetched. */
+	if (!e->group || !goes_along_row(e, e->group)) return;
 	if (!e->r || !e->r->has_row || e->r->lanes != LANES_INNER ||
 	    !k_is_int(e->k, e->block, &block) || block != 1 || !is_unit(e, a))
 		return;
 	RowRead read = {.ref = r, .rank = rank};
-	const Group *first = &e->r->groups.at[0];
 	bool row = false;
 	for (uint32_t i = 0; i < rank; i++) {
 		row = row || (at[i].kind == IX_AXIS && at[i].axis == ROW_AXIS);
 		if (at[i].kind == IX_OTHER) return;
-		/* the index of a reduction's loop has no value outside of that loop */
-		const bool along = first->naxes == 1 && at[i].axis == first->axes[0];
-		if (at[i].kind == IX_AXIS && at[i].axis != ROW_AXIS && !along) return;
+		if (at[i].kind == IX_AXIS && at[i].axis != ROW_AXIS && at[i].axis != 0) return;
 		read.at[i] = at[i];
 	}
 	if (!row) return;

@@ -9,6 +9,9 @@
 # - ends: i64[.], the nodes that the first and the last row use
 # - family: "local", "chebyshev" or "fourier", the interpolation between nodes
 # - series: the matrix from values to coefficients, none for "local"
+# - between: of a "local" grid, the nodes of the interpolation between nodes
+# - width, dense: the nodes that a row uses, and whether these are all nodes
+# - a, b, periodic, cluster: the interval, and how nodes cluster in it
 #
 # A tensor grid T has these fields:
 # - dims: one such grid for each space coordinate
