@@ -13,7 +13,8 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 # The objects are linked, not copied; only the library has to be made again.
 git ls-files -z | xargs -0 cp -p --parents -t "$copy" || exit 2
-[ ! -d build ] || cp -rlp build "$copy/build" || exit 2
+[ ! -d build ] || cp -rlp build "$copy/build" 2>/dev/null || cp -rp build "$copy/" || exit 2
+unset MAKEFLAGS
 passed=0 failed=0
 
 # holds WHAT COMMAND...: the command must succeed
@@ -35,7 +36,7 @@ cat >"$copy/stdlib/pde/grid/lobatto.dsl" <<'DSL'
 # Legendre's polynomials, for coordinates with two ends.
 #     problem bar() { domain x in [0, 1]; field u; u_xx == 1; u == 0 at x = 0, x = 1 }
 #     solve(bar(), lobatto(8)).u(0.5)      #~ -0.125 tol 1e-12
-lobatto(n = none) = (name = "lobatto", n = n, usual = (24, 16, 8), order = 0, cluster = none,
+lobatto(n = none) = (name = "lobatto", n = n, usual = (24, 16, 8), order = 8, cluster = none,
   time = _usual_stepper(none, 0), chosen = false, grid = _lobatto_grid, count = 6, near = 0.0,
   solve = _solve_grid, others = _grid_others)
 
@@ -46,7 +47,8 @@ _lobatto_grid(m, n, a, b, periodic, top) = {
   k = iota(n - 2) + 1.0
   e = sqrt(k * (k + 2) / ((2 * k + 1) * (2 * k + 3)))
   J = concat(concat(zeros(n - 2, 1), diag(e); axis = 1), zeros(1, n - 1))
-  x = a + (b - a) * (concat([-1.0], eigh(J + J')[0], [1.0]) + 1) / 2
+  s = concat([-1.0], eigh(J + J')[0], [1.0])
+  x = a + (b - a) * (s + 1) / 2
   same = eye(n + 1) == 1
   dx = where(same, 1.0, expand(x, 1) - expand(x, 0))
   w = 1 / prod(dx; axis = 1)
