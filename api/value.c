@@ -331,7 +331,10 @@ static Status run_native(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	api_callback_begin(c);
 	Status st = api_status(k->fn(k->ud, api_of(c), nargs, pointers, &out));
 	api_callback_end(c);
-	if (st == ST_OK) {
+	if (st == ST_OK && out && out->c != c) {
+		diag_error(c, E_HOST, NO_SPAN, "`%s` gives a value of another context", k->name);
+		st = ST_ERROR;
+	} else if (st == ST_OK) {
 		diag_truncate(c, mark);
 		*result = out ? value_ref(out->v) : value_none();
 	} else if (st == ST_ERROR && diag_total(c) == mark)

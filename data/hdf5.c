@@ -527,6 +527,16 @@ static Status read_file(Reader *r, const char *path, Value *out) {
 	return st;
 }
 
+/* One write() takes at most 2 GiB. */
+static bool write_all(int fd, const void *bytes, size_t n) {
+	for (size_t at = 0; at < n;) {
+		const ssize_t more = write(fd, (const char *)bytes + at, n - at);
+		if (more <= 0) return false;
+		at += (size_t)more;
+	}
+	return true;
+}
+
 Status hdf5_read(Input *in, const Options *o, Value *out) {
 	(void)o;
 	pthread_mutex_lock(&lock);
@@ -535,7 +545,7 @@ Status hdf5_read(Input *in, const Options *o, Value *out) {
 	int fd = in->fd;
 	if (st == ST_OK && fd < 0) { /* bytes in memory or from a pipe */
 		fd = memfd_create("hdf5", MFD_CLOEXEC);
-		if (fd < 0 || write(fd, in->mem, in->size) != (ssize_t)in->size)
+		if (fd < 0 || !write_all(fd, in->mem, in->size))
 			st = input_bad(in, "the bytes cannot be put into a file of their own");
 	}
 	uint8_t magic[8];

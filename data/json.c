@@ -460,10 +460,10 @@ static Status put_value(Output *out, Value v, int depth) {
 	case V_RANGE: {
 		const RangeObject *r = (const RangeObject *)v.object;
 		output_str(out, "[");
-		for (int64_t i = r->start; r->step > 0 ? i < r->stop : i > r->stop; i += r->step) {
+		for (int64_t i = r->start; r->step > 0 ? i < r->stop : i > r->stop;) {
 			output_format(out, "%s%lld", i == r->start ? "" : ", ", (long long)i);
 			if (out->status == ST_OK) out->status = ctx_poll(out->c, 1);
-			if (out->status != ST_OK) break;
+			if (out->status != ST_OK || __builtin_add_overflow(i, r->step, &i)) break;
 		}
 		output_str(out, "]");
 		break;
