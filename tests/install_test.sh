@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# install_test.sh - a C host against the installed library: examples/embed.c found through pkg-config, with the shared and the static library.
-# Use: tests/install_test.sh FOLDER, the folder of a release build. The last line is "N passed, N failed".
+# install_test.sh - test of the installed library with a C host.
+#
+# Use: tests/install_test.sh FOLDER     the folder of a release build
+#
+# Compiles examples/embed.c with the flags of pkg-config, against the shared and
+# the static library. The last line is "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} cc=${CC:-cc} cxx=${CXX:-c++} passed=0 failed=0
@@ -20,7 +24,8 @@ expect() { # WHAT COMMAND...
 	fi
 }
 
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export LD_LIBRARY_PATH=$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 build_host() { # OUTPUT [--static]
 	local out=$1 flags
@@ -28,14 +33,16 @@ build_host() { # OUTPUT [--static]
 	read -ra flags <<<"$(pkg-config --cflags --libs "$@" atled)"
 	if [ $# -gt 0 ]; then flags=("${flags[@]/#-latled/-l:libatled.a}"); fi
 	# away from the repository, so that only what is installed is found
-	(cd "$stage" && "$cc" -std=c11 -Wall -Wextra -Werror "$OLDPWD/examples/embed.c" "${flags[@]}" -lm -o "$out")
+	(cd "$stage" && "$cc" -std=c11 -Wall -Wextra -Werror "$OLDPWD/examples/embed.c" \
+		"${flags[@]}" -lm -o "$out")
 }
 
 runs() { # PROGRAM: the chain settles, and says so
 	local out
 	out=$("$1") || return 1
 	echo "$out"
-	grep -q '^gradient:  (f64\[n\], f64) -> (f64, f64\[n\])$' <<<"$out" && grep -q '^energy 0\.' <<<"$out"
+	grep -q '^gradient:  (f64\[n\], f64) -> (f64, f64\[n\])$' <<<"$out" &&
+		grep -q '^energy 0\.' <<<"$out"
 }
 
 uses_cxx() { # the same header from C++
@@ -46,7 +53,9 @@ uses_cxx() { # the same header from C++
 			atled_context *ctx = atled_context_new(nullptr);
 			atled_value *v = nullptr;
 			double d = 0;
-			bool good = atled_eval(ctx, "f(x) = x^3\nf'(2.0)", ATLED_ZERO, "t", &v) == ATLED_OK && atled_value_f64(v, &d) && d == 12;
+			bool good =
+				atled_eval(ctx, "f(x) = x^3\nf'(2.0)", ATLED_ZERO, "t", &v) == ATLED_OK &&
+				atled_value_f64(v, &d) && d == 12;
 			atled_value_free(v);
 			atled_context_free(ctx);
 			return good ? 0 : 1;
@@ -54,7 +63,8 @@ uses_cxx() { # the same header from C++
 	HOST
 	local flags
 	read -ra flags <<<"$(pkg-config --cflags --libs atled)"
-	"$cxx" -std=c++11 -Wall -Wextra -Werror "$stage/host.cc" "${flags[@]}" -o "$stage/host" && "$stage/host"
+	"$cxx" -std=c++11 -Wall -Wextra -Werror "$stage/host.cc" "${flags[@]}" -o "$stage/host" &&
+		"$stage/host"
 }
 
 program_runs() { [ "$("$prefix/bin/atled" -e '6 * 7')" = 42 ]; }

@@ -36,7 +36,8 @@ passed=0 failed=0 skipped=0 failures=()
 
 finish() {
 	if [ ${#failures[@]} -gt 0 ]; then printf '\nfailed:\n'; printf '  %s\n' "${failures[@]}"; fi
-	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped" | tee "$build/summary"
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped" |
+		tee "$build/summary"
 	[ "$failed" -eq 0 ]
 	exit
 }
@@ -63,7 +64,8 @@ loop() {
 	time for ((i = 0; i < 100000; i++)); do :; done
 }
 if [ -z "${ATLED_PACE:-}" ]; then
-	ATLED_PACE=$(for _ in 1 2 3 4 5; do loop 2>&1; done | tr , . | sort -n | awk 'NR == 1 { printf "%d", $1 < 0.1 ? 100 : 1000 * $1 }')
+	ATLED_PACE=$(for _ in 1 2 3 4 5; do loop 2>&1; done | tr , . | sort -n |
+		awk 'NR == 1 { printf "%d", $1 < 0.1 ? 100 : 1000 * $1 }')
 fi
 export ATLED_PACE
 limit=$((${TEST_SECONDS:-120} * slower * ATLED_PACE / 100))
@@ -81,7 +83,9 @@ fi
 # Tests that depend on the clock or a terminal, and would fail beside others;
 # and random programs, which use all processors themselves. They run first, so
 # that the processors idle only once.
-alone=' unit/api/test_api unit/native/test_compile_service unit/native/test_tiers unit/base/test_thread_pool unit/repl/test_edit unit/base/test_interrupt unit/repl/test_prompt cli/test_program.sh random/programs random/guarded '
+alone=' unit/api/test_api unit/native/test_compile_service unit/native/test_tiers'
+alone+=' unit/base/test_thread_pool unit/repl/test_edit unit/base/test_interrupt'
+alone+=' unit/repl/test_prompt cli/test_program.sh random/programs random/guarded '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 
 # The started tests, in order: label, kind of count, process. The first
@@ -116,7 +120,13 @@ run() {
 	local how=$1 label=$2 seconds=$3 log most=$jobs
 	shift 3
 	is_wanted "$label" || return
-	case $alone in *" $label "*) [ "$turn" = alone ] || return; most=1 ;; *) [ "$turn" = beside ] || return ;; esac
+	case $alone in
+	*" $label "*)
+		[ "$turn" = alone ] || return
+		most=1
+		;;
+	*) [ "$turn" = beside ] || return ;;
+	esac
 	make_room $((most - 1))
 	log=$build/log/${label//\//_}.log
 	rm -f "$log.end"
@@ -131,7 +141,8 @@ make_room() { # MOST
 	local running
 	while :; do
 		running=" $(jobs -pr | tr '\n' ' ')"
-		while [ "$reported" -lt ${#labels[@]} ] && [[ $running != *" ${processes[reported]} "* ]]; do
+		while [ "$reported" -lt ${#labels[@]} ] &&
+			[[ $running != *" ${processes[reported]} "* ]]; do
 			report "${hows[reported]}" "${labels[reported]}"
 			reported=$((reported + 1))
 		done
@@ -158,14 +169,17 @@ report() { # HOW LABEL
 		if [ -n "$summary" ]; then
 			read -r p f s _ <<<"$(tr -cs 0-9 ' ' <<<"$summary") 0"
 			if [ "$f" -gt 0 ]; then why=${why:+$why, }"$f failed"; fi
-			if [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; then f=1 why=${why:-"exit status $status, though nothing failed"}; fi
+			if [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; then
+				f=1 why=${why:-"exit status $status, though nothing failed"}
+			fi
 			if [ $((p + f + s)) -eq 0 ]; then f=1 why='it tested nothing'; fi
 		else
 			f=1 why=${why:-"exit status $status, no summary line"}
 		fi
 	fi
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-	printf '%-6s %-42s %6d passed%s %4d s\n' "$([ "$f" -eq 0 ] && echo ok || echo FAILED)" "$label" "$p" \
+	printf '%-6s %-42s %6d passed%s %4d s\n' \
+		"$([ "$f" -eq 0 ] && echo ok || echo FAILED)" "$label" "$p" \
 		"$([ "$s" -eq 0 ] || printf ', %d skipped' "$s")" "$took"
 	if [ "$f" -gt 0 ]; then
 		failures+=("$label: $why")
@@ -188,7 +202,8 @@ every_test() {
 	done
 	for source in tests/fuzz/*.c; do
 		name=$(basename "$source" .c)
-		[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
+		[ "$name" = replay ] || run counts "fuzz/$name" "$limit" \
+			"$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 	done
 	# The time goes into compiling each program in a dozen forms. For at least a
 	# tenth of the programs, first and second derivatives must have been
@@ -198,14 +213,19 @@ every_test() {
 	[ "$slower" -eq 1 ] || programs=100
 	programs=${RANDOM_COUNT:-$programs}
 	# without the code cache, since this code is never used again
-	run counts random/programs $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
+	run counts random/programs $((limit * 20)) \
+		env ATLED_CACHE=off "$build/tests/random_programs" --brief --jobs 0 \
+		--count "$programs" --orders $((programs / 10))
 	# with inaccessible guard pages after arrays
-	[ "$slower" -gt 1 ] || run counts random/guarded $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --guarded --jobs 0 --seed 1000000 --count $((programs / 6))
+	[ "$slower" -gt 1 ] || run counts random/guarded $((limit * 20)) \
+		env ATLED_CACHE=off "$build/tests/random_programs" --brief --guarded --jobs 0 \
+		--seed 1000000 --count $((programs / 6))
 	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
 	local corpus=(tests/language tests/derivatives tests/native)
 	# every folder of scripts: as a user runs them, and with all functions
 	# compiled
-	for folder in $(printf '%s\n' tests/*/*.dsl tests/*/*/*.dsl | grep -v ^tests/fuzz/ | xargs -r -n 1 dirname | sort -u); do
+	for folder in $(printf '%s\n' tests/*/*.dsl tests/*/*/*.dsl | grep -v ^tests/fuzz/ |
+		xargs -r -n 1 dirname | sort -u); do
 		# programs that must fail must do so quickly: no unsolvable problem may
 		# hang a solver
 		budget=()
@@ -226,7 +246,8 @@ every_test() {
 			[ -n "$long" ] || [[ " ${corpus[*]} " = *" $folder "* ]] || continue
 			# files where compiling every function would take long are marked
 			mapfile -t scripts < <(grep -L 'As users run it only' "${files[@]}")
-			[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
+			[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) \
+				env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
 		done
 	done
 	# Code with the lanes, registers and masks of other machines, in
@@ -243,14 +264,19 @@ every_test() {
 		for ((i = 0; i < ${#scripts[@]}; i++)); do
 			[ -z "$long" ] && [ $((i % ${#targets[@]})) -ne "$target" ] || share+=("${scripts[i]}")
 		done
-		run counts "corpus-${targets[target]}" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="${targets[target]}" "$ATLED" test "${share[@]}"
+		run counts "corpus-${targets[target]}" $((limit * 3)) \
+			env ATLED_NATIVE=always ATLED_TARGET="${targets[target]}" "$ATLED" test "${share[@]}"
 	done
 	if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
 		# in separate folders, since some examples write files
 		mkdir -p "$build/run/docs" "$build/run/docs-native"
-		run counts docs $((limit * 3)) env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
-		[ -z "$long" ] || mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*/*.md)
-		[ -z "$long" ] || run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
+		run counts docs $((limit * 3)) \
+			env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
+		[ -z "$long" ] || mapfile -t pages < <(
+			grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*/*.md
+		)
+		[ -z "$long" ] || run counts docs-native $((limit * 3)) \
+			env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
 	fi
 	# scripts that test the program with a terminal, pipes, signals
 	for script in tests/*/test_*.sh tests/*/test_*.py; do
@@ -259,10 +285,12 @@ every_test() {
 			statements=300 brief=(--brief) limits=8
 			[ -z "$long" ] || statements=3000 brief=() limits=80
 			[ "$slower" -eq 1 ] || statements=10
-			run counts "${script#tests/}" $((limit * limits)) python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
+			run counts "${script#tests/}" $((limit * limits)) \
+				python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
 			;;
 		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
-		tests/tree/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;; # builds
+		# it builds a copy of the tree
+		tests/tree/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;;
 		*) run counts "${script#tests/}" "$limit" "$script" ;;
 		esac
 	done
@@ -271,7 +299,8 @@ every_test() {
 		rm -rf "$build/run/$name"
 		mkdir -p "$build/run/$name"
 		# shellcheck disable=SC2016 # the inner shell expands these
-		run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
+		run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' \
+			run "$build/run/$name" "$ATLED" "$PWD/$example"
 	done
 	# the problems of the gallery with all their methods; without LONG, an
 	# eighth
@@ -279,7 +308,8 @@ every_test() {
 	for ((i = 0; i < ${#gallery[@]}; i++)); do
 		[ -n "$long" ] || [ $((i % 8)) -eq 7 ] || continue
 		example=${gallery[i]}
-		run counts "gallery/$(basename "$example" .dsl)" "$limit" tests/pde/gallery.sh "$example" "$build/run/gallery"
+		run counts "gallery/$(basename "$example" .dsl)" "$limit" \
+			tests/pde/gallery.sh "$example" "$build/run/gallery"
 	done
 	for example in examples/*.c; do
 		run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
@@ -299,5 +329,7 @@ every_test() {
 for turn in alone beside; do every_test; done
 make_room 0
 
-if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with one of \"$TESTS\" in their label}"; fi
+if [ $((passed + failed + skipped)) -eq 0 ]; then
+	count_failure tests "there were none${TESTS:+ with one of \"$TESTS\" in their label}"
+fi
 finish

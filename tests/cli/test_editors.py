@@ -1,6 +1,15 @@
 #!/usr/bin/env python3
-"""test_editors.py - what is in editors/: the lists of words are the program's, the grammar's expressions are sound and find what they are for, and every snippet
-is a program that can be read and is laid out as `atled fmt` would. Use: ATLED=path tests/cli/test_editors.py. Ends with "N passed, N failed"."""
+"""test_editors.py - tests of the editor support in editors/.
+
+Use: ATLED=path tests/cli/test_editors.py
+
+Checks:
+- The lists of words are those of the program.
+- The regular expressions of the grammar compile and find their scopes.
+- Every snippet is a valid program, formatted as by `atled fmt`.
+
+The last line is "N passed, N failed".
+"""
 import json
 import os
 import re
@@ -21,16 +30,21 @@ def check(good, what):
         print("failed:", what)
 
 
-made = subprocess.run([sys.executable, "scripts/docs/editor_words.py", "--check", atled], capture_output=True, text=True)
-check(made.returncode == 0, "the lists of words: " + made.stdout + made.stderr + " (scripts/docs/editor_words.py writes them)")
+made = subprocess.run([sys.executable, "scripts/docs/editor_words.py", "--check", atled],
+                      capture_output=True, text=True)
+check(made.returncode == 0, "the lists of words: " + made.stdout + made.stderr
+      + " (scripts/docs/editor_words.py writes them)")
 
 folder = "editors/vscode/"
 package = json.load(open(folder + "package.json", encoding="utf-8"))
 contributes = package["contributes"]
-for path in [contributes["languages"][0]["configuration"], contributes["grammars"][0]["path"], contributes["snippets"][0]["path"]]:
+for path in [contributes["languages"][0]["configuration"], contributes["grammars"][0]["path"],
+             contributes["snippets"][0]["path"]]:
     check(isinstance(json.load(open(folder + path, encoding="utf-8")), dict), path)
 pattern = contributes["problemMatchers"][0]["pattern"]["regexp"]
-check(re.match(pattern, "a.dsl:2:3: warning: `half` is given a value that nothing uses [W0221]").group(4) == "warning", "the problem matcher")
+check(re.match(
+    pattern, "a.dsl:2:3: warning: `half` is given a value that nothing uses [W0221]"
+).group(4) == "warning", "the problem matcher")
 check(re.match(pattern, "a.dsl:2:3: no `x` [E0201]").group(6) == "E0201", "the problem matcher")
 
 grammar = json.load(open(folder + contributes["grammars"][0]["path"], encoding="utf-8"))
@@ -59,11 +73,17 @@ for rule in rules(grammar):
 
 
 def scopes(line):
-    """The scopes of a line without strings: at each place the first rule that matches there, as an editor does it."""
-    order = [r for part in repository["code"]["patterns"] for r in rules(repository[part["include"][1:]]) if "match" in r]
+    """The scopes of a line without strings.
+
+    As in an editor, the first rule that matches at a position gives the scope.
+    """
+    order = [r for part in repository["code"]["patterns"]
+             for r in rules(repository[part["include"][1:]]) if "match" in r]
     at, found = 0, {}
     while at < len(line):
-        best = min(((m.start(), k, m, r) for k, r in enumerate(order) if (m := re.compile(r["match"]).search(line, at)) and m.end() > at), default=None, key=lambda x: x[:2])
+        best = min(((m.start(), k, m, r) for k, r in enumerate(order)
+                    if (m := re.compile(r["match"]).search(line, at)) and m.end() > at),
+                   default=None, key=lambda x: x[:2])
         if not best:
             break
         _, _, m, rule = best
@@ -94,20 +114,26 @@ for line, word, scope in [
     ("r.for + r.sin", "r", "variable.other"),
     ("x: f64[n]", "f64", "support.type"),
 ]:
-    check(scopes(line).get(word) == scope, f"`{word}` in `{line}`: {scopes(line).get(word)}, not {scope}")
+    check(scopes(line).get(word) == scope,
+          f"`{word}` in `{line}`: {scopes(line).get(word)}, not {scope}")
 
-for name, snippet in json.load(open(folder + contributes["snippets"][0]["path"], encoding="utf-8")).items():
+for name, snippet in json.load(open(folder + contributes["snippets"][0]["path"],
+                                    encoding="utf-8")).items():
     text = re.sub(r"\$\{\d+:([^}]*)\}", r"\1", "\n".join(snippet["body"]))
     text = re.sub(r"\$\d", "1", text) + "\n"
     out = subprocess.run([atled, "fmt", "-"], input=text, capture_output=True, text=True)
-    check(out.returncode == 0 and out.stdout == text, f"the snippet {name}: {out.stdout}{out.stderr}")
+    check(out.returncode == 0 and out.stdout == text,
+          f"the snippet {name}: {out.stdout}{out.stderr}")
 
 if shutil.which("vim"):
     out = tempfile.NamedTemporaryFile(suffix=".dsl")
     subprocess.run(
-        ["vim", "-Nu", "NONE", "-es", "-c", "set rtp^=editors/vim", "-c", "filetype plugin indent on", "-c", "syntax on", "-c", "edit examples/newton.dsl",
-         "-c", "set ft=atled", "-c", "normal gg=G", "-c", f"write! {out.name}", "-c", "qa!"], capture_output=True, timeout=60)
-    check(open(out.name, encoding="utf-8").read() == open("examples/newton.dsl", encoding="utf-8").read(), "the indentation of vim")
+        ["vim", "-Nu", "NONE", "-es", "-c", "set rtp^=editors/vim",
+         "-c", "filetype plugin indent on", "-c", "syntax on", "-c", "edit examples/newton.dsl",
+         "-c", "set ft=atled", "-c", "normal gg=G", "-c", f"write! {out.name}", "-c", "qa!"],
+        capture_output=True, timeout=60)
+    check(open(out.name, encoding="utf-8").read()
+          == open("examples/newton.dsl", encoding="utf-8").read(), "the indentation of vim")
 else:
     print("skip: vim is not here")
 

@@ -27,18 +27,26 @@ gives() {
 	shift 4
 	got=$("$@" 2>"$work/err" </dev/null)
 	status=$?
-	if [ $status -ne "$code" ]; then fail "$what" "exit code $status, not $code" "$(cat "$work/err")"
-	elif [ "$out" != '*' ] && [ "$got" != "$out" ]; then fail "$what" "it wrote: $got"
-	elif [ -n "$err" ] && ! grep -qF -- "$err" "$work/err"; then fail "$what" "on stderr: $(cat "$work/err")"
-	elif [ -z "$err" ] && [ -s "$work/err" ]; then fail "$what" "on stderr: $(cat "$work/err")"
-	else passed=$((passed + 1)); fi
+	if [ $status -ne "$code" ]; then
+		fail "$what" "exit code $status, not $code" "$(cat "$work/err")"
+	elif [ "$out" != '*' ] && [ "$got" != "$out" ]; then
+		fail "$what" "it wrote: $got"
+	elif [ -n "$err" ] && ! grep -qF -- "$err" "$work/err"; then
+		fail "$what" "on stderr: $(cat "$work/err")"
+	elif [ -z "$err" ] && [ -s "$work/err" ]; then
+		fail "$what" "on stderr: $(cat "$work/err")"
+	else
+		passed=$((passed + 1))
+	fi
 }
 
 # holds WHAT COMMAND...: the command must succeed
 holds() {
 	local what=$1
 	shift
-	if "$@" >"$work/out" 2>&1; then passed=$((passed + 1)); else fail "$what" "$(cat "$work/out")"; fi
+	if "$@" >"$work/out" 2>&1; then passed=$((passed + 1)); else
+		fail "$what" "$(cat "$work/out")"
+	fi
 }
 
 # programs used below
@@ -63,28 +71,42 @@ gives 'a time limit' 5 '' '[E0903]' "$atled" --time-limit 0.2 "$work/endless.dsl
 # Each function inlines the one before twice.
 {
 	echo 'g0(x) = x + 1'
-	for k in {1..30}; do printf 'f%d(f, x) = f(x) + f(2x)*%d\ng%d(x) = f%d(y -> g%d(y), x)\n' $k $k $k $k $((k - 1)); done
+	for k in {1..30}; do
+		printf 'f%d(f, x) = f(x) + f(2x)*%d\ng%d(x) = f%d(y -> g%d(y), x)\n' \
+			$k $k $k $k $((k - 1))
+	done
 	echo 'g30(1.0)'
 } >"$work/doubling.dsl"
-gives 'a time limit before it runs' 5 '' '[E0903]' timeout 30 "$atled" --time-limit 0.2 "$work/doubling.dsl"
+gives 'a time limit before it runs' 5 '' '[E0903]' \
+	timeout 30 "$atled" --time-limit 0.2 "$work/doubling.dsl"
 gives 'a step limit' 5 '' '[E0903]' "$atled" --step-limit 10000 "$work/endless.dsl"
 gives 'a memory limit' 5 '' '[E0901]' "$atled" --mem-limit 20M -e 'x = randn(3000, 3000); sum(x)'
 gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'
 gives 'rules are trusted' 0 2.0 '' "$atled" -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
-gives 'rules are checked' 3 '' 'the derivative rule of `f` gives' "$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
-gives 'a right rule' 0 4.0 '' "$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = 2x' -e "f'(2.0)"
+gives 'rules are checked' 3 '' 'the derivative rule of `f` gives' \
+	"$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
+gives 'a right rule' 0 4.0 '' \
+	"$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = 2x' -e "f'(2.0)"
 gives 'an exit code of its own' 7 1 '' "$atled" -e 'print(1); exit(7); print(2)'
-gives 'an exit from a function' 3 '' '' "$atled" -e 'f(x) = if x > 2 { exit(i64(x)) } else { x }' -e 'y = f(3.0)' -e 'y'
-gives 'an exit from a loop' 9 $'0\n1\n2' '' "$atled" -e 'for i in 0..10 { print(i); if i == 2 { exit(i + 7) } }'
-gives 'an exit from a map' 4 '' '' "$atled" -e 'map(x -> if x > 3 { exit(i64(x)) } else { x }, [1.0, 4, 2])'
+gives 'an exit from a function' 3 '' '' \
+	"$atled" -e 'f(x) = if x > 2 { exit(i64(x)) } else { x }' -e 'y = f(3.0)' -e 'y'
+gives 'an exit from a loop' 9 $'0\n1\n2' '' \
+	"$atled" -e 'for i in 0..10 { print(i); if i == 2 { exit(i + 7) } }'
+gives 'an exit from a map' 4 '' '' \
+	"$atled" -e 'map(x -> if x > 3 { exit(i64(x)) } else { x }, [1.0, 4, 2])'
 gives 'an exit that try does not catch' 0 '' '' "$atled" -e 'try { exit() } catch m { print(m) }'
-gives 'an exit in machine code' 5 '' '' env ATLED_NATIVE=always "$atled" -e 'f(x) = if x > 2 { exit(i64(x)) } else { x }' -e 'f(5.0) + 1'
+gives 'an exit in machine code' 5 '' '' \
+	env ATLED_NATIVE=always "$atled" -e 'f(x) = if x > 2 { exit(i64(x)) } else { x }' \
+	-e 'f(5.0) + 1'
 gives 'an exit on standard input' 6 '' '' bash -c 'printf "exit(6)\n1" | "$1"' - "$atled"
 gives 'a code that is none' 1 '' 'from 0 to 255, not 256' "$atled" -e 'exit(256)'
 gives 'the environment' 0 deep '' env ATLED_TEST_DEPTH=deep "$atled" -e 'env("ATLED_TEST_DEPTH")'
-gives 'the environment is denied' 6 '' 'ATLED_TEST_DEPTH is not granted' env ATLED_TEST_DEPTH=deep "$atled" --safe -e 'env("ATLED_TEST_DEPTH")'
-gives 'nothing in the environment' 1 '' 'has no variable `ATLED_NO_SUCH`' "$atled" -e 'env("ATLED_NO_SUCH")'
-gives 'nothing in the environment, which is said' 0 'a default' '' "$atled" -e 'env("ATLED_NO_SUCH", "a default")'
+gives 'the environment is denied' 6 '' 'ATLED_TEST_DEPTH is not granted' \
+	env ATLED_TEST_DEPTH=deep "$atled" --safe -e 'env("ATLED_TEST_DEPTH")'
+gives 'nothing in the environment' 1 '' 'has no variable `ATLED_NO_SUCH`' \
+	"$atled" -e 'env("ATLED_NO_SUCH")'
+gives 'nothing in the environment, which is said' 0 'a default' '' \
+	"$atled" -e 'env("ATLED_NO_SUCH", "a default")'
 gives 'printing is not denied' 0 1 '' "$atled" --safe -e 'print(1)'
 gives 'an unknown option' 2 '' '--nonsense' "$atled" --nonsense
 gives 'an option without its value' 2 '' 'SECONDS' "$atled" --time-limit
@@ -101,27 +123,34 @@ gives 'explain' 0 '*' '' "$atled" explain e0302
 gives 'explain nothing' 2 '' 'E9999' "$atled" explain E9999
 gives 'doc' 0 '*' '' "$atled" doc sin
 holds 'doc has an example' bash -c '"$1" doc sin | grep -q "#~ 0.5"' - "$atled"
-holds 'doc of a name that shares its comment' bash -c '"$1" doc acosh | grep -q "acosh(x), atanh(x): "' - "$atled"
+holds 'doc of a name that shares its comment' \
+	bash -c '"$1" doc acosh | grep -q "acosh(x), atanh(x): "' - "$atled"
 gives 'doc of nothing' 2 '' 'nobody' "$atled" doc nobody
 gives 'version' 0 '*' '' "$atled" --version
-gives 'an interrupt' 130 '' 'interrupted' bash -c '"$1" "$2" & sleep 0.5; kill -INT $!; wait $!' - "$atled" "$work/endless.dsl"
-gives 'a closed pipe' 0 '1' '' bash -c '"$1" -e "for i in 1..100000 { print(i) }" | head -n 1' - "$atled"
+gives 'an interrupt' 130 '' 'interrupted' \
+	bash -c '"$1" "$2" & sleep 0.5; kill -INT $!; wait $!' - "$atled" "$work/endless.dsl"
+gives 'a closed pipe' 0 '1' '' \
+	bash -c '"$1" -e "for i in 1..100000 { print(i) }" | head -n 1' - "$atled"
 
-holds 'JSON messages' bash -c '! "$1" --json -e "[1,2] + [1,2,3]" 2>"$2/json" && [ "$(wc -l <"$2/json")" = 1 ] && python3 -c "
+holds 'JSON messages' bash -c '! "$1" --json -e "[1,2] + [1,2,3]" 2>"$2/json" &&
+	[ "$(wc -l <"$2/json")" = 1 ] && python3 -c "
 import json, sys
 e = json.load(open(sys.argv[1]))
-assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - "$atled" "$work"
+assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - \
+	"$atled" "$work"
 holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
 holds 'no word of the language is a name' bash -c '"$1" info --json | python3 -c "
 import json, sys
 info = json.load(sys.stdin)
 assert not set(info[\"keywords\"]) & set(info[\"names\"])"' - "$atled"
-holds 'doc of several names' bash -c '[ "$("$1" doc sin cos | grep -c ": .*ine, radians")" = 2 ]' - "$atled"
+holds 'doc of several names' \
+	bash -c '[ "$("$1" doc sin cos | grep -c ": .*ine, radians")" = 2 ]' - "$atled"
 gives 'doc of several names, one unknown' 2 '*' 'nobody' "$atled" doc sin nobody
 holds 'doc is JSON' bash -c '"$1" doc --json median | python3 -c "
 import json, sys
 r = json.load(sys.stdin)
-assert r[\"name\"] == \"median\" and r[\"help\"].startswith(\"median(x; axis, keepdims)\"), r"' - "$atled"
+assert r[\"name\"] == \"median\" and r[\"help\"].startswith(\"median(x; axis, keepdims)\"), r"' \
+	- "$atled"
 printf 'x = 1 + 1\nfor k in 0..3 { x += k }\n' >"$work/bench.dsl"
 holds 'bench is JSON' bash -c '"$1" bench --json --profile "$2" | python3 -c "
 import json, sys
@@ -129,25 +158,45 @@ rows = [json.loads(line) for line in sys.stdin]
 parts = [r for r in rows if \"line\" in r]
 assert [r[\"line\"] for r in parts] == [1, 2] and parts[0][\"text\"] == \"x = 1 + 1\", rows
 assert all(r[\"running\"] >= 0 and r[\"native\"] in (True, False) for r in parts), rows
-assert [r[\"runs\"] > 1 for r in rows if \"runs\" in r] == [True] and rows[-1][\"profile\"] == \"evaluator\", rows"' - "$atled" "$work/bench.dsl"
+assert ([r[\"runs\"] > 1 for r in rows if \"runs\" in r] == [True]
+        and rows[-1][\"profile\"] == \"evaluator\"), rows"' - "$atled" "$work/bench.dsl"
 printf '1 + 1 #> 2\n"a\\"b" #> c\n' >"$work/one.dsl"
 printf '#! skip not "here"\n1\n' >"$work/two.dsl"
-holds 'test is JSON' bash -c '"$1" test --json "$2/one.dsl" "$2/two.dsl" >"$2/told"; [ $? = 4 ] && python3 -c "
+holds 'test is JSON' bash -c '"$1" test --json "$2/one.dsl" "$2/two.dsl" >"$2/told"
+[ $? = 4 ] && python3 -c "
 import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
-assert rows[0][\"line\"] == 2 and \"expected\" in rows[0][\"message\"] and rows[0][\"file\"].endswith(\"one.dsl\"), rows
-assert rows[1][\"skipped\"] == \"not \\\"here\\\"\" and rows[2] == dict(passed=1, failed=1, skipped=1), rows" "$2/told"' - "$atled" "$work"
+assert (rows[0][\"line\"] == 2 and \"expected\" in rows[0][\"message\"]
+        and rows[0][\"file\"].endswith(\"one.dsl\")), rows
+assert (rows[1][\"skipped\"] == \"not \\\"here\\\"\"
+        and rows[2] == dict(passed=1, failed=1, skipped=1)), rows" "$2/told"' - "$atled" "$work"
 holds 'explain is JSON' bash -c '"$1" explain --json | python3 -c "
 import json, sys
 rows = [json.loads(line) for line in sys.stdin]
-assert len(rows) > 50 and all(r[\"code\"][0] in \"EW\" and r[\"title\"] for r in rows)" && "$1" --json explain e0302 | python3 -m json.tool' - "$atled"
-holds 'colour when asked' bash -c '"$1" --color=always -e nothing_here 2>&1 | grep -q "$(printf "\033\\[")"' - "$atled"
-holds 'no colour elsewhere' bash -c '! "$1" -e nothing_here 2>&1 | grep -q "$(printf "\033")"' - "$atled"
-holds 'help names every command' bash -c 'for c in run check ir test bench explain info doc; do "$1" --help | grep -q "^  $c " || exit 1; done' - "$atled"
+assert len(rows) > 50 and all(r[\"code\"][0] in \"EW\" and r[\"title\"] for r in rows)" &&
+	"$1" --json explain e0302 | python3 -m json.tool' - "$atled"
+holds 'colour when asked' \
+	bash -c '"$1" --color=always -e nothing_here 2>&1 | grep -q "$(printf "\033\\[")"' - "$atled"
+holds 'no colour elsewhere' \
+	bash -c '! "$1" -e nothing_here 2>&1 | grep -q "$(printf "\033")"' - "$atled"
+holds 'help names every command' bash -c 'for c in run check ir test bench explain info doc; do
+	"$1" --help | grep -q "^  $c " || exit 1
+done' - "$atled"
 holds 'ir' bash -c '"$1" ir "$2" "f(f64[n])" | grep -q "fn @f"' - "$atled" <(echo 'f(x) = x * 2')
-printf 'f(x) = sum(sin(x)*x)\n\ny = f(randn(200000))\nfor i in 0..3 {\n  y = y + i\n}\nprint("hidden")\ny;\n' >"$work/bench.dsl"
-holds 'bench' bash -c '"$1" bench --profile "$2" >"$3" && grep -q "^ *3 .* y = f(randn" "$3" && grep -q "^ *4 .* for i in 0..3 { \.\.\.$" "$3" && grep -q "^ *all" "$3" &&
-	grep -q "the evaluator and what it calls" "$3" && ! grep -q "^hidden" "$3"' - "$atled" "$work/bench.dsl" "$work/benched"
+cat >"$work/bench.dsl" <<'DSL'
+f(x) = sum(sin(x)*x)
+
+y = f(randn(200000))
+for i in 0..3 {
+  y = y + i
+}
+print("hidden")
+y;
+DSL
+holds 'bench' bash -c '"$1" bench --profile "$2" >"$3" && grep -q "^ *3 .* y = f(randn" "$3" &&
+	grep -q "^ *4 .* for i in 0..3 { \.\.\.$" "$3" && grep -q "^ *all" "$3" &&
+	grep -q "the evaluator and what it calls" "$3" && ! grep -q "^hidden" "$3"' - \
+	"$atled" "$work/bench.dsl" "$work/benched"
 gives 'bench of what does not compile' 3 '' '[E0302]' "$atled" bench "$work/shape.dsl"
 printf 'x = 1\nerror("so it is")\n' >"$work/failing.dsl"
 gives 'bench of what fails' 1 '' 'failing.dsl:2:1' "$atled" bench "$work/failing.dsl"
@@ -158,25 +207,50 @@ gives 'plan of a wrong argument' 3 '' '[E0302]' "$atled" -e 'plan(x -> x + [1, 2
 if "$atled" -e 'print(native(x -> sum(sin(x)), ones(100)))' | grep -q 'native code is off'; then
 	echo 'test_program: no machine code here, so none is looked at'
 else
-	holds 'kernel code' bash -c 'ATLED_NATIVE=always "$1" --dump=kir -e "f(x) = sum(sin(x))" -e "f(randn(100))" 2>&1 | grep -q "^entry {"' - "$atled"
-	holds 'assembly' bash -c '"$1" -e "f(x) = sum(sin(x))" -e "print(native(f, ones(100)))" | grep -q "^; unit 1 of f$"' - "$atled"
-	holds 'a profile has lines' bash -c 'ATLED_NATIVE=always "$1" bench --profile "$2" | grep -q "bench.dsl:1"' - "$atled" "$work/bench.dsl"
+	holds 'kernel code' bash -c 'ATLED_NATIVE=always "$1" --dump=kir \
+		-e "f(x) = sum(sin(x))" -e "f(randn(100))" 2>&1 | grep -q "^entry {"' - "$atled"
+	holds 'assembly' bash -c '"$1" -e "f(x) = sum(sin(x))" -e "print(native(f, ones(100)))" |
+		grep -q "^; unit 1 of f$"' - "$atled"
+	holds 'a profile has lines' \
+		bash -c 'ATLED_NATIVE=always "$1" bench --profile "$2" | grep -q "bench.dsl:1"' - \
+		"$atled" "$work/bench.dsl"
 fi
 holds 'completion is bash' bash -n <("$atled" --completion bash)
-holds 'completion completes' bash -c 'source <("$1" --completion bash); COMP_WORDS=(atled --ti) COMP_CWORD=1; _atled; [ "${COMPREPLY[*]}" = --time-limit= ]' - "$atled"
+holds 'completion completes' bash -c 'source <("$1" --completion bash)
+	COMP_WORDS=(atled --ti) COMP_CWORD=1
+	_atled
+	[ "${COMPREPLY[*]}" = --time-limit= ]' - "$atled"
 if command -v zsh >/dev/null; then
 	"$atled" --completion zsh >"$work/_atled"
 	holds 'completion is zsh' zsh -n "$work/_atled"
 	# the completions of zsh, by its completion system
-	holds 'zsh completes' zsh -fc 'autoload -U compinit; fpath=($2 $fpath); compinit -u -D; _arguments() { print -l -- "$@" >$2/spec; }; source $2/_atled >/dev/null 2>&1; _arguments() { print -l -- "$@"; }; _atled | grep -q -- "^--color=\[.*(auto always never)"' - "$atled" "$work"
+	holds 'zsh completes' zsh -fc 'autoload -U compinit
+		fpath=($2 $fpath)
+		compinit -u -D
+		_arguments() { print -l -- "$@" >$2/spec; }
+		source $2/_atled >/dev/null 2>&1
+		_arguments() { print -l -- "$@"; }
+		_atled | grep -q -- "^--color=\[.*(auto always never)"' - "$atled" "$work"
 fi
 if command -v fish >/dev/null; then
 	"$atled" --completion fish >"$work/atled.fish"
 	holds 'completion is fish' fish --no-execute "$work/atled.fish"
-	holds 'fish completes' bash -c 'offers() { HOME=$2 fish --no-config -c "source $2/atled.fish; complete -C \"atled $1\"" | grep -q "^$3"; }; offers --ti "$1" --time-limit && offers expl "$1" explain && offers "--color " "$1" always' - "$work"
+	holds 'fish completes' bash -c 'offers() {
+			HOME=$2 fish --no-config -c "source $2/atled.fish; complete -C \"atled $1\"" |
+				grep -q "^$3"
+		}
+		offers --ti "$1" --time-limit && offers expl "$1" explain &&
+			offers "--color " "$1" always' - "$work"
 fi
-holds 'a pipe gets no progress within a minute' bash -c 'ATLED_NATIVE=off "$1" --time-limit 3 -e "for i in 0..1000000000 { sin(f64(i)) }" 2>&1 >/dev/null | grep -q step && exit 1; exit 0' - "$atled"
-holds 'a pipe gets lines of progress after two seconds, so often' bash -c 'ATLED_PROGRESS_EVERY=0.2 "$1" --time-limit 4 -e "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k, n; loss = x) }; x }" -e "f(1000000000000)" 2>&1 >/dev/null | grep -c "^atled: .*step [0-9]* of 1000000000000  loss .* s" | grep -qE "^([3-9]|1[0-9])$"' - "$atled"
+holds 'a pipe gets no progress within a minute' bash -c 'ATLED_NATIVE=off "$1" --time-limit 3 \
+	-e "for i in 0..1000000000 { sin(f64(i)) }" 2>&1 >/dev/null | grep -q step && exit 1
+exit 0' - "$atled"
+holds 'a pipe gets lines of progress after two seconds, so often' \
+	bash -c 'ATLED_PROGRESS_EVERY=0.2 "$1" --time-limit 4 -e "f(n) = {
+			x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k, n; loss = x) }; x
+		}" -e "f(1000000000000)" 2>&1 >/dev/null |
+		grep -c "^atled: .*step [0-9]* of 1000000000000  loss .* s" |
+		grep -qE "^([3-9]|1[0-9])$"' - "$atled"
 gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/man/atled.1
 
@@ -203,14 +277,17 @@ c = a + b
 DSL
 echo '#! skip needs a reason' >"$work/tests/c.dsl"
 echo 'this is no program' >"$work/tests/_helper.dsl"
-gives 'tests pass' 0 $'skip: '"$work"$'/tests/c.dsl: needs a reason\n7 passed, 0 failed, 1 skipped' '' "$atled" test "$work/tests"
+gives 'tests pass' 0 "skip: $work/tests/c.dsl: needs a reason
+7 passed, 0 failed, 1 skipped" '' "$atled" test "$work/tests"
 gives 'a filter' 0 '1 passed, 0 failed, 0 skipped' '' "$atled" test --filter b.dsl "$work/tests"
 # failures must be detected
 wrong() { # WHAT TEXT
 	printf '%s\n' "$2" >"$work/wrong.dsl"
 	local out
 	out=$("$atled" test "$work/wrong.dsl" 2>&1)
-	if [ $? -eq 4 ] && [[ $out == *'1 failed'* ]]; then passed=$((passed + 1)); else fail "the runner sees: $1" "$out"; fi
+	if [ $? -eq 4 ] && [[ $out == *'1 failed'* ]]; then passed=$((passed + 1)); else
+		fail "the runner sees: $1" "$out"
+	fi
 }
 wrong 'another value' '1 + 1 #> 3'
 wrong 'a value that is near but not near enough' '1.0 #~ 1.0001 tol 1e-5'

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# test_grants.sh - files and what a program may do: --safe, the limit on memory, `atled check`, interrupts, pipes, folders that cannot be written.
+# test_grants.sh - tests of file access and of the grants of a program.
 #
-# Use: ATLED=build/atled tests/io/test_grants.sh. The last line counts.
+# Use: ATLED=build/atled tests/io/test_grants.sh
+#
+# Covers --safe, the memory limit, `atled check`, interrupts, pipes and full
+# devices. The last line is "N passed, N failed".
 set -uo pipefail
 atled=${ATLED:-build/atled} passed=0 failed=0
 folder=$(mktemp -d) || exit 2
@@ -23,23 +26,37 @@ ends() { # STATUS TEXT COMMAND...: a command ends with this status, and says thi
 }
 
 "$atled" -e "save(\"$folder/x.npy\", ones(1000000))" || exit 2
-holds 'loading needs a grant' ends 6 'is not granted here [E0802]' "$atled" --safe -e "load(\"$folder/x.npy\")"
-holds 'saving needs a grant' ends 6 'is not granted here [E0802]' "$atled" --safe -e "save(\"$folder/y.npy\", 1)"
+holds 'loading needs a grant' ends 6 'is not granted here [E0802]' \
+	"$atled" --safe -e "load(\"$folder/x.npy\")"
+holds 'saving needs a grant' ends 6 'is not granted here [E0802]' \
+	"$atled" --safe -e "save(\"$folder/y.npy\", 1)"
 holds 'nothing was written' test ! -e "$folder/y.npy"
-for call in 'read_text("x")' 'read_lines("x")' 'write_text("x", "y")' 'exists("x")' 'list_files()'; do
+for call in 'read_text("x")' 'read_lines("x")' 'write_text("x", "y")' 'exists("x")' \
+	'list_files()'; do
 	holds "$call needs a grant" ends 6 'E0802' "$atled" --safe -e "$call"
 done
-holds 'try does not get around it' ends 6 'E0802' "$atled" --safe -e 'try { load("x.npy") } catch m { 1 }'
-holds 'the limit on memory' ends 5 'E0901' "$atled" --mem-limit=4M -e "x = load(\"$folder/x.npy\"); sum(x)"
-holds 'within the limit' ends 0 '1000000.0' "$atled" --mem-limit=40M -e "x = load(\"$folder/x.npy\"); sum(x)"
-printf 'x = load("%s/none.csv")\ny = reshape(x.a, 2, 2) @ x.b\nf(k) = k * y\ngrad(k -> sum(f(k)))(1.0)\n' "$folder" >"$folder/program.dsl"
+holds 'try does not get around it' ends 6 'E0802' \
+	"$atled" --safe -e 'try { load("x.npy") } catch m { 1 }'
+holds 'the limit on memory' ends 5 'E0901' \
+	"$atled" --mem-limit=4M -e "x = load(\"$folder/x.npy\"); sum(x)"
+holds 'within the limit' ends 0 '1000000.0' \
+	"$atled" --mem-limit=40M -e "x = load(\"$folder/x.npy\"); sum(x)"
+cat >"$folder/program.dsl" <<DSL
+x = load("$folder/none.csv")
+y = reshape(x.a, 2, 2) @ x.b
+f(k) = k * y
+grad(k -> sum(f(k)))(1.0)
+DSL
 holds 'checking reads nothing' ends 0 '' "$atled" check "$folder/program.dsl"
 printf 'x = load("none.csv")\ny = x.a + nosuchname\n' >"$folder/wrong.dsl"
-holds 'names are checked all the same' ends 3 'no `nosuchname` [E0201]' "$atled" check "$folder/wrong.dsl"
+holds 'names are checked all the same' ends 3 'no `nosuchname` [E0201]' \
+	"$atled" check "$folder/wrong.dsl"
 printf 'a,b\n1,2\n3,4\n' >"$folder/piped.csv"
-holds 'a pipe' ends 0 '[4, 6]' bash -c "sleep 0.2 | cat '$folder/piped.csv' - | '$atled' -e 'x = load(\"/dev/stdin\", format = \"csv\"); [sum(x.a), sum(x.b)]'"
+holds 'a pipe' ends 0 '[4, 6]' bash -c "sleep 0.2 | cat '$folder/piped.csv' - |
+	'$atled' -e 'x = load(\"/dev/stdin\", format = \"csv\"); [sum(x.a), sum(x.b)]'"
 holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
-holds 'a full device' ends 1 'No space left on device [E0801]' "$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
+holds 'a full device' ends 1 'No space left on device [E0801]' \
+	"$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
 mkfifo "$folder/endless"
 (exec 3<>"$folder/endless"; sleep 20) &
 writer=$!

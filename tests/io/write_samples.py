@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the sample files of tests/io: what NumPy, pandas, h5py and VTK's own writers make of small arrays.
+"""write_samples.py - writer of the sample files of tests/io.
 
-Use: python3 tests/io/write_samples.py [FOLDER]. Needs numpy, pandas, h5py and vtk; the files are kept in the tree, so that the tests do not.
+Use: python3 tests/io/write_samples.py [FOLDER]
+
+Small arrays are written by NumPy, pandas, h5py and VTK. The script needs all
+four. The tests need none of them, because the files are in the tree.
 """
 import os
 import sys
@@ -12,7 +15,8 @@ import pandas as pd
 import vtk
 from vtk.util.numpy_support import numpy_to_vtk
 
-folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "samples")
+folder = (sys.argv[1] if len(sys.argv) > 1
+          else os.path.join(os.path.dirname(os.path.abspath(__file__)), "samples"))
 os.makedirs(folder, exist_ok=True)
 
 
@@ -21,7 +25,8 @@ def at(name):
 
 
 grid = np.arange(6).reshape(2, 3)
-for name in ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]:
+for name in ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+             "float16", "float32", "float64", "complex64", "complex128"]:
     np.save(at(f"{name}.npy"), (grid - (0 if name[0] in "bu" else 2)).astype(name))
 np.save(at("fortran.npy"), np.asfortranarray(np.arange(24.0).reshape(2, 3, 4)))
 np.save(at("big.npy"), np.arange(6.0).reshape(2, 3).astype(">f8"))
@@ -33,7 +38,8 @@ np.save(at("too_large.npy"), np.array([1, 2**63], dtype=np.uint64))
 np.savez(at("stored.npz"), a=grid, b=np.array([1.5, np.nan]))
 np.savez_compressed(at("packed.npz"), a=np.zeros((50, 50)), text=np.array("hello"))
 
-table = pd.DataFrame({"t": [0.0, 0.5, 1.0], "n": [1, 2, 3], "name": ["a", "b,c", 'say "x"'], "u": [1.5, np.nan, -2e-300], "ok": [True, False, True]})
+table = pd.DataFrame({"t": [0.0, 0.5, 1.0], "n": [1, 2, 3], "name": ["a", "b,c", 'say "x"'],
+                      "u": [1.5, np.nan, -2e-300], "ok": [True, False, True]})
 table.to_csv(at("pandas.csv"), index=False)
 table.to_csv(at("pandas.tsv"), index=False, sep="\t")
 table.to_json(at("pandas.json"), orient="records")
@@ -52,7 +58,8 @@ with h5py.File(at("h5py.h5"), "w") as f:
     f["fixed"] = np.array([b"ab", b"cde"])
     f["number"] = 2.5
     f["nothing"] = h5py.Empty("f8")
-    f.create_dataset("packed", data=np.arange(1000.0).reshape(100, 10), chunks=(17, 4), compression="gzip", shuffle=True, fletcher32=True)
+    f.create_dataset("packed", data=np.arange(1000.0).reshape(100, 10), chunks=(17, 4),
+                     compression="gzip", shuffle=True, fletcher32=True)
     f.create_group("inner/deeper")["x"] = [1, 2, 3]
     f["rows"] = np.array([(1, 2.5), (3, 4.5)], dtype=[("k", "i4"), ("v", "f8")])
     f["link"] = h5py.SoftLink("/inner/deeper")
@@ -93,7 +100,8 @@ heat.SetName("T")
 cells.GetPointData().AddArray(heat)
 
 for mode in ["ascii", "binary", "appended", "raw", "packed", "narrow", "big"]:
-    for name, what, writer in [("image", image, vtk.vtkXMLImageDataWriter()), ("grid", cells, vtk.vtkXMLUnstructuredGridWriter())]:
+    for name, what, writer in [("image", image, vtk.vtkXMLImageDataWriter()),
+                               ("grid", cells, vtk.vtkXMLUnstructuredGridWriter())]:
         writer.SetFileName(at(f"{name}_{mode}.{'vti' if name == 'image' else 'vtu'}"))
         writer.SetInputData(what)
         writer.SetCompressor(vtk.vtkZLibDataCompressor() if mode == "packed" else None)

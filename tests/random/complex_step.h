@@ -1,7 +1,7 @@
 /* complex_step.h - complex-step form of a function.
  *
- * It is an independent source of derivatives: it uses only the arithmetic of the
- * engine, no derivative rule and no transform.
+ * It is an independent source of derivatives: it uses only the arithmetic of
+ * the engine, no derivative rule and no transform.
  *
  * Needs: lang/ir/ir.h.
  *

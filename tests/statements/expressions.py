@@ -160,7 +160,8 @@ class If(Expr):
         self.a, self.b, self.yes, self.no = lift(a), lift(b), lift(yes), lift(no)
 
     def text(self):
-        return f"(if {self.a.text()} < {self.b.text()} {{ {self.yes.text()} }} else {{ {self.no.text()} }})"
+        return (f"(if {self.a.text()} < {self.b.text()} {{ {self.yes.text()} }} "
+                f"else {{ {self.no.text()} }})")
 
     def at(self, values):
         return (self.yes if self.a.at(values) < self.b.at(values) else self.no).at(values)

@@ -635,7 +635,8 @@ def beams(c):
         force = lambda z: f"{z + off!r}*u_xxx + 4*u_xx"
         values = [ground + v for v in beam.tapered(d, low + off, high + off, *ends, 10)]
     else:
-        tension = 0.0 if c.options["tension"] == "none" else round(d * rng.uniform(0.5, 40) / L**2, 2)
+        tension = (0.0 if c.options["tension"] == "none"
+                   else round(d * rng.uniform(0.5, 40) / L**2, 2))
         ground = round(d * ground / L**4, 2)
         lines = [f"{d!r}*u_xxxx - {tension!r}*u_xx + {ground!r}*u == λ*u"]
         force = lambda z: f"{d!r}*u_xxx - {tension!r}*u_x"

@@ -207,7 +207,8 @@ def program(c, s):
         off = ", ".join(f"off(s, {got(f)}, {f}_right)" for f in s.fields)
         off = f"max({off})" if len(s.fields) > 1 else off
     else:
-        off = f"off(s, stack({', '.join(map(got, s.fields))}), stack({', '.join(f + '_right' for f in s.fields)}))"
+        off = (f"off(s, stack({', '.join(map(got, s.fields))}), "
+               f"stack({', '.join(f + '_right' for f in s.fields)}))")
     for m in methods_of(c, s):
         call = "solve(p; estimate = true)" if m == "default" else f"solve(p, {m}; estimate = true)"
         out.append(f"""print("> {m}")
@@ -252,7 +253,8 @@ class Result:
             return f"{self.method}: no answer"
         if self.refusal is not None:
             return f"{self.method}: {self.refusal}"
-        return f"{self.method}: error {self.error:.2e}, estimate {self.estimate if self.estimate is None else format(self.estimate, '.2e')}"
+        return (f"{self.method}: error {self.error:.2e}, estimate "
+                f"{self.estimate if self.estimate is None else format(self.estimate, '.2e')}")
 
 
 def solve(c, limit):
@@ -409,7 +411,8 @@ def write_table(path, rows):
             print(f"seed {seed}, {family}: estimate / error {q:.3g}, {r.words()}")
     with open(path, "w") as f:
         f.write(
-            "| method | smooth | solved | below 0.1 | 0.1 to 0.33 | 0.33 to 3 | 3 to 10 | above 10 |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+            "| method | smooth | solved | below 0.1 | 0.1 to 0.33 | 0.33 to 3 | 3 to 10 "
+            "| above 10 |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         )
         for (m, smooth), ratios in sorted(by.items()):
             edges = [0, 0.1, 1 / 3, 3, 10, math.inf]

@@ -36,11 +36,13 @@ holds() {
 }
 
 # the three edits
-sed -i '/^EW1(COS,/i EW1(VERSIN, "versin", CALL, R | C, SAME, NONLINEAR, MATHS, 15, 12, 2 * sin(x / 2) * sin(x / 2), -3, 3, "versin(x): 1 - cos(x)")' \
+sed -i '/^EW1(COS,/i EW1(VERSIN, "versin", CALL, R | C, SAME, NONLINEAR, MATHS, 15, 12,\
+    2 * sin(x / 2) * sin(x / 2), -3, 3, "versin(x): 1 - cos(x)")' \
 	"$copy/lang/ir/prims.def"
 echo 'derivative versin(x) = sin(x)' >>"$copy/stdlib/core/calculus.dsl"
 sed -i '/^PRIM2(EQ) {/i PRIM1(VERSIN) {\
-	const LLVMValueRef half = LLVMBuildFMul(e->b, x, number(e, t, x, 0.5), ""), sine = emit_prim(e, OP_SIN, t, half, NULL);\
+	const LLVMValueRef half = LLVMBuildFMul(e->b, x, number(e, t, x, 0.5), "");\
+	const LLVMValueRef sine = emit_prim(e, OP_SIN, t, half, NULL);\
 	return LLVMBuildFMul(e->b, number(e, t, x, 2), LLVMBuildFMul(e->b, sine, sine, ""), "");\
 }\
 ' "$copy/backend/codegen/prims.c"
@@ -65,7 +67,8 @@ map(versin', xs) - map(by_hand', xs)                                          #~
 DSL
 holds 'the evaluator has it' env ATLED_NATIVE=off "$copy/build/atled" test "$copy/versin.dsl"
 holds 'native code has it' env ATLED_NATIVE=always "$copy/build/atled" test "$copy/versin.dsl"
-holds 'users find it' bash -c '"$1" doc versin | grep -q "^versin(x): 1 - cos(x)"' - "$copy/build/atled"
+holds 'users find it' \
+	bash -c '"$1" doc versin | grep -q "^versin(x): 1 - cos(x)"' - "$copy/build/atled"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

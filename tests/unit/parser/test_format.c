@@ -117,7 +117,8 @@ static const char *const cases[][2] = {
 	{"layer(p:(W:f64[m,n],b:f64[m]),x:f64[n])->f64[m]=tanh(p.W@x+p.b)",
      "layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W@x + p.b)\n"},
 	{"problem p{domain (x,y) in box([0,1],[0,1]);field u;Δ(u)==1;u==0 at boundary}",
-     "problem p { domain (x, y) in box([0, 1], [0, 1]); field u; Δ(u) == 1; u == 0 at boundary }\n"},
+     "problem p { domain (x, y) in box([0, 1], [0, 1]); field u; Δ(u) == 1; "
+     "u == 0 at boundary }\n"},
 	{"problem p {\nfield u\nu == 0\nat t = 0\n}\nat (x) = 1",
      "problem p {\n  field u\n  u == 0\n    at t = 0\n}\nat(x) = 1\n"},
 	{"\n\n\na=1\n\n\n\nb=2\n\n", "a = 1\n\nb = 2\n"},
@@ -152,11 +153,12 @@ static const char *const cases[][2] = {
 	{"sum(x[i]*y[i]for i in 0..n if i>2)", "sum(x[i]*y[i] for i in 0..n if i > 2)\n"},
 	{"C[ i,k ]:=sum(A[i,j]*B[j,k] for j)", "C[i, k] := sum(A[i, j]*B[j, k] for j)\n"},
 	/* Lines that are too long. */
-	{"report(\"one literal of a long message that has to go \" \"over more lines than one\" \", \"\"\")",
+	{"report(\"one literal of a long message that has to go \" \"over more lines than one\" \", "
+     "\"\"\")",
      "report(\"one literal of a long message that has to go \" \"over more lines than one\" \", \" "
      "\"\")\n"},
-	{"report(\"one literal of a long message that has to go over more \" \"lines than one can, {n}\" "
-     "\" of them\")",
+	{"report(\"one literal of a long message that has to go over more \" \"lines than one can, "
+     "{n}\" \" of them\")",
      "report(\"one literal of a long message that has to go over more \" \"lines than one can, "
      "{n}\"\n  \" of them\")\n"},
 	{"r[i,j]:=first_function_of_many(i,j)+second_function_of_many(i,j) for i in 0..1000, j in "
