@@ -1,5 +1,9 @@
-# burgers.dsl - Burgers' equation with viscosity 0.01/π by a network, beside the exact solution (Cole 1951, Hopf 1950). What begins as a sine, odd about 0 and ±1, stays so, and is
-# the same whether its ends are held at 0 or the interval is periodic; periodic, the network needs no factor that holds them.
+# burgers.dsl - Burgers' equation with viscosity 0.01/π by a network.
+#
+# The reference is the exact solution (Cole 1951, Hopf 1950). The initial sine
+# is odd about 0 and ±1, and the solution stays so. Periodic and zero boundary
+# conditions therefore have the same solution. With periodic ones the network
+# needs no factor that imposes the boundary values.
 problem burgers(ν = 0.01/π) {
   domain t in [0, 1], x in [-1, 1] periodic
   field u
@@ -18,7 +22,8 @@ times = linspace(0, 1, 21)
 exact = map(t -> cole_hopf(t, x), times)
 e(u) = norm(u(expand(times, 1), x) - exact) / norm(exact)
 
-# errors and seconds of five seeds, with their medians; the first seed pays for compiling
+# Errors and seconds of five seeds, with their medians. The first seed includes
+# compilation.
 measure(name, target, solved) = {
   errors = zeros(5)
   times = zeros(5)
@@ -26,9 +31,13 @@ measure(name, target, solved) = {
     t = clock()
     (errors[k], steps, loss) = solved(k + 1)
     times[k] = clock() - t
-    print("  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, {times[k]:.2f} s")
+    print(
+      "  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, "
+      "{times[k]:.2f} s")
   }
-  print("{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
+  print(
+    "{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; "
+    "median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
 }
 measure("Burgers 0.01/π, 90 steps", "1e-5 in 15 s", k -> {
   s = solve(burgers(), pinn([20, 20, 20], 4096; steps = 90, refine = 20, seed = k))

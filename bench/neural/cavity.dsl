@@ -1,5 +1,8 @@
-# cavity.dsl - steady flow in a square driven by a lid at Re = 100 by a network, beside finite elements. The lid's speed falls to 0 at its ends, so that the solution is smooth
-# (Shen, Hopf bifurcation of the unsteady regularized driven cavity flow, 1991).
+# cavity.dsl - steady lid-driven cavity flow at Re = 100 by a network.
+#
+# The reference is by finite elements. The speed of the lid falls to 0 at its
+# ends, so that the solution is smooth (Shen, Hopf bifurcation of the unsteady
+# regularized driven cavity flow, 1991).
 problem cavity(Re = 100.0) {
   domain x in [0, 1], y in [0, 1]
   field u, v, p
@@ -19,7 +22,8 @@ rel(a, b) = norm(a - b) / norm(b)
 # the worse one of the velocities
 e(s) = max([rel(s.u(...at), reference.u(...at)), rel(s.v(...at), reference.v(...at))])
 
-# errors and seconds of five seeds, with their medians; the first seed pays for compiling
+# Errors and seconds of five seeds, with their medians. The first seed includes
+# compilation.
 measure(name, target, solved) = {
   errors = zeros(5)
   times = zeros(5)
@@ -27,9 +31,13 @@ measure(name, target, solved) = {
     t = clock()
     (errors[k], steps, loss) = solved(k + 1)
     times[k] = clock() - t
-    print("  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, {times[k]:.2f} s")
+    print(
+      "  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, "
+      "{times[k]:.2f} s")
   }
-  print("{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
+  print(
+    "{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; "
+    "median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
 }
 measure("cavity Re = 100", "3e-3 in 60 s", k -> {
   s = solve(cavity(), pinn([20, 20, 20], 1000; steps = 50, refine = 0, seed = k))

@@ -1,5 +1,8 @@
-# inverse_reaction.dsl - the diffusivity and the rate of A + 2B -> C in one dimension from concentrations without noise, by a network; the problem and where it begins are those of an example of
-# DeepXDE (Lu, Meng, Mao and Karniadakis, SIAM Review 63, 2021).
+# inverse_reaction.dsl - diffusivity and rate of A + 2B -> C by a network.
+#
+# The data are concentrations in one dimension without noise. The problem and
+# the initial values of the parameters are those of an example of DeepXDE (Lu,
+# Meng, Mao and Karniadakis, SIAM Review 63, 2021).
 problem reaction(D = 1.0, k = 0.05) {
   domain t in [0, 10], x in [0, 1]
   field A, B
@@ -12,15 +15,23 @@ problem reaction(D = 1.0, k = 0.05) {
 }
 truth = [2, 0.1]
 s = solve(reaction(2.0, 0.1), chebyshev(90), rtol = 1e-12, atol = 1e-13)
-(t, x) = (ravel(expand(linspace(0.25, 10, 40), 1) + zeros(40, 39)), ravel(linspace(0, 1, 41)[1..-1] + zeros(40, 39)))
+(t, x) =
+  (ravel(expand(linspace(0.25, 10, 40), 1) + zeros(40, 39)),
+    ravel(linspace(0, 1, 41)[1..-1] + zeros(40, 39)))
 data = (t = t, x = x, A = s.A(t, x), B = s.B(t, x))
-# the larger relative error of the two parameters and seconds of five seeds, with their medians; the conditions and the equations contradict each other at t = 0, x = 0, so that nothing is built in
+# The larger relative error of the two parameters and the seconds of five
+# seeds, with their medians. At t = 0, x = 0 the conditions contradict the
+# equations, so none is imposed exactly (hard = false).
 (errors, times) = (zeros(5), zeros(5))
 for k in 0..5 {
   c = clock()
-  r = fit(reaction, data; by = pinn([20, 20], 500; boundary = 60, steps = 600, refine = 0, hard = false, seed = k + 1), progress = false)
+  r =
+    fit(reaction, data; by = pinn([20, 20], 500; boundary = 60, steps = 600, refine = 0,
+      hard = false, seed = k + 1), progress = false)
   times[k] = clock() - c
   errors[k] = max(abs([r.D, r.k]/truth - 1))
   print("  seed {k + 1}: {errors[k]:.2e}, {r.iterations} steps, {r.message}, {times[k]:.1f} s")
 }
-print("Diffusion-reaction inverse: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; median {sort(times)[2]:.1f} s")
+print(
+  "Diffusion-reaction inverse: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; "
+  "median {sort(times)[2]:.1f} s")

@@ -1,4 +1,7 @@
-# kdv.dsl - the Korteweg-de Vries equation of Zabusky and Kruskal (1965) by a network, beside a Fourier solution with an integrating factor.
+# kdv.dsl - the Korteweg-de Vries equation by a network.
+#
+# The problem is that of Zabusky and Kruskal (1965). The reference is a Fourier
+# solution with an integrating factor.
 problem kdv() {
   domain t in [0, 1], x in [-1, 1] periodic
   field u
@@ -38,7 +41,8 @@ exact = reference(n, 4000)
 x = -1 + 2iota(n) / n
 e(u) = norm(u(expand(linspace(0, 1, 11), 1), x) - exact) / norm(exact)
 
-# errors and seconds of five seeds, with their medians; the first seed pays for compiling
+# Errors and seconds of five seeds, with their medians. The first seed includes
+# compilation.
 measure(name, target, solved) = {
   errors = zeros(5)
   times = zeros(5)
@@ -46,11 +50,16 @@ measure(name, target, solved) = {
     t = clock()
     (errors[k], steps, loss) = solved(k + 1)
     times[k] = clock() - t
-    print("  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, {times[k]:.2f} s")
+    print(
+      "  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, "
+      "{times[k]:.2f} s")
   }
-  print("{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
+  print(
+    "{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; "
+    "median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
 }
 measure("KdV 0.022", "1e-4 in 120 s", k -> {
-  s = solve(kdv(), pinn([20, 20, 20], 4096; steps = 260, refine = 20, slabs = 4, boundary = 250, seed = k))
+  s = solve(kdv(),
+    pinn([20, 20, 20], 4096; steps = 260, refine = 20, slabs = 4, boundary = 250, seed = k))
   (e(s.u), s.stats.steps, s.stats.loss)
 })

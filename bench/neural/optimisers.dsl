@@ -1,4 +1,8 @@
-# optimisers.dsl - every optimiser of pinn on two problems, beside each other: Poisson's equation by one layer, Burgers' with viscosity 0.02 by three. Numbers of steps are such that most take about as long.
+# optimisers.dsl - comparison of the optimisers of pinn on two problems.
+#
+# The problems are Poisson's equation with one layer, and Burgers' equation of
+# viscosity 0.02 with three. The numbers of steps make most optimisers take
+# about the same time.
 problem poisson() {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -22,14 +26,17 @@ cole_hopf(t, x; ν = 0.02) = if t == 0 { -sin(π*x) } else {
 waves = sin(π*expand(r, 1))*sin(π*r)
 shock = map(t -> cole_hopf(t, x), times)
 show(name, by, s, error, t) =
-  print("{name} by {by}: error {error:.1e}, loss {s.stats.loss:.1e}, {s.stats.steps} steps, {clock() - t:.1f} s")
-for (by, steps) in list(("lm", 50), ("gauss_newton_cg", 50), ("ssbroyden", 1000), ("lbfgs", 1000), ("soap", 2000),
-  ("adam", 2000)) {
+  print(
+    "{name} by {by}: error {error:.1e}, loss {s.stats.loss:.1e}, {s.stats.steps} steps, "
+    "{clock() - t:.1f} s")
+for (by, steps) in list(("lm", 50), ("gauss_newton_cg", 50), ("ssbroyden", 1000), ("lbfgs", 1000),
+  ("soap", 2000), ("adam", 2000)) {
   t = clock()
   s = solve(poisson(), pinn((64,), 512; steps = steps, refine = 0, trainer = by))
   show("Poisson", by, s, norm(s.u(expand(r, 1), r) - waves)/norm(waves), t)
 }
-for (by, steps) in list(("lm", 40), ("gauss_newton_cg", 40), ("ssbroyden", 800), ("lbfgs", 800), ("soap", 1000), ("adam", 1000)) {
+for (by, steps) in list(("lm", 40), ("gauss_newton_cg", 40), ("ssbroyden", 800), ("lbfgs", 800),
+  ("soap", 1000), ("adam", 1000)) {
   t = clock()
   s = solve(burgers(), pinn([16, 16, 16], 2048; steps = steps, refine = 0, trainer = by))
   show("Burgers", by, s, norm(s.u(expand(times, 1), x) - shock)/norm(shock), t)

@@ -1,4 +1,6 @@
-# rfm.dsl - linear problems by random features: error and seconds of 5 seeds each, bandwidths found by the method.
+# rfm.dsl - linear problems by random features: error and seconds of five seeds.
+#
+# The method chooses the bandwidths.
 median5(v) = sort(v)[2]
 
 measure(name, target, p, exact, points; features = 0) = {
@@ -10,9 +12,13 @@ measure(name, target, p, exact, points; features = 0) = {
     times[k] = clock() - t
     y = exact(...points)
     errors[k] = norm(s.u(...points) - y) / norm(y)
-    print("  {name} seed {k + 1}: {s.stats.features} features, bandwidth {s.bandwidth}, error {errors[k]:.2e} (estimate {s.error:.1e}), {times[k]:.3f} s")
+    print(
+      "  {name} seed {k + 1}: {s.stats.features} features, bandwidth {s.bandwidth}, "
+      "error {errors[k]:.2e} (estimate {s.error:.1e}), {times[k]:.3f} s")
   }
-  print("{name}: median error {median5(errors):.2e}, worst {max(errors):.2e}; median {median5(times):.3f} s, with compilation {times[0]:.3f} s; target {target}")
+  print(
+    "{name}: median error {median5(errors):.2e}, worst {max(errors):.2e}; "
+    "median {median5(times):.3f} s, with compilation {times[0]:.3f} s; target {target}")
 }
 
 problem poisson() {
@@ -66,9 +72,14 @@ r = linspace(0, 1, 101)
 plane = (expand(r, 1), r)
 measure("Poisson 2-D", "1e-12 in 0.1 s", poisson(), (x, y) -> sin(π*x)*sin(π*y), plane)
 measure("heat", "1e-12 in 0.1 s", heat(), (t, x) -> exp(-0.25π^2*t)*sin(π*x), plane)
-measure("multiscale Poisson 1-D", "1e-12 in 0.1 s", multiscale(), (x,) -> sin(2π*x) + 0.1sin(50π*x), (linspace(0, 1, 1001),))
-measure("wave 1d-C", "2e-11 in 0.3 s", wave(), (t, x) -> sin(π*x)*cos(2π*t) + 0.5sin(4π*x)*cos(8π*t), plane)
-measure("advection c = 100", "1e-10 in 0.2 s", advection(), (t, x) -> sin(x - 100t), (expand(r, 1), 2π*r))
-measure("Helmholtz (4,4)", "1e-9 in 0.4 s", helmholtz(), (x, y) -> sin(4π*x)*sin(4π*y), (2expand(r, 1) - 1, 2r - 1))
+measure("multiscale Poisson 1-D", "1e-12 in 0.1 s", multiscale(), (x,) -> sin(2π*x) + 0.1sin(50π*x),
+  (linspace(0, 1, 1001),))
+measure("wave 1d-C", "2e-11 in 0.3 s", wave(), (t, x) -> sin(π*x)*cos(2π*t) +
+  0.5sin(4π*x)*cos(8π*t), plane)
+measure("advection c = 100", "1e-10 in 0.2 s", advection(), (t, x) -> sin(x - 100t),
+  (expand(r, 1), 2π*r))
+measure("Helmholtz (4,4)", "1e-9 in 0.4 s", helmholtz(), (x, y) -> sin(4π*x)*sin(4π*y),
+  (2expand(r, 1) - 1, 2r - 1))
 p = 0.5 + 0.5sin(expand(1.0 + iota(5), 1) * (1.0 + iota(2000))^2)
-measure("Poisson 5-D", "1e-7 in 1 s", poisson5(), (v, w, x, y, z) -> sin(π*v/2) + sin(π*w/2) + sin(π*x/2) + sin(π*y/2) + sin(π*z/2), (p[0], p[1], p[2], p[3], p[4]))
+measure("Poisson 5-D", "1e-7 in 1 s", poisson5(), (v, w, x, y, z) -> sin(π*v/2) + sin(π*w/2) +
+  sin(π*x/2) + sin(π*y/2) + sin(π*z/2), (p[0], p[1], p[2], p[3], p[4]))

@@ -1,7 +1,12 @@
-"""common.py - what the Python peers share: the command line, sizes, inputs and the clock.
+"""common.py - command line, sizes, inputs and timing of the Python peers.
 
-Needs: numpy. Guarantees: a time is the median of several batches after a warm-up, in which what compiles compiles; one line of JSON for each row that
-is measured, and one with "skipped" for a row that fails, so that one missing function does not cost the others. Sizes are those of bench/c_reference/.
+Needs: numpy.
+
+Guarantees:
+- A time is the median of several batches. A warm-up compiles before them.
+- Each measured row prints one line of JSON. A row that fails prints one with
+  "skipped", and the others still run.
+- The sizes are those of bench/c_reference/.
 """
 import argparse
 import json
@@ -18,11 +23,13 @@ parser.add_argument("--threads", type=int, default=2)
 options = parser.parse_args()
 
 SIZES = {  # row: (full, quick)
-    "wave": (10_000_000, 200_000), "chain-1e3": (1000, 1000), "chain-1e5": (100_000, 20_000), "chain-1e7": (10_000_000, 200_000),
-    "triad": (10_000_000, 500_000), "sum": (10_000_000, 500_000), "dot": (10_000_000, 500_000), "max": (10_000_000, 500_000),
+    "wave": (10_000_000, 200_000), "chain-1e3": (1000, 1000), "chain-1e5": (100_000, 20_000),
+    "chain-1e7": (10_000_000, 200_000), "triad": (10_000_000, 500_000),
+    "sum": (10_000_000, 500_000), "dot": (10_000_000, 500_000), "max": (10_000_000, 500_000),
     "cumsum": (10_000_000, 500_000), "softmax": (8192, 128), "layernorm": (8192, 128),
-    "heat": (1024, 128), "mandelbrot": (512, 48), "nbody": (100_000, 500), "fib": (35, 19), "lorenz": (1_000_000, 5000),
-    "pinn-20x8": (10_000, 400), "pinn-64x4": (10_000, 200), "pinn-128x5": (10_000, 50), "gram": (8192, 256), "gmm": (1000, 200),
+    "heat": (1024, 128), "mandelbrot": (512, 48), "nbody": (100_000, 500), "fib": (35, 19),
+    "lorenz": (1_000_000, 5000), "pinn-20x8": (10_000, 400), "pinn-64x4": (10_000, 200),
+    "pinn-128x5": (10_000, 50), "gram": (8192, 256), "gmm": (1000, 200),
     "newton": (10_000, 200), "taylor-4": (1000, 200), "taylor-8": (1000, 200),
     "ba": (31843, 500), "lstm": (1024, 60), "ensemble": (100_000, 2000),
 }
@@ -71,10 +78,13 @@ def measure(peer, row, make):
             for _ in range(turns):
                 work()
             times.append((time.perf_counter() - start) / turns)
-        print(json.dumps({"row": row, "peer": peer, "ms": round(1e3 * statistics.median(times), 6), "low": round(1e3 * min(times), 6),
-                          "high": round(1e3 * max(times), 6), "first_ms": round(1e3 * first, 3)}), flush=True)
+        print(json.dumps({"row": row, "peer": peer, "ms": round(1e3 * statistics.median(times), 6),
+                          "low": round(1e3 * min(times), 6), "high": round(1e3 * max(times), 6),
+                          "first_ms": round(1e3 * first, 3)}), flush=True)
     except Exception as problem:  # a peer that lacks something is no reason to lose the rest
-        print(json.dumps({"row": row, "peer": peer, "skipped": f"{type(problem).__name__}: {str(problem)[:100]}"}), flush=True)
+        print(json.dumps({"row": row, "peer": peer,
+                          "skipped": f"{type(problem).__name__}: {str(problem)[:100]}"}),
+              flush=True)
         print(f"bench: {peer} {row}: {type(problem).__name__}: {problem}", file=sys.stderr)
 
 
@@ -92,43 +102,52 @@ def matmul_inputs(n, suffix):
 def layer_inputs(n, suffix):
     dtype = dtype_of(suffix or "x")
     rows = 1000 if options.quick else 10_000
-    return numbers(-1, 1, rows, n, dtype=dtype), numbers(-0.4, 0.4, n, n, seed=2, dtype=dtype), numbers(-0.2, 0.2, n, seed=3, dtype=dtype)
+    return (numbers(-1, 1, rows, n, dtype=dtype), numbers(-0.4, 0.4, n, n, seed=2, dtype=dtype),
+            numbers(-0.2, 0.2, n, seed=3, dtype=dtype))
 
 
 def network(width, layers, coords, dtype=np.float64):
     sizes = [coords] + [width] * layers + [1]
     span = (6 / (2 * width)) ** 0.5
-    return [(numbers(-span, span, b, a, seed=10 + k, dtype=dtype), numbers(-span, span, b, seed=30 + k, dtype=dtype)) for k, (a, b) in enumerate(zip(sizes, sizes[1:]))]
+    return [(numbers(-span, span, b, a, seed=10 + k, dtype=dtype),
+             numbers(-span, span, b, seed=30 + k, dtype=dtype))
+            for k, (a, b) in enumerate(zip(sizes, sizes[1:]))]
 
 
 def points(row, coords, dtype=np.float64):
     n = size(row)
-    return [numbers(-1 if k < coords - 1 else 0, 1, n, seed=50 + k, dtype=dtype) for k in range(coords)]
+    return [numbers(-1 if k < coords - 1 else 0, 1, n, seed=50 + k, dtype=dtype)
+            for k in range(coords)]
 
 
 def mixture():
     n, d, k = size("gmm"), 10, 25
-    return numbers(-1, 1, k), numbers(0, 1, k, d, seed=2), numbers(-0.5, 0.5, k, d * (d + 1) // 2, seed=3), numbers(-1.5, 1.5, n, d, seed=4)
+    return (numbers(-1, 1, k), numbers(0, 1, k, d, seed=2),
+            numbers(-0.5, 0.5, k, d * (d + 1) // 2, seed=3), numbers(-1.5, 1.5, n, d, seed=4))
 
 
 def systems():
     n = size("newton")
-    return np.array([1.0, 2, 3]) + numbers(-0.1, 0.1, n, 3), np.array([14.0, 6, 0]) + numbers(-0.3, 0.3, n, 3, seed=2)
+    return (np.array([1.0, 2, 3]) + numbers(-0.1, 0.1, n, 3),
+            np.array([14.0, 6, 0]) + numbers(-0.3, 0.3, n, 3, seed=2))
 
 
 def deep_network(row):
     """Weights of a network 1-32-32-32-1 without its last bias, and the points."""
     w, span = 32, (6 / 64) ** 0.5
     shapes = [(w,), (w,), (w, w), (w,), (w, w), (w,), (w,)]
-    return [numbers(-span, span, *shape, seed=90 + k) for k, shape in enumerate(shapes)], numbers(-1, 1, size(row), seed=98)
+    return ([numbers(-span, span, *shape, seed=90 + k) for k, shape in enumerate(shapes)],
+            numbers(-1, 1, size(row), seed=98))
 
 
 def bundle():
-    """Cameras, points, weights, which camera and which point each observation is of, and what was seen."""
+    """Cameras, points, weights; camera, point and measured position of each observation."""
     n, m, p = 49, 7776, size("ba")
     k = np.arange(p)
-    return numbers(0.1, 0.4, n, 11), numbers(2, 3, m, 3, seed=2), numbers(0.5, 1, p, seed=3), k * 7 % n, k * 31 % m, numbers(-1, 1, p, 2, seed=4)
+    return (numbers(0.1, 0.4, n, 11), numbers(2, 3, m, 3, seed=2), numbers(0.5, 1, p, seed=3),
+            k * 7 % n, k * 31 % m, numbers(-1, 1, p, 2, seed=4))
 
 
 def recurrent():
-    return numbers(-1, 1, 2, 2, 4, 14), numbers(-1, 1, 3, 14, seed=2), numbers(-1, 1, 2, 2, 14, seed=3), numbers(0, 1, size("lstm"), 14, seed=4)
+    return (numbers(-1, 1, 2, 2, 4, 14), numbers(-1, 1, 3, 14, seed=2),
+            numbers(-1, 1, 2, 2, 14, seed=3), numbers(0, 1, size("lstm"), 14, seed=4))

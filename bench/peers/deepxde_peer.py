@@ -1,8 +1,21 @@
-"""deepxde_peer.py - problems of bench/neural by DeepXDE with the settings of its own examples: networks, points, optimisers and numbers of steps are those, in its single precision.
+"""deepxde_peer.py - problems of bench/neural by DeepXDE.
 
-Needs: deepxde, torch, numpy, scipy. Prints one line of JSON for each problem: the error at the given seconds of training and at the end; for inverse problems the largest relative error of the
-parameters. The clock stands still while errors are computed. What a row does not finish within --seconds is cut off, and says so ("complete": false). References: closed forms, or collocation here
-with tolerances of 1e-9, so nothing is read from files. Use: deepxde_peer.py [--only WORD] [--seconds 600] [--at 5 15 30 60] [--threads 2] [--processor]
+Use: deepxde_peer.py [--only WORD] [--seconds 600] [--at 5 15 30 60]
+                     [--threads 2] [--processor]
+
+Needs: deepxde, torch, numpy, scipy.
+
+Contract:
+- Networks, points, optimisers and numbers of steps are those of DeepXDE's own
+  examples, in its single precision.
+- Each problem prints one line of JSON: the error at the given seconds of
+  training and at the end. For inverse problems the error is the largest
+  relative error of the parameters.
+- The clock stops while errors are computed.
+- A row that does not finish within --seconds is cut off and has
+  "complete": false.
+- References are closed forms, or computed here by collocation with tolerances
+  of 1e-9. No files are read.
 """
 import argparse
 import json
@@ -20,7 +33,8 @@ parser.add_argument("--only", action="append", default=[])
 parser.add_argument("--seconds", type=float, default=600)
 parser.add_argument("--at", type=float, nargs="*", default=[5, 15, 30, 60])
 parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--processor", action="store_true", help="count seconds of the processor, not of the clock")
+parser.add_argument("--processor", action="store_true",
+                    help="count seconds of the processor, not of the clock")
 parser.add_argument("--seed", type=int, default=1)
 options = parser.parse_args()
 torch.set_num_threads(options.threads)
@@ -28,11 +42,12 @@ clock = time.process_time if options.processor else time.perf_counter
 
 
 class Watch(dde.callbacks.Callback):
-    """Errors at the marks, by a clock that stands still meanwhile; ends the training when time is up."""
+    """Errors at the marks, by a clock that stops meanwhile; ends the training after --seconds."""
 
     def __init__(self, error):
         super().__init__()
-        self.error, self.spent, self.steps, self.marks, self.seen = error, 0.0, 0, list(options.at), []
+        self.error, self.spent, self.steps, self.marks, self.seen = (
+            error, 0.0, 0, list(options.at), [])
         self.last = None
 
     def on_train_begin(self):
@@ -54,7 +69,10 @@ class Watch(dde.callbacks.Callback):
 
 
 def row(name, make, adam, lbfgs):
-    """make() gives (data, net, error of a model, trainable variables): trained by that many steps of Adam, then by L-BFGS."""
+    """Trains by `adam` steps of Adam, then `lbfgs` steps of L-BFGS.
+
+    make() gives (data, net, error of a model, trainable variables).
+    """
     if options.only and not any(word in name for word in options.only):
         return
     dde.config.set_random_seed(options.seed)
@@ -67,7 +85,9 @@ def row(name, make, adam, lbfgs):
         model.compile("L-BFGS", external_trainable_variables=variables)
         model.train(callbacks=[watch], display_every=10**9, verbose=0)
     complete = watch.spent <= options.seconds
-    print(json.dumps({"peer": "DeepXDE", "row": name, "at": watch.seen, "seconds": round(watch.spent, 2), "steps": watch.steps, "error": error(model), "complete": complete}), flush=True)
+    print(json.dumps({"peer": "DeepXDE", "row": name, "at": watch.seen,
+                      "seconds": round(watch.spent, 2), "steps": watch.steps, "error": error(model),
+                      "complete": complete}), flush=True)
 
 
 def relative(a, b):
@@ -89,7 +109,8 @@ def twice(y, x, i, j, component=0):
 def chebyshev(n, a, b):
     """Chebyshev-Lobatto points of [a, b] and the matrix of the derivative."""
     x = np.cos(np.pi * np.arange(n + 1) / n)
-    c = np.where((np.arange(n + 1) == 0) | (np.arange(n + 1) == n), 2.0, 1.0) * (-1.0) ** np.arange(n + 1)
+    c = (np.where((np.arange(n + 1) == 0) | (np.arange(n + 1) == n), 2.0, 1.0)
+         * (-1.0) ** np.arange(n + 1))
     d = x[:, None] - x[None, :] + np.eye(n + 1)
     D = np.outer(c, 1 / c) / d
     D -= np.diag(D.sum(axis=1))
@@ -97,17 +118,20 @@ def chebyshev(n, a, b):
 
 
 def integrated(rate, y0, times, **settings):
-    r = solve_ivp(rate, (0, times[-1]), y0, method="Radau", t_eval=times, rtol=1e-9, atol=1e-11, **settings)
+    r = solve_ivp(rate, (0, times[-1]), y0, method="Radau", t_eval=times, rtol=1e-9, atol=1e-11,
+                  **settings)
     assert r.success, r.message
     return r.y.T
 
 
 def burgers():
     nu = 0.01 / np.pi
-    domain = dde.geometry.GeometryXTime(dde.geometry.Interval(-1, 1), dde.geometry.TimeDomain(0, 0.99))
+    domain = dde.geometry.GeometryXTime(dde.geometry.Interval(-1, 1),
+                                        dde.geometry.TimeDomain(0, 0.99))
     data = dde.data.TimePDE(
         domain, lambda x, y: by(y, x, 0, 1) + y * by(y, x, 0, 0) - nu * twice(y, x, 0, 0),
-        [dde.icbc.DirichletBC(domain, lambda x: 0, lambda _, on: on), dde.icbc.IC(domain, lambda x: -np.sin(np.pi * x[:, 0:1]), lambda _, on: on)],
+        [dde.icbc.DirichletBC(domain, lambda x: 0, lambda _, on: on),
+         dde.icbc.IC(domain, lambda x: -np.sin(np.pi * x[:, 0:1]), lambda _, on: on)],
         num_domain=2540, num_boundary=80, num_initial=160)
     x, t = np.linspace(-1, 1, 201), np.linspace(0.01, 0.99, 50)
     eta = np.linspace(-1, 1, 4001)[None, None, :] * (2.2 + 7 * np.sqrt(4 * nu * t))[:, None, None]
@@ -123,9 +147,12 @@ def burgers():
 def allen_cahn():
     d = 1e-3
     domain = dde.geometry.GeometryXTime(dde.geometry.Interval(-1, 1), dde.geometry.TimeDomain(0, 1))
-    data = dde.data.TimePDE(domain, lambda x, y: by(y, x, 0, 1) - d * twice(y, x, 0, 0) - 5 * (y - y**3), [], num_domain=8000, num_boundary=400, num_initial=800)
+    data = dde.data.TimePDE(domain,
+                            lambda x, y: by(y, x, 0, 1) - d * twice(y, x, 0, 0) - 5 * (y - y**3),
+                            [], num_domain=8000, num_boundary=400, num_initial=800)
     net = dde.nn.FNN([2] + [20] * 3 + [1], "tanh", "Glorot normal")
-    net.apply_output_transform(lambda x, y: x[:, 0:1] ** 2 * torch.cos(np.pi * x[:, 0:1]) + x[:, 1:2] * (1 - x[:, 0:1] ** 2) * y)
+    net.apply_output_transform(lambda x, y: x[:, 0:1] ** 2 * torch.cos(np.pi * x[:, 0:1])
+                               + x[:, 1:2] * (1 - x[:, 0:1] ** 2) * y)
     x, D = chebyshev(160, -1, 1)
     D2 = D @ D
 
@@ -154,19 +181,28 @@ def kovasznay():
 
     def equations(x, y):
         u, v = y[:, 0:1], y[:, 1:2]
-        return [u * by(y, x, 0, 0) + v * by(y, x, 0, 1) + by(y, x, 2, 0) - (twice(y, x, 0, 0, 0) + twice(y, x, 1, 1, 0)) / Re,
-                u * by(y, x, 1, 0) + v * by(y, x, 1, 1) + by(y, x, 2, 1) - (twice(y, x, 0, 0, 1) + twice(y, x, 1, 1, 1)) / Re,
+        return [u * by(y, x, 0, 0) + v * by(y, x, 0, 1) + by(y, x, 2, 0)
+                - (twice(y, x, 0, 0, 0) + twice(y, x, 1, 1, 0)) / Re,
+                u * by(y, x, 1, 0) + v * by(y, x, 1, 1) + by(y, x, 2, 1)
+                - (twice(y, x, 0, 0, 1) + twice(y, x, 1, 1, 1)) / Re,
                 by(y, x, 0, 0) + by(y, x, 1, 1)]
 
     domain = dde.geometry.Rectangle([-0.5, -0.5], [1, 1.5])
     edge = lambda _, on: on
     outlet = lambda x, on: on and dde.utils.isclose(x[0], 1)
-    conditions = [dde.icbc.DirichletBC(domain, u, edge, component=0), dde.icbc.DirichletBC(domain, v, edge, component=1), dde.icbc.DirichletBC(domain, p, outlet, component=2)]
-    data = dde.data.PDE(domain, equations, conditions, num_domain=2601, num_boundary=400, num_test=100000)
-    points = np.stack([a.ravel() for a in np.meshgrid(np.linspace(-0.5, 1, 61), np.linspace(-0.5, 1.5, 61))], axis=1)
+    conditions = [dde.icbc.DirichletBC(domain, u, edge, component=0),
+                  dde.icbc.DirichletBC(domain, v, edge, component=1),
+                  dde.icbc.DirichletBC(domain, p, outlet, component=2)]
+    data = dde.data.PDE(domain, equations, conditions, num_domain=2601, num_boundary=400,
+                        num_test=100000)
+    points = np.stack([a.ravel()
+                       for a in np.meshgrid(np.linspace(-0.5, 1, 61), np.linspace(-0.5, 1.5, 61))],
+                      axis=1)
     exact = np.hstack([u(points), v(points), p(points)])
     net = dde.nn.FNN([2] + 4 * [50] + [3], "tanh", "Glorot normal")
-    return data, net, lambda model: max(relative(a, b) for a, b in zip(model.predict(points).T, exact.T)), None
+    return (data, net,
+            lambda model: max(relative(a, b) for a, b in zip(model.predict(points).T, exact.T)),
+            None)
 
 
 def constant(value):
@@ -183,16 +219,23 @@ def lorenz_inverse():
 
     def equations(t, y):
         u, v, w = y[:, 0:1], y[:, 1:2], y[:, 2:]
-        return [by(y, t, 0, 0) - a * (v - u), by(y, t, 1, 0) - u * (b - w) + v, by(y, t, 2, 0) - u * v + c * w]
+        return [by(y, t, 0, 0) - a * (v - u), by(y, t, 1, 0) - u * (b - w) + v,
+                by(y, t, 2, 0) - u * v + c * w]
 
     times = np.linspace(0, 3, 101)
-    values = integrated(lambda t, y: [10 * (y[1] - y[0]), y[0] * (15 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]], [-8, 7, 27], times)
+    values = integrated(lambda t, y: [10 * (y[1] - y[0]), y[0] * (15 - y[2]) - y[1],
+                                      y[0] * y[1] - 8 / 3 * y[2]],
+                        [-8, 7, 27], times)
     domain = dde.geometry.TimeDomain(0, 3)
     start = lambda _, on: on
-    conditions = [dde.icbc.IC(domain, constant(y0), start, component=k) for k, y0 in enumerate([-8, 7, 27])]
-    conditions += [dde.icbc.PointSetBC(times[:, None], values[:, k:k + 1], component=k) for k in range(3)]
-    data = dde.data.PDE(domain, equations, conditions, num_domain=400, num_boundary=2, anchors=times[:, None])
-    return data, dde.nn.FNN([1] + [40] * 3 + [3], "tanh", "Glorot uniform"), off(unknown, truth), unknown
+    conditions = [dde.icbc.IC(domain, constant(y0), start, component=k)
+                  for k, y0 in enumerate([-8, 7, 27])]
+    conditions += [dde.icbc.PointSetBC(times[:, None], values[:, k:k + 1], component=k)
+                   for k in range(3)]
+    data = dde.data.PDE(domain, equations, conditions, num_domain=400, num_boundary=2,
+                        anchors=times[:, None])
+    return (data, dde.nn.FNN([1] + [40] * 3 + [3], "tanh", "Glorot uniform"), off(unknown, truth),
+            unknown)
 
 
 def reaction_inverse():
@@ -201,7 +244,8 @@ def reaction_inverse():
 
     def equations(x, y):
         A, B = y[:, 0:1], y[:, 1:2]
-        return [by(y, x, 0, 1) - 1e-3 * D * twice(y, x, 0, 0, 0) + kf * A * B**2, by(y, x, 1, 1) - 1e-3 * D * twice(y, x, 0, 0, 1) + 2 * kf * A * B**2]
+        return [by(y, x, 0, 1) - 1e-3 * D * twice(y, x, 0, 0, 0) + kf * A * B**2,
+                by(y, x, 1, 1) - 1e-3 * D * twice(y, x, 0, 0, 1) + 2 * kf * A * B**2]
 
     n = 64
     x, M = chebyshev(n, 0, 1)
@@ -220,11 +264,20 @@ def reaction_inverse():
     values = integrated(rate, np.concatenate([start, start]), times)[1:]
     points = grid(times[1:], x)
     domain = dde.geometry.GeometryXTime(dde.geometry.Interval(0, 1), dde.geometry.TimeDomain(0, 10))
-    conditions = [dde.icbc.DirichletBC(domain, lambda x: 1 - x[:, 0:1], lambda _, on: on, component=k) for k in range(2)]
-    conditions += [dde.icbc.IC(domain, lambda x: np.exp(-20 * x[:, 0:1]), lambda _, on: on, component=k) for k in range(2)]
-    conditions += [dde.icbc.PointSetBC(points, values[:, k * (n + 1):(k + 1) * (n + 1)].reshape(-1, 1), component=k) for k in range(2)]
-    data = dde.data.TimePDE(domain, equations, conditions, num_domain=2000, num_boundary=100, num_initial=100, anchors=points, num_test=50000)
-    return data, dde.nn.FNN([2] + [20] * 3 + [2], "tanh", "Glorot uniform"), off(unknown, truth), unknown
+    conditions = [
+        dde.icbc.DirichletBC(domain, lambda x: 1 - x[:, 0:1], lambda _, on: on, component=k)
+        for k in range(2)]
+    conditions += [
+        dde.icbc.IC(domain, lambda x: np.exp(-20 * x[:, 0:1]), lambda _, on: on, component=k)
+        for k in range(2)]
+    conditions += [
+        dde.icbc.PointSetBC(points, values[:, k * (n + 1):(k + 1) * (n + 1)].reshape(-1, 1),
+                            component=k)
+        for k in range(2)]
+    data = dde.data.TimePDE(domain, equations, conditions, num_domain=2000, num_boundary=100,
+                            num_initial=100, anchors=points, num_test=50000)
+    return (data, dde.nn.FNN([2] + [20] * 3 + [2], "tanh", "Glorot uniform"), off(unknown, truth),
+            unknown)
 
 
 row("burgers", burgers, 15000, True)

@@ -1,4 +1,7 @@
-"""jax_peer.py - the rows in JAX on the processor, compiled by jit; one line of JSON each. Needs: jax."""
+"""jax_peer.py - the rows in JAX on the processor, compiled by jit.
+
+Needs: jax. Prints one line of JSON for each row.
+"""
 import os
 
 import common
@@ -44,12 +47,15 @@ def ensemble(rhos):
     """Trajectories of Lorenz's equations by diffrax, all in one while loop under vmap."""
     import diffrax
 
-    term = diffrax.ODETerm(lambda t, u, rho: jnp.stack([10 * (u[1] - u[0]), u[0] * (rho - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]]))
+    term = diffrax.ODETerm(lambda t, u, rho: jnp.stack(
+        [10 * (u[1] - u[0]), u[0] * (rho - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]]))
     control = diffrax.PIDController(rtol=1e-6, atol=1e-9)
 
     def end(rho):
         saved = diffrax.SaveAt(t1=True)
-        return diffrax.diffeqsolve(term, diffrax.Tsit5(), 0.0, 1.0, None, jnp.array([1.0, 0, 0]), rho, stepsize_controller=control, saveat=saved, max_steps=None).ys[0]
+        return diffrax.diffeqsolve(term, diffrax.Tsit5(), 0.0, 1.0, None, jnp.array([1.0, 0, 0]),
+                                   rho, stepsize_controller=control, saveat=saved,
+                                   max_steps=None).ys[0]
 
     return jax.vmap(end)(rhos)
 
@@ -93,13 +99,15 @@ def pinn(row):
     def loss(w, *points):
         return jnp.mean(jax.vmap(lambda *p: residual(w, *p))(*points) ** 2)
 
-    return timed(jax.value_and_grad(loss), common.network(width, layers, coords, dtype), *common.points(row, coords, dtype))
+    return timed(jax.value_and_grad(loss), common.network(width, layers, coords, dtype),
+                 *common.points(row, coords, dtype))
 
 
 def gram():
     def work(w, *points):
         rows = jax.vmap(lambda *p: jax.grad(residual)(w, *p))(*points)
-        J = jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(rows)], axis=1)
+        J = jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(rows)],
+                            axis=1)
         return J.T @ J
 
     return timed(work, common.network(20, 3, 3), *common.points("gram", 3))
@@ -120,7 +128,8 @@ def mixture(gradient=True):
         prior = 0.5 * (q**2).sum() + 0.5 * (icf[:, d:] ** 2).sum()
         return jax.nn.logsumexp(inner, axis=1).sum() - n * jax.nn.logsumexp(alphas) + prior
 
-    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)) if gradient else objective, alphas, means, icf)
+    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)) if gradient else objective,
+                 alphas, means, icf)
 
 
 def bundle(gradient):
@@ -130,7 +139,8 @@ def bundle(gradient):
         r, y = camera[:3], x - camera[3:6]
         angle = jnp.sqrt(r @ r)
         a = r / angle
-        p = y * jnp.cos(angle) + jnp.cross(a, y) * jnp.sin(angle) + a * ((a @ y) * (1 - jnp.cos(angle)))
+        p = (y * jnp.cos(angle) + jnp.cross(a, y) * jnp.sin(angle)
+             + a * ((a @ y) * (1 - jnp.cos(angle))))
         p = p[:2] / p[2]
         q = p @ p
         return w * (p * (1 + camera[9] * q + camera[10] * q**2) * camera[6] + camera[7:9] - s)
@@ -139,7 +149,8 @@ def bundle(gradient):
         e = jax.vmap(error)(cameras[by], points[at], weights, seen)
         return (e**2).sum() + ((1 - weights**2) ** 2).sum()
 
-    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)) if gradient else objective, cameras, points, weights)
+    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)) if gradient else objective,
+                 cameras, points, weights)
 
 
 def recurrent(gradient):
@@ -150,7 +161,9 @@ def recurrent(gradient):
         for i in range(2):
             w, b = main[i]
             hidden, cell = state[i]
-            forget, enter, leave = jax.nn.sigmoid(x * w[0] + b[0]), jax.nn.sigmoid(hidden * w[1] + b[1]), jax.nn.sigmoid(x * w[2] + b[2])
+            forget, enter, leave = (
+                jax.nn.sigmoid(x * w[0] + b[0]), jax.nn.sigmoid(hidden * w[1] + b[1]),
+                jax.nn.sigmoid(x * w[2] + b[2]))
             cell = cell * forget + enter * jnp.tanh(hidden * w[3] + b[3])
             x = leave * jnp.tanh(cell)
             rows.append(jnp.stack([x, cell]))
@@ -162,7 +175,8 @@ def recurrent(gradient):
         total = jax.lax.scan(lambda s, p: letter(main, extra, s, p), state, pairs)[1].sum()
         return -total / ((len(text) - 1) * text.shape[1])
 
-    return timed(jax.value_and_grad(objective, argnums=(0, 1)) if gradient else objective, main, extra)
+    return timed(jax.value_and_grad(objective, argnums=(0, 1)) if gradient else objective, main,
+                 extra)
 
 
 def taylor(row):
@@ -183,10 +197,12 @@ def taylor(row):
 
 def newton():
     def f(v, p):
-        return jnp.stack([jnp.sum(v**2) - p[0], v[0] * v[1] * v[2] - p[1], v[0] - v[1] ** 2 + v[2] - p[2]])
+        return jnp.stack([jnp.sum(v**2) - p[0], v[0] * v[1] * v[2] - p[1],
+                          v[0] - v[1] ** 2 + v[2] - p[2]])
 
     def one(v, p):
-        return jax.lax.fori_loop(0, 10, lambda _, v: v - jnp.linalg.solve(jax.jacfwd(f)(v, p), f(v, p)), v)
+        return jax.lax.fori_loop(0, 10,
+                                 lambda _, v: v - jnp.linalg.solve(jax.jacfwd(f)(v, p), f(v, p)), v)
 
     return timed(jax.vmap(one), *common.systems())
 
@@ -197,16 +213,19 @@ def mandelbrot():
     def turn(_, s):
         x, y, k = s
         inside = x * x + y * y <= 4
-        return jnp.where(inside, x * x - y * y + a, x), jnp.where(inside, 2 * x * y + b, y), k + inside
+        return (jnp.where(inside, x * x - y * y + a, x), jnp.where(inside, 2 * x * y + b, y),
+                k + inside)
 
     i = jnp.arange(n)
     a, b = jnp.meshgrid(-2 + 2.5 * i / n, -1.25 + 2.5 * i / n)
-    return timed(lambda: jax.lax.fori_loop(0, 100, turn, (0 * a, 0 * a, jnp.zeros((n, n), int)))[2].sum())
+    return timed(lambda: jax.lax.fori_loop(0, 100, turn,
+                                           (0 * a, 0 * a, jnp.zeros((n, n), int)))[2].sum())
 
 
 def lorenz():
     def f(u):
-        return jnp.stack([10 * (u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]])
+        return jnp.stack([10 * (u[1] - u[0]), u[0] * (28 - u[2]) - u[1],
+                          u[0] * u[1] - 8 / 3 * u[2]])
 
     def step(_, u):
         h = 1e-5
@@ -219,17 +238,23 @@ def lorenz():
     return timed(lambda u: jax.lax.fori_loop(0, size("lorenz"), step, u), jnp.array([1.0, 0, 0]))
 
 
-measure(PEER, "wave", lambda: timed(lambda a, b, x: a * jnp.sin(x) + jnp.exp(-(x**2)) * b, 1.3, 0.7, numbers(-5, 5, size("wave"))))
+measure(PEER, "wave", lambda: timed(lambda a, b, x: a * jnp.sin(x) + jnp.exp(-(x**2)) * b, 1.3, 0.7,
+                                    numbers(-5, 5, size("wave"))))
 for row in ("chain-1e3", "chain-1e5", "chain-1e7"):
     measure(PEER, row, lambda: timed(chain, numbers(-3, 3, size(row))))
 for row in ("triad", "sum", "dot", "max", "cumsum"):
     measure(PEER, row, lambda: reduction(row))
-measure(PEER, "softmax", lambda: timed(lambda x: jax.nn.softmax(x, axis=1), numbers(-4, 4, size("softmax"), common.WIDTH)))
-measure(PEER, "layernorm", lambda: timed(layer_norm, numbers(-4, 4, size("layernorm"), common.WIDTH), numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH)))
+measure(PEER, "softmax", lambda: timed(lambda x: jax.nn.softmax(x, axis=1),
+                                       numbers(-4, 4, size("softmax"), common.WIDTH)))
+measure(PEER, "layernorm",
+        lambda: timed(layer_norm, numbers(-4, 4, size("layernorm"), common.WIDTH),
+                      numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH)))
 for n, suffix in common.MATMULS:
-    measure(PEER, f"matmul-{n}{suffix}", lambda: timed(jnp.matmul, *common.matmul_inputs(n, suffix)))
+    measure(PEER, f"matmul-{n}{suffix}",
+            lambda: timed(jnp.matmul, *common.matmul_inputs(n, suffix)))
 for n, suffix in common.LAYERS:
-    measure(PEER, f"layer-{n}{suffix}", lambda: timed(lambda x, w, b: jnp.tanh(x @ w.T + b), *common.layer_inputs(n, suffix)))
+    measure(PEER, f"layer-{n}{suffix}",
+            lambda: timed(lambda x, w, b: jnp.tanh(x @ w.T + b), *common.layer_inputs(n, suffix)))
 measure(PEER, "heat", lambda: timed(heat, numbers(0, 1, size("heat"), size("heat"))))
 measure(PEER, "mandelbrot", mandelbrot)
 measure(PEER, "lorenz", lorenz)

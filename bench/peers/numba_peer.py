@@ -1,4 +1,7 @@
-"""numba_peer.py - the rows in Numba: loops compiled, parallel where the work is over arrays; one line of JSON each. Needs: numba, and scipy for solve."""
+"""numba_peer.py - the rows in Numba: compiled loops, parallel over arrays.
+
+Needs: numba, and scipy for solve. Prints one line of JSON for each row.
+"""
 import math
 import os
 
@@ -88,7 +91,8 @@ def heat(u, steps):
     for _ in range(steps):
         for i in numba.prange(1, n - 1):
             for j in range(1, n - 1):
-                v[i, j] = u[i, j] + 0.2 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
+                v[i, j] = u[i, j] + 0.2 * (
+                    u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
         u, v = v, u
     return u
 
@@ -158,7 +162,8 @@ def newton(vs, ps):
     for i in numba.prange(len(vs)):
         x, y, z = vs[i, 0], vs[i, 1], vs[i, 2]
         for _ in range(10):
-            f = np.array([x * x + y * y + z * z - ps[i, 0], x * y * z - ps[i, 1], x - y * y + z - ps[i, 2]])
+            f = np.array([x * x + y * y + z * z - ps[i, 0], x * y * z - ps[i, 1],
+                          x - y * y + z - ps[i, 2]])
             j = np.array([[2 * x, 2 * y, 2 * z], [y * z, x * z, x * y], [1, -2 * y, 1]])
             d = np.linalg.solve(j, f)
             x -= d[0]
@@ -178,11 +183,13 @@ if __name__ == "__main__":
     measure(PEER, "wave", lambda: timed(wave, 1.3, 0.7, numbers(-5, 5, size("wave"))))
     for row in ("chain-1e3", "chain-1e5", "chain-1e7"):
         measure(PEER, row, lambda: timed(chain, numbers(-3, 3, size(row))))
-    measure(PEER, "triad", lambda: timed(triad, numbers(-1, 1, size("triad")), numbers(-1, 1, size("triad"), seed=2)))
+    measure(PEER, "triad", lambda: timed(triad, numbers(-1, 1, size("triad")),
+                                         numbers(-1, 1, size("triad"), seed=2)))
     measure(PEER, "sum", lambda: timed(total, numbers(0, 1, size("sum"))))
     measure(PEER, "cumsum", lambda: timed(running, numbers(-1, 1, size("cumsum"))))
     measure(PEER, "softmax", lambda: timed(softmax, numbers(-4, 4, size("softmax"), common.WIDTH)))
-    measure(PEER, "heat", lambda: timed(heat, numbers(0, 1, size("heat"), size("heat")), common.HEAT_STEPS))
+    measure(PEER, "heat",
+            lambda: timed(heat, numbers(0, 1, size("heat"), size("heat")), common.HEAT_STEPS))
     measure(PEER, "mandelbrot", lambda: timed(mandelbrot, size("mandelbrot")))
     measure(PEER, "nbody", bodies)
     measure(PEER, "fib", lambda: timed(fib, size("fib")))

@@ -1,4 +1,7 @@
-"""numpy_peer.py - the rows in NumPy, as its users write them; one line of JSON each. Needs: numpy."""
+"""numpy_peer.py - the rows in NumPy, as its users write them.
+
+Needs: numpy. Prints one line of JSON for each row.
+"""
 import os
 
 import common
@@ -32,7 +35,8 @@ def chain(row):
 
 def reduction(row):
     x, y = numbers(0, 1, size(row)), numbers(0, 1, size(row), seed=2)
-    return {"triad": lambda: x + 3 * y, "sum": lambda: x.sum(), "dot": lambda: x @ y, "max": lambda: x.max(), "cumsum": lambda: np.cumsum(x)}[row]
+    return {"triad": lambda: x + 3 * y, "sum": lambda: x.sum(), "dot": lambda: x @ y,
+            "max": lambda: x.max(), "cumsum": lambda: np.cumsum(x)}[row]
 
 
 def softmax():
@@ -46,7 +50,8 @@ def softmax():
 
 
 def layer_norm():
-    x, gain, shift = numbers(-4, 4, size("layernorm"), common.WIDTH), numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH)
+    x, gain, shift = (numbers(-4, 4, size("layernorm"), common.WIDTH),
+                      numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH))
 
     def work():
         d = x - x.mean(axis=1, keepdims=True)
@@ -72,7 +77,8 @@ def heat():
     def work():
         u = start.copy()
         for _ in range(common.HEAT_STEPS):
-            u[1:-1, 1:-1] += 0.2 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+            u[1:-1, 1:-1] += 0.2 * (
+                u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
         return u
 
     return work

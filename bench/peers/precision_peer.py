@@ -1,9 +1,19 @@
-"""Work and precision of SciPy's and diffrax's integrators on the problems of bench/work_precision/run.c: a line of JSON for each problem, method and tolerance.
+"""precision_peer.py - work and precision of SciPy's and diffrax's integrators.
 
-Use: precision_peer.py scipy|diffrax [--only WORD] [--budget SECONDS]. atol = rtol times the number in references.txt; the error is the largest of
-|y - r| / (|r| + atol / rtol). Time is processor time, the smallest of many calls within the budget, compiling not counted (diffrax: the jitted function, double
-precision). Jacobians are written by hand for SciPy (banded where the method takes that), diffrax derives them. A point that
-takes longer than MOST seconds ends its method, and one that does not come back at all is given up.
+Use: precision_peer.py scipy|diffrax [--only WORD] [--budget SECONDS]
+
+Contract:
+- The problems are those of bench/work_precision/run.c. Each problem, method and
+  tolerance prints one line of JSON.
+- atol is rtol times the factor in references.txt. The error is the maximum of
+  |y - r| / (|r| + atol / rtol).
+- Time is processor time, the minimum of many calls within the budget, without
+  compilation. For diffrax it is that of the jitted function in double
+  precision.
+- Jacobians for SciPy are written by hand, banded where the method accepts that.
+  diffrax derives them.
+- A tolerance that takes longer than MOST seconds is the last of its method. One
+  that does not return is abandoned.
 """
 import json
 import os
@@ -34,33 +44,44 @@ def robertson(np, t, y):
 
 
 def robertson_jac(t, y):
-    return np.array([[-0.04, 1e4 * y[2], 1e4 * y[1]], [0.04, -1e4 * y[2] - 6e7 * y[1], -1e4 * y[1]], [0, 6e7 * y[1], 0]])
+    return np.array([[-0.04, 1e4 * y[2], 1e4 * y[1]], [0.04, -1e4 * y[2] - 6e7 * y[1], -1e4 * y[1]],
+                     [0, 6e7 * y[1], 0]])
 
 
 def hires(np, t, y):
     v = 280 * y[5] * y[7]
     decay = v - 1.81 * y[6]
-    return np.stack([-1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007, 1.71 * y[0] - 8.75 * y[1], -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
-                     8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3], -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
+    return np.stack([-1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007, 1.71 * y[0] - 8.75 * y[1],
+                     -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
+                     8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
+                     -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
                      -v + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6], decay, -decay])
 
 
 def hires_jac(t, y):
     p, q = 280 * y[5], 280 * y[7]
-    return np.array([[-1.71, 0.43, 8.32, 0, 0, 0, 0, 0], [1.71, -8.75, 0, 0, 0, 0, 0, 0], [0, 0, -10.03, 0.43, 0.035, 0, 0, 0],
-                     [0, 8.32, 1.71, -1.12, 0, 0, 0, 0], [0, 0, 0, 0, -1.745, 0.43, 0.43, 0], [0, 0, 0, 0.69, 1.71, -q - 0.43, 0.69, -p],
+    return np.array([[-1.71, 0.43, 8.32, 0, 0, 0, 0, 0], [1.71, -8.75, 0, 0, 0, 0, 0, 0],
+                     [0, 0, -10.03, 0.43, 0.035, 0, 0, 0],
+                     [0, 8.32, 1.71, -1.12, 0, 0, 0, 0], [0, 0, 0, 0, -1.745, 0.43, 0.43, 0],
+                     [0, 0, 0, 0.69, 1.71, -q - 0.43, 0.69, -p],
                      [0, 0, 0, 0, 0, q, -1.81, p], [0, 0, 0, 0, 0, -q, 1.81, -p]])
 
 
-# the reactions of Verwer's air pollution: rate, what reacts, and what each species gains
-REACTIONS = [(0.35, [0], {0: -1, 1: 1, 2: 1}), (26.6, [1, 3], {0: 1, 1: -1, 3: -1}), (12300, [4, 1], {0: 1, 1: -1, 4: -1, 5: 1}),
-             (8.6e-4, [6], {4: 2, 6: -1, 7: 1}), (8.2e-4, [6], {6: -1, 7: 1}), (15000, [6, 5], {4: 1, 5: -1, 6: -1, 7: 1}),
-             (1.3e-4, [8], {4: 1, 7: 1, 8: -1, 9: 1}), (24000, [8, 5], {5: -1, 8: -1, 10: 1}), (16500, [10, 1], {0: 1, 1: -1, 9: 1, 10: -1, 11: 1}),
-             (9000, [10, 0], {0: -1, 10: -1, 12: 1}), (0.022, [12], {0: 1, 10: 1, 12: -1}), (12000, [9, 1], {0: 1, 1: -1, 9: -1, 13: 1}),
-             (1.88, [13], {4: 1, 6: 1, 13: -1}), (16300, [0, 5], {0: -1, 5: -1, 14: 1}), (4.8e6, [2], {2: -1, 3: 1}),
-             (3.5e-4, [3], {3: -1, 15: 1}), (0.0175, [3], {2: 1, 3: -1}), (1e8, [15], {5: 2, 15: -1}), (4.44e11, [15], {2: 1, 15: -1}),
-             (1240, [16, 5], {4: 1, 5: -1, 16: -1, 17: 1}), (2.1, [18], {1: 1, 18: -1}), (5.78, [18], {0: 1, 2: 1, 18: -1}),
-             (0.0474, [0, 3], {0: -1, 3: -1, 18: 1}), (1780, [18, 0], {0: -1, 18: -1, 19: 1}), (3.12, [19], {0: 1, 18: 1, 19: -1})]
+# The reactions of Verwer's air pollution problem: rate, reactants, and the
+# change of each species.
+REACTIONS = [(0.35, [0], {0: -1, 1: 1, 2: 1}), (26.6, [1, 3], {0: 1, 1: -1, 3: -1}),
+             (12300, [4, 1], {0: 1, 1: -1, 4: -1, 5: 1}), (8.6e-4, [6], {4: 2, 6: -1, 7: 1}),
+             (8.2e-4, [6], {6: -1, 7: 1}), (15000, [6, 5], {4: 1, 5: -1, 6: -1, 7: 1}),
+             (1.3e-4, [8], {4: 1, 7: 1, 8: -1, 9: 1}), (24000, [8, 5], {5: -1, 8: -1, 10: 1}),
+             (16500, [10, 1], {0: 1, 1: -1, 9: 1, 10: -1, 11: 1}),
+             (9000, [10, 0], {0: -1, 10: -1, 12: 1}), (0.022, [12], {0: 1, 10: 1, 12: -1}),
+             (12000, [9, 1], {0: 1, 1: -1, 9: -1, 13: 1}), (1.88, [13], {4: 1, 6: 1, 13: -1}),
+             (16300, [0, 5], {0: -1, 5: -1, 14: 1}), (4.8e6, [2], {2: -1, 3: 1}),
+             (3.5e-4, [3], {3: -1, 15: 1}), (0.0175, [3], {2: 1, 3: -1}),
+             (1e8, [15], {5: 2, 15: -1}), (4.44e11, [15], {2: 1, 15: -1}),
+             (1240, [16, 5], {4: 1, 5: -1, 16: -1, 17: 1}), (2.1, [18], {1: 1, 18: -1}),
+             (5.78, [18], {0: 1, 2: 1, 18: -1}), (0.0474, [0, 3], {0: -1, 3: -1, 18: 1}),
+             (1780, [18, 0], {0: -1, 18: -1, 19: 1}), (3.12, [19], {0: 1, 18: 1, 19: -1})]
 RATE = np.array([k for k, _, _ in REACTIONS])
 FIRST = np.array([w[0] for _, w, _ in REACTIONS])
 SECOND = np.array([w[1] if len(w) > 1 else 20 for _, w, _ in REACTIONS])  # 20: nothing
@@ -133,13 +154,16 @@ def start(name):
     if name == "pollution":
         y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
     if name == "pleiades":
-        y = np.array([3, 3, -1, -3, 2, -2, 2, 3, -3, 2, 0, 0, -4, 4, 0, 0, 0, 0, 0, 1.75, -1.5, 0, 0, 0, -1.25, 1, 0, 0], float)
+        y = np.array([3, 3, -1, -3, 2, -2, 2, 3, -3, 2, 0, 0, -4, 4, 0, 0, 0, 0, 0, 1.75, -1.5, 0,
+                      0, 0, -1.25, 1, 0, 0], float)
     if name == "brusselator":
-        y = np.stack([1 + 0.5 * np.sin(2 * np.pi * np.arange(1, CELLS + 1) / (CELLS + 1)), 3 * np.ones(CELLS)], axis=1).reshape(-1)
+        y = np.stack([1 + 0.5 * np.sin(2 * np.pi * np.arange(1, CELLS + 1) / (CELLS + 1)),
+                      3 * np.ones(CELLS)], axis=1).reshape(-1)
     return y
 
 
-# right-hand side, end, Jacobian for SciPy, methods of SciPy, solvers of diffrax, which unknowns have references
+# Right-hand side, end, Jacobian for SciPy, methods of SciPy, solvers of
+# diffrax, and the unknowns that have references.
 PROBLEMS = {
     "robertson": (robertson, 1e5, robertson_jac, ["LSODA", "Radau"], ["Kvaerno5"], 1),
     "hires": (hires, 321.8122, hires_jac, ["LSODA", "Radau"], ["Kvaerno5"], 1),
@@ -160,7 +184,8 @@ def by_scipy(name, method):
             more = {"jac": brusselator_band, "lband": 2, "uband": 2}
 
     def run(rtol, atol):
-        r = solve_ivp(lambda t, y: f(np, t, y), (0, end), y0, method=method, rtol=rtol, atol=atol, t_eval=[end], **more)
+        r = solve_ivp(lambda t, y: f(np, t, y), (0, end), y0, method=method, rtol=rtol, atol=atol,
+                      t_eval=[end], **more)
         return r.y[:, -1] if r.success else None
     return run
 
@@ -178,7 +203,8 @@ def by_diffrax(name, method):
     @jax.jit
     def solve(rtol, atol):
         control = diffrax.PIDController(rtol=rtol, atol=atol)
-        r = diffrax.diffeqsolve(term, solver, 0.0, end, None, y0, stepsize_controller=control, saveat=diffrax.SaveAt(t1=True), max_steps=None, throw=False)
+        r = diffrax.diffeqsolve(term, solver, 0.0, end, None, y0, stepsize_controller=control,
+                                saveat=diffrax.SaveAt(t1=True), max_steps=None, throw=False)
         return r.ys[0], r.result == diffrax.RESULTS.successful
 
     def run(rtol, atol):
@@ -225,11 +251,13 @@ def main():
             for k in range(4, 13):
                 rtol = 10.0**-k
                 best, began, runs = float("inf"), None, 0
-                y = run(rtol, floor * rtol) if which == "diffrax" and k == 4 else np.zeros(0)  # compiles
+                # the first call of diffrax compiles
+                y = run(rtol, floor * rtol) if which == "diffrax" and k == 4 else np.zeros(0)
                 while y is not None and (runs < 2 or time.monotonic() - began < budget):
                     from_ = time.process_time()
                     began = began or time.monotonic()
-                    y = limited(run, rtol, floor * rtol) if which == "scipy" else run(rtol, floor * rtol)
+                    y = (limited(run, rtol, floor * rtol) if which == "scipy"
+                         else run(rtol, floor * rtol))
                     best = min(best, time.process_time() - from_)
                     runs += 1
                     if best > MOST / 4:
@@ -238,7 +266,9 @@ def main():
                     print(f"{which}: {name} by {method} gives up at {rtol}", file=sys.stderr)
                     continue
                 error = float(np.max(np.abs(y[::every] - end) / (np.abs(end) + floor)))
-                print(json.dumps({"problem": name, "side": {"scipy": "SciPy", "diffrax": "diffrax"}[which], "method": method, "rtol": rtol, "ms": 1e3 * best, "error": error}), flush=True)
+                print(json.dumps({
+                    "problem": name, "side": {"scipy": "SciPy", "diffrax": "diffrax"}[which],
+                    "method": method, "rtol": rtol, "ms": 1e3 * best, "error": error}), flush=True)
                 if best > MOST:
                     break
 

@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# setup.sh - makes bench/peers/venv, a Python with the packages of requirements.txt. Building and testing Atled never needs it; `make bench` uses it
-# where it is there. Use: bench/peers/setup.sh [PYTHON]. Takes some minutes and, with what PyTorch brings, several GB.
+# setup.sh - installer of the packages of the Python peers in bench/peers/venv.
+#
+# Use: bench/peers/setup.sh [PYTHON]
+#
+# The packages are those of requirements.txt. With the dependencies of PyTorch
+# they take some minutes and several GB. `make bench` uses the environment if it
+# exists; building and testing Atled never need it.
 set -euo pipefail
 cd "$(dirname "$0")"
 python=${1:-python3}
@@ -11,4 +16,9 @@ fi
 "$python" -m venv venv
 venv/bin/python -m pip install --quiet --upgrade pip
 venv/bin/python -m pip install --quiet --requirement requirements.txt
-venv/bin/python -c 'import os; os.environ["DDE_BACKEND"] = "pytorch"; import deepxde, diffrax, jax, numba, numpy, scipy, torch; print("peers: deepxde", deepxde.__version__, "diffrax", diffrax.__version__, "jax", jax.__version__, "numba", numba.__version__, "numpy", numpy.__version__, "scipy", scipy.__version__, "torch", torch.__version__)'
+venv/bin/python -c 'import os
+os.environ["DDE_BACKEND"] = "pytorch"
+import deepxde, diffrax, jax, numba, numpy, scipy, torch
+print("peers: deepxde", deepxde.__version__, "diffrax", diffrax.__version__,
+      "jax", jax.__version__, "numba", numba.__version__, "numpy", numpy.__version__,
+      "scipy", scipy.__version__, "torch", torch.__version__)'

@@ -1,4 +1,8 @@
-"""torch_peer.py - the rows in PyTorch on the processor, with nested autograd where derivatives are wanted; one line of JSON each. Needs: torch."""
+"""torch_peer.py - the rows in PyTorch on the processor.
+
+Derivatives are by nested autograd. Needs: torch. Prints one line of JSON for
+each row.
+"""
 import common
 from common import measure, numbers, size
 
@@ -45,7 +49,8 @@ def heat():
     def work():
         u = start.clone()
         for _ in range(common.HEAT_STEPS):
-            u[1:-1, 1:-1] += 0.2 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+            u[1:-1, 1:-1] += 0.2 * (
+                u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
         return u
 
     return work
@@ -60,7 +65,9 @@ def pinn(row):
         linear.weight, linear.bias = torch.nn.Parameter(tensor(W)), torch.nn.Parameter(tensor(b))
         modules += [linear] if k == layers else [linear, torch.nn.Tanh()]
     model = torch.nn.Sequential(*modules)
-    weights, x = list(model.parameters()), torch.stack([tensor(p) for p in common.points(row, coords, dtype)], 1).requires_grad_(True)
+    weights, x = (
+        list(model.parameters()),
+        torch.stack([tensor(p) for p in common.points(row, coords, dtype)], 1).requires_grad_(True))
 
     def work():
         u = model(x)
@@ -68,7 +75,8 @@ def pinn(row):
         du = torch.autograd.grad(u, x, one, create_graph=True)[0]
         lap = 0
         for k in range(coords - 1):
-            lap = lap + torch.autograd.grad(du[:, k : k + 1], x, one, create_graph=True)[0][:, k : k + 1]
+            lap = lap + torch.autograd.grad(du[:, k : k + 1], x, one,
+                                            create_graph=True)[0][:, k : k + 1]
         r = du[:, -1:] + u * du[:, :-1].sum(1, keepdim=True) - common.VISCOSITY * lap
         loss = (r * r).mean()
         return loss, torch.autograd.grad(loss, weights)
@@ -99,7 +107,8 @@ def gram():
     rows = vmap(grad(residual), in_dims=(None, 0))
 
     def work():
-        J = torch.cat([leaf.reshape(len(xs), -1) for layer in rows(weights, xs) for leaf in layer], 1)
+        J = torch.cat([leaf.reshape(len(xs), -1) for layer in rows(weights, xs) for leaf in layer],
+                      1)
         return J.T @ J
 
     return work
@@ -111,7 +120,8 @@ def mixture(gradient=True):
     below = [(r, c) for c in range(d) for r in range(c + 1, d)]
     rows, cols = torch.tensor([r for r, _ in below]), torch.tensor([c for _, c in below])
     parameters = [p.requires_grad_(True) for p in (alphas, means, icf)]
-    at = (torch.arange(k)[:, None].expand(k, len(below)), rows[None].expand(k, -1), cols[None].expand(k, -1))
+    at = (torch.arange(k)[:, None].expand(k, len(below)), rows[None].expand(k, -1),
+          cols[None].expand(k, -1))
 
     def work():
         q = torch.exp(icf[:, :d])
@@ -135,10 +145,12 @@ def bundle(gradient):
         r, y = c[:, :3], x - c[:, 3:6]
         angle = torch.sqrt((r * r).sum(1, keepdim=True))
         a, cosine = r / angle, torch.cos(angle)
-        p = y * cosine + torch.linalg.cross(a, y) * torch.sin(angle) + a * ((a * y).sum(1, keepdim=True) * (1 - cosine))
+        p = (y * cosine + torch.linalg.cross(a, y) * torch.sin(angle)
+             + a * ((a * y).sum(1, keepdim=True) * (1 - cosine)))
         p = p[:, :2] / p[:, 2:]
         q = (p * p).sum(1, keepdim=True)
-        e = weights[:, None] * (p * (1 + c[:, 9:10] * q + c[:, 10:] * q**2) * c[:, 6:7] + c[:, 7:9] - seen)
+        e = weights[:, None] * (
+            p * (1 + c[:, 9:10] * q + c[:, 10:] * q**2) * c[:, 6:7] + c[:, 7:9] - seen)
         value = (e**2).sum() + ((1 - weights**2) ** 2).sum()
         return (value, torch.autograd.grad(value, parameters)) if gradient else value
 
@@ -156,7 +168,9 @@ def recurrent(gradient):
             x = text[t] * extra[0]
             for i in range(2):
                 w, b = main[i]
-                forget, enter, leave = torch.sigmoid(x * w[0] + b[0]), torch.sigmoid(hidden[i] * w[1] + b[1]), torch.sigmoid(x * w[2] + b[2])
+                forget, enter, leave = (
+                    torch.sigmoid(x * w[0] + b[0]), torch.sigmoid(hidden[i] * w[1] + b[1]),
+                    torch.sigmoid(x * w[2] + b[2]))
                 cell[i] = cell[i] * forget + enter * torch.tanh(hidden[i] * w[3] + b[3])
                 x = hidden[i] = leave * torch.tanh(cell[i])
             y = x * extra[1] + extra[2]
@@ -188,7 +202,8 @@ def newton():
     from torch.func import jacfwd, vmap
 
     def f(v, p):
-        return torch.stack([torch.sum(v**2) - p[0], v[0] * v[1] * v[2] - p[1], v[0] - v[1] ** 2 + v[2] - p[2]])
+        return torch.stack([torch.sum(v**2) - p[0], v[0] * v[1] * v[2] - p[1],
+                            v[0] - v[1] ** 2 + v[2] - p[2]])
 
     def solve(vs, ps):
         for _ in range(10):
@@ -198,17 +213,25 @@ def newton():
     return timed(solve, *common.systems())
 
 
-measure(PEER, "wave", lambda: timed(lambda x: 1.3 * torch.sin(x) + torch.exp(-(x**2)) * 0.7, numbers(-5, 5, size("wave"))))
+measure(PEER, "wave", lambda: timed(lambda x: 1.3 * torch.sin(x) + torch.exp(-(x**2)) * 0.7,
+                                    numbers(-5, 5, size("wave"))))
 for row in ("chain-1e3", "chain-1e5", "chain-1e7"):
     measure(PEER, row, lambda: timed(chain, numbers(-3, 3, size(row))))
 for row in ("triad", "sum", "dot", "max", "cumsum"):
     measure(PEER, row, lambda: reduction(row))
-measure(PEER, "softmax", lambda: timed(lambda x: torch.softmax(x, 1), numbers(-4, 4, size("softmax"), common.WIDTH)))
-measure(PEER, "layernorm", lambda: timed(lambda x, g, s: torch.nn.functional.layer_norm(x, (common.WIDTH,), g, s), numbers(-4, 4, size("layernorm"), common.WIDTH), numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH)))
+measure(PEER, "softmax",
+        lambda: timed(lambda x: torch.softmax(x, 1), numbers(-4, 4, size("softmax"), common.WIDTH)))
+measure(PEER, "layernorm",
+        lambda: timed(lambda x, g, s: torch.nn.functional.layer_norm(x, (common.WIDTH,), g, s),
+                      numbers(-4, 4, size("layernorm"), common.WIDTH),
+                      numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH)))
 for n, suffix in common.MATMULS:
-    measure(PEER, f"matmul-{n}{suffix}", lambda: timed(torch.matmul, *common.matmul_inputs(n, suffix)))
+    measure(PEER, f"matmul-{n}{suffix}",
+            lambda: timed(torch.matmul, *common.matmul_inputs(n, suffix)))
 for n, suffix in common.LAYERS:
-    measure(PEER, f"layer-{n}{suffix}", lambda: timed(lambda x, w, b: torch.tanh(torch.nn.functional.linear(x, w, b)), *common.layer_inputs(n, suffix)))
+    measure(PEER, f"layer-{n}{suffix}",
+            lambda: timed(lambda x, w, b: torch.tanh(torch.nn.functional.linear(x, w, b)),
+                          *common.layer_inputs(n, suffix)))
 measure(PEER, "heat", heat)
 for row in common.PINNS:
     measure(PEER, row, lambda: pinn(row))

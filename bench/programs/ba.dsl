@@ -1,7 +1,8 @@
-# ba.dsl - bundle adjustment (ADBench's problem): reprojection errors of points seen by cameras, and their gradient and Jacobian.
+# ba.dsl - bundle adjustment (ADBench): reprojection errors and derivatives.
 #
-# A camera is rotation (an axis times an angle), centre, focal length, principal point and two coefficients of radial distortion. Each observation is of one
-# point by one camera and has a weight, whose own error is 1 - w^2.
+# A camera has a rotation (an axis times an angle), centre, focal length,
+# principal point and two coefficients of radial distortion. An observation is
+# of one point by one camera. It has a weight w, which adds the error 1 - w^2.
 
 rotate(r, x) = {
   s = r · r
@@ -33,7 +34,8 @@ step(cameras, points, weights, by, at, seen) = {
   (value, c, x, w)
 }
 
-# the two errors of each observation by its 15 unknowns: f64[observations, 2, 15]
+# The derivatives of the two errors of each observation with respect to its 15
+# unknowns: f64[observations, 2, 15].
 jacobians(cameras, points, weights, by, at, seen) =
   map((c, x, w, s) -> jacobian(p -> reprojection(p[..11], p[11..14], p[14], s))(concat(c, x, [w])),
     cameras[by], points[at], weights, seen)

@@ -1,4 +1,6 @@
-# contraction.dsl - products of matrices: rows "matmul-...", "affine-..." and "layer-...".
+# contraction.dsl - products of matrices.
+#
+# Rows "matmul-...", "affine-..." and "layer-...".
 
 matmul(a, b) = a @ b
 

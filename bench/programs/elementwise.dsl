@@ -1,4 +1,4 @@
-# elementwise.dsl - arithmetic on every element of a vector: rows "wave" and "chain".
+# elementwise.dsl - element-wise arithmetic: rows "wave" and "chain".
 
 wave(a, b, x) = a*sin(x) + exp(-x^2)*b
 

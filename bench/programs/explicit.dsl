@@ -1,4 +1,6 @@
-# explicit.dsl - Lorenz's equations by integrators written in the language: one trajectory (row "dop853"), and many at once ("ensemble").
+# explicit.dsl - Lorenz's equations by integrators written in the language.
+#
+# Row "dop853" is one trajectory, row "ensemble" many at a time.
 
 lorenz(r) = (t, u) -> [10(u[1] - u[0]), u[0]*(r - u[2]) - u[1], u[0]*u[1] - 8/3*u[2]]
 

@@ -1,4 +1,7 @@
-# fourier.dsl - problems that transforms solve: a flame front by fourier(), Poisson's equation by sums of sines, and stated as a problem.
+# fourier.dsl - problems solved by fast transforms.
+#
+# A flame front by fourier(), Poisson's equation by discrete sine transforms,
+# and Poisson's equation as a problem.
 
 problem kuramoto(T) {
   domain t in [0, T], x in [0, 128] periodic

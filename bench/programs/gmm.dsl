@@ -1,7 +1,9 @@
-# gmm.dsl - log-likelihood of a mixture of Gaussians with a Wishart prior, and its gradient (ADBench's problem, gamma = 1, m = 0).
+# gmm.dsl - log-likelihood of a Gaussian mixture with a Wishart prior (ADBench).
 #
-# Each component has a weight, a mean, and the inverse of its covariance's factor: d logarithms of the diagonal, then the columns below it. Constants
-# that depend on the sizes only and need the gamma function are left out.
+# Value and gradient, for gamma = 1 and m = 0. A component has a weight, a mean
+# and the inverse of the factor of its covariance: d logarithms of the diagonal,
+# then the columns below it. Constants that depend on the sizes alone and need
+# the gamma function are left out.
 
 log_sum_exp(v) = {
   m = max(v; axis = 0)

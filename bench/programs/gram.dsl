@@ -1,4 +1,7 @@
-# gram.dsl - the Jacobian of a network's residuals by its weights, as Gauss-Newton and Levenberg-Marquardt need it: J'J.
+# gram.dsl - J'J for the Jacobian J of a network's residuals.
+#
+# J is with respect to the weights. Gauss-Newton and Levenberg-Marquardt need
+# J'J.
 
 residual(w, x, y, t) = {
   u = (p, s) -> apply((activation = tanh), w, [p[0], p[1], s])[0]

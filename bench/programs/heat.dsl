@@ -1,4 +1,6 @@
-# heat.dsl - the heat equation on a square grid by explicit steps, written with index notation; the edge keeps its values.
+# heat.dsl - explicit steps of the heat equation on a square grid.
+#
+# The step is in index notation. The boundary values stay as they are.
 
 heat(u, steps) = {
   n = len(u)

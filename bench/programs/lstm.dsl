@@ -1,7 +1,12 @@
-# lstm.dsl - a small recurrent network that predicts the next letter of a text (ADBench's problem), and the gradient of its loss.
+# lstm.dsl - loss and gradient of a small recurrent network (ADBench).
 #
-# Every unit has gates of its own, without connections to other units: main is f64[layers, 2, 4, width] (weights and biases of four gates), extra
-# f64[3, width] (input weights, output weights and biases), state f64[layers, 2, width] (hidden values and cells), text f64[length, width].
+# The network predicts the next letter of a string. Every unit has its own gates
+# and no connections to other units. The arguments are:
+#
+#     main   f64[layers, 2, 4, width]   weights and biases of four gates
+#     extra  f64[3, width]              input weights, output weights and biases
+#     state  f64[layers, 2, width]      hidden values and cells
+#     text   f64[length, width]
 
 gate(x) = 1/(1 + exp(-x))
 

@@ -1,4 +1,4 @@
-# newton.dsl - ten Newton iterations for each of many systems of three equations.
+# newton.dsl - ten Newton iterations for many systems of three equations each.
 
 f(v, p) = [sum(v^2) - p[0], v[0]*v[1]*v[2] - p[1], v[0] - v[1]^2 + v[2] - p[2]]
 

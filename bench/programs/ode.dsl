@@ -1,4 +1,7 @@
-# ode.dsl - van der Pol's oscillator, stiff, and the Brusselator on a line, by backward differentiation; Jacobians are derived.
+# ode.dsl - stiff systems by backward differentiation formulas.
+#
+# Van der Pol's oscillator and the Brusselator on a line. The Jacobians are by
+# automatic differentiation.
 
 oscillator(t1) = {
   s = ode((t, u) -> [u[1], 1000(1 - u[0]^2)*u[1] - u[0]], [2.0, 0.0], (0.0, t1); method = bdf(),

@@ -1,4 +1,6 @@
-# pinn.dsl - a step in training a physics-informed network on Burgers' equation, in one space coordinate and in two.
+# pinn.dsl - a training step of a physics-informed network.
+#
+# The problem is Burgers' equation in one and two space coordinates.
 
 # ---- u_t + u u_x = 0.01/π u_xx
 
@@ -23,7 +25,9 @@ residual_2d(w, x, y, t) = {
 loss_2d(w, xs, ys, ts) = mean(map((x, y, t) -> residual_2d(w, x, y, t), xs, ys, ts)^2)
 step_2d(w, xs, ys, ts) = value_and_grad(w -> loss_2d(w, xs, ys, ts))(w)
 
-# ---- from the driver's arrays and back: all weights as one vector, row by row of each layer
+# ---- conversion from and to the arrays of the driver
+
+# All weights are one vector, row by row of each layer.
 
 weights(sizes, v) = flatten(mlp(sizes).weights)[1](v)
 start_20x8(v, xs, ts) = (weights([2, 20, 20, 20, 20, 20, 20, 20, 20, 1], v), xs, ts)

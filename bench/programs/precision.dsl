@@ -1,4 +1,7 @@
-# precision.dsl - problems of the test sets at a given tolerance, by each method; "default" is what a call without a method takes. atol / rtol is that of precision/references.txt.
+# precision.dsl - problems of the test sets at a given tolerance by each method.
+#
+# The method "default" is that of a call without a method. atol / rtol is that
+# of bench/work_precision/references.txt.
 
 reactions(t, y) = {
   (a, b, c) = (0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1]^2)

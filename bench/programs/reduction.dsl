@@ -1,4 +1,6 @@
-# reduction.dsl - work that memory limits: rows "triad", "sum", "dot", "max", "softmax", "layernorm" and "cumsum".
+# reduction.dsl - memory-bound operations.
+#
+# Rows "triad", "sum", "dot", "max", "softmax", "layernorm" and "cumsum".
 
 triad(b, c) = b + 3c
 total(x) = sum(x)
@@ -6,7 +8,8 @@ product(x, y) = x · y
 largest(x) = max(x)
 running(x) = cumsum(x)
 
-# the reciprocal once for each row, as the other side has it: a division for each element costs a sixth more
+# One reciprocal for each row, as in the C reference. A division for each
+# element is slower.
 softmax(x) = {
   e = exp(x - expand(max(x; axis = 1), 1))
   e * (1 / sum(e; axis = 1, keepdims = true))

@@ -1,4 +1,6 @@
-# scalar.dsl - loops over single numbers and short vectors: rows "mandelbrot", "nbody", "fib" and "lorenz".
+# scalar.dsl - loops over scalars and short vectors.
+#
+# Rows "mandelbrot", "nbody", "fib" and "lorenz".
 
 mandelbrot(n) = {
   total = 0

@@ -1,4 +1,7 @@
-# setup.dsl - what comes before the first step of a large problem in t: the Brusselator's equations in two dimensions on N x N points, periodic, by BDF. scripts/bench/bench_setup.sh puts a line behind it.
+# setup.dsl - set-up of a large time-dependent problem, before the first step.
+#
+# The problem is the periodic Brusselator in two dimensions on N x N points by
+# BDF. scripts/bench/bench_setup.sh appends the call.
 
 problem brusselator(A = 3.4, α = 0.1) {
   domain t in [0, 1], x in [0, 1] periodic, y in [0, 1] periodic

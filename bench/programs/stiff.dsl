@@ -1,4 +1,6 @@
-# stiff.dsl - small stiff systems by the integrators of the library; their Jacobians are derived.
+# stiff.dsl - small stiff systems by the integrators of the library.
+#
+# The Jacobians are by automatic differentiation.
 
 reactions(t, y) = {
   (a, b, c) = (0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1]^2)

@@ -1,4 +1,4 @@
-# taylor.dsl - high derivatives of a small network of one number, at many points.
+# taylor.dsl - high derivatives of a small network of one scalar at many points.
 
 net(p, x) = p.w4 · tanh(p.W3 @ tanh(p.W2 @ tanh(p.w1*x + p.b1) + p.b2) + p.b3)
 

@@ -1,4 +1,7 @@
-# triangles.dsl - Poisson's equation by linear elements on triangles: how long the whole takes by solve, and how long assembling and solving take by themselves. scripts/bench/bench_setup.sh puts a line behind it.
+# triangles.dsl - times of Poisson's equation by linear elements on triangles.
+#
+# The times are those of solve() as a whole, of the assembly, and of the linear
+# solution. scripts/bench/bench_setup.sh appends the call.
 
 problem membrane {
   domain x in [0, 1], y in [0, 1]
@@ -27,7 +30,9 @@ matrix(mesh) = {
   sparse(number[r[on]], number[c[on]], v[on], n, n)
 }
 
-# Twice, since the first time compiles: triangles, seconds of the whole, of the matrix, of the solution of the linear system, and the largest difference by the largest value.
+# Prints the number of triangles, the seconds of the whole, of the matrix and of
+# the linear solution, and the relative difference of the two maxima. It runs
+# twice, because the first run compiles.
 whole(h) = {
   grid = mesh(box([0, 1], [0, 1]), h)
   for k in 0..2 {
@@ -36,7 +41,8 @@ whole(h) = {
     t1 = clock()
     A = matrix(grid)
     t2 = clock()
-    # a node's share of the load is a third of the six triangles around it, which are alike
+    # The load of a node is a third of the area of its six triangles, which are
+    # equal.
     u = linsolve(A, full(2.0 / len(grid.cells), shape(A)[0]))
     t3 = clock()
     if k == 1 {

@@ -1,4 +1,6 @@
-# weno.dsl - Sod's shock tube, stated and solved by the library's finite volumes; the end is that of 100 cells' time.
+# weno.dsl - Sod's shock tube by the finite volumes of the library.
+#
+# The final time is proportional to the width of a cell, 100/n.
 
 problem tube(T) {
   domain t in [0, T], x in [0, 1]

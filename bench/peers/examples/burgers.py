@@ -1,4 +1,5 @@
-# Burgers' equation with NumPy, SciPy and JAX: finite differences, Chebyshev collocation, and a neural network, each against the exact solution.
+# Burgers' equation with NumPy, SciPy and JAX. Finite differences, Chebyshev
+# collocation and a neural network are compared with the exact solution.
 import numpy as np
 import jax
 import jax.numpy as jnp
@@ -28,7 +29,8 @@ def integrate(x, D1, D2):
         J = nu * D2 - u[:, None] * D1 - np.diag(D1 @ u)
         J[0] = J[-1] = 0
         return J
-    return solve_ivp(rhs, (0, 1), -np.sin(np.pi * x), method="BDF", jac=jac, dense_output=True, rtol=1e-7, atol=1e-9).sol
+    return solve_ivp(rhs, (0, 1), -np.sin(np.pi * x), method="BDF", jac=jac, dense_output=True,
+                     rtol=1e-7, atol=1e-9).sol
 
 def differences(n):
     x = np.linspace(-1, 1, n)
@@ -52,7 +54,8 @@ def chebyshev(n):
 def network(sizes, seed=0):
     rng = np.random.default_rng(seed)
     shapes = [s for m, n in zip(sizes, sizes[1:]) for s in ((m, n), (n,))]
-    w0 = np.concatenate([(rng.standard_normal(s) * np.sqrt(2 / sum(s)) if len(s) == 2 else np.zeros(s)).ravel() for s in shapes])
+    w0 = np.concatenate([(rng.standard_normal(s) * np.sqrt(2 / sum(s)) if len(s) == 2
+                          else np.zeros(s)).ravel() for s in shapes])
     places = np.cumsum([np.prod(s) for s in shapes])[:-1]
     def u(w, t, x):
         p = [q.reshape(s) for q, s in zip(jnp.split(w, places), shapes)]
@@ -69,8 +72,10 @@ def pinn(steps=1000, points=4000):
     def residual(w, t, x):
         u_x = jax.grad(u, 2)
         return jax.grad(u, 1)(w, t, x) + u(w, t, x) * u_x(w, t, x) - nu * jax.grad(u_x, 2)(w, t, x)
-    loss = jax.jit(jax.value_and_grad(lambda w: jnp.mean(jax.vmap(residual, (None, 0, 0))(w, t, x)**2)))
-    w = minimize(lambda w: [np.array(v) for v in loss(w)], w0, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxfun": 2 * steps}).x
+    loss = jax.jit(
+        jax.value_and_grad(lambda w: jnp.mean(jax.vmap(residual, (None, 0, 0))(w, t, x)**2)))
+    w = minimize(lambda w: [np.array(v) for v in loss(w)], w0, jac=True, method="L-BFGS-B",
+                 options={"maxiter": steps, "maxfun": 2 * steps}).x
     return jax.vmap(u, (None, None, 0)), w
 
 xa, *D = differences(1024)
@@ -81,8 +86,10 @@ u, w = pinn()
 x = np.linspace(-1, 1, 401)
 for t in [0.25, 0.5, 1.0]:
     e = cole_hopf(t, x)
-    fd, ch, nn = CubicSpline(xa, a(t))(x), BarycentricInterpolator(xb, b(t))(x), np.array(u(w, t, x))
-    print(f"t = {t}: " + ", ".join(f"{np.linalg.norm(v - e) / np.linalg.norm(e):.1e}" for v in (fd, ch, nn)))
+    fd, ch, nn = (CubicSpline(xa, a(t))(x), BarycentricInterpolator(xb, b(t))(x),
+                  np.array(u(w, t, x)))
+    print(f"t = {t}: " + ", ".join(f"{np.linalg.norm(v - e) / np.linalg.norm(e):.1e}"
+                                   for v in (fd, ch, nn)))
     plt.plot(x, fd)
     plt.plot(x[::20], ch[::20], "o")
     plt.plot(x[10::20], nn[10::20], "s")

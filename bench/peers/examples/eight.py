@@ -9,7 +9,8 @@ def acceleration(q):
     return np.sum(d / r[..., None]**3, axis=1)
 
 def energy(q, v):
-    return 0.5 * np.sum(v**2) - sum(1 / np.linalg.norm(q[i] - q[j]) for i, j in [(0, 1), (1, 2), (2, 0)])
+    return 0.5 * np.sum(v**2) - sum(1 / np.linalg.norm(q[i] - q[j])
+                                    for i, j in [(0, 1), (1, 2), (2, 0)])
 
 def step(q, v, h):
     w = 1 / (2 - 2**(1 / 3))
@@ -28,7 +29,8 @@ path = np.zeros((n, 3, 2))
 for k in range(n):
     q, v = step(q, v, period / n)
     path[k] = q
-print(f"after one period: energy changed by {abs(energy(q, v) - e0):.1e}, places by {np.linalg.norm(q - q0):.1e}")
+print(f"after one period: energy changed by {abs(energy(q, v) - e0):.1e}, "
+      f"places by {np.linalg.norm(q - q0):.1e}")
 assert abs(energy(q, v) - e0) < 1e-9 and np.linalg.norm(q - q0) < 1e-5
 plt.plot(path[:, 0, 0], path[:, 0, 1])
 plt.title("three bodies, one path")

@@ -1,4 +1,5 @@
-# A manufactured solution of a non-linear heat equation, with JAX and SciPy; the discretisation is by hand.
+# A manufactured solution of a non-linear heat equation, with JAX and SciPy.
+# The discretisation is by hand.
 import numpy as np
 import jax
 import jax.numpy as jnp
@@ -25,7 +26,8 @@ def solve(n, order):
     x, D = derivative(n, order)
     rhs = jax.jit(lambda t, u: (D @ (k(u) * (D @ u)) + source(t, x)).at[jnp.array([0, -1])].set(0))
     jac = jax.jit(jax.jacobian(rhs, 1))
-    return x, solve_ivp(rhs, (0, 0.5), exact(0, x), method="BDF", jac=jac, dense_output=True, rtol=1e-10, atol=1e-12).sol
+    return x, solve_ivp(rhs, (0, 0.5), exact(0, x), method="BDF", jac=jac, dense_output=True,
+                        rtol=1e-10, atol=1e-12).sol
 
 y = np.linspace(0, 1, 101)
 

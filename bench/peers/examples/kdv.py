@@ -1,4 +1,5 @@
-# A soliton, with NumPy and SciPy: a Fourier series in x, the stiff linear part by an integrating factor.
+# A soliton, with NumPy and SciPy: a Fourier series in x, and an integrating
+# factor for the stiff linear part.
 import numpy as np
 from scipy.integrate import solve_ivp
 import matplotlib.pyplot as plt
@@ -14,7 +15,8 @@ def rhs(t, v):
     u = np.fft.irfft(v * factor(t))
     return -3j * q * np.fft.rfft(u**2) / factor(t)
 
-sol = solve_ivp(rhs, (0, 1), np.fft.rfft(soliton(0, x + 2)), method="DOP853", dense_output=True, rtol=1e-8, atol=1e-9).sol
+sol = solve_ivp(rhs, (0, 1), np.fft.rfft(soliton(0, x + 2)), method="DOP853", dense_output=True,
+                rtol=1e-8, atol=1e-9).sol
 
 def u(t, y):
     v = sol(t) * factor(t) / n * np.where(q == 0, 1, 2)
@@ -28,7 +30,8 @@ assert error < 1e-3
 y = np.linspace(-15, 15, 193)
 mass = lambda t: np.trapezoid(u(t, y), y)
 momentum = lambda t: np.trapezoid(u(t, y)**2, y)
-print(f"mass {mass(0.0):.6f} -> {mass(1.0):.6f}, momentum {momentum(0.0):.6f} -> {momentum(1.0):.6f}")
+print(f"mass {mass(0.0):.6f} -> {mass(1.0):.6f}, "
+      f"momentum {momentum(0.0):.6f} -> {momentum(1.0):.6f}")
 assert abs(mass(1.0) - mass(0.0)) < 1e-5 and abs(momentum(1.0) - momentum(0.0)) < 1e-4
 t = np.linspace(0, 1, 101)
 plt.pcolormesh(t, z, np.array([u(s, z) for s in t]).T)

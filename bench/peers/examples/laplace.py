@@ -18,9 +18,11 @@ u = relax(u, 2 / (1 + np.sin(np.pi / (n - 1))), 200)
 
 def series(x, y):
     k = np.arange(1, 60, 2)
-    return np.sum(4 / (k * np.pi) * np.sin(k * np.pi * x) * np.sinh(k * np.pi * (1 - y)) / np.sinh(k * np.pi))
+    return np.sum(4 / (k * np.pi) * np.sin(k * np.pi * x) * np.sinh(k * np.pi * (1 - y))
+                  / np.sinh(k * np.pi))
 
-print(f"in the middle {u[32, 32]:.6f}, by symmetry 1/4; at (1/4, 1/4) {u[16, 16]:.6f}, series {series(0.25, 0.25):.6f}")
+print(f"in the middle {u[32, 32]:.6f}, by symmetry 1/4; at (1/4, 1/4) {u[16, 16]:.6f}, "
+      f"series {series(0.25, 0.25):.6f}")
 assert abs(u[32, 32] - 0.25) < 1e-6 and abs(u[16, 16] - series(0.25, 0.25)) < 1e-3
 x = np.linspace(0, 1, n)
 plt.pcolormesh(x, x, u)

@@ -8,7 +8,8 @@ def lorenz(t, v, s=10.0, r=28.0, b=8 / 3):
     return [s * (y - x), x * (r - z) - y, x * y - b * z]
 
 def solve(x0, method, end=25):
-    return solve_ivp(lorenz, (0, end), [x0, 0, 0], method=method, dense_output=True, rtol=1e-10, atol=1e-12).sol
+    return solve_ivp(lorenz, (0, end), [x0, 0, 0], method=method, dense_output=True, rtol=1e-10,
+                     atol=1e-12).sol
 
 s = solve(1.0, "DOP853")
 print(f"at t = 10: {s(10)}")

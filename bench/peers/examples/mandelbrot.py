@@ -1,4 +1,5 @@
-# The Mandelbrot set, with NumPy: all points of the grid go on until the last has left the disc.
+# The Mandelbrot set, with NumPy. All points of the grid iterate until the last
+# has left the disc.
 import numpy as np
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,5 @@
-# Newton's method with exact derivatives, with JAX; what is differentiated itself must be a loop of JAX's.
+# Newton's method with exact derivatives, with JAX. A loop that is itself
+# differentiated must be one of JAX's.
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt

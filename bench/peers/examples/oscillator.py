@@ -8,7 +8,8 @@ x = jnp.linspace(-6.0, 6.0, 241)
 h = x[1] - x[0]
 n = len(x)
 kinetic = (2 * jnp.eye(n) - jnp.eye(n, k=1) - jnp.eye(n, k=-1)) / (2 * h**2)
-slope = lambda f: lambda g: jax.jvp(f, (g,), (1.0,))[1]  # forwards: twice backwards through eigh is NaN
+# forward mode, because two reverse passes through eigh give NaN
+slope = lambda f: lambda g: jax.jvp(f, (g,), (1.0,))[1]
 levels = lambda g: jnp.linalg.eigh(kinetic + jnp.diag(0.5 * x**2 + g * x**4))[0][:4]
 
 print(f"without g: {levels(0.0)}")

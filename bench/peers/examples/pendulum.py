@@ -1,4 +1,5 @@
-# A pendulum's period, with SciPy; its slope by a central difference, since the solver has no derivative.
+# A pendulum's period, with SciPy. Its derivative is a central difference,
+# because the solver has none.
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
@@ -8,7 +9,8 @@ def pendulum(t, y):
     return [y[1], -np.sin(y[0])]
 
 def swing(theta0):
-    return solve_ivp(pendulum, (0, 10), [theta0, 0], method="DOP853", dense_output=True, rtol=1e-11, atol=1e-13).sol
+    return solve_ivp(pendulum, (0, 10), [theta0, 0], method="DOP853", dense_output=True, rtol=1e-11,
+                     atol=1e-13).sol
 
 def period(theta0):
     s = swing(theta0)
@@ -24,8 +26,10 @@ def slope(f, x, h=1e-4):
     return (f(x + h) - f(x - h)) / (2 * h)
 
 for theta0 in [0.1, 1.0, 2.0]:
-    print(f"amplitude {theta0:.1f}: period {period(theta0):.8f}, exact {exact(theta0):.8f}, slope {slope(period, theta0):.6f}")
-    assert abs(period(theta0) - exact(theta0)) < 1e-7 and abs(slope(period, theta0) - slope(exact, theta0)) < 1e-5
+    print(f"amplitude {theta0:.1f}: period {period(theta0):.8f}, exact {exact(theta0):.8f}, "
+          f"slope {slope(period, theta0):.6f}")
+    assert (abs(period(theta0) - exact(theta0)) < 1e-7
+            and abs(slope(period, theta0) - slope(exact, theta0)) < 1e-5)
 t = np.linspace(0, 10, 400)
 plt.plot(t, swing(0.5)(t)[0], label="amplitude 0.5")
 plt.plot(t, swing(2.0)(t)[0], label="amplitude 2")

@@ -11,7 +11,8 @@ def jacobian(t, y, k1=0.04, k2=3e7, k3=1e4):
     a, b, c = y
     return [[-k1, k3 * c, k3 * b], [k1, -k3 * c - 2 * k2 * b, -k3 * b], [0, 2 * k2 * b, 0]]
 
-r = solve_ivp(robertson, (0, 1e11), [1, 0, 0], method="Radau", jac=jacobian, dense_output=True, rtol=1e-9, atol=1e-18)
+r = solve_ivp(robertson, (0, 1e11), [1, 0, 0], method="Radau", jac=jacobian, dense_output=True,
+              rtol=1e-9, atol=1e-18)
 s = r.sol
 for t in [0.4, 40.0, 4e3, 4e5, 1e11]:
     a, b, c = s(t)

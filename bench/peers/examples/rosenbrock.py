@@ -19,7 +19,8 @@ assert jnp.linalg.norm(jax.jvp(jax.grad(rosen), (x,), (v,))[1] - H @ v) < 1e-9
 from jax.test_util import check_grads
 check_grads(rosen, (x,), order=1, modes=["fwd", "rev"])
 
-a = minimize(rosen, np.zeros(10) - 1.2, jac=jax.grad(rosen), method="L-BFGS-B", options={"maxiter": 500, "ftol": 0, "gtol": 1e-10})
+a = minimize(rosen, np.zeros(10) - 1.2, jac=jax.grad(rosen), method="L-BFGS-B",
+             options={"maxiter": 500, "ftol": 0, "gtol": 1e-10})
 print(f"L-BFGS: {a.nit} steps to {a.fun:.1e}")
 assert np.linalg.norm(a.x - 1) < 1e-6
 

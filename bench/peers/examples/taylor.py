@@ -23,7 +23,8 @@ assert abs(series - f(0.3 + s)) < 1e-10
 assert abs(2 * c[2] - jax.grad(jax.grad(f))(0.3)) < 1e-14
 
 for n in (1, 3, 5, 7):
-    assert abs(taylor(jnp.sin, 0.0, n)[n] * math.factorial(n) - (1.0 if n % 4 == 1 else -1.0)) < 1e-12
+    assert abs(taylor(jnp.sin, 0.0, n)[n] * math.factorial(n)
+               - (1.0 if n % 4 == 1 else -1.0)) < 1e-12
 
 cost = lambda f: jax.jit(f).lower(0.3).compile().cost_analysis()
 ratio = cost(lambda x: taylor(f, x, 10)).get("flops", 0) / max(cost(f).get("flops", 1), 1)

@@ -1,4 +1,5 @@
-# A free quantum wave packet, with NumPy and SciPy: a Fourier series in x, integrated in time.
+# A free quantum wave packet, with NumPy and SciPy: a Fourier series in x,
+# integrated in time.
 import numpy as np
 from scipy.integrate import solve_ivp
 import matplotlib.pyplot as plt
@@ -22,7 +23,8 @@ assert error < 1e-4
 
 total = lambda t: np.trapezoid(rho(t, x), x)
 mean_x = lambda t: np.trapezoid(x * rho(t, x), x) / total(t)
-print(f"probability {total(0.0) / np.sqrt(np.pi):.6f} -> {total(1.0) / np.sqrt(np.pi):.6f}, mean position {mean_x(0.0):.4f} -> {mean_x(1.0):.4f}")
+print(f"probability {total(0.0) / np.sqrt(np.pi):.6f} -> {total(1.0) / np.sqrt(np.pi):.6f}, "
+      f"mean position {mean_x(0.0):.4f} -> {mean_x(1.0):.4f}")
 assert abs(total(1.0) / total(0.0) - 1) < 1e-4 and abs(mean_x(1.0) - 1) < 1e-3
 for t in [0.0, 0.5, 1.0]:
     plt.plot(x, rho(t, x), label=f"t = {t:g}")
