@@ -1,24 +1,37 @@
-# work_precision.dsl - draws the diagrams of docs/reference/work_precision.md from docs/images/work_precision/work_precision.csv, and prints its table. scripts/bench/work_precision.sh runs it.
+# work_precision.dsl - diagrams and table of docs/reference/work_precision.md.
+#
+# The data are docs/images/work_precision/work_precision.csv.
+# scripts/bench/work_precision.sh runs this program.
 
 table = load("docs/images/work_precision/work_precision.csv")
 problems = list("robertson", "hires", "pollution", "pleiades", "lorenz", "brusselator")
-titles = list("Robertson to t = 1e5", "HIRES, 8 unknowns", "POLLU, 20 unknowns", "Pleiades, 28 unknowns", "Lorenz to t = 10",
-  "Brusselator on a line, 1000 unknowns")
+titles = list("Robertson to t = 1e5", "HIRES, 8 unknowns", "POLLU, 20 unknowns",
+  "Pleiades, 28 unknowns", "Lorenz to t = 10", "Brusselator on a line, 1000 unknowns")
 
-# the curves of the table: rows from .. from + count belong to one problem and method
+# The curves of the table. The rows from .. from + count have one problem and
+# method.
 curves = list()
 for k in list(...(0..len(table.problem))) {
   name = table.side[k] + " " + table.method[k]
   n = len(curves)
-  curves = if n > 0 and (if n > 0 { curves[-1].problem == table.problem[k] and curves[-1].name == name } else { false }) {
-    last = curves[-1]
-    push(curves[..n - 1], (...last, count = last.count + 1))
-  } else { push(curves, (problem = table.problem[k], side = table.side[k], name = name, from = k, count = 1)) }
+  curves = if n > 0 and
+    (if n > 0 {
+      curves[-1].problem == table.problem[k] and curves[-1].name == name
+    } else {
+      false
+    }) {
+      last = curves[-1]
+      push(curves[..n - 1], (...last, count = last.count + 1))
+    } else {
+      push(curves,
+        (problem = table.problem[k], side = table.side[k], name = name, from = k, count = 1))
+    }
 }
 times_of(c) = table.ms[c.from..c.from + c.count]
 errors_of(c) = table.error[c.from..c.from + c.count]
 
-# The least time in which a method's results, or the straight lines between neighbouring ones, have an error e
+# The minimum time in which a method reaches the error e. Between neighbouring
+# results log(time) is linear in log(error).
 time_for(times, errors, e) = {
   best = min(where(errors <= e, times, inf))
   for k in 1..len(times) {
@@ -40,25 +53,46 @@ for (i, problem) in enumerate(problems) {
   used = 0
   for c in curves {
     if c.problem == problem {
-      style = if c.side == "Atled" { "solid" } else { if c.side == "C" { "dashed" } else { "dotted" } }
+      style = if c.side == "Atled" {
+        "solid"
+      } else {
+        if c.side == "C" { "dashed" } else { "dotted" }
+      }
       ours = c.name == "Atled default"
       label = if c.side == "C" { c.name[2..] + " (C)" } else { c.name }
       layers = push(layers,
-        loglog(errors_of(c), times_of(c), label = label, style = style, marker = if ours { "circle" } else { if c.side == "Atled" { "square" } else { if c.side == "C" { "diamond" } else { if c.side == "SciPy" { "up" } else { "plus" } } } },
-          colour = if ours { "red" } else { if c.side == "C" { "black" } else { colours[used % 6] } }, width = if ours { 3 } else { 1.5 }))
+        loglog(errors_of(c), times_of(c), label = label, style = style, marker = if ours {
+          "circle"
+        } else {
+          if c.side == "Atled" {
+            "square"
+          } else {
+            if c.side == "C" { "diamond" } else { if c.side == "SciPy" { "up" } else { "plus" } }
+          }
+        },
+          colour = if ours {
+            "red"
+          } else {
+            if c.side == "C" { "black" } else { colours[used % 6] }
+          }, width = if ours { 3 } else { 1.5 }))
       if not ours and c.side != "C" { used = used + 1 }
       if ours { own = c }
     }
   }
-  overlay(layers, title = titles[i], xlabel = "largest relative error at the end", ylabel = "processor time, ms", xlim = (none, none), grid = true,
-    legend = "outside", size = (8, 5), file = "docs/images/work_precision/{problem}.png")
+  overlay(layers, title = titles[i], xlabel = "largest relative error at the end",
+    ylabel = "processor time, ms", xlim = (none, none), grid = true, legend = "outside",
+    size = (8, 5), file = "docs/images/work_precision/{problem}.png")
   if kind(own) != "none" {
     t = times_of(own)
     e = errors_of(own)
     cells = list()
     for k in list(...(0..own.count)) {
       least = inf
-      for c in curves { if c.problem == problem and c.name != own.name { least = min(least, time_for(times_of(c), errors_of(c), e[k])) } }
+      for c in curves {
+        if c.problem == problem and c.name != own.name {
+          least = min(least, time_for(times_of(c), errors_of(c), e[k]))
+        }
+      }
       cells = push(cells, if least < inf { "{t[k] / least:.2f}" } else { "alone" })
     }
     print("| {titles[i]} | " + join(cells, " | ") + " |")

@@ -17,7 +17,8 @@
 #
 #   FUZZ_SECONDS=60        time for each target, or
 #   FUZZ_RUNS=1000000      number of inputs for each target
-#   FUZZ_ONLY=WORD         only targets with WORD in their names; no random tests
+#   FUZZ_ONLY=WORD         only targets with WORD in their names, and no random
+#                          tests
 #   FUZZ_LENGTH=400        maximum size of a program in bytes
 #   FUZZ_TIMEOUT=10        time for one input, in seconds of wall-clock time;
 #                          more is needed on a busy machine

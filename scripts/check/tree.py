@@ -35,7 +35,8 @@ def c_faults(lines):
     for k, line in enumerate(lines, 1):
         text = line.strip()
         comment = inside or text.startswith("/*")
-        inside = "*/" not in text.rsplit("/*", 1)[-1] if "/*" in text else inside and "*/" not in text
+        inside = ("*/" not in text.rsplit("/*", 1)[-1] if "/*" in text
+                  else inside and "*/" not in text)
         limit = PROSE if comment else CODE
         if width(line) > limit and not (comment and TABLE.search(text.lstrip("/* "))):
             if len(text.lstrip("/* ").split()) > 1 and not line.endswith("\\"):
