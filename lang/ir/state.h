@@ -1,4 +1,4 @@
-/* state.h - the IR's state in a context: tables of attributes, functions, hosts.
+/* state.h - IR state of a context: tables of attributes, functions and hosts.
  *
  * Needs: host.h. Used only by lang/.
  */

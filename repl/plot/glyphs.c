@@ -15,8 +15,8 @@
  *   M x y                   move to
  *   L x y                   line to
  *   C x y  x y  x y         cubic Bezier curve: two control points and the end
- *   A cx cy rx ry from to   elliptic arc connected to the previous point; angles
- *                           in degrees, counter-clockwise when they rise
+ *   A cx cy rx ry from to   elliptic arc connected to the previous point;
+ *                           angles in degrees, increasing counter-clockwise
  *   D x y                   a dot
  *
  * A letter applies to further numbers until the next one.

@@ -85,7 +85,8 @@ static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t len
 	void *memory = heap_alloc(c, bytes);
 	if (!memory) return ST_NOMEM;
 	j.rooms = (double *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
-	const Status st = parallel_for(be->ctx, (int64_t)j.work * parts, parts, run_part, &j, poll_part);
+	const Status st =
+		parallel_for(be->ctx, (int64_t)j.work * parts, parts, run_part, &j, poll_part);
 	heap_free(c, memory, bytes);
 	return st;
 }

@@ -114,7 +114,8 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 	return st;
 }
 
-static Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results) {
+static Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args,
+                        Value *results) {
 	Status st = r->by->begin(r->problem, c, call, args);
 	solve_names(r->s, call, r->by->noptions);
 	st = run_whole(r, st, results);
