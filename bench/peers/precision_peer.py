@@ -30,7 +30,7 @@ CELLS, BETWEEN = 500, 0.02 * 501**2
 
 def references():
     out = {}
-    with open(os.path.join(HERE, "..", "precision", "references.txt")) as file:
+    with open(os.path.join(HERE, "..", "work_precision", "references.txt")) as file:
         for line in file:
             if line[0] != "#":
                 name, floor, *end = line.split()

@@ -126,7 +126,7 @@ static _Noreturn void give_up(const char *why) {
 
 static Reference reference_of(const char *folder, const char *problem) {
 	char path[1000], line[8000];
-	snprintf(path, sizeof path, "%s/precision/references.txt", folder);
+	snprintf(path, sizeof path, "%s/work_precision/references.txt", folder);
 	FILE *file = fopen(path, "r");
 	if (!file) give_up("references.txt is not there; --folder says where it is");
 	Reference r = {0};
