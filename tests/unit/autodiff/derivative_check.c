@@ -9,21 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void check_at(T *t, bool good, const char *file, int line, const char *format, ...) {
-	if (good) {
-		t->tally->passed++;
-		return;
-	}
-	t->tally->failed++;
-	char text[256];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	const char *slash = strrchr(file, '/');
-	printf("%s:%d: %s: %s\n", slash ? slash + 1 : file, line, t->name, text);
-}
-
 static void to_stdout(void *ud, const char *text, size_t n) {
 	(void)ud;
 	fwrite(text, 1, n, stdout);
@@ -252,8 +237,7 @@ const Bounds usual = {2e-3, 1e-11, 1e-13, 1e-13};
 bool run(T *t, Fn *f, const Value *args, Value *results) {
 	Status s = ir_services(t->c)->run(t->c, f, args, results);
 	if (s == ST_OK) return true;
-	check_at(t, false, __FILE__, __LINE__, "running %s ends with status %d",
-	         atom_text(t->c, f->name), s);
+	CHECK_MSG(false, "running %s ends with status %d", atom_text(t->c, f->name), s);
 	show_diags(t);
 	return false;
 }
@@ -336,8 +320,7 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	for (uint32_t k = 0; k < m; k++) {
 		if (!moves[k]) continue;
 		double e = numeric_jvp(t, f, bounds, args, dx, k, y[m + nmoves++]);
-		check_at(t, e <= bounds->difference, __FILE__, __LINE__,
-		         "%s jvp of result %u is off by %.2g", path, k, e);
+		CHECK_MSG(e <= bounds->difference, "%s jvp of result %u is off by %.2g", path, k, e);
 	}
 	if (order > 1) check_function(t, jvp, in, order - 1, bounds, "jvp,");
 
@@ -345,8 +328,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
 	if (!run(t, l->primal, args, out)) goto no_primal;
 	for (uint32_t k = 0; k < m; k++)
-		check_at(t, !is_active(out[k]) || near(t, out[k], y[k], bounds), __FILE__, __LINE__,
-		         "%s primal result %u differs", path, k);
+		CHECK_MSG(!is_active(out[k]) || near(t, out[k], y[k], bounds),
+		          "%s primal result %u differs", path, k);
 	memcpy(in, out + m, l->nresiduals * sizeof *in);
 	at = l->nresiduals;
 	for (uint32_t k = 0; k < n; k++)
@@ -355,9 +338,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	if (run(t, l->linear, in, linear)) {
 		double left = 0, right = 0, scale = 1e-300;
 		for (uint32_t k = 0; k < nmoves; k++) {
-			check_at(t, near(t, linear[k], y[m + k], bounds), __FILE__, __LINE__,
-			         "%s linear result %u is off by %.2g", path, k,
-			         difference(t, linear[k], y[m + k]));
+			CHECK_MSG(near(t, linear[k], y[m + k], bounds), "%s linear result %u is off by %.2g",
+			          path, k, difference(t, linear[k], y[m + k]));
 			w[k] = random_like(t, linear[k]);
 			left += pairing(t, w[k], linear[k], &scale);
 			in[l->nresiduals + k] = w[k];
@@ -365,8 +347,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 		if (run(t, back, in, ct)) {
 			for (uint32_t k = 0, j = 0; k < n; k++)
 				if (active[k]) right += pairing(t, ct[j++], dx[k], &scale);
-			check_at(t, fabs(left - right) <= bounds->pairing * scale, __FILE__, __LINE__,
-			         "%s <w, J dx> = %.17g, <J^T w, dx> = %.17g", path, left, right);
+			CHECK_MSG(fabs(left - right) <= bounds->pairing * scale,
+			          "%s <w, J dx> = %.17g, <J^T w, dx> = %.17g", path, left, right);
 			release(nactive, ct);
 			if (order > 1) {
 				Fn *vjp = reverse_of(t, f, active);
@@ -406,7 +388,7 @@ void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bound
 	uint32_t mark = build_mark(t->c);
 	if (ctx_protect(t->c, run_case, &k) != ST_OK) {
 		build_unwind(t->c, mark);
-		check_at(t, false, __FILE__, __LINE__, "a transform failed");
+		CHECK_MSG(false, "a transform failed");
 		show_diags(t);
 	}
 	release(n, args);
@@ -500,7 +482,8 @@ static void attempt(Ctx *c, void *arg) {
 
 /* Tries twice, because leftovers of a failure must not be taken for a result.
  * Releases f. */
-void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line) {
+void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, const char *file,
+                  int line) {
 	for (int round = 0; round < 2; round++) {
 		Attempt a = {f, reverse};
 		uint32_t mark = build_mark(t->c);
@@ -508,8 +491,8 @@ void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, i
 		build_unwind(t->c, mark);
 		const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
 		bool good = s == ST_ERROR && d && d->code == code && strstr(d->message, words);
-		check_at(t, good, __FILE__, line, "expected an error with \"%s\", got \"%s\"", words,
-		         d ? d->message : "none");
+		check_msg_at(good, "the error", file, line, "expected an error with \"%s\", got \"%s\"",
+		             words, d ? d->message : "none");
 		diag_clear(t->c);
 	}
 	fn_unref(f);
@@ -529,11 +512,11 @@ static void run_test(Ctx *c, void *arg) {
 }
 
 int run_tests(const Named *tests, uint32_t n, const char *word) {
-	Tally tally = {0};
 	for (uint32_t i = 0; i < n; i++) {
 		if (word && !strstr(tests[i].name, word)) continue;
 		Ctx *c = ctx_new(NULL);
-		T t = {.tally = &tally, .c = c, .name = tests[i].name, .random = 12345 + i};
+		T t = {.c = c, .name = tests[i].name, .random = 12345 + i};
+		check_in(tests[i].name);
 		ctx_set_slot(c, SLOT_API, &t, NULL);
 		backend_init(c);
 		if (!getenv("ATLED_NATIVE")) backend_set_native(c, NATIVE_OFF);
@@ -542,11 +525,10 @@ int run_tests(const Named *tests, uint32_t n, const char *word) {
 		ir_services(c)->structural_rule = structural_rule;
 		Running r = {&t, tests[i].test};
 		if (ctx_protect(c, run_test, &r) != ST_OK) {
-			check_at(&t, false, __FILE__, __LINE__, "stopped");
+			CHECK_MSG(false, "stopped");
 			show_diags(&t);
 		}
 		ctx_free(c);
 	}
-	printf("%u passed, %u failed\n", tally.passed, tally.failed);
-	return tally.failed != 0;
+	return check_end();
 }

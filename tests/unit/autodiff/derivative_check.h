@@ -20,15 +20,11 @@
 
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
+#include "tests/unit/support/check.h"
 
 enum { MOST = 1000 }; /* parameters or results of a derived function */
 
-typedef struct Tally {
-	uint32_t passed, failed;
-} Tally;
-
 typedef struct T { /* the state of one test */
-	Tally *tally;
 	Ctx *c;
 	Builder *b;
 	const char *name;
@@ -46,9 +42,6 @@ typedef struct Named {
  * context, and prints the count. Returns the exit status. */
 int run_tests(const Named *tests, uint32_t n, const char *word);
 
-void check_at(T *t, bool good, const char *file, int line, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
-#define CHECK(t, x) check_at((t), (x), __FILE__, __LINE__, "%s", #x)
 void show_diags(T *t);
 double uniform(T *t, double lo, double hi);
 
@@ -84,7 +77,8 @@ Fn *reverse_of(T *t, Fn *f, const bool *active);
 void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bounds *bounds);
 /* Checks that the jvp of f (with `reverse`, its vjp) cannot be made: the first
  * diagnostic has the given code and words. Releases f. */
-void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line);
+void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, const char *file,
+                  int line);
 
 /* ---- program construction ------------------------------------------------ */
 

@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void jb_check(Test *t, bool good, int line, const char *what) {
-	if (good) t->passed++;
-	else {
-		t->failed++;
-		printf("test_jet_batch.c:%d: failed: %s\n", line, what);
-	}
-}
-
 void jb_show_diags(Test *t) {
 	for (uint32_t i = 0; i < diag_total(t->c); i++)
 		printf("  %s %s\n", diag_code_id(diag_at(t->c, i)->code), diag_at(t->c, i)->message);

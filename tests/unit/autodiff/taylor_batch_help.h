@@ -1,7 +1,7 @@
-/* taylor_batch_help.h - shared helpers of the jet and batch tests: checks,
- * random values, protected transforms.
+/* taylor_batch_help.h - shared helpers of the jet and batch tests: random
+ * values, protected transforms.
  *
- * Needs: autodiff/, backend/.
+ * Needs: autodiff/, backend/, check.h.
  * Guarantees: everything works on one Test. An element-wise derivative rule is
  * read when first used and lives as long as the context.
  */
@@ -10,15 +10,13 @@
 
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
+#include "tests/unit/support/check.h"
 
 typedef struct Test {
 	Ctx *c;
-	int passed, failed;
 	uint64_t random;
 } Test;
 
-void jb_check(Test *t, bool good, int line, const char *what);
-#define CHECK(t, condition) jb_check((t), (condition), __LINE__, #condition)
 void jb_show_diags(Test *t); /* and clears them */
 void jb_show_fn(const Fn *f);
 

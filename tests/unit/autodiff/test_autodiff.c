@@ -94,16 +94,16 @@ static void test_conventions(T *t) {
 	Fn *f = end(t, 7, results);
 	bool active[3] = {true, true, true}, moves[7];
 	Fn *jvp = ad_jvp(t->c, f, active, moves);
-	CHECK(t, moves[0] && moves[1] && moves[2] && !moves[3] && moves[4] && moves[5] && !moves[6]);
+	CHECK(moves[0] && moves[1] && moves[2] && !moves[3] && moves[4] && moves[5] && !moves[6]);
 	Value args[6] = {value_f64(2), value_f64(2), numbers(t, 4, (double[]){1, 5, 5, -2}),
 	                 value_f64(1), value_f64(3), numbers(t, 4, (double[]){10, 20, 40, 80})};
 	Value out[12];
 	if (run(t, jvp, args, out)) {
-		CHECK(t, out[7].f == 2); /* (1 + 3) / 2 */
-		CHECK(t, out[8].f == 2);
-		CHECK(t, out[9].f == 0);
-		CHECK(t, out[10].f == 30); /* (20 + 40) / 2 */
-		CHECK(t, out[11].f == 2);  /* 2 * dx: the stopped factor is a constant */
+		CHECK(out[7].f == 2); /* (1 + 3) / 2 */
+		CHECK(out[8].f == 2);
+		CHECK(out[9].f == 0);
+		CHECK(out[10].f == 30); /* (20 + 40) / 2 */
+		CHECK(out[11].f == 2);  /* 2 * dx: the stopped factor is a constant */
 		release(12, out);
 	}
 	Fn *back = reverse_of(t, f, active);
@@ -112,9 +112,9 @@ static void test_conventions(T *t) {
 		  ct[3];
 	if (run(t, back, in, ct)) {
 		double g[4];
-		CHECK(t, ct[0].f == 0.5 && ct[1].f == 0.5);
+		CHECK(ct[0].f == 0.5 && ct[1].f == 0.5);
 		flatten(t, ct[2], g);
-		CHECK(t, g[0] == 0 && g[1] == 2 && g[2] == 2 && g[3] == 0);
+		CHECK(g[0] == 0 && g[1] == 2 && g[2] == 2 && g[3] == 0);
 		release(3, ct);
 	}
 	fn_unref(back);
@@ -479,7 +479,8 @@ static void test_factorisations(T *t) {
 	begin(t, "lu of a rectangle");
 	Ref wide = param(t, mat(t, len(t, 2), len(t, 3)), "x"), factors[2];
 	build(t->b, OP_LU, 1, &wide, 0, factors);
-	expect_error(t, end1(t, factors[0]), false, E_NO_RULE, "square matrices only", __LINE__);
+	expect_error(t, end1(t, factors[0]), false, E_NO_RULE, "square matrices only", __FILE__,
+	             __LINE__);
 
 	/* Equal eigenvalues: derivatives of quantities that do not depend on the
 	 * chosen basis are right. */
@@ -496,7 +497,7 @@ static void test_factorisations(T *t) {
 	if (run(t, back, args, &ct)) {
 		double g[9];
 		flatten(t, ct, g);
-		for (int i = 0; i < 9; i++) CHECK(t, fabs(g[i] - (i % 4 ? 0 : 2)) < 1e-14);
+		for (int i = 0; i < 9; i++) CHECK(fabs(g[i] - (i % 4 ? 0 : 2)) < 1e-14);
 		value_unref(ct);
 	}
 	release(2, args);
@@ -572,7 +573,7 @@ static void refused(T *t, Ref y) {
 	uint32_t mark = build_mark(t->c);
 	Status s = ctx_protect(t->c, run_transpose, f);
 	build_unwind(t->c, mark);
-	CHECK(t, s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE);
+	CHECK(s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
 }
@@ -643,13 +644,13 @@ static void test_cost(T *t) {
 	Fn *f = end1(t, total(t, build_transpose(b, r, (int[]){1, 0})));
 	Value args[2] = {matrix(t, 20, 30), matrix(t, 30, 20)};
 	double expected = 2.0 * 20 * 30 * 20 + 30 * (2.0 * 20 * 20 * 20 + 20 * 20) + 20 * 20;
-	CHECK(t, fn_cost(f, (int64_t[]){20, 30}, 2) == expected);
-	CHECK(t, operations(t, f, args) == expected);
+	CHECK(fn_cost(f, (int64_t[]){20, 30}, 2) == expected);
+	CHECK(operations(t, f, args) == expected);
 	begin(t, "caller");
 	x = param(t, mat(t, len(t, 4), len(t, 5)), "x");
 	build_call(t->b, f, 2, (Ref[]){x, build_transpose(t->b, x, (int[]){1, 0})}, &r);
 	Fn *caller = end1(t, r);
-	CHECK(t, fn_cost(caller, NULL, 0) == fn_cost(f, (int64_t[]){4, 5}, 2));
+	CHECK(fn_cost(caller, NULL, 0) == fn_cost(f, (int64_t[]){4, 5}, 2));
 	release(2, args);
 	fn_unref(caller);
 	fn_unref(f);
@@ -685,8 +686,7 @@ static void test_costs(T *t) {
 		AttrId attr = rows[k].nwords ? attr_intern(t->c, rows[k].words, rows[k].nwords) : 0;
 		build(t->b, rows[k].op, 1, &x, attr, out);
 		double cost = cost_of(t, rows[k].nresults, out);
-		check_at(t, fabs(cost - rows[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g",
-		         cost, rows[k].expected);
+		CHECK_MSG(fabs(cost - rows[k].expected) < 1e-9, "costs %g, not %g", cost, rows[k].expected);
 	}
 	static const struct {
 		Op op;
@@ -701,8 +701,8 @@ static void test_costs(T *t) {
 		Ref x = param(t, mat(t, n, n), "x"), out[3];
 		build(t->b, square[k].op, 1, &x, 0, out);
 		double cost = cost_of(t, 1, out);
-		check_at(t, fabs(cost - square[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g",
-		         cost, square[k].expected);
+		CHECK_MSG(fabs(cost - square[k].expected) < 1e-9, "costs %g, not %g", cost,
+		          square[k].expected);
 	}
 	begin(t, "control");
 	Builder *b = t->b;
@@ -741,8 +741,7 @@ static void test_costs(T *t) {
 		b, open, 1, (Ref[]){build_select(b, build2(b, OP_LT, x, p[0]), x, add(b, p[0], p[0]))});
 	build_while(b, 1, &added, cond, body, &r);
 	double cost = cost_of(t, 4, (Ref[]){r, f, bits[0], solved});
-	check_at(t, cost == 16 + 120 + 8 + 8 + 1 + 1 + 512 + 1 + 24, __FILE__, __LINE__, "costs %g",
-	         cost);
+	CHECK_MSG(cost == 16 + 120 + 8 + 8 + 1 + 1 + 512 + 1 + 24, "costs %g", cost);
 }
 
 /* The sum over i of x[i] sin(x[i - 1]) by a loop that reads one element at a
@@ -776,13 +775,12 @@ static void test_sizes(T *t) {
 		Fn *next = end1(t, out[1]);
 		fn_unref(f);
 		f = next;
-		check_at(t, f->insts.n <= 4 + 2 * n, __FILE__, __LINE__, "%u instructions of order %u",
-		         f->insts.n, n);
+		CHECK_MSG(f->insts.n <= 4 + 2 * n, "%u instructions of order %u", f->insts.n, n);
 		/* (sin x e^x)^(n) = 2^(n/2) e^x sin(x + n pi / 4) */
 		Value at = value_f64(0.7), y;
 		double expected = pow(2, n / 2.0) * exp(0.7) * sin(0.7 + n * M_PI / 4);
 		bool good = run(t, f, &at, &y) && fabs(y.f - expected) < 1e-14 * pow(2, n);
-		check_at(t, good, __FILE__, __LINE__, "%.17g, not %.17g", y.f, expected);
+		CHECK_MSG(good, "%.17g, not %.17g", y.f, expected);
 	}
 	fn_unref(f);
 }
@@ -795,13 +793,13 @@ static void test_found(T *t) {
 	const bool first[] = {true, false}, both[] = {true, true};
 	Fn *one = ad_jvp(t->c, f, first, NULL), *two = ad_jvp(t->c, f, both, NULL);
 	const Linearised *linear = ad_linearise(t->c, f, both);
-	CHECK(t, one != two);
+	CHECK(one != two);
 	const size_t before = arena_bytes(f->arena);
 	bool same = true;
 	for (int k = 0; k < 10000; k++)
 		same &= ad_jvp(t->c, f, first, NULL) == one && ad_jvp(t->c, f, both, NULL) == two &&
 		        ad_linearise(t->c, f, both) == linear;
-	CHECK(t, same && arena_bytes(f->arena) == before);
+	CHECK(same && arena_bytes(f->arena) == before);
 	fn_unref(f);
 }
 
@@ -817,12 +815,11 @@ static void test_scaling(T *t) {
 		Ctx *c = t->c;
 		work[k] = operations(t, back, args);
 		peak[k] = heap_peak(c);
-		check_at(t, work[k] < 12 * operations(t, f, args), __FILE__, __LINE__,
-		         "%g operations backwards", work[k]);
+		CHECK_MSG(work[k] < 12 * operations(t, f, args), "%g operations backwards", work[k]);
 		release(2, args);
 	}
-	check_at(t, work[1] < 2.1 * work[0] && peak[1] < 2.5 * (double)peak[0], __FILE__, __LINE__,
-	         "%g, then %g operations", work[0], work[1]);
+	CHECK_MSG(work[1] < 2.1 * work[0] && peak[1] < 2.5 * (double)peak[0], "%g, then %g operations",
+	          work[0], work[1]);
 	fn_unref(back);
 	fn_unref(f);
 }
@@ -849,13 +846,12 @@ static void test_memory(T *t) {
 			heap_fail_at(t->c, 0, false);
 			build_unwind(t->c, mark);
 			through = s == ST_OK;
-			check_at(t, through || s == ST_NOMEM, __FILE__, __LINE__,
-			         "status %d when allocation %d fails", s, (int)n);
+			CHECK_MSG(through || s == ST_NOMEM, "status %d when allocation %d fails", s, (int)n);
 			diag_clear(t->c);
-			if (ctx_protect(t->c, derive_both, f) != ST_OK) CHECK(t, false);
+			if (ctx_protect(t->c, derive_both, f) != ST_OK) CHECK(false);
 			fn_unref(f);
 		}
-		CHECK(t, through && n > 10);
+		CHECK(through && n > 10);
 	}
 }
 

@@ -197,7 +197,7 @@ static void test_tapes(T *t) {
 	uint32_t tapes = 0;
 	for (uint32_t i = 0; i < primal->insts.n; i++)
 		tapes += primal->insts.at[i].op == OP_SCATTER_SET;
-	CHECK(t, tapes == 3);
+	CHECK(tapes == 3);
 	Value args[1] = {vector(t, 3, -1, 1)};
 	check_all(t, f, 1, args, 3, &usual);
 }
@@ -538,12 +538,13 @@ static void test_host(T *t) {
 
 	begin(t, "host without a derivative");
 	x = param(t, num(t), "x");
-	expect_error(t, end1(t, call_host(t->b, 2, x, x)), false, E_NO_RULE, "secret", __LINE__);
+	expect_error(t, end1(t, call_host(t->b, 2, x, x)), false, E_NO_RULE, "secret", __FILE__,
+	             __LINE__);
 
 	begin(t, "host without a way back");
 	x = param(t, num(t), "x");
 	expect_error(t, end1(t, call_host(t->b, 4, x, build_f64(t->b, 2))), true, E_NO_RULE, "one way",
-	             __LINE__);
+	             __FILE__, __LINE__);
 
 	/* A dynamic value among the residuals is saved in a branch and across a
 	 * call. It cannot be saved for each iteration of a loop. */
@@ -570,7 +571,7 @@ static void test_host(T *t) {
 		}
 		Fn *f = end1(t, z);
 		if (where == 1) {
-			expect_error(t, f, true, E_NO_RULE, "dynamic value from each turn", __LINE__);
+			expect_error(t, f, true, E_NO_RULE, "dynamic value from each turn", __FILE__, __LINE__);
 			continue;
 		}
 		if (where == 2) {
@@ -604,7 +605,7 @@ static void test_rules(T *t) {
 	Value in[3] = {value_f64(0.7), value_f64(1.3), value_f64(1)}, ct[2];
 	if (run(t, back, in, ct)) {
 		double s = sin(0.7 * 1.3 * 1.3);
-		CHECK(t, fabs(ct[0].f - s) < 1e-15 && fabs(ct[1].f - 2 * 1.3 * s) < 1e-15);
+		CHECK(fabs(ct[0].f - s) < 1e-15 && fabs(ct[1].f - 2 * 1.3 * s) < 1e-15);
 	}
 	fn_unref(back);
 	fn_unref(f);
@@ -617,7 +618,7 @@ static void test_rules(T *t) {
 	begin(t, "not linear");
 	x = param(t, num(t), "x");
 	build_call(t->b, t->ruled, 2, (Ref[]){x, x}, &r);
-	expect_error(t, end1(t, r), true, E_NO_RULE, "not linear", __LINE__);
+	expect_error(t, end1(t, r), true, E_NO_RULE, "not linear", __FILE__, __LINE__);
 	fn_unref(t->rule);
 	begin(t, "g.bad");
 	for (int k = 0; k < 4; k++) p[k] = param(t, num(t), "p");
@@ -625,7 +626,7 @@ static void test_rules(T *t) {
 	begin(t, "wrong arity");
 	x = param(t, num(t), "x");
 	build_call(t->b, t->ruled, 2, (Ref[]){x, x}, &r);
-	expect_error(t, end1(t, r), false, E_RULE, "takes 4 values", __LINE__);
+	expect_error(t, end1(t, r), false, E_RULE, "takes 4 values", __FILE__, __LINE__);
 	fn_unref(t->rule);
 
 	/* stop_gradient in a rule: the value passes in both directions. Only the
@@ -638,7 +639,7 @@ static void test_rules(T *t) {
 	build_call(t->b, t->ruled, 2, (Ref[]){x, x}, &r);
 	f = end1(t, r);
 	back = reverse_of(t, f, (bool[]){true});
-	if (run(t, back, in, ct)) CHECK(t, fabs(ct[0].f - 7.8) < 1e-14); /* (1 + 1) 3 w, w = 1.3 */
+	if (run(t, back, in, ct)) CHECK(fabs(ct[0].f - 7.8) < 1e-14); /* (1 + 1) 3 w, w = 1.3 */
 	fn_unref(back);
 	fn_unref(f);
 	fn_unref(t->rule);
@@ -651,7 +652,7 @@ static void test_rules(T *t) {
 	t->rules[OP_SIN][DT_F64] = end1(t, param(t, num(t), "x"));
 	begin(t, "a line with too few operands");
 	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE,
-	             "takes its 1 operands", __LINE__);
+	             "takes its 1 operands", __FILE__, __LINE__);
 	fn_unref(t->rules[OP_SIN][DT_F64]);
 	begin(t, "line.loop");
 	x = param(t, num(t), "x");
@@ -663,7 +664,7 @@ static void test_rules(T *t) {
 	t->rules[OP_SIN][DT_F64] = end1(t, r);
 	begin(t, "a line with a loop");
 	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "`for`",
-	             __LINE__);
+	             __FILE__, __LINE__);
 	fn_unref(t->rules[OP_SIN][DT_F64]);
 	begin(t, "line.zero");
 	param(t, num(t), "x");
@@ -673,7 +674,7 @@ static void test_rules(T *t) {
 	f = end1(t, build1(t->b, OP_SIN, param(t, num(t), "x")));
 	bool moves;
 	ad_jvp(t->c, f, (bool[]){true}, &moves);
-	CHECK(t, !moves);
+	CHECK(!moves);
 	fn_unref(f);
 	fn_unref(t->rules[OP_SIN][DT_F64]);
 	t->rules[OP_SIN][DT_F64] = good;
@@ -691,7 +692,7 @@ static void test_dynamic(T *t) {
 	bool moves[2];
 	const Linearised *l = ad_linearise(t->c, f, (bool[]){true, false});
 	ad_jvp(t->c, f, (bool[]){true, false}, moves);
-	CHECK(t, moves[0] && !moves[1] && l->primal->effects && !l->linear->effects);
+	CHECK(moves[0] && !moves[1] && l->primal->effects && !l->linear->effects);
 	fn_unref(f);
 
 	begin(t, "through a dynamic value");
@@ -702,7 +703,7 @@ static void test_dynamic(T *t) {
 	Ref boxed = build(b, OP_BOX, 2, (Ref[]){constant(t, list), x}, 0, NULL);
 	int64_t to = num(t);
 	Ref y = build(b, OP_UNBOX, 1, &boxed, attr_intern(t->c, &to, 1), NULL);
-	expect_error(t, end1(t, y), false, E_NO_RULE, "dynamic value", __LINE__);
+	expect_error(t, end1(t, y), false, E_NO_RULE, "dynamic value", __FILE__, __LINE__);
 
 	begin(t, "length of a list");
 	b = t->b;
@@ -715,7 +716,7 @@ static void test_dynamic(T *t) {
 	boxed = build(b, OP_BOX, 2, (Ref[]){constant(t, list), x}, 0, NULL);
 	Ref handed;
 	build_call(b, callee, 1, &boxed, &handed);
-	expect_error(t, end1(t, handed), false, E_NO_RULE, "dynamic value", __LINE__);
+	expect_error(t, end1(t, handed), false, E_NO_RULE, "dynamic value", __FILE__, __LINE__);
 	fn_unref(callee);
 
 	/* A list of active values may be built if no scalar is read from it. */
@@ -725,9 +726,9 @@ static void test_dynamic(T *t) {
 	list = value_seq(t->c, V_LIST, 1, &hole);
 	boxed = build(b, OP_BOX, 2, (Ref[]){constant(t, list), x}, 0, NULL);
 	f = end(t, 2, (Ref[]){mul(b, x, x), boxed});
-	CHECK(t, ref_type(f, fn_result(f, 1)) == dyn);
+	CHECK(ref_type(f, fn_result(f, 1)) == dyn);
 	ad_jvp(t->c, f, (bool[]){true}, moves);
-	CHECK(t, moves[0] && !moves[1]);
+	CHECK(moves[0] && !moves[1]);
 	fn_unref(f);
 }
 
@@ -750,7 +751,7 @@ static void test_failures(T *t) {
 	t->b = first;
 	build_call(first, helper, 2, (Ref[]){x, n}, &y);
 	Fn *f = end1(t, call_host(first, 2, y, y));
-	expect_error(t, f, true, E_NO_RULE, "secret", __LINE__);
+	expect_error(t, f, true, E_NO_RULE, "secret", __FILE__, __LINE__);
 	fn_unref(helper);
 
 	for (int k = 0; k < 2; k++) { /* a missing rule */
@@ -758,7 +759,8 @@ static void test_failures(T *t) {
 		Fn *(*rule)(Ctx *, Op, Dtype) = ir_services(t->c)->elementwise_rule;
 		ir_services(t->c)->elementwise_rule = NULL;
 		Ref v = param(t, num(t), "x");
-		expect_error(t, end1(t, build1(t->b, OP_TANH, v)), k, E_NO_RULE, "tanh", __LINE__);
+		expect_error(t, end1(t, build1(t->b, OP_TANH, v)), k, E_NO_RULE, "tanh", __FILE__,
+		             __LINE__);
 		ir_services(t->c)->elementwise_rule = rule;
 	}
 }
@@ -809,7 +811,7 @@ static void test_lengths(T *t) {
 		TypeId types[2] = {type_scalar(t->c, DT_I64), num(t)};
 		OpenRegion *open = where ? build_region_begin(b, where == 2 ? 2 : 0, types, p) : NULL;
 		Atom what = atom(t->c, "x and y");
-		if (!build_unify(b, n, m, what)) CHECK(t, false);
+		if (!build_unify(b, n, m, what)) CHECK(false);
 		r = total(t, mul(b, build1(b, OP_SIN, x), mul(b, y, y)));
 		if (where == 1) {
 			RegionId yes = build_region_end(b, open, 1, &r);
@@ -914,10 +916,10 @@ static void test_services(T *t) {
 	const bool *result_active;
 	uint32_t nresiduals;
 	s->linearise(t->c, f, &active, &primal, &linear, &nresiduals, &result_active);
-	CHECK(t, nresiduals == 1 && result_active[0] && fn_nparams(linear) == 2);
-	CHECK(t, s->transpose(t->c, linear, nresiduals) == ad_transpose(t->c, linear, nresiduals));
-	CHECK(t, s->jvp(t->c, f, &active, &moves) == ad_jvp(t->c, f, &active, NULL) && moves);
-	CHECK(t, s->cost(f, NULL, 0) == 1 && s->jet && s->batch);
+	CHECK(nresiduals == 1 && result_active[0] && fn_nparams(linear) == 2);
+	CHECK(s->transpose(t->c, linear, nresiduals) == ad_transpose(t->c, linear, nresiduals));
+	CHECK(s->jvp(t->c, f, &active, &moves) == ad_jvp(t->c, f, &active, NULL) && moves);
+	CHECK(s->cost(f, NULL, 0) == 1 && s->jet && s->batch);
 	fn_unref(f);
 }
 
@@ -950,8 +952,8 @@ static void check_transpose(T *t, Fn *f, uint32_t nresiduals, const Value *args)
 			flatten(t, ct[k - nresiduals], c);
 			for (size_t j = 0; j < size; j++) right += a[j] * c[j];
 		}
-		check_at(t, fabs(left - right) <= 1e-13 * scale, __FILE__, __LINE__,
-		         "<w, F x> = %.17g, <F^T w, x> = %.17g", left, right);
+		CHECK_MSG(fabs(left - right) <= 1e-13 * scale, "<w, F x> = %.17g, <F^T w, x> = %.17g", left,
+		          right);
 		release(n - nresiduals, ct);
 	}
 	release(m, y);
@@ -973,7 +975,7 @@ static void test_linear(T *t) {
 	Fn *f = end1(t, r[1]);
 	Value args[2] = {value_f64(1.3), vector(t, 3, -1, 1)};
 	check_transpose(t, f, 1, args);
-	CHECK(t, ad_transpose(t->c, f, 1) == ad_transpose(t->c, f, 1));
+	CHECK(ad_transpose(t->c, f, 1) == ad_transpose(t->c, f, 1));
 
 	begin(t, "a linear call of it");
 	b = t->b;
@@ -998,7 +1000,7 @@ static void test_linear(T *t) {
 		x = param(t, vec(t, len(t, 3)), "x");
 		Fn *square = end1(t, mul(t->b, x, x));
 		const Linearised *s = ad_linearise(t->c, square, (bool[]){true});
-		CHECK(t, s->nresiduals == 1);
+		CHECK(s->nresiduals == 1);
 		begin(t, "a loop and a linear call");
 		b = t->b;
 		a = param(t, vec(t, len(t, 3)), "a");
@@ -1046,8 +1048,8 @@ static void test_linear_errors(T *t) {
 	uint32_t before = build_mark(t->c);
 	Status refused = ctx_protect(t->c, run_transpose, sign);
 	build_unwind(t->c, before);
-	CHECK(t, refused == ST_ERROR && diag_total(t->c) &&
-	             strstr(diag_at(t->c, 0)->message, "not linear"));
+	CHECK(refused == ST_ERROR && diag_total(t->c) &&
+	      strstr(diag_at(t->c, 0)->message, "not linear"));
 	diag_clear(t->c);
 	fn_unref(sign);
 	begin(t, "an unknown length");
@@ -1056,8 +1058,8 @@ static void test_linear_errors(T *t) {
 	uint32_t mark = build_mark(t->c);
 	Status s = ctx_protect(t->c, run_transpose, f);
 	build_unwind(t->c, mark);
-	CHECK(t, s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE &&
-	             strstr(diag_at(t->c, 0)->message, "how long"));
+	CHECK(s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE &&
+	      strstr(diag_at(t->c, 0)->message, "how long"));
 	diag_clear(t->c);
 	fn_unref(f);
 }
@@ -1073,18 +1075,18 @@ static void test_equal_later(T *t) {
 		part = build_slice(b, y, &none, &half, (int64_t[]){2});
 	Ref zero = build_zeros(b, vec(t, half)),
 		some = build_select(b, build2(b, OP_LT, zero, part), part, zero);
-	CHECK(t, build_unify(b, n, m, atom(t->c, "x + y")));
+	CHECK(build_unify(b, n, m, atom(t->c, "x + y")));
 	Fn *f = end1(t, mul(b, total(t, some), total(t, build1(b, OP_SIN, add(b, x, y)))));
 	Value args[2] = {vector(t, 19, -1, 1), vector(t, 19, -1, 1)}, kept[16] = {{0}}, given[16],
 		  gradients[2] = {{0}};
 	const Linearised *l = ad_linearise(t->c, f, (bool[]){true, true});
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
 	uint32_t r = l->nresiduals;
-	CHECK(t, r < 15 && run(t, l->primal, args, kept));
+	CHECK(r < 15 && run(t, l->primal, args, kept));
 	memcpy(given, kept + 1, r * sizeof *given);
 	given[r] = value_f64(1);
-	CHECK(t, run(t, back, given, gradients) && flatten(t, gradients[0], NULL) == 19 &&
-	             flatten(t, gradients[1], NULL) == 19);
+	CHECK(run(t, back, given, gradients) && flatten(t, gradients[0], NULL) == 19 &&
+	      flatten(t, gradients[1], NULL) == 19);
 	release(r + 1, kept);
 	release(2, gradients);
 	check_all(t, f, 2, args, 2, &usual);
@@ -1126,15 +1128,15 @@ static void test_effects(T *t) {
 	build_for(b, build_i64(b, 3), 2, (Ref[]){tok, x}, turn, r);
 	Fn *f = end(t, 2, (Ref[]){r[1], r[0]});
 	const Linearised *l = ad_linearise(t->c, f, (bool[]){true});
-	CHECK(t, l->primal->effects && !l->linear->effects);
-	CHECK(t, !ad_transpose(t->c, l->linear, l->nresiduals)->effects);
+	CHECK(l->primal->effects && !l->linear->effects);
+	CHECK(!ad_transpose(t->c, l->linear, l->nresiduals)->effects);
 	Value in[16], y[16];
 	uint32_t lines = 0;
 	ctx_set_output(t->c, count_lines, &lines);
 	ctx_grant(t->c, GRANT_OUTPUT);
 	in[0] = value_f64(0.5);
 	if (run(t, l->primal, in, y)) {
-		CHECK(t, lines == 3);
+		CHECK(lines == 3);
 		release(2 + l->nresiduals, y);
 	}
 	ctx_set_output(t->c, NULL, NULL);

@@ -95,7 +95,7 @@ static int64_t fewest(int64_t *known, int64_t n, int64_t s, int64_t most) {
 static double slope(T *t, Fn *back, int64_t n) {
 	Value args[3] = {value_f64(0.8), value_i64(n), value_f64(1)}, result[1] = {{0}};
 	ticks = 0;
-	CHECK(t, run(t, back, args, result));
+	CHECK(run(t, back, args, result));
 	double x = NAN;
 	value_as_f64(result[0], &x);
 	return x;
@@ -117,14 +117,12 @@ static void test_turns(T *t) {
 				/* Each iteration is linearised once. A `for` also finds the
 				 * final state; a `while` counts its iterations first. */
 				int64_t want = n + again + (counted ? n > 0 : n), have = ticks;
-				check_at(t, have == want, __FILE__, __LINE__,
-				         "n = %d, s = %d: %d turns, %d expected", (int)n, (int)s, (int)have,
-				         (int)want);
+				CHECK_MSG(have == want, "n = %d, s = %d: %d turns, %d expected", (int)n, (int)s,
+				          (int)have, (int)want);
 				double y = slope(t, tape, n);
-				check_at(t, ticks == n, __FILE__, __LINE__, "the tape's %d turns of %d", (int)ticks,
-				         (int)n);
-				check_at(t, fabs(x - y) <= 1e-14 * fabs(y), __FILE__, __LINE__,
-				         "n = %d, s = %d: %.17g, not %.17g", (int)n, (int)s, x, y);
+				CHECK_MSG(ticks == n, "the tape's %d turns of %d", (int)ticks, (int)n);
+				CHECK_MSG(fabs(x - y) <= 1e-14 * fabs(y), "n = %d, s = %d: %.17g, not %.17g",
+				          (int)n, (int)s, x, y);
 			}
 			fn_unref(back);
 		}
@@ -132,8 +130,8 @@ static void test_turns(T *t) {
 		Fn *back = reverse_of(t, ad_checkpoint(t->c, f, 20, 0), active);
 		int64_t again = fewest(known, 1000, 20, 20);
 		slope(t, back, 1000);
-		CHECK(t, again == 2747 && (double)again / 1000 <= 2.9);
-		CHECK(t, ticks == 1000 + again + (counted ? 1 : 1000));
+		CHECK(again == 2747 && (double)again / 1000 <= 2.9);
+		CHECK(ticks == 1000 + again + (counted ? 1 : 1000));
 		fn_unref(back);
 		fn_unref(tape);
 		fn_unref(f);
@@ -189,7 +187,7 @@ static void test_derivatives(T *t) {
 
 /* Runs the program and returns its g. most: limit in bytes, 0: none; *peak: the
  * program's peak memory. */
-static double in_session(T *t, const char *text, size_t most, size_t *peak) {
+static double in_session(const char *text, size_t most, size_t *peak) {
 	Ctx *c = ctx_new(NULL);
 	ctx_grant(c, GRANT_ALL);
 	backend_init(c);
@@ -201,7 +199,7 @@ static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	Status s = session_run(session_of(c), "test.dsl", text, strlen(text), NULL, NULL, NULL);
 	double x = NAN;
 	if (s == ST_OK) value_as_f64(session_get(session_of(c), "g"), &x);
-	CHECK(t, s == ST_OK || s == ST_NOMEM || s == ST_ERROR);
+	CHECK(s == ST_OK || s == ST_NOMEM || s == ST_ERROR);
 	if (peak) *peak = heap_peak(c) - before;
 	ctx_free(c);
 	return x;
@@ -219,13 +217,12 @@ static void test_memory(T *t) {
 		         "turn(u, w) = u + 1e-4 * [u[1], -w * sin(u[0]), u[3], -w * sin(u[2]) * u[0]]\n"
 		         "f(w) = { u = [1.0, 0.0, 0.5, 0.2]; %s; sum(u^2) }\ng = grad(%s)(1.3)",
 		         loops[k], "f");
-		double want = in_session(t, text, 0, NULL);
-		CHECK(t, isnan(in_session(t, text, 6 << 20, NULL)));
+		double want = in_session(text, 0, NULL);
+		CHECK(isnan(in_session(text, 6 << 20, NULL)));
 		char *at = strstr(text, "grad(f)");
 		snprintf(at, (size_t)(text + sizeof text - at), "grad(checkpoint(f; memory = 1e6))(1.3)");
-		double have = in_session(t, text, 6 << 20, NULL);
-		check_at(t, fabs(have - want) <= 1e-11 * fabs(want), __FILE__, __LINE__, "%.17g, not %.17g",
-		         have, want);
+		double have = in_session(text, 6 << 20, NULL);
+		CHECK_MSG(fabs(have - want) <= 1e-11 * fabs(want), "%.17g, not %.17g", have, want);
 	}
 }
 
@@ -267,11 +264,11 @@ static void test_integrations(T *t) {
 				"u[1] - p[2] * u[2]], [1.0, 0, 0], (0.0, 1.0); "
 				"method = %s(%s), saveat = [1.0]).values[0, 0]\ng = sum(grad(f)([10.0, 28, 8/3]))",
 				rows[k].method, option);
-			CHECK(t, isfinite(in_session(t, text, 0, &peak[i])));
+			CHECK(isfinite(in_session(text, 0, &peak[i])));
 			if (i) each = ((double)peak[1] - (double)peak[0]) / (turns[1] - turns[0]);
 		}
-		check_at(t, each < most, __FILE__, __LINE__,
-		         "%s: %g bytes for each step, whose rows are %g", rows[k].method, each, rows_each);
+		CHECK_MSG(each < most, "%s: %g bytes for each step, whose rows are %g", rows[k].method,
+		          each, rows_each);
 	}
 }
 

@@ -52,7 +52,7 @@ static void scalar_jet(Test *t, const char *name, Fn *f, Z (*want)(Z, Z), double
 	contour(want, x, y, expect);
 	bool active[2] = {moving & 1, moving & 2}, flag = false;
 	Fn *jet = jb_jet_of(t, f, ORDER, active, &flag);
-	CHECK(t, jet && flag);
+	CHECK(jet && flag);
 	if (!jet) return;
 	Value args[2 + 2 * ORDER], results[ORDER + 1];
 	uint32_t at = n;
@@ -61,7 +61,7 @@ static void scalar_jet(Test *t, const char *name, Fn *f, Z (*want)(Z, Z), double
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 1; active[i] && k <= ORDER; k++) args[at++] = value_f64(i ? y[k] : x[k]);
 	if (!jb_run(t, jet, args, results)) {
-		CHECK(t, false);
+		CHECK(false);
 		return;
 	}
 	for (uint32_t k = 0; k <= ORDER; k++) {
@@ -70,7 +70,7 @@ static void scalar_jet(Test *t, const char *name, Fn *f, Z (*want)(Z, Z), double
 		if (!good)
 			printf("  %s(%g, %g) moving %u: coefficient %u is %.15g, not %.15g\n", name, x0, y0,
 			       moving, k, got, expect[k]);
-		CHECK(t, good);
+		CHECK(good);
 	}
 }
 
@@ -176,11 +176,10 @@ static void test_powers(Test *t) {
 	bool on = true, flag;
 	Fn *jet = jb_jet_of(t, f, 3, &on, &flag);
 	Value results[4];
-	CHECK(t,
-	      jet && jb_run(t, jet, (Value[]){value_f64(0), value_f64(1), value_f64(0.5), value_f64(0)},
+	CHECK(jet && jb_run(t, jet, (Value[]){value_f64(0), value_f64(1), value_f64(0.5), value_f64(0)},
 	                    results));
-	CHECK(t, jb_number(results[1]) == 0 && jb_number(results[2]) == 0 &&
-	             !(fabs(jb_number(results[3])) < 1e300));
+	CHECK(jb_number(results[1]) == 0 && jb_number(results[2]) == 0 &&
+	      !(fabs(jb_number(results[3])) < 1e300));
 	fn_unref(f);
 	/* x*x is a square. */
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = mul %0, %0 return %1 }");
@@ -215,8 +214,8 @@ static void test_piecewise(Test *t) {
 			args[2 + k] = value_f64(rows[i].dx[k]);
 			args[5 + k] = value_f64(rows[i].dy[k]);
 		}
-		CHECK(t, jet && flag && jb_run(t, jet, args, results));
-		for (int k = 0; k < 3; k++) CHECK(t, jb_number(results[1 + k]) == rows[i].want[k]);
+		CHECK(jet && flag && jb_run(t, jet, args, results));
+		for (int k = 0; k < 3; k++) CHECK(jb_number(results[1 + k]) == rows[i].want[k]);
 		fn_unref(f);
 	}
 	/* Step functions have no series: no coefficients are returned. */
@@ -228,7 +227,7 @@ static void test_piecewise(Test *t) {
 		Fn *f = jb_source(t, text);
 		bool on = true, flag = true;
 		Fn *jet = jb_jet_of(t, f, 3, &on, &flag);
-		CHECK(t, jet && !flag && fn_nresults(jet) == 1);
+		CHECK(jet && !flag && fn_nresults(jet) == 1);
 		fn_unref(f);
 	}
 }
@@ -340,7 +339,7 @@ static void test_programs(Test *t) {
 	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
 		Fn *f = jb_source(t, programs[i].text);
 		if (!f) {
-			CHECK(t, false);
+			CHECK(false);
 			continue;
 		}
 		for (unsigned moving = 1; moving < 4; moving++)
@@ -436,14 +435,14 @@ static void jet_case(Test *t, const Case *k, Fn *f) {
 		printf("  %s\n", k->name);
 		jb_show_diags(t);
 	}
-	CHECK(t, good);
+	CHECK(good);
 	good = good && jb_run(t, jet, args, jet_results);
-	CHECK(t, good);
+	CHECK(good);
 	double factorial = 1;
 	for (uint32_t order = 0; good && order <= NEST; order++) {
 		if (order) factorial *= order;
 		if (!jb_run(t, nest.at[order], path, nested)) {
-			CHECK(t, false);
+			CHECK(false);
 			break;
 		}
 		for (uint32_t i = 0, old = 0, place = m; i < m; i++) {
@@ -451,7 +450,7 @@ static void jet_case(Test *t, const Case *k, Fn *f) {
 				order ? flags[i] ? &jet_results[place + order - 1] : NULL : &jet_results[i];
 			if (flags[i]) place += NEST;
 			if (!storage[order][i]) {
-				CHECK(t, !mine || jb_difference(t, *mine, *mine) == 0);
+				CHECK(!mine || jb_difference(t, *mine, *mine) == 0);
 				continue;
 			}
 			Tensor *derivative = value_to_tensor(t->c, nested[old++]),
@@ -468,7 +467,7 @@ static void jet_case(Test *t, const Case *k, Fn *f) {
 					far = fmax(far, fabs(tensor_get(derivative, (int64_t[MAX_RANK]){0})));
 			if (!(far <= k->jet))
 				printf("  %s: coefficient %u of result %u is %g off\n", k->name, order, i, far);
-			CHECK(t, far <= k->jet);
+			CHECK(far <= k->jet);
 			tensor_unref(derivative);
 			value_unref(want);
 			value_unref(zero);
@@ -535,7 +534,7 @@ static void batch_case(Test *t, const Case *k, Fn *f) {
 		}
 		if (!allowed) continue;
 		Fn *batched = jb_batch_of(t, f, mask);
-		CHECK(t, batched);
+		CHECK(batched);
 		if (!batched) {
 			printf("  %s, mask %u\n", k->name, set);
 			continue;
@@ -544,7 +543,7 @@ static void batch_case(Test *t, const Case *k, Fn *f) {
 			bool good =
 				same_as_single_calls(t, k->name, f, batched, mask, &k->fill, lanes, k->batch);
 			if (!good) printf("  %s, mask %u, %d lanes\n", k->name, set, (int)lanes);
-			CHECK(t, good);
+			CHECK(good);
 		}
 	}
 }
@@ -561,7 +560,7 @@ static void both_case(Test *t, const Case *k, Fn *f) {
 		any |= active[i];
 	}
 	Fn *jet = jb_jet_of(t, f, 2, active, flags), *batched = jb_batch_of(t, f, mask);
-	CHECK(t, any && jet && batched);
+	CHECK(any && jet && batched);
 	if (!jet || !batched) return;
 	uint32_t at = n;
 	for (uint32_t i = 0; i < n; i++) {
@@ -570,7 +569,7 @@ static void both_case(Test *t, const Case *k, Fn *f) {
 	}
 	Fn *batch_of_jet = jb_batch_of(t, jet, wide),
 	   *jet_of_batch = jb_jet_of(t, batched, 2, active, batch_flags);
-	CHECK(t, batch_of_jet && jet_of_batch && !memcmp(flags, batch_flags, sizeof flags));
+	CHECK(batch_of_jet && jet_of_batch && !memcmp(flags, batch_flags, sizeof flags));
 	if (!batch_of_jet || !jet_of_batch) {
 		printf("  %s\n", k->name);
 		return;
@@ -579,7 +578,7 @@ static void both_case(Test *t, const Case *k, Fn *f) {
 	bool first = same_as_single_calls(t, k->name, jet, batch_of_jet, wide, &k->fill, 3, tolerance);
 	bool second = same_as_single_calls(t, k->name, jet, jet_of_batch, wide, &k->fill, 3, tolerance);
 	if (!first || !second) printf("  %s: %s\n", k->name, first ? "jet of batch" : "batch of jet");
-	CHECK(t, first && second);
+	CHECK(first && second);
 }
 
 /* A batch of a batch equals one batch for each outer element. The tangent of a
@@ -603,8 +602,7 @@ static void nested_case(Test *t, const Case *k, Fn *f) {
 	for (uint32_t i = 0; i < n; i++)
 		if (active[i]) wide[at++] = mask[i];
 	Fn *batched = jb_batch_of(t, f, mask), *twice = batched ? jb_batch_of(t, batched, again) : NULL;
-	CHECK(t,
-	      twice && same_as_single_calls(t, k->name, batched, twice, again, &k->fill, 3, k->batch));
+	CHECK(twice && same_as_single_calls(t, k->name, batched, twice, again, &k->fill, 3, k->batch));
 	if (k->jet == 0 || !batched) return;
 	Fn *jvp = jb_protected(t, ask_jvp, &(Ask){.f = f, .mask = active, .flags = flags});
 	Fn *jvp_of_batch =
@@ -614,7 +612,7 @@ static void nested_case(Test *t, const Case *k, Fn *f) {
 	            same_as_single_calls(t, k->name, jvp, jvp_of_batch, wide, &k->fill, 3,
 	                                 fmax(k->jet, k->batch));
 	if (!good) printf("  %s: jvp of batch\n", k->name);
-	CHECK(t, good);
+	CHECK(good);
 }
 
 typedef struct Adjoint {
@@ -660,7 +658,7 @@ static void adjoint_case(Test *t, const char *name, Fn *f, const Fill *fill, dou
 		build_unwind(t->c, mark);
 		printf("  %s: no adjoint\n", name);
 		jb_show_diags(t);
-		CHECK(t, false);
+		CHECK(false);
 		return;
 	}
 	Value args[160], forward[160], primal[400], back_args[400], back[80];
@@ -675,9 +673,9 @@ static void adjoint_case(Test *t, const char *name, Fn *f, const Fill *fill, dou
 		tensor_unref(x);
 	}
 	bool good = jb_run(t, q.jvp, args, forward);
-	CHECK(t, good);
+	CHECK(good);
 	if (good && !jb_run(t, q.l->primal, args, primal)) {
-		CHECK(t, false);
+		CHECK(false);
 		good = false;
 	}
 	double left = 0, right = 0, size = 0;
@@ -710,7 +708,7 @@ static void adjoint_case(Test *t, const char *name, Fn *f, const Fill *fill, dou
 	}
 	good = good && fabs(left - right) <= tolerance * (1 + size);
 	if (!good) printf("  %s: <w, Jv> = %.15g, <J*w, v> = %.15g\n", name, left, right);
-	CHECK(t, good);
+	CHECK(good);
 	jb_drop(at, args);
 }
 
@@ -722,7 +720,7 @@ static void adjoints(Test *t, const Case *k, Fn *f) {
 	}
 	char name[200];
 	Fn *batched = jb_batch_of(t, f, mask), *jet = jb_jet_of(t, f, 2, active, flags);
-	CHECK(t, batched && jet);
+	CHECK(batched && jet);
 	snprintf(name, sizeof name, "%s, batched", k->name);
 	if (batched) adjoint_case(t, name, batched, &k->fill, fmax(1e-9, k->jet));
 	snprintf(name, sizeof name, "%s, jet", k->name);
@@ -732,7 +730,7 @@ static void adjoints(Test *t, const Case *k, Fn *f) {
 static void test_cases(Test *t) {
 	for (size_t i = 0; i < NCASES; i++) {
 		Fn *f = jb_source(t, cases[i].text);
-		CHECK(t, f);
+		CHECK(f);
 		if (!f) continue;
 		if (cases[i].jet != 0) jet_case(t, &cases[i], f);
 		if (cases[i].batch != 0) batch_case(t, &cases[i], f);
@@ -765,19 +763,19 @@ static void test_cost(Test *t) {
 	printf(
 		"order 10 of a 1-20-20-20-1 network: %.0f operations, %.2f times the %.0f of the network\n",
 		all, all / one, one);
-	CHECK(t, one == 1801 && all <= 18 * one);
+	CHECK(one == 1801 && all <= 18 * one);
 	fn_unref(f);
 	/* A sine needs its cosine too: (K+1)(K+2)/2 products and sums for each,
 	 * less the shared ones. */
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = sin %0 return %1 }");
 	jet = jb_jet_of(t, f, 10, active, &flag);
-	CHECK(t, jet && fn_cost(jet, NULL, 0) <= 260);
+	CHECK(jet && fn_cost(jet, NULL, 0) <= 260);
 	fn_unref(f);
 	/* A linear argument needs no sums: k y_k = x_1 g_{k-1}. */
 	f = jb_source(t,
 	              "fn @f(%0: f64) -> (f64) { %1: f64 = mul %0, 3.0 %2: f64 = exp %1 return %2 }");
 	jet = jb_jet_of(t, f, 2, active, &flag);
-	CHECK(t, jet && fn_cost(jet, NULL, 0) <= 10);
+	CHECK(jet && fn_cost(jet, NULL, 0) <= 10);
 	fn_unref(f);
 }
 
@@ -798,9 +796,9 @@ static void test_zero_patterns(Test *t) {
 	                     "add %8, %7 yield %9, %10, %11 } "
 	                     "return %2, %3, %4 }");
 	Fn *jet = jb_jet_of(t, f, 4, active, flags);
-	CHECK(t, jet && flags[0] && !flags[1] && !flags[2] && fn_nresults(jet) == 3 + 4);
+	CHECK(jet && flags[0] && !flags[1] && !flags[2] && fn_nresults(jet) == 3 + 4);
 	for (uint32_t i = 0; jet && i < jet->insts.n; i++)
-		if (jet->insts.at[i].op == OP_FOR) CHECK(t, jet->insts.at[i].nresults == 3 + 4);
+		if (jet->insts.at[i].op == OP_FOR) CHECK(jet->insts.at[i].nresults == 3 + 4);
 	fn_unref(f);
 	/* A result whose `if` has constant values in both branches has no
 	 * series. */
@@ -809,7 +807,7 @@ static void test_zero_patterns(Test *t) {
 	                 "%0 yield %4, 2.0 } "
 	                 "return %2, %3 }");
 	jet = jb_jet_of(t, f, 3, active, flags);
-	CHECK(t, jet && flags[0] && !flags[1]);
+	CHECK(jet && flags[0] && !flags[1]);
 	fn_unref(f);
 	/* The condition of a loop depends on values only. */
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = while %0 { (%2: f64): %3: f64 = sin %2 "
@@ -817,7 +815,7 @@ static void test_zero_patterns(Test *t) {
 	                 "yield %4 } { (%5: f64): "
 	                 "%6: f64 = mul %5, 1.5 yield %6 } return %1 }");
 	jet = jb_jet_of(t, f, 3, active, flags);
-	CHECK(t, jet && count_op(jet, OP_SIN) == 1 && count_op(jet, OP_COS) == 0);
+	CHECK(jet && count_op(jet, OP_SIN) == 1 && count_op(jet, OP_COS) == 0);
 	fn_unref(f);
 }
 
@@ -827,18 +825,17 @@ static void test_orders_and_dtypes(Test *t) {
 	Fn *jet = jb_jet_of(t, f, 63, &on, &flag);
 	Value args[64] = {value_f64(0.5), value_f64(1)}, results[64];
 	for (int k = 2; k < 64; k++) args[k] = value_f64(0);
-	CHECK(t, jet && jb_run(t, jet, args, results));
+	CHECK(jet && jb_run(t, jet, args, results));
 	double want = exp(0.5);
 	for (int k = 0; jet && k < 64; k++) {
-		CHECK(t, fabs(jb_number(results[k]) - want) <= 1e-13 * want);
+		CHECK(fabs(jb_number(results[k]) - want) <= 1e-13 * want);
 		want /= k + 1;
 	}
-	CHECK(t, jb_jet_of(t, f, 1, &on, &flag) && flag);
-	CHECK(t, jb_jet_of(t, f, 2, &off, &flag) && !flag);
-	CHECK(t,
-	      !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 64, .mask = &on, .flags = &flag}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_VALUE);
-	CHECK(t, jb_jet_of(t, f, 0, &on, &flag) == f && !flag);
+	CHECK(jb_jet_of(t, f, 1, &on, &flag) && flag);
+	CHECK(jb_jet_of(t, f, 2, &off, &flag) && !flag);
+	CHECK(!jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 64, .mask = &on, .flags = &flag}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_VALUE);
+	CHECK(jb_jet_of(t, f, 0, &on, &flag) == f && !flag);
 	diag_clear(t->c);
 	fn_unref(f);
 	f = jb_source(t, "fn @f(%0: f32, %1: i64) -> (f32) { %2: f32 = convert %1 {to: f32} %3: f32 = "
@@ -846,12 +843,12 @@ static void test_orders_and_dtypes(Test *t) {
 	                 "%3, %2 return %4 }");
 	bool both[2] = {true, true};
 	jet = jb_jet_of(t, f, 3, both, &flag);
-	CHECK(t, jet && fn_nparams(jet) == 2 + 3); /* integers have no series */
+	CHECK(jet && fn_nparams(jet) == 2 + 3); /* integers have no series */
 	Value one = {.kind = V_SCALAR, .dtype = DT_F32, .f32 = 1},
 		  zero = {.kind = V_SCALAR, .dtype = DT_F32, .f32 = 0};
-	CHECK(t, jet && jb_run(t, jet, (Value[]){zero, value_i64(2), one, zero, zero}, results));
-	CHECK(t, jet && results[1].f32 == 2 && results[2].f32 == 0 &&
-	             fabsf(results[3].f32 + 2.0f / 6) < 1e-6f);
+	CHECK(jet && jb_run(t, jet, (Value[]){zero, value_i64(2), one, zero, zero}, results));
+	CHECK(jet && results[1].f32 == 2 && results[2].f32 == 0 &&
+	      fabsf(results[3].f32 + 2.0f / 6) < 1e-6f);
 	fn_unref(f);
 }
 
@@ -952,23 +949,23 @@ static void test_random(Test *t) {
 		Ask q = {.f = f, .mask = mask, .flags = flags, .partly = true};
 		Fn *batched = jb_protected(t, jb_ask_batch, &q);
 		jb_show_diags(t);
-		CHECK(t, batched && !flags[0] && flags[1] && flags[2]);
+		CHECK(batched && !flags[0] && flags[1] && flags[2]);
 		Value args[2] = {state_of(t, 5, 0), vector(t, 4, xs)}, results[3];
 		if (batched && jb_run(t, batched, args, results)) {
 			const int64_t *bits = (const int64_t *)results[1].tensor->data,
 						  *state = (const int64_t *)results[0].tensor->data;
 			for (int a = 0; a < 4; a++)
-				for (int b = 0; b < a; b++) CHECK(t, bits[a] != bits[b] || bits[a] == 7);
-			CHECK(t, results[0].tensor->count == 2 && state[0] == 5 && state[1] > 0);
+				for (int b = 0; b < a; b++) CHECK(bits[a] != bits[b] || bits[a] == 7);
+			CHECK(results[0].tensor->count == 2 && state[0] == 5 && state[1] > 0);
 			jb_drop(3, results);
 		} else {
-			CHECK(t, false);
+			CHECK(false);
 		}
 		jb_drop(2, args);
 		/* ad_batch adds the batch axis to every array except the state. */
 		batched = jb_batch_of(t, f, mask);
-		CHECK(t, batched && ref_ty(batched, fn_result(batched, 0))->rank == 1 &&
-		             ref_ty(batched, fn_result(batched, 2))->rank == 1);
+		CHECK(batched && ref_ty(batched, fn_result(batched, 0))->rank == 1 &&
+		      ref_ty(batched, fn_result(batched, 2))->rank == 1);
 		fn_unref(f);
 	}
 }
@@ -983,24 +980,24 @@ static void test_output(Test *t) {
 	                     "%10: token = print %3, dyn \"end\" return %10, %4 }");
 	bool mask[2] = {false, true};
 	Fn *batched = jb_batch_of(t, f, mask);
-	CHECK(t, batched);
+	CHECK(batched);
 	Output out = {.n = 0};
 	ctx_set_output(t->c, collect, &out);
 	Value args[2] = {{.kind = V_TOKEN}, vector(t, 3, xs)}, results[2];
-	CHECK(t, batched && jb_run(t, batched, args, results));
+	CHECK(batched && jb_run(t, batched, args, results));
 	if (batched) {
-		CHECK(t, results[1].kind == V_TENSOR && ((double *)results[1].tensor->data)[1] == 2);
+		CHECK(results[1].kind == V_TENSOR && ((double *)results[1].tensor->data)[1] == 2);
 		jb_drop(2, results);
 	}
 	jb_drop(2, args);
 	char *first = strstr(out.text, "positive"), *second = strstr(out.text, "negative"),
 		 *third = strstr(out.text, "end");
-	CHECK(t, first && second && third && first < second && second < third);
+	CHECK(first && second && third && first < second && second < third);
 	/* A branch that no element takes prints nothing. */
 	out.n = 0;
 	args[1] = vector(t, 2, positive);
-	CHECK(t, batched && jb_run(t, batched, args, results));
-	CHECK(t, strstr(out.text, "positive") && !strstr(out.text, "negative"));
+	CHECK(batched && jb_run(t, batched, args, results));
+	CHECK(strstr(out.text, "positive") && !strstr(out.text, "negative"));
 	if (batched) jb_drop(2, results);
 	jb_drop(2, args);
 	fn_unref(f);
@@ -1015,13 +1012,13 @@ static void test_output(Test *t) {
 	batched = jb_batch_of(t, f, mask);
 	out.n = 0;
 	args[1] = vector(t, 3, xs);
-	CHECK(t, batched && jb_run(t, batched, args, results));
+	CHECK(batched && jb_run(t, batched, args, results));
 	if (batched) {
 		const double *y = (const double *)results[1].tensor->data;
-		CHECK(t, y[0] == 1 && y[1] == 9 && y[2] == 3);
+		CHECK(y[0] == 1 && y[1] == 9 && y[2] == 3);
 		jb_drop(2, results);
 	}
-	CHECK(t, strstr(out.text, "x 1") && strstr(out.text, "x 3"));
+	CHECK(strstr(out.text, "x 1") && strstr(out.text, "x 3"));
 	jb_drop(2, args);
 	fn_unref(f);
 	/* A dynamic value carries the arrays of all elements into the output and
@@ -1033,26 +1030,26 @@ static void test_output(Test *t) {
 	batched = jb_batch_of(t, f, mask);
 	out.n = 0;
 	args[1] = vector(t, 3, xs);
-	CHECK(t, batched && jb_run(t, batched, args, results));
+	CHECK(batched && jb_run(t, batched, args, results));
 	if (batched) jb_drop(2, results);
-	CHECK(t, strstr(out.text, "-2") && strstr(out.text, "3"));
+	CHECK(strstr(out.text, "-2") && strstr(out.text, "3"));
 	fn_unref(f);
 	f = jb_source(t, "fn @f(%0: token, %1: f64) -> (token, f64) { %2: dyn = box dyn _, %1 %3: bool "
 	                 "= lt %1, -1.5 if %3 { "
 	                 "fail %2 {code: 1} yield } "
 	                 "{ yield } return %0, %1 }");
 	batched = jb_protected(t, jb_ask_batch, &(Ask){.f = f, .mask = mask});
-	CHECK(t, batched == NULL && diag_at(t->c, 0)->code ==
-	                                /* inside the branch the message would
+	CHECK(batched == NULL && diag_at(t->c, 0)->code ==
+	                             /* inside the branch the message would
 	                                 * differ between elements */
-	                                E_NO_RULE);
+	                             E_NO_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
 	f = jb_source(t, "fn @f(%0: token, %1: f64) -> (token, f64) { %2: dyn = box dyn _, %1 fail %2 "
 	                 "{code: 1} return %0, %1 }");
 	batched = jb_batch_of(t, f, mask);
 	Code *code = batched ? code_of(t->c, batched) : NULL;
-	CHECK(t, code && code_call(t->c, code, args, results) == ST_ERROR);
+	CHECK(code && code_call(t->c, code, args, results) == ST_ERROR);
 	diag_clear(t->c);
 	jb_drop(2, args);
 	fn_unref(f);
@@ -1152,7 +1149,7 @@ static Fn *host_fn_protected(Test *t, bool derivative, bool batch, bool scalar) 
 		bool derivative, batch, scalar;
 		Fn *out;
 	} q = {t, derivative, batch, scalar, NULL};
-	CHECK(t, ctx_protect(t->c, make_host_fn, &q) == ST_OK);
+	CHECK(ctx_protect(t->c, make_host_fn, &q) == ST_OK);
 	return q.out;
 }
 
@@ -1163,9 +1160,9 @@ static void test_hosts(Test *t) {
 		for (unsigned set = 1; f && set < 4; set++) {
 			bool mask[2] = {set & 1, set & 2};
 			Fn *batched = jb_batch_of(t, f, mask);
-			CHECK(t, batched && count_op(batched, OP_FOR) == 1 - batch);
+			CHECK(batched && count_op(batched, OP_FOR) == 1 - batch);
 			for (int64_t lanes = 0; batched && lanes < 4; lanes++)
-				CHECK(t, same_as_single_calls(t, "host", f, batched, mask, &fill, lanes, 1e-15));
+				CHECK(same_as_single_calls(t, "host", f, batched, mask, &fill, lanes, 1e-15));
 		}
 		fn_unref(f);
 	}
@@ -1175,10 +1172,10 @@ static void test_hosts(Test *t) {
 	fn_unref(f);
 	f = host_fn_protected(t, false, false, true);
 	bool active[2] = {true, false}, flag;
-	CHECK(t, f && !jb_protected(t, jb_ask_jet,
-	                            &(Ask){.f = f, .order = 2, .mask = active, .flags = &flag}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE &&
-	             strstr(diag_at(t->c, 0)->message, "wave"));
+	CHECK(f &&
+	      !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = active, .flags = &flag}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE &&
+	      strstr(diag_at(t->c, 0)->message, "wave"));
 	diag_clear(t->c);
 	fn_unref(f);
 }
@@ -1227,8 +1224,8 @@ static void test_written_rules(Test *t) {
 	f = jb_source(t,
 	              "fn @f(%0: f64[2]) -> (f64) { %1: f64 = reduce_max %0 {axes: [0]} return %1 }");
 	bool on = true, flag;
-	CHECK(t, !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_RULE);
+	CHECK(!jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
 	ir_services(t->c)->structural_rule = NULL;
@@ -1340,7 +1337,7 @@ static void test_refusals(Test *t) {
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		Fn *f = jb_source(t, rows[i].text);
-		CHECK(t, f);
+		CHECK(f);
 		if (!f) continue;
 		Fn *out = jb_protected(t, jb_ask_batch, &(Ask){.f = f, .mask = rows[i].mask});
 		const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
@@ -1351,12 +1348,12 @@ static void test_refusals(Test *t) {
 			printf("  %s\n", rows[i].text);
 			jb_show_diags(t);
 		}
-		CHECK(t, good);
+		CHECK(good);
 		diag_clear(t->c);
 		/* A failed transform leaves nothing behind: it fails again in the same
 		 * way. */
 		if (rows[i].word)
-			CHECK(t, !jb_protected(t, jb_ask_batch, &(Ask){.f = f, .mask = rows[i].mask}));
+			CHECK(!jb_protected(t, jb_ask_batch, &(Ask){.f = f, .mask = rows[i].mask}));
 		diag_clear(t->c);
 		fn_unref(f);
 	}
@@ -1364,23 +1361,23 @@ static void test_refusals(Test *t) {
 	Fn *f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: dyn = box dyn _, %0 %2: f64 = unbox %1 "
 	                     "{to: f64} return %2 }");
 	bool on = true, flag;
-	CHECK(t, !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE);
+	CHECK(!jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
 	f = jb_source(t, "fn @g(%0: dyn) -> (f64) { %1: f64 = unbox %0 {to: f64} return %1 }\n"
 	                 "fn @f(%0: f64) -> (f64) { %1: dyn = box dyn _, %0 %2: f64 = call %1 {callee: "
 	                 "@g} return %2 }");
-	CHECK(t, !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE);
+	CHECK(!jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
 	f = jb_source(t, "fn @f[n](%0: f64[n, 2]) -> (f64[n, 2], i64[n]) { %1: f64[n, 2], %2: i64[n] = "
 	                 "lu %0 return %1, %2 }");
 	bool flags[2];
-	CHECK(t, !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = flags}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE &&
-	             strstr(diag_at(t->c, 0)->message, "lu"));
+	CHECK(!jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = flags}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE &&
+	      strstr(diag_at(t->c, 0)->message, "lu"));
 	diag_clear(t->c);
 	fn_unref(f);
 }
@@ -1420,9 +1417,9 @@ static void test_missing_lines(Test *t) {
 	Fn *(*const services[])(Ctx *, Op, Dtype) = {NULL, no_lines, bad_line};
 	for (size_t i = 0; i < 3; i++) {
 		ir_services(t->c)->elementwise_rule = services[i];
-		CHECK(t, !jb_protected(t, jb_ask_jet,
-		                       &(Ask){.f = f, .order = 2, .mask = active, .flags = &flag}));
-		CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == (i == 2 ? E_RULE : E_NO_RULE));
+		CHECK(!jb_protected(t, jb_ask_jet,
+		                    &(Ask){.f = f, .order = 2, .mask = active, .flags = &flag}));
+		CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == (i == 2 ? E_RULE : E_NO_RULE));
 		diag_clear(t->c);
 	}
 	fn_unref(f);
@@ -1431,9 +1428,8 @@ static void test_missing_lines(Test *t) {
 	scalar_jet(t, "tanh by way of complex numbers", f, z_tanh, 0.4, 0, 1, 1e-12);
 	fn_unref(f);
 	f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: f64 = sin %0 return %1 }");
-	CHECK(t,
-	      !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = active, .flags = &flag}));
-	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_RULE);
+	CHECK(!jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = active, .flags = &flag}));
+	CHECK(diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_RULE);
 	diag_clear(t->c);
 	fn_unref(f);
 	ir_services(t->c)->elementwise_rule = jb_line_of_calculus;
@@ -1453,7 +1449,7 @@ static void test_memory(Test *t) {
 		bool done = false;
 		for (uint64_t at = 1; !done && at < 4000; at += 1 + at / 16) {
 			Fn *f = jb_source(t, text);
-			CHECK(t, f);
+			CHECK(f);
 			if (!f) return;
 			heap_fail_at(t->c, at, true);
 			Fn *out = jb_protected(t, what ? jb_ask_batch : jb_ask_jet,
@@ -1463,12 +1459,12 @@ static void test_memory(Test *t) {
 			/* A transform that failed for lack of memory succeeds when memory
 			 * is available again. */
 			if (!done)
-				CHECK(t, jb_protected(t, what ? jb_ask_batch : jb_ask_jet,
-				                      &(Ask){.f = f, .order = 3, .mask = mask, .flags = flags}));
+				CHECK(jb_protected(t, what ? jb_ask_batch : jb_ask_jet,
+				                   &(Ask){.f = f, .order = 3, .mask = mask, .flags = flags}));
 			diag_clear(t->c);
 			fn_unref(f);
 		}
-		CHECK(t, done);
+		CHECK(done);
 	}
 }
 
@@ -1499,6 +1495,5 @@ int main(void) {
 	test_memory(&t);
 	jb_show_diags(&t);
 	ctx_free(t.c);
-	printf("%d passed, %d failed\n", t.passed, t.failed);
-	return t.failed != 0;
+	return check_end();
 }

@@ -8,19 +8,9 @@
  * exit status says whether all passed.
  */
 #include "autodiff/optimise/sum_pushdown.h"
+#include "tests/unit/support/check.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-static int passed, failed;
-
-static void check(bool good, int line, const char *what) {
-	if (good) passed++;
-	else {
-		failed++;
-		printf("test_sum_pushdown.c:%d: failed: %s\n", line, what);
-	}
-}
-#define CHECK(condition) check((condition), __LINE__, #condition)
 
 static Fn *read(Ctx *c, const char *text) {
 	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)));
@@ -202,6 +192,5 @@ int main(void) {
 	test_terms(c);
 	test_stays(c);
 	ctx_free(c);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

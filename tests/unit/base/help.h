@@ -1,8 +1,6 @@
-/* help.h - shared helpers of the lang/base tests: counting checks and a
- * counting allocator.
+/* help.h - shared helper of the lang/base tests: a counting allocator.
  *
- * Needs: lang/base/value.h.
- * Guarantees: each program that includes this file has its own counters.
+ * Needs: lang/base/value.h, check.h.
  */
 #ifndef ATLED_TESTS_UNIT_BASE_HELP_H
 #define ATLED_TESTS_UNIT_BASE_HELP_H
@@ -11,16 +9,6 @@
 #include "tests/unit/support/check.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-static inline void check_text(int line, const char *got, const char *want) {
-	if (!strcmp(got, want)) {
-		passed++;
-		return;
-	}
-	failed++;
-	fprintf(stderr, "%s:%d: failed\n  got:  %s\n  want: %s\n", __FILE__, line, got, want);
-}
-#define CHECK_TEXT(got, want) check_text(__LINE__, (got), (want))
 
 /* An allocator that counts live blocks and bytes. It sets `wrong` when a caller
  * passes a size that differs from the allocated size. */

@@ -892,6 +892,5 @@ int main(void) {
 		test_large_blocks,
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tests[i]();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -6,12 +6,13 @@
  * busy.
  *
  * Needs: the program that $ATLED names; forkpty.
- * Guarantees: the last line is "N passed, N failed, N skipped"; exit status 0
- * when nothing failed.
+ * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
+ * failed.
  */
-#include "tests/unit/support/check_of.h"
+#include "tests/unit/support/check.h"
 #include "tests/unit/repl/terminal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,6 @@ typedef struct T {
 	Terminal at;
 } T;
 
-#define CHECK(t, x) CHECK_OF(&(t)->trial, x)
 enum { TRIES = 5 };
 
 typedef struct Work {
@@ -134,17 +134,17 @@ int main(void) {
 		const Work *w = &works[i];
 		if (only && !strstr(w->name, only)) continue;
 		terminal_start(&t.at, 30, 200, (const char *const[]){t.trial.program, NULL}, environment);
-		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		CHECK(terminal_ends(&t.at, "atled> "));
 		terminal_keys(&t.at, "kept = 4321\r");
-		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		CHECK(terminal_ends(&t.at, "atled> "));
 		terminal_settle(&t.at);
 		for (const char *p = w->before; *p; p++)
 			terminal_keys(&t.at, (char[]){*p == '\n' ? '\r' : *p, 0});
 		terminal_keys(&t.at, *w->before && w->before[strlen(w->before) - 1] == '}'
 		                         ? "\r\"ready\"\r"
 		                         : "; \"ready\"\r");
-		CHECK(&t, terminal_sees(&t.at, "\nready"));
-		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		CHECK(terminal_sees(&t.at, "\nready"));
+		CHECK(terminal_ends(&t.at, "atled> "));
 		double least = 1e9;
 		for (int k = 0; k < TRIES && least > 25; k++) {
 			const double took = interrupt(&t, w);
@@ -156,20 +156,19 @@ int main(void) {
 			/* The work was interrupted: it neither finished nor failed. */
 			if (w->text[0] != ':' && !w->shown && !strstr(terminal_text(&t.at), "interrupted")) {
 				printf("%s\n", terminal_text(&t.at));
-				CHECK_AT(&t.trial, false, w->name, __LINE__);
+				CHECK_MSG(false, "%s", w->name);
 				break;
 			}
 		}
 		printf("test_interrupt: %s: %.0f ms\n", w->name, least);
 		fflush(stdout);
-		CHECK_AT(&t.trial, least >= 0 && (t.trial.sanitized || least < 50 * crowd()), w->name,
-		         __LINE__);
+		CHECK_MSG(least >= 0 && (t.trial.sanitized || least < 50 * crowd()), "%s", w->name);
 		terminal_keys(&t.at, "kept + 1\r");
-		CHECK(&t, terminal_sees(&t.at, "\n4322"));
-		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		CHECK(terminal_sees(&t.at, "\n4322"));
+		CHECK(terminal_ends(&t.at, "atled> "));
 		terminal_settle(&t.at);
 		terminal_keys(&t.at, "\004");
-		CHECK(&t, terminal_finish(&t.at) == 0);
+		CHECK(terminal_finish(&t.at) == 0);
 	}
 	return trial_end(&t.trial);
 }

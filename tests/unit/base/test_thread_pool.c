@@ -581,6 +581,5 @@ int main(void) {
 	measure(c);
 	CHECK(heap_used(c) > 0);
 	ctx_free(c);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -1,5 +1,5 @@
-/* help.h - shared helpers of the code generator tests: counting checks, a
- * counting runtime, compiled code, guarded memory.
+/* help.h - shared helpers of the code generator tests: a counting runtime,
+ * compiled code, guarded memory.
  *
  * Needs: what test_kir_semantics.c needs; only that file includes it.
  * Guarantees: results end at a page that may not be touched; this file does not
@@ -12,6 +12,7 @@
 #include "backend/native/jit/codegen.h"
 #include "backend/native/kir/cpu.h"
 #include "backend/vmath/payne_hanek.h"
+#include "tests/unit/support/check.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -22,35 +23,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static int passed, failed;
 static CodegenFn codegen;
 static Ctx *ctx;
 static KTarget target;
 static int level;
 static bool once; /* CodegenOptions.once */
-/* For a target that this machine cannot run: reports from line 0 check only
- * that the code compiles. */
+/* For a target that this machine cannot run: only the checks of compile()
+ * count. */
 static bool compile_only;
 static char folder[] = "/tmp/test_kir_semantics.XXXXXX";
-
-static void report(bool ok, int line, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static void report(bool ok, int line, const char *format, ...) {
-	if (compile_only && line) return;
-	if (ok) {
-		passed++;
-		return;
-	}
-	failed++;
-	va_list args;
-	va_start(args, format);
-	fprintf(stderr, "test_kir_semantics.c:%d: failed (%s, level %d%s): ", line, target.cpu, level,
-	        once ? ", once" : "");
-	vfprintf(stderr, format, args);
-	fprintf(stderr, "\n");
-	va_end(args);
-}
-#define CHECK(x) report((x), __LINE__, "%s", #x)
 
 /* Processor time of this thread, so that other programs do not count. */
 static double now(void) {
@@ -173,14 +154,16 @@ static uint32_t write_objects(int number, const CodegenOutput *out) {
 	return at == out->n ? (uint32_t)head.n : 0;
 }
 
-/* Compiles the module and frees it. The entry is NULL on failure. */
-static Code compile(KModule *m) {
+static Code compiled(KModule *m) {
 	static int number;
 	Code code = {0};
+	char where[100];
+	snprintf(where, sizeof where, "%s, level %d%s", target.cpu, level, once ? ", once" : "");
+	check_in(where);
 	Text why = {0};
 	text_init(&why, ctx);
 	bool ok = kmodule_verify(m, &why);
-	report(ok, 0, "verify: %s", why.at ? why.at : "");
+	CHECK_MSG(ok, "verify: %s", why.at ? why.at : "");
 	if (getenv("TEST_CODEGEN_KIR")) {
 		Text text = {0};
 		text_init(&text, ctx);
@@ -208,7 +191,7 @@ static Code compile(KModule *m) {
 	int rc = codegen(m, &options, &out);
 	code.seconds = now() - begin;
 	kmodule_free(m);
-	report(rc == 0, 0, "codegen: %s", out.error);
+	CHECK_MSG(rc == 0, "codegen: %s", out.error);
 	if (rc) return code;
 	char path[128], command[512];
 	number++;
@@ -222,20 +205,28 @@ static Code compile(KModule *m) {
 	         "exec ld -shared -z noexecstack -o %s/%d.so %s/%d-*.o %s/stubs.o %s", folder, number,
 	         folder, number, folder, defined);
 	if (system(command)) {
-		report(false, 0, "the object does not link");
+		CHECK_MSG(false, "the object does not link");
 		return code;
 	}
 	snprintf(path, sizeof path, "%s/%d.so", folder, number);
 	if (compile_only) return code;
 	code.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!code.library) {
-		report(false, 0, "%s", dlerror());
+		CHECK_MSG(false, "%s", dlerror());
 		return code;
 	}
 	*(void **)&code.entry = dlsym(code.library, "entry");
 	void **table = dlsym(code.library, "runtime_table");
 	memcpy(table, runtime, sizeof runtime);
 	code.bytes = out.n;
+	return code;
+}
+
+/* Compiles the module and frees it. The entry is NULL on failure. */
+static Code compile(KModule *m) {
+	check_pause(false);
+	const Code code = compiled(m);
+	check_pause(compile_only);
 	return code;
 }
 

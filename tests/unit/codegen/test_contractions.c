@@ -14,6 +14,7 @@
 #include "backend/native/kir/abi.h"
 #include "backend/native/jit/codegen.h"
 #include "backend/native/kir/cpu.h"
+#include "tests/unit/support/check.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static int passed, failed;
 static CodegenFn codegen;
 static Ctx *ctx;
 
@@ -149,10 +149,7 @@ static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *co
 	memcpy(buffers + 1, ab, (x->flags & KF_BIAS ? 3 : 2 * (1 + x->more)) * sizeof *ab);
 	NativeCall record = {
 		.buffers = buffers, .words = words, .poll_left = INT64_MAX, .depth_left = 1000};
-	if (x->call(&record)) {
-		failed++;
-		fprintf(stderr, "the entry returned a failure\n");
-	}
+	if (x->call(&record)) CHECK_MSG(false, "the entry returned a failure");
 }
 
 /* ---- correctness --------------------------------------------------------- */
@@ -229,7 +226,7 @@ static Layout layout(int64_t rows, int64_t cols, bool unit_cols, bool unit_rows,
 	return l;
 }
 
-static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
+static void check_product(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	KType t = x->t;
 	uint32_t size = ktype_size(t),
 			 lanes = x->target->vector_bytes >= 16 ? x->target->vector_bytes / size : 1;
@@ -260,8 +257,7 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	call(x, mem_c.at + lc.origin * size, lc.row, lc.col, ab, la.row, la.col, lb.row, lb.col, m, n,
 	     k);
 	double eps = t == KT_F64 ? 0x1p-53 : 0x1p-24;
-	bool right = true;
-	for (int64_t i = 0; i < m && right; i++)
+	for (int64_t i = 0; i < m; i++)
 		for (int64_t j = 0; j < n; j++) {
 			int64_t at = lc.origin + i * lc.row + j * lc.col;
 			long double want = x->flags & KF_ACCUMULATE ? load(t, mem_old.at, at) : 0,
@@ -276,18 +272,17 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 			if (x->flags & KF_BIAS) want += load(t, ab[2], j), bound += fabs(load(t, ab[2], j));
 			double got = load(t, mem_c.at, at);
 			if (!(fabsl(got - want) <= (long double)(k * (1 + x->more) + 3) * eps * bound)) {
-				fprintf(stderr,
-				        "%s flags %u %s extents %lld %lld %lld, %u products: C[%lld,%lld] is "
-				        "%.17g, not %.17Lg\n",
-				        t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m,
-				        (long long)n, (long long)k, 1 + x->more, (long long)i, (long long)j, got,
-				        want);
-				right = false;
-				break;
+				CHECK_MSG(false,
+				          "%s flags %u %s extents %lld %lld %lld, %u products: C[%lld,%lld] is "
+				          "%.17g, not %.17Lg",
+				          t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m,
+				          (long long)n, (long long)k, 1 + x->more, (long long)i, (long long)j, got,
+				          want);
+				return;
 			}
 		}
 	/* Nothing else has changed. */
-	for (int64_t i = 0; i < m && right; i++)
+	for (int64_t i = 0; i < m; i++)
 		for (int64_t j = 0; j < n; j++) {
 			int64_t at = lc.origin + i * lc.row + j * lc.col;
 			memcpy(mem_old.at + at * size, mem_c.at + at * size, size);
@@ -298,14 +293,10 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 			memcpy(mem_old.at + (i * lc.row + n) * size, mem_c.at + (i * lc.row + n) * size,
 			       (size_t)(wide - n) * size);
 	}
-	if (right && memcmp(mem_old.at, mem_c.at, mem_c.bytes)) {
-		right = false;
-		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: wrote outside of C\n",
-		        t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m, (long long)n,
-		        (long long)k);
-	}
-	if (right) passed++;
-	else failed++;
+	CHECK_MSG(!memcmp(mem_old.at, mem_c.at, mem_c.bytes),
+	          "%s flags %u %s extents %lld %lld %lld: wrote outside of C",
+	          t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m, (long long)n,
+	          (long long)k);
 }
 
 /* A product computed whole or in pieces of rows and columns has the same
@@ -334,12 +325,10 @@ static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
 			     b_col, rows, cols, k);
 		}
 	}
-	if (memcmp(whole, pieces, (size_t)(m * n) * size)) {
-		failed++;
-		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: pieces differ from the whole\n",
-		        t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m, (long long)n,
-		        (long long)k);
-	} else passed++;
+	CHECK_MSG(!memcmp(whole, pieces, (size_t)(m * n) * size),
+	          "%s flags %u %s extents %lld %lld %lld: pieces differ from the whole",
+	          t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m, (long long)n,
+	          (long long)k);
 }
 
 #if defined(__aarch64__)
@@ -453,25 +442,26 @@ static void check_target(const KTarget *target) {
 					0};
 			}
 	if (!compile(entries, n, 2, false)) {
-		failed++;
+		CHECK_MSG(false, "not compiled for %s", target->cpu);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const Entry *x = &entries[i];
 		for (int64_t a = 0; a <= 10; a++)
 			for (int64_t b = 0; b <= 10; b++)
-				for (int64_t c = 0; c <= 9; c++) check(x, a, b, c);
-		for (uint32_t turn = 0; turn < 120; turn++) check(x, below(50), below(80), below(60));
+				for (int64_t c = 0; c <= 9; c++) check_product(x, a, b, c);
+		for (uint32_t turn = 0; turn < 120; turn++)
+			check_product(x, below(50), below(80), below(60));
 		/* Every extent up to 40 in each position. */
 		for (int64_t a = 1; a <= 40; a++) {
-			check(x, a, 1 + below(40), 1 + below(40));
-			check(x, 1 + below(40), a, 1 + below(40));
-			check(x, 1 + below(40), 1 + below(40), a);
+			check_product(x, a, 1 + below(40), 1 + below(40));
+			check_product(x, 1 + below(40), a, 1 + below(40));
+			check_product(x, 1 + below(40), 1 + below(40), a);
 		}
 		for (uint32_t turn = 0; turn < 12; turn++) {
-			check(x, 1 + below(8), 1 + below(20), 150 + below(500));
-			check(x, 180 + below(40), 1 + below(20), 1 + below(20));
-			check(x, 1 + below(10), 100 + below(100), 1 + below(20));
+			check_product(x, 1 + below(8), 1 + below(20), 150 + below(500));
+			check_product(x, 180 + below(40), 1 + below(20), 1 + below(20));
+			check_product(x, 1 + below(10), 100 + below(100), 1 + below(20));
 			if (!(x->flags & KF_PADDED))
 				check_pieces(x, 1 + below(70), 1 + below(70), 1 + below(turn % 2 ? 600 : 40));
 		}
@@ -496,12 +486,12 @@ static void check_sums(const KTarget *target) {
 				                       0,
 				                       more};
 	if (!compile(entries, n, 2, false)) {
-		failed++;
+		CHECK_MSG(false, "not compiled for %s", target->cpu);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t turn = 0; turn < 200; turn++)
-			check(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
+			check_product(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
 }
 
 /* Forms with code of their own: 16 terms by one vector of columns, also in
@@ -527,7 +517,7 @@ static void check_own_code(const KTarget *target) {
 		                     0,
 		                     0};
 	if (!compile(entries, N, 2, false)) {
-		failed++;
+		CHECK_MSG(false, "not compiled for %s", target->cpu);
 		return;
 	}
 	for (uint32_t i = 0; i < N; i++) {
@@ -539,8 +529,8 @@ static void check_own_code(const KTarget *target) {
 			4 * lanes - 1, 2 * lanes + 4, lanes + 3, 20,        9 * lanes + 2};
 		for (int64_t m = 0; m <= 60; m += m < 20 ? 1 : 5)
 			for (uint32_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-				check(&entries[i], m, columns[c], 16);
-				check(&entries[i], m, columns[c], c % 5 ? below(30) : 120 + below(200));
+				check_product(&entries[i], m, columns[c], 16);
+				check_product(&entries[i], m, columns[c], c % 5 ? below(30) : 120 + below(200));
 			}
 	}
 }
@@ -572,14 +562,14 @@ static void check_constants(const KTarget *target, int level) {
 		                       0};
 	}
 	if (!compile(entries, n, level, level == 0)) {
-		failed++;
+		CHECK_MSG(false, "not compiled for %s", target->cpu);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t turn = 0; turn < 6; turn++) {
 			const Entry *x = &entries[i];
-			check(x, x->m >= 0 ? x->m : below(60), x->n >= 0 ? x->n : below(60),
-			      x->k >= 0 ? x->k : below(turn ? 40 : 400));
+			check_product(x, x->m >= 0 ? x->m : below(60), x->n >= 0 ? x->n : below(60),
+			              x->k >= 0 ? x->k : below(turn ? 40 : 400));
 		}
 }
 
@@ -607,7 +597,7 @@ static void check_precompiled(const KTarget *target) {
 	}
 	if (!compile(entries[0], N, 2, true) || !compile(entries[1], N, 2, false) ||
 	    !compile(entries[2], N, 0, false)) {
-		failed++;
+		CHECK_MSG(false, "not compiled for %s", target->cpu);
 		return;
 	}
 	for (uint32_t i = 0; i < N; i++)
@@ -626,15 +616,10 @@ static void check_precompiled(const KTarget *target) {
 			for (uint32_t way = 0; way < 3; way++)
 				call(&entries[way][i], c[way], n, 1, (void *[]){a, b}, k, 1, by_columns ? 1 : n,
 				     by_columns ? k : 1, m, n, k);
-			if (!memcmp(c[0], c[1], sizeof c[0]) && !memcmp(c[0], c[2], sizeof c[0])) passed++;
-			else {
-				failed++;
-				fprintf(
-					stderr,
-					"%s flags %u %s extents %lld %lld %lld: precompiled code has another result\n",
-					x->t == KT_F64 ? "f64" : "f32", x->flags, target->cpu, (long long)m,
-					(long long)n, (long long)k);
-			}
+			CHECK_MSG(!memcmp(c[0], c[1], sizeof c[0]) && !memcmp(c[0], c[2], sizeof c[0]),
+			          "%s flags %u %s extents %lld %lld %lld: precompiled code has another result",
+			          x->t == KT_F64 ? "f64" : "f32", x->flags, target->cpu, (long long)m,
+			          (long long)n, (long long)k);
 		}
 }
 
@@ -652,13 +637,9 @@ static void check_uses_precompiled(const KTarget *target, bool wanted) {
 				CodegenOutput out;
 				const bool made = !codegen(module, &options, &out);
 				const bool parts = made && !memcmp(out.bytes, NATIVE_PARTS_MAGIC, 8);
-				if (made && parts == wanted) passed++;
-				else {
-					failed++;
-					fprintf(stderr, "%s form %u, %lld columns: %s\n", target->cpu, f, (long long)n,
-					        made ? "precompiled is what should not be, or the other way"
-					             : out.error);
-				}
+				CHECK_MSG(made && parts == wanted, "%s form %u, %lld columns: %s", target->cpu, f,
+				          (long long)n,
+				          made ? "precompiled is what should not be, or the other way" : out.error);
 				free(out.bytes);
 				kmodule_free(module);
 			}
@@ -673,10 +654,7 @@ static void check_compiles(const KTarget *target) {
 			KModule *module = make(&x);
 			CodegenOptions options = {.entry = "entry", .level = 2};
 			CodegenOutput out;
-			if (codegen(module, &options, &out)) {
-				failed++;
-				fprintf(stderr, "%s: %s\n", target->cpu, out.error);
-			} else passed++;
+			CHECK_MSG(!codegen(module, &options, &out), "%s: %s", target->cpu, out.error);
 			free(out.bytes);
 			kmodule_free(module);
 		}
@@ -893,11 +871,10 @@ int main(int argc, char **argv) {
 		check_compiles(&avx512);
 		check_uses_precompiled(&avx512, true);
 #endif
-		printf("%d passed, %d failed\n", passed, failed);
 	}
 	char command[128];
 	snprintf(command, sizeof command, "rm -rf %s", folder);
-	if (system(command)) failed++;
+	if (system(command)) CHECK_MSG(false, "%s is left behind", folder);
 	ctx_free(ctx);
-	return failed ? 1 : 0;
+	return check_end();
 }

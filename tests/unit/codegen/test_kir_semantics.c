@@ -148,7 +148,7 @@ static void test_prims(Dtype d, uint32_t lanes) {
 			}
 			CHECK(call(&code, buffers, (int64_t[]){N_PRIM}, NULL) == 0);
 			for (uint32_t j = round ? k : 0; j < (round ? k + 1 : n); j++) {
-				int bad = 0, first = -1;
+				int bad = 0, first = 0;
 				double worst = 0;
 				Dtype rd = prims[list[j]].result == RESULT_BOOL ? DT_BOOL : d;
 				for (int e = 0; e < N_PRIM; e++) {
@@ -161,18 +161,16 @@ static void test_prims(Dtype d, uint32_t lanes) {
 					if (off > worst) worst = off;
 					if (off > allowed(list[j]) && !bad++) first = e;
 				}
-				if (bad) {
-					uint64_t want = 0;
-					const char *px = memory[0] + (size_t)first * size,
-							   *py = memory[1] + (size_t)first * size,
-							   *got = memory[2 + j] + (size_t)first * dtype_size(rd);
-					scalar_apply(list[j], d, px, py, &want);
-					report(false, __LINE__,
-					       "%s of %s, lanes %u: %d wrong, first x=%.17g y=%.17g got %.17g want "
-					       "%.17g (%g ulp)",
-					       prims[list[j]].name, dtype_name(d), lanes, bad, to_double(d, px),
-					       to_double(d, py), to_double(rd, got), to_double(rd, &want), worst);
-				} else passed++;
+				uint64_t want = 0;
+				const char *px = memory[0] + (size_t)first * size,
+						   *py = memory[1] + (size_t)first * size,
+						   *got = memory[2 + j] + (size_t)first * dtype_size(rd);
+				scalar_apply(list[j], d, px, py, &want);
+				CHECK_MSG(!bad,
+				          "%s of %s, lanes %u: %d wrong, first x=%.17g y=%.17g got %.17g want "
+				          "%.17g (%g ulp)",
+				          prims[list[j]].name, dtype_name(d), lanes, bad, to_double(d, px),
+				          to_double(d, py), to_double(rd, got), to_double(rd, &want), worst);
 			}
 		}
 	}
@@ -229,8 +227,9 @@ static void test_convert(Dtype d, uint32_t lanes) {
 					   *got = memory[1 + k] + (size_t)e * dtype_size(dtypes[k]);
 			scalar_convert(d, px, dtypes[k], &want);
 			if (distance(dtypes[k], got, &want) != 0 && !bad++)
-				report(false, __LINE__, "%s to %s, lanes %u: %.17g gives %.17g", dtype_name(d),
-				       dtype_name(dtypes[k]), lanes, to_double(d, px), to_double(dtypes[k], got));
+				CHECK_MSG(false, "%s to %s, lanes %u: %.17g gives %.17g", dtype_name(d),
+				          dtype_name(dtypes[k]), lanes, to_double(d, px),
+				          to_double(dtypes[k], got));
 		}
 		CHECK(!bad);
 	}
@@ -282,13 +281,13 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 		put(d, &word, want);
 		if (d == DT_I32) word = (uint64_t)(int64_t)(int32_t)word;
 		if (word != (uint64_t)result && ok) {
-			report(false, __LINE__, "sum of %lld %s in %u lanes, flags %u: %llx, not %llx",
-			       (long long)n, dtype_name(d), lanes, flags, (unsigned long long)result,
-			       (unsigned long long)word);
+			CHECK_MSG(false, "sum of %lld %s in %u lanes, flags %u: %llx, not %llx", (long long)n,
+			          dtype_name(d), lanes, flags, (unsigned long long)result,
+			          (unsigned long long)word);
 			ok = false;
 		}
 	}
-	report(ok, __LINE__, "tails of %s in %u lanes, flags %u", dtype_name(d), lanes, flags);
+	CHECK_MSG(ok, "tails of %s in %u lanes, flags %u", dtype_name(d), lanes, flags);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 	forget(&code);
@@ -333,7 +332,7 @@ static void test_rests(Dtype d, uint32_t lanes) {
 		}
 		ok &= untouched(to, bytes) && untouched(places, (size_t)n * 8);
 	}
-	report(ok, __LINE__, "rests of %s in %u lanes", dtype_name(d), lanes);
+	CHECK_MSG(ok, "rests of %s in %u lanes", dtype_name(d), lanes);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 	munmap(places, ROOM + page());
@@ -370,11 +369,9 @@ static void test_folds(Dtype d, uint32_t lanes) {
 				for (uint32_t l = 0; l < half; l++)
 					scalar_apply(ops[k], d, (char *)tree + l * size,
 					             (char *)tree + (l + half) * size, (char *)tree + l * size);
-			if (distance(d, &results[k], tree) != 0)
-				report(false, __LINE__, "fold %s of %s in %u lanes: %.17g not %.17g",
-				       prims[ops[k]].name, dtype_name(d), lanes, to_double(d, &results[k]),
-				       to_double(d, tree));
-			else passed++;
+			CHECK_MSG(distance(d, &results[k], tree) == 0,
+			          "fold %s of %s in %u lanes: %.17g not %.17g", prims[ops[k]].name,
+			          dtype_name(d), lanes, to_double(d, &results[k]), to_double(d, tree));
 		}
 	}
 	forget(&code);
@@ -461,8 +458,8 @@ static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t t
 			}
 		ok &= !memcmp(was, y0, (size_t)tspan * size) && untouched(to, (size_t)tspan * size);
 	}
-	report(ok, __LINE__, "strides %lld to %lld of %s in %u lanes, known %d", (long long)from_stride,
-	       (long long)to_stride, dtype_name(d), lanes, known);
+	CHECK_MSG(ok, "strides %lld to %lld of %s in %u lanes, known %d", (long long)from_stride,
+	          (long long)to_stride, dtype_name(d), lanes, known);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 	forget(&code);
@@ -508,7 +505,7 @@ static void test_indices(Dtype d, uint32_t lanes) {
 			if (last_of[k] >= 0)
 				ok &= !memcmp(y0 + (size_t)(n + k) * size, x0 + (size_t)last_of[k] * size, size);
 	}
-	report(ok, __LINE__, "indices of %s in %u lanes", dtype_name(d), lanes);
+	CHECK_MSG(ok, "indices of %s in %u lanes", dtype_name(d), lanes);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 	munmap(where, ROOM + page());
@@ -750,7 +747,7 @@ static void test_failures(uint32_t flags) {
 			                    last.fail_a == -bad - 1 && last.fail_b == bad
 			              : status == 0;
 		}
-	report(ok, __LINE__, "failures in vector loops, flags %u", flags);
+	CHECK_MSG(ok, "failures in vector loops, flags %u", flags);
 	polls = 0;
 	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 400}, NULL) == 0 && polls == 0 &&
 	      last.poll_left == 0);
@@ -821,10 +818,9 @@ static void test_stretch(Dtype d) {
 				put(d, memory[0] + (size_t)bad * dtype_size(d), 1);
 			}
 		}
-		report(same, __LINE__, "a long stretch of %s on vectors of %u registers", dtype_name(d),
-		       times);
-		report(told, __LINE__, "failures in a long stretch of %s on vectors of %u registers",
-		       dtype_name(d), times);
+		CHECK_MSG(same, "a long stretch of %s on vectors of %u registers", dtype_name(d), times);
+		CHECK_MSG(told, "failures in a long stretch of %s on vectors of %u registers",
+		          dtype_name(d), times);
 		forget(&code);
 	}
 	forget(&plain);
@@ -888,7 +884,7 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 		same &= !memcmp(result[0], result[1], sizeof result[0]);
 	}
 	level = as_asked;
-	report(same, __LINE__, "neighbours of %s, %u lanes", dtype_name(d), lanes);
+	CHECK_MSG(same, "neighbours of %s, %u lanes", dtype_name(d), lanes);
 }
 
 enum { ROWS = 9, MOST_IN_ROW = 19 };
@@ -943,7 +939,7 @@ static void test_rows(Dtype d, uint32_t lanes) {
 		}
 		forget(&code);
 	}
-	report(same, __LINE__, "rows of %s at places of %u lanes", dtype_name(d), lanes);
+	CHECK_MSG(same, "rows of %s at places of %u lanes", dtype_name(d), lanes);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 }
@@ -1015,7 +1011,7 @@ static void test_checked_rows(Dtype d, uint32_t lanes) {
 			}
 		forget(&code);
 	}
-	report(same, __LINE__, "checked rows of %s at places of %u lanes", dtype_name(d), lanes);
+	CHECK_MSG(same, "checked rows of %s at places of %u lanes", dtype_name(d), lanes);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 }
@@ -1068,7 +1064,7 @@ static void test_order(Dtype d) {
 		same &= !memcmp(to[0], to[1], sizeof to[0]);
 	}
 	level = as_asked;
-	report(same, __LINE__, "a long stretch of numbers of %s", dtype_name(d));
+	CHECK_MSG(same, "a long stretch of numbers of %s", dtype_name(d));
 }
 
 /* An output in the memory of its input, which is read again after the store;
@@ -1223,7 +1219,7 @@ static void test_same_bits(void) {
 				any = true;
 				forget(&code);
 			}
-		report(ok, __LINE__, "the same bits in every number of lanes, f%d", real ? 32 : 64);
+		CHECK_MSG(ok, "the same bits in every number of lanes, f%d", real ? 32 : 64);
 	}
 	/* The code is the same each time, too. */
 	CodegenOptions options = {.entry = "entry", .level = level};
@@ -1657,8 +1653,8 @@ int main(int argc, char **argv) {
 	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1,
 	         slash ? argv[0] : ".");
 	if (!library && access(path, F_OK)) {
-		printf("test_kir_semantics: no %s: skipped\n0 passed, 0 failed\n", path);
-		return 0;
+		check_skip("there is no %s", path);
+		return check_end();
 	}
 	void *so = dlopen(library ? library : path, RTLD_NOW | RTLD_LOCAL);
 	if (!so) {
@@ -1684,11 +1680,13 @@ int main(int argc, char **argv) {
 	for (int k = 0; k < NAMES; k++) {
 		if ((only && strcmp(names[k], only)) || !native_target_named(names[k], &target)) continue;
 		compile_only = !native_target_runs(&target);
+		check_pause(compile_only);
 		for (level = compile_only || strstr(names[k], "shape") ? 2 : 0; level <= 2; level += 2)
 			test_target();
 		if (!compile_only) test_once();
 	}
 	compile_only = false;
+	check_pause(false);
 	target = *native_target();
 	if (rest) {
 		test_wide();
@@ -1698,7 +1696,6 @@ int main(int argc, char **argv) {
 	ctx_free(ctx);
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", folder);
-	if (system(command)) failed++;
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	if (system(command)) CHECK_MSG(false, "%s is left behind", folder);
+	return check_end();
 }

@@ -22,6 +22,7 @@
  * - NAMEs select functions.
  */
 #include <float.h>
+#include "tests/unit/support/check.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,9 +33,8 @@
 
 #if !__has_include(<mpfr.h>)
 int main(void) {
-	puts("skip: the vector maths is not tested, since MPFR's header is missing\n0 passed, 0 "
-	     "failed, 1 skipped");
-	return 0;
+	check_skip("the vector maths is not tested, since MPFR's header is missing");
+	return check_end();
 }
 #else
 #include "backend/vmath/loops.h"
@@ -47,16 +47,7 @@ extern const VmathLoop vmath_for_avx2[], vmath_for_avx512[];
 extern const VmathLoop vmath_for_neon[];
 #endif
 
-static int passed, failed;
 static bool full, table;
-
-static void check(bool holds, const char *name, int bits, const char *what) {
-	if (holds) passed++;
-	else {
-		failed++;
-		fprintf(stderr, "failed: %s f%d: %s\n", name, bits, what);
-	}
-}
 
 /* ---- the functions ------------------------------------------------------- */
 
@@ -557,10 +548,9 @@ static void check_exact(const Function *f, int bits) {
 		if (strcmp(exact[i].name, f->name)) continue;
 		double y = bits == 64 ? exact[i].y : (double)(float)exact[i].y,
 			   want = bits == 64 ? exact[i].result : (double)(float)exact[i].result;
-		char what[160];
 		double got = call(f->name, bits, exact[i].x, y);
-		snprintf(what, sizeof what, "(%g, %g) is %a, not %a", exact[i].x, y, got, want);
-		check(same(got, want), f->name, bits, what);
+		CHECK_MSG(same(got, want), "%s f%d: (%g, %g) is %a, not %a", f->name, bits, exact[i].x, y,
+		          got, want);
 	}
 }
 
@@ -590,16 +580,12 @@ static void check_specials(const Function *f, int bits) {
 			}
 		}
 	}
-	char what[160];
-	snprintf(what, sizeof what, "%d special values differ from C's, such as at (%a, %a)", wrong,
-	         worst_x, worst_y);
-	check(!wrong, f->name, bits, what);
-	snprintf(what, sizeof what, "error of %.3g units at the special value (%a, %a): %a", w.error,
-	         w.x, w.y, w.got);
-	check(w.error <= f->bound, f->name, bits, what);
-	snprintf(what, sizeof what, "widths differ at the special value (%a, %a)", w.differ_x,
-	         w.differ_y);
-	check(!w.widths_differ, f->name, bits, what);
+	CHECK_MSG(!wrong, "%s f%d: %d special values differ from C's, such as at (%a, %a)", f->name,
+	          bits, wrong, worst_x, worst_y);
+	CHECK_MSG(w.error <= f->bound, "%s f%d: error of %.3g units at the special value (%a, %a): %a",
+	          f->name, bits, w.error, w.x, w.y, w.got);
+	CHECK_MSG(!w.widths_differ, "%s f%d: widths differ at the special value (%a, %a)", f->name,
+	          bits, w.differ_x, w.differ_y);
 }
 
 /* ---- the same bits on every machine -------------------------------------- */
@@ -674,24 +660,23 @@ static uint64_t results_of(const VmathLoop *loops, const Function *f, int bits) 
  * runs. */
 static void check_bits(const Function *f, int bits) {
 	uint64_t want = 0;
-	char what[80];
 	for (size_t i = 0; i < sizeof bits_of / sizeof *bits_of; i++)
 		if (!strcmp(bits_of[i].name, f->name)) want = bits_of[i].of[bits == 32];
-	for (int v = 0; v < 4; v++) {
-		snprintf(what, sizeof what, "other bits than elsewhere with %d lanes", width_lanes[v]);
-		check(results_of(widths[v], f, bits) == want, f->name, bits, what);
-	}
+	for (int v = 0; v < 4; v++)
+		CHECK_MSG(results_of(widths[v], f, bits) == want,
+		          "%s f%d: other bits than elsewhere with %d lanes", f->name, bits, width_lanes[v]);
 #if defined(WITH_VMATH) && defined(__x86_64__)
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		check(results_of(vmath_for_avx2, f, bits) == want, f->name, bits,
-		      "other bits than elsewhere in the evaluator, with AVX2");
+		CHECK_MSG(results_of(vmath_for_avx2, f, bits) == want,
+		          "%s f%d: other bits than elsewhere in the evaluator, with AVX2", f->name, bits);
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
 	    __builtin_cpu_supports("avx512vl"))
-		check(results_of(vmath_for_avx512, f, bits) == want, f->name, bits,
-		      "other bits than elsewhere in the evaluator, with AVX-512");
+		CHECK_MSG(results_of(vmath_for_avx512, f, bits) == want,
+		          "%s f%d: other bits than elsewhere in the evaluator, with AVX-512", f->name,
+		          bits);
 #elif defined(WITH_VMATH)
-	check(results_of(vmath_for_neon, f, bits) == want, f->name, bits,
-	      "other bits than elsewhere in the evaluator, with NEON");
+	CHECK_MSG(results_of(vmath_for_neon, f, bits) == want,
+	          "%s f%d: other bits than elsewhere in the evaluator, with NEON", f->name, bits);
 #endif
 }
 
@@ -754,12 +739,10 @@ static void check_random(const Function *f, int bits, Worst *w) {
 		}
 		if (i) measure(f, bits, i, w);
 	}
-	char what[200];
-	snprintf(what, sizeof what, "error of %.3g units at (%a, %a) = (%g, %g): %a", w->error, w->x,
-	         w->y, w->x, w->y, w->got);
-	check(w->error <= f->bound, f->name, bits, what);
-	snprintf(what, sizeof what, "widths differ at (%a, %a)", w->differ_x, w->differ_y);
-	check(!w->widths_differ, f->name, bits, what);
+	CHECK_MSG(w->error <= f->bound, "%s f%d: error of %.3g units at (%a, %a) = (%g, %g): %a",
+	          f->name, bits, w->error, w->x, w->y, w->x, w->y, w->got);
+	CHECK_MSG(!w->widths_differ, "%s f%d: widths differ at (%a, %a)", f->name, bits, w->differ_x,
+	          w->differ_y);
 }
 
 int main(int n, char **words) {
@@ -772,9 +755,9 @@ int main(int n, char **words) {
 		else chosen = true;
 	}
 	if (!widths[0]) {
-		puts("skip: the vector maths is not tested, since clang-19 was missing when this was "
-		     "built\n0 passed, 0 failed, 1 skipped");
-		return 0;
+		check_skip(
+			"the vector maths is not tested, since clang-19 was missing when this was built");
+		return check_end();
 	}
 	if (bits_asked) {
 		print_bits();
@@ -789,7 +772,8 @@ int main(int n, char **words) {
 		for (int i = 1; i < n; i++) wanted |= !strcmp(words[i], f->name);
 		if (!wanted) continue;
 		for (int v = 0; v < 4; v++)
-			check(find(v, f->name) != NULL, f->name, width_lanes[v], "is not in the loops");
+			CHECK_MSG(find(v, f->name) != NULL, "%s is not in the loops of %d lanes", f->name,
+			          width_lanes[v]);
 		Worst worst[2];
 		memset(worst, 0, sizeof worst);
 		for (int p = 0; p < 2; p++) {
@@ -807,7 +791,6 @@ int main(int n, char **words) {
 			fflush(stdout);
 		}
 	}
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }
 #endif

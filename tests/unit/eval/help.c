@@ -3,11 +3,6 @@
  * Needs: help.h.
  */
 #include "tests/unit/eval/help.h"
-#include "tests/unit/support/check_of.h"
-
-void ev_check_at(T *t, bool good, const char *what, int line) {
-	check_of(&t->passed, &t->failed, good, what, t->file, line);
-}
 
 static void to_stdout(void *ud, const char *text, size_t n) {
 	(void)ud;
@@ -133,9 +128,8 @@ bool ev_build_it(T *t, void (*make)(T *, const void *), const void *what) {
 	t->f = NULL;
 	Make m = {t, make, what};
 	if (ctx_protect(t->c, run_make, &m) == ST_OK && t->f) return true;
-	printf("building failed:\n");
+	CHECK_MSG(false, "building failed:");
 	ev_show_diags(t);
-	t->failed++;
 	diag_clear(t->c);
 	return false;
 }
@@ -174,27 +168,24 @@ bool ev_failed_with(T *t, Status st, Status want, DiagCode code, const char *wor
 
 /* ---- runner -------------------------------------------------------------- */
 
-int ev_run_tests(const char *file, size_t n, const TestCase *tests) {
+int ev_run_tests(size_t n, const TestCase *tests) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	T t = {.file = file, .c = ctx_new(NULL), .seed = 12345};
+	T t = {.c = ctx_new(NULL), .seed = 12345};
 	if (!t.c || backend_init(t.c) != ST_OK) return 1;
 	/* These tests are of the evaluator, so machine code is off by default. */
 	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF);
 	ctx_grant(t.c, GRANT_ALL);
 	text_init(&t.printed, t.c);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t failed = t.failed;
+		check_in(tests[i].name);
 		tests[i].run(&t);
 		if (diag_total(t.c)) {
-			printf("left behind:\n");
+			CHECK_MSG(false, "left behind:");
 			ev_show_diags(&t);
 			diag_clear(t.c);
-			t.failed++;
 		}
-		if (t.failed != failed) printf("^ in %s\n", tests[i].name);
 	}
 	text_free(&t.printed);
 	ctx_free(t.c);
-	printf("%u passed, %u failed\n", t.passed, t.failed);
-	return t.failed != 0;
+	return check_end();
 }

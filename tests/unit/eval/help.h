@@ -8,15 +8,14 @@
 #define ATLED_TESTS_UNIT_EVAL_HELP_H
 
 #include "backend/backend.h"
+#include "tests/unit/support/check.h"
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #undef I
 
-typedef struct T {    /* the state of a test */
-	const char *file; /* of the test, for messages */
-	uint32_t passed, failed;
+typedef struct T { /* the state of a test */
 	Ctx *c;
 	Builder *b;
 	Fn *f;
@@ -24,10 +23,8 @@ typedef struct T {    /* the state of a test */
 	Text printed;
 } T;
 
-#define CHECK(t, x) ev_check_at((t), (x), #x, __LINE__)
 #define SHAPE(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), ((int64_t[]){__VA_ARGS__})
 
-void ev_check_at(T *t, bool good, const char *what, int line);
 void ev_show_diags(T *t);
 uint64_t ev_bits(T *t);
 double ev_uniform(T *t, double lo, double hi);
@@ -57,8 +54,8 @@ typedef struct TestCase {
 	const char *name;
 	void (*run)(T *t);
 } TestCase;
-/* The body of main: makes a context with the backend, runs all cases and prints
- * the tally. */
-int ev_run_tests(const char *file, size_t n, const TestCase *tests);
+/* The body of main: makes a context with the backend, runs all cases and ends
+ * like check_end. */
+int ev_run_tests(size_t n, const TestCase *tests);
 
 #endif

@@ -131,7 +131,7 @@ static void test_elementwise(T *t) {
 				e.args[0] = value_tensor(
 					laid_out(t, d, layout % LAYOUTS, n, op == OP_POW || !whole ? lo : -6, hi));
 				if (e.n > 1) e.args[1] = value_tensor(laid_out(t, d, layout / LAYOUTS, n, lo, hi));
-				CHECK(t, ew_agrees(t, &e));
+				CHECK(ew_agrees(t, &e));
 				ev_drop(e.args, e.n);
 			}
 			/* Unboxed scalars. */
@@ -142,15 +142,16 @@ static void test_elementwise(T *t) {
 			        .n = (uint32_t)prims[op].nargs,
 			        .args = {value_scalar_from_bytes(d, xb), value_scalar_from_bytes(d, yb)}};
 			Value r = {.kind = V_UNSET};
-			CHECK(t, ev_once(t, make_ew, &e, e.args, &r) == ST_OK);
-			CHECK(t, scalar_apply(op, d, xb, yb, want) == ST_OK && r.kind == V_SCALAR);
-			CHECK(t, value_identical(r, value_scalar_from_bytes((Dtype)r.dtype, want)));
+			CHECK(ev_once(t, make_ew, &e, e.args, &r) == ST_OK);
+			CHECK(scalar_apply(op, d, xb, yb, want) == ST_OK && r.kind == V_SCALAR);
+			CHECK(value_identical(r, value_scalar_from_bytes((Dtype)r.dtype, want)));
 		}
 	}
 }
 
 /* max and min of NaN and the two zeros, in the vector form. */
 static void test_extremes(T *t) {
+	(void)t;
 	static const double odd[] = {0.0, -0.0, NAN, 1, -1, INFINITY, -INFINITY};
 	for (Op op = OP_MAX; op <= OP_MIN; op++) {
 		double x[49 + 15], y[49 + 15], got[49 + 15];
@@ -170,7 +171,7 @@ static void test_extremes(T *t) {
 			good &= isnan(w) ? isnan(got[i]) : !memcmp(&w, &got[i], sizeof w);
 			good &= isnan(wf) ? isnan(gotf[i]) : !memcmp(&wf, &gotf[i], sizeof wf);
 		}
-		CHECK(t, good);
+		CHECK(good);
 	}
 }
 
@@ -182,12 +183,12 @@ static void test_integer_errors(T *t) {
 		((int64_t *)(void *)y->data)[17000] = k == 2 ? -3 : 0;
 		Ew e = {.op = ops[k], .n = 2, .args = {value_tensor(x), value_tensor(y)}};
 		Value r;
-		CHECK(t, ev_failed_with(t, ev_once(t, make_ew, &e, e.args, &r), ST_ERROR, E_ARITH,
-		                        k == 2 ? "-3" : "zero"));
+		CHECK(ev_failed_with(t, ev_once(t, make_ew, &e, e.args, &r), ST_ERROR, E_ARITH,
+		                     k == 2 ? "-3" : "zero"));
 		ev_drop(e.args, 2);
 		Ew s = {.op = ops[k], .n = 2, .args = {value_i64(5), value_i64(k == 2 ? -3 : 0)}};
-		CHECK(t, ev_failed_with(t, ev_once(t, make_ew, &s, s.args, &r), ST_ERROR, E_ARITH,
-		                        k == 2 ? "-3" : "zero"));
+		CHECK(ev_failed_with(t, ev_once(t, make_ew, &s, s.args, &r), ST_ERROR, E_ARITH,
+		                     k == 2 ? "-3" : "zero"));
 	}
 }
 
@@ -204,14 +205,14 @@ static void test_select(T *t) {
 				const Tensor *chosen = e.args[*element_at(e.args[0].tensor, i) ? 1 : 2].tensor;
 				good = !memcmp(element_at(chosen, i), element_at(r.tensor, i), dtype_size(d));
 			}
-			CHECK(t, good);
+			CHECK(good);
 			ev_drop(&r, 1);
 			ev_drop(e.args, 3);
 		}
 	}
 	Ew e = {.op = OP_SELECT, .n = 3, .args = {value_bool(false), value_f64(1), value_f64(2)}};
 	Value r;
-	CHECK(t, ev_once(t, make_ew, &e, e.args, &r) == ST_OK && r.f == 2);
+	CHECK(ev_once(t, make_ew, &e, e.args, &r) == ST_OK && r.f == 2);
 }
 
 typedef struct Cast {
@@ -237,7 +238,7 @@ static void test_convert(T *t) {
 					scalar_convert(from, element_at(k.x.tensor, i), to, want);
 					good = !memcmp(want, element_at(r.tensor, i), dtype_size(to));
 				}
-				CHECK(t, good);
+				CHECK(good);
 				ev_drop(&r, 1);
 				ev_drop(&k.x, 1);
 			}
@@ -245,7 +246,7 @@ static void test_convert(T *t) {
 	}
 	Cast k = {value_f64(-2.7), DT_I32};
 	Value r;
-	CHECK(t, ev_once(t, make_cast, &k, &k.x, &r) == ST_OK && r.dtype == DT_I32 && r.i32 == -2);
+	CHECK(ev_once(t, make_cast, &k, &k.x, &r) == ST_OK && r.dtype == DT_I32 && r.i32 == -2);
 }
 
 /* ---- structure ----------------------------------------------------------- */
@@ -284,7 +285,7 @@ static void test_structure(T *t) {
 	Value args[2] = {value_tensor(x), value_f64(7)}, r[12];
 	if (ev_once(t, make_structure, NULL, args, r) != ST_OK) {
 		ev_show_diags(t);
-		CHECK(t, false);
+		CHECK(false);
 		return;
 	}
 	double _Complex w[400];
@@ -292,43 +293,43 @@ static void test_structure(T *t) {
 	k = 0;
 	for (int j = 0; j < 3; j++)
 		for (int i = 0; i < N; i++) w[k++] = v[i][j];
-	CHECK(t, ev_distance(r[0], w) == 0 && r[0].tensor->buffer == x->buffer &&
-	             r[0].tensor->shape[1] == N);
-	CHECK(t, ev_distance(r[2], w) == 0 && r[2].tensor->rank == 1);
+	CHECK(ev_distance(r[0], w) == 0 && r[0].tensor->buffer == x->buffer &&
+	      r[0].tensor->shape[1] == N);
+	CHECK(ev_distance(r[2], w) == 0 && r[2].tensor->rank == 1);
 	k = 0;
 	for (int c = 0; c < 2; c++)
 		for (int i = 0; i < N; i++)
 			for (int j = 0; j < 3; j++) w[k++] = v[i][j];
-	CHECK(t, ev_distance(r[1], w) == 0 && r[1].tensor->buffer == x->buffer);
-	CHECK(t, ev_distance(r[3], w) == 0 && r[3].tensor->buffer == x->buffer &&
-	             r[3].tensor->stride[0] == 0);
+	CHECK(ev_distance(r[1], w) == 0 && r[1].tensor->buffer == x->buffer);
+	CHECK(ev_distance(r[3], w) == 0 && r[3].tensor->buffer == x->buffer &&
+	      r[3].tensor->stride[0] == 0);
 	for (k = 0; k < 2 * N; k++) w[k] = 7;
-	CHECK(t, ev_distance(r[4], w) == 0 && r[4].tensor->count == 2 * N);
+	CHECK(ev_distance(r[4], w) == 0 && r[4].tensor->count == 2 * N);
 	k = 0;
 	for (int i = 1; i < N - 1; i++)
 		for (int j = 0; j < 2; j++) w[k++] = v[i][2 - 2 * j];
-	CHECK(t, ev_distance(r[5], w) == 0 && r[5].tensor->count == k);
+	CHECK(ev_distance(r[5], w) == 0 && r[5].tensor->count == k);
 	k = 0;
 	for (int i = N; i-- > 0;)
 		for (int j = 0; j < 3; j++) w[k++] = v[i][j];
-	CHECK(t, ev_distance(r[6], w) == 0 && r[6].tensor->buffer == x->buffer);
+	CHECK(ev_distance(r[6], w) == 0 && r[6].tensor->buffer == x->buffer);
 	for (k = 0; k < (2 * N + 2) * 6; k++) w[k] = 0;
 	for (int i = 0; i < N; i++)
 		for (int j = 0; j < 3; j++) w[(2 + 2 * i) * 6 + 4 - 2 * j] = v[i][j];
-	CHECK(t, ev_distance(r[7], w) == 0 && r[7].tensor->count == k);
+	CHECK(ev_distance(r[7], w) == 0 && r[7].tensor->count == k);
 	k = 0;
 	for (int i = 0; i < N * 3; i++) w[k++] = v[i / 3][i % 3];
 	for (int i = N; i-- > 0;)
 		for (int j = 0; j < 3; j++) w[k++] = v[i][j];
 	for (int i = 0; i < N * 3; i++) w[k++] = v[i / 3][i % 3];
-	CHECK(t, ev_distance(r[8], w) == 0 && r[8].tensor->shape[0] == 3 * N);
+	CHECK(ev_distance(r[8], w) == 0 && r[8].tensor->shape[0] == 3 * N);
 	k = 0;
 	for (int j = 0; j < 3; j++)
 		for (int i = 0; i < 2 * N; i++) w[k++] = v[i % N][j];
-	CHECK(t, ev_distance(r[9], w) == 0);
+	CHECK(ev_distance(r[9], w) == 0);
 	for (k = 0; k < N; k++) w[k] = k;
-	CHECK(t, ev_distance(r[10], w) == 0 && r[10].tensor->dtype == DT_F32);
-	CHECK(t, r[11].i == N - 1);
+	CHECK(ev_distance(r[10], w) == 0 && r[10].tensor->dtype == DT_F32);
+	CHECK(r[11].i == N - 1);
 	ev_drop(r, 12);
 	ev_drop(args, 1);
 }
@@ -347,17 +348,16 @@ static void make_bad_slice(T *t, const void *what) {
 static void test_bounds(T *t) {
 	Tensor *x = ev_tensor(t, DT_F64, SHAPE(20), 0, 1);
 	Value r, args[2] = {value_tensor(x), value_i64(18)};
-	CHECK(t, ev_once(t, make_bad_slice, NULL, args, &r) == ST_OK && r.tensor->count == 18);
+	CHECK(ev_once(t, make_bad_slice, NULL, args, &r) == ST_OK && r.tensor->count == 18);
 	ev_drop(&r, 1);
 	args[1] = value_i64(19);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX,
-	                        "length 20"));
+	CHECK(ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX,
+	                     "length 20"));
 	args[1] = value_i64(-1);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_VALUE,
-	                        "negative"));
+	CHECK(ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_VALUE,
+	                     "negative"));
 	args[1] = value_i64(INT64_MAX);
-	CHECK(t,
-	      ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX, NULL));
+	CHECK(ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX, NULL));
 	ev_drop(args, 1);
 }
 
@@ -384,17 +384,16 @@ static void make_push(T *t, const void *what) {
 static void test_push(T *t) {
 	Value r[2], n = value_i64(1000);
 	if (!ev_build_it(t, make_push, NULL)) return;
-	CHECK(t, ev_call(t, &n, r) == ST_OK);
+	CHECK(ev_call(t, &n, r) == ST_OK);
 	bool good = r[0].tensor->count == 1000 && r[1].tensor->shape[0] == 1000;
 	for (int64_t i = 0; good && i < 1000; i++)
 		good = creal(ev_at(r[0].tensor, &i)) == (double)i &&
 		       creal(ev_at(r[1].tensor, (int64_t[]){i, 1})) == (double)i;
-	CHECK(t, good);
+	CHECK(good);
 	ev_drop(r, 2);
 	uint64_t before = heap_allocation_count(t->c);
-	CHECK(t, ev_call(t, &n, r) == ST_OK);
-	CHECK(t,
-	      /* Each row is a broadcast view; the arrays grow by doubling. */
+	CHECK(ev_call(t, &n, r) == ST_OK);
+	CHECK(/* Each row is a broadcast view; the arrays grow by doubling. */
 	      heap_allocation_count(t->c) - before < 5000);
 	ev_drop(r, 2);
 	fn_unref(t->f);
@@ -430,19 +429,19 @@ static void test_recursion(T *t) {
 	bool endless = false;
 	if (ev_build_it(t, make_recursion, &endless)) {
 		run_counters(t->c)->calls = 0;
-		CHECK(t, ev_call(t, &n, &r) == ST_OK && r.i == 6765);
-		CHECK(t, run_counters(t->c)->calls == 21891);
+		CHECK(ev_call(t, &n, &r) == ST_OK && r.i == 6765);
+		CHECK(run_counters(t->c)->calls == 21891);
 		fn_unref(t->f);
 	}
 	endless = true;
 	if (ev_build_it(t, make_recursion, &endless)) {
-		CHECK(t, ev_failed_with(t, ev_call(t, &n, &r), ST_LIMIT, E_DEPTH, "2000"));
+		CHECK(ev_failed_with(t, ev_call(t, &n, &r), ST_LIMIT, E_DEPTH, "2000"));
 		/* The C stack is the tighter limit, and is not overrun. */
 		ctx_set_depth_limit(t->c, 1000000000);
-		CHECK(t, ev_failed_with(t, ev_call(t, &n, &r), ST_LIMIT, E_DEPTH, NULL));
+		CHECK(ev_failed_with(t, ev_call(t, &n, &r), ST_LIMIT, E_DEPTH, NULL));
 		ctx_set_depth_limit(t->c, 2000);
 		n = value_i64(1);
-		CHECK(t, ev_call(t, &n, &r) == ST_OK && r.i == 1);
+		CHECK(ev_call(t, &n, &r) == ST_OK && r.i == 1);
 		fn_unref(t->f);
 	}
 }
@@ -480,16 +479,16 @@ static void test_while(T *t) {
 	if (!ev_build_it(t, make_while, NULL)) return;
 	Value args[2] = {value_f64(1e6), value_tensor(ev_tensor(t, DT_F64, SHAPE(100000), 5, 6))}, r[3];
 	Tensor *keep = tensor_copy(t->c, args[1].tensor);
-	CHECK(t, ev_call(t, args, r) == ST_OK); /* prepares the function */
+	CHECK(ev_call(t, args, r) == ST_OK); /* prepares the function */
 	ev_drop(r, 3);
 	uint64_t before = heap_allocation_count(t->c);
-	CHECK(t, ev_call(t, args, r) == ST_OK);
+	CHECK(ev_call(t, args, r) == ST_OK);
 	/* The first write copies; the others are in place. */
-	CHECK(t, heap_allocation_count(t->c) - before < 12);
-	CHECK(t, r[0].f == 1048575 && r[1].i == 19);
-	CHECK(t, creal(ev_at(r[2].tensor, (int64_t[]){3})) == 15 &&
-	             creal(ev_at(r[2].tensor, (int64_t[]){2})) == creal(ev_at(keep, (int64_t[]){2})));
-	CHECK(t, value_identical(args[1], value_tensor(keep))); /* the caller's argument is unchanged */
+	CHECK(heap_allocation_count(t->c) - before < 12);
+	CHECK(r[0].f == 1048575 && r[1].i == 19);
+	CHECK(creal(ev_at(r[2].tensor, (int64_t[]){3})) == 15 &&
+	      creal(ev_at(r[2].tensor, (int64_t[]){2})) == creal(ev_at(keep, (int64_t[]){2})));
+	CHECK(value_identical(args[1], value_tensor(keep))); /* the caller's argument is unchanged */
 	ev_drop(r, 3);
 	tensor_unref(keep);
 	ev_drop(args, 2);
@@ -522,12 +521,12 @@ static void test_try(T *t) {
 	if (!ev_build_it(t, make_try, NULL)) return;
 	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(12), 1, 2)), value_i64(3)}, r[2];
 	size_t used = heap_used(t->c);
-	CHECK(t, ev_call(t, args, r) == ST_OK && r[0].f > 12 && r[1].kind == V_NONE);
+	CHECK(ev_call(t, args, r) == ST_OK && r[0].f > 12 && r[1].kind == V_NONE);
 	ev_drop(r, 2);
 	args[1] = value_i64(12);
-	CHECK(t, ev_call(t, args, r) == ST_OK && r[0].f == -1 && r[1].kind == V_STRING &&
-	             strstr(((StringObject *)r[1].object)->text, "index 12"));
-	CHECK(t, diag_total(t->c) == 0);
+	CHECK(ev_call(t, args, r) == ST_OK && r[0].f == -1 && r[1].kind == V_STRING &&
+	      strstr(((StringObject *)r[1].object)->text, "index 12"));
+	CHECK(diag_total(t->c) == 0);
 	ev_drop(r, 2);
 	ctx_interrupt(t->c); /* an interrupt is not a user error: `try` does not catch it */
 	args[1] = value_i64(3);
@@ -537,8 +536,8 @@ static void test_try(T *t) {
 		if (st == ST_OK) ev_drop(r, 2);
 	}
 	ctx_clear_interrupt(t->c);
-	CHECK(t, ev_failed_with(t, st, ST_INTERRUPTED, E_INTERRUPT, NULL));
-	CHECK(t, heap_used(t->c) <= used + 65536);
+	CHECK(ev_failed_with(t, st, ST_INTERRUPTED, E_INTERRUPT, NULL));
+	CHECK(heap_used(t->c) <= used + 65536);
 	ev_drop(args, 1);
 	fn_unref(t->f);
 }
@@ -564,18 +563,18 @@ static void test_guard(T *t) {
 		  r;
 	Status st = ev_call(t, args, &r);
 	const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
-	CHECK(t, st == ST_ERROR && d && d->span.end == 5 && d->second.source && d->second.end == 1);
-	CHECK(t, ev_failed_with(t, st, ST_ERROR, E_GUARD,
-	                        "cannot add f64[n] and f64[m]: n = 20 and m = 21 differ"));
+	CHECK(st == ST_ERROR && d && d->span.end == 5 && d->second.source && d->second.end == 1);
+	CHECK(ev_failed_with(t, st, ST_ERROR, E_GUARD,
+	                     "cannot add f64[n] and f64[m]: n = 20 and m = 21 differ"));
 	ev_drop(&args[1], 1);
 	args[1] = value_ref(args[0]);
-	CHECK(t, ev_call(t, args, &r) == ST_OK && r.tensor->count == 20);
+	CHECK(ev_call(t, args, &r) == ST_OK && r.tensor->count == 20);
 	ev_drop(&r, 1);
 	/* Arguments of other types are rejected. */
 	ev_drop(&args[1], 1);
 	args[1] = value_f64(1);
-	CHECK(t, ev_failed_with(t, ev_call(t, args, &r), ST_ERROR, E_TYPE,
-	                        "argument 2 of f: expected f64[m], found"));
+	CHECK(ev_failed_with(t, ev_call(t, args, &r), ST_ERROR, E_TYPE,
+	                     "argument 2 of f: expected f64[m], found"));
 	ev_drop(args, 2);
 	fn_unref(t->f);
 }
@@ -601,8 +600,8 @@ static void test_trace(T *t) {
 			  r;
 		Status st = ev_call(t, args, &r);
 		const char *trace = diag_total(t->c) ? diag_at(t->c, 0)->trace : NULL;
-		CHECK(t, trace && strstr(trace, "in f, called at call.dsl:1:8"));
-		CHECK(t, ev_failed_with(t, st, ST_ERROR, E_GUARD, NULL));
+		CHECK(trace && strstr(trace, "in f, called at call.dsl:1:8"));
+		CHECK(ev_failed_with(t, st, ST_ERROR, E_GUARD, NULL));
 		ev_drop(args, 2);
 		fn_unref(t->f);
 	}
@@ -664,17 +663,17 @@ static void test_dynamic(T *t) {
 	                 value_tensor(tensor_zeros(t->c, DT_I64, SHAPE(2)))},
 		  r[6];
 	if (!ev_build_it(t, make_dynamic, NULL)) return;
-	CHECK(t, ev_call(t, args, r) == ST_OK);
+	CHECK(ev_call(t, args, r) == ST_OK);
 	Value b = value_field(r[0], atom(t->c, "b"));
-	CHECK(t, b.kind == V_TUPLE && ((SeqObject *)b.object)->items[0].tensor == args[0].tensor &&
-	             ((SeqObject *)b.object)->items[1].i == 42);
-	CHECK(t, value_identical(r[1], args[0]) && value_identical(r[4], args[0]) &&
-	             value_identical(r[5], args[0]));
-	CHECK(t, creal(ev_at(r[3].tensor, (int64_t[]){1})) == 5);
+	CHECK(b.kind == V_TUPLE && ((SeqObject *)b.object)->items[0].tensor == args[0].tensor &&
+	      ((SeqObject *)b.object)->items[1].i == 42);
+	CHECK(value_identical(r[1], args[0]) && value_identical(r[4], args[0]) &&
+	      value_identical(r[5], args[0]));
+	CHECK(creal(ev_at(r[3].tensor, (int64_t[]){1})) == 5);
 	const char *text = ((StringObject *)r[2].object)->text;
-	CHECK(t, !strncmp(text, "{s} = ", 6) && strstr(text, "|42|"));
-	CHECK(t, t->printed.n == strlen(text) + 1 && !strncmp(t->printed.at, text, strlen(text)) &&
-	             t->printed.at[t->printed.n - 1] == '\n');
+	CHECK(!strncmp(text, "{s} = ", 6) && strstr(text, "|42|"));
+	CHECK(t->printed.n == strlen(text) + 1 && !strncmp(t->printed.at, text, strlen(text)) &&
+	      t->printed.at[t->printed.n - 1] == '\n');
 	ev_drop(r, 6);
 	ev_drop(args, 3);
 	fn_unref(t->f);
@@ -708,16 +707,16 @@ static void make_unbox(T *t, const void *what) {
 static void test_user_errors(T *t) {
 	Value yes = value_bool(true), r;
 	int code = E_ASSERT;
-	CHECK(t, ev_failed_with(t, ev_once(t, make_fail, &code, &yes, &r), ST_ERROR, E_ASSERT,
-	                        "no such thing"));
+	CHECK(ev_failed_with(t, ev_once(t, make_fail, &code, &yes, &r), ST_ERROR, E_ASSERT,
+	                     "no such thing"));
 	Value x = value_f64(1);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_TYPE,
-	                        "this value: expected f64["));
+	CHECK(ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_TYPE,
+	                     "this value: expected f64["));
 	x = value_tensor(ev_tensor(t, DT_F64, SHAPE(20, 4), 0, 1));
-	CHECK(t, ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_SHAPE, "3]"));
+	CHECK(ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_SHAPE, "3]"));
 	ev_drop(&x, 1);
 	x = value_tensor(ev_tensor(t, DT_F64, SHAPE(20, 3), 0, 1));
-	CHECK(t, ev_once(t, make_unbox, NULL, &x, &r) == ST_OK && value_identical(x, r));
+	CHECK(ev_once(t, make_unbox, NULL, &x, &r) == ST_OK && value_identical(x, r));
 	ev_drop(&r, 1);
 	ev_drop(&x, 1);
 }
@@ -769,16 +768,15 @@ static void test_host(T *t) {
 	if (!ev_build_it(t, make_square, NULL)) return;
 	Hosted h = {.fn = t->f};
 	Value x = value_tensor(ev_tensor(t, DT_F64, SHAPE(50), 0, 2)), r;
-	CHECK(t, ev_once(t, make_host, &h, &x, &r) == ST_OK &&
-	             ev_off(ev_at(r.tensor, (int64_t[]){7}), cpow(ev_at(x.tensor, (int64_t[]){7}), 2)) <
-	                 1e-15);
+	CHECK(ev_once(t, make_host, &h, &x, &r) == ST_OK &&
+	      ev_off(ev_at(r.tensor, (int64_t[]){7}), cpow(ev_at(x.tensor, (int64_t[]){7}), 2)) <
+	          1e-15);
 	ev_drop(&r, 1);
 	h.option = 1;
-	CHECK(t,
-	      ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_HOST, "square failed"));
+	CHECK(ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_HOST, "square failed"));
 	h.option = 2;
-	CHECK(t, ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_TYPE,
-	                        "square: expected f64["));
+	CHECK(ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_TYPE,
+	                     "square: expected f64["));
 	ev_drop(&x, 1);
 	fn_unref(h.fn);
 }
@@ -872,7 +870,7 @@ static void test_in_place(T *t) {
 		       value_identical(last, all[STEPS - 1]);
 		for (int k = 0; k < 3; k++) good = good && value_identical(args[k], keep[k]);
 		if (!good) printf("program %llu\n", (unsigned long long)seed);
-		CHECK(t, good);
+		CHECK(good);
 		ev_drop(all, STEPS);
 		ev_drop(&last, 1);
 		if (!good) ev_show_diags(t), diag_clear(t->c);
@@ -892,15 +890,14 @@ static void make_chain(T *t, const void *what) {
 static void test_chain(T *t) {
 	Value x = value_tensor(ev_tensor(t, DT_F64, SHAPE(100), -1, 1)), r;
 	if (!ev_build_it(t, make_chain, NULL)) return;
-	CHECK(t, ev_call(t, &x, &r) == ST_OK);
+	CHECK(ev_call(t, &x, &r) == ST_OK);
 	ev_drop(&r, 1);
 	uint64_t before = heap_allocation_count(t->c);
 	run_counters(t->c)->scalar_operations = 0;
 	run_counters(t->c)->instructions = 0;
-	CHECK(t, ev_call(t, &x, &r) == ST_OK);
-	CHECK(t, heap_allocation_count(t->c) - before <= 3); /* one tensor for twenty steps */
-	CHECK(t,
-	      run_counters(t->c)->scalar_operations == 2000 && run_counters(t->c)->instructions == 20);
+	CHECK(ev_call(t, &x, &r) == ST_OK);
+	CHECK(heap_allocation_count(t->c) - before <= 3); /* one tensor for twenty steps */
+	CHECK(run_counters(t->c)->scalar_operations == 2000 && run_counters(t->c)->instructions == 20);
 	ev_drop(&r, 1);
 	ev_drop(&x, 1);
 	fn_unref(t->f);
@@ -950,7 +947,7 @@ static void test_allocation_failure(T *t) {
 	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(30, 30), -1, 1)), value_i64(7)},
 		  want[6], r[6];
 	if (!ev_build_it(t, make_mixture, NULL)) return;
-	CHECK(t, ev_call(t, args, want) == ST_OK);
+	CHECK(ev_call(t, args, want) == ST_OK);
 	bool good = true;
 	for (int forever = 0; forever < 2; forever++) {
 		for (uint64_t n = 1; n < 2000; n++) {
@@ -975,8 +972,8 @@ static void test_allocation_failure(T *t) {
 			good = good && heap_used(t->c) <= used + 4096; /* diag.c may keep its grown buffer */
 		}
 	}
-	CHECK(t, good);
-	CHECK(t, ev_call(t, args, r) == ST_OK && same_results(want, r, 6));
+	CHECK(good);
+	CHECK(ev_call(t, args, r) == ST_OK && same_results(want, r, 6));
 	ev_drop(r, 6);
 	/* Preparation may fail as well. */
 	fn_unref(t->f);
@@ -987,11 +984,11 @@ static void test_allocation_failure(T *t) {
 		Code *code = code_of(t->c, t->f);
 		heap_fail_at(t->c, 0, false);
 		st = code ? ST_OK : ST_NOMEM;
-		if (!code) CHECK(t, heap_used(t->c) == used);
+		if (!code) CHECK(heap_used(t->c) == used);
 		diag_clear(t->c);
 		fn_unref(t->f);
 	}
-	CHECK(t, st == ST_OK);
+	CHECK(st == ST_OK);
 	ev_drop(want, 6);
 	ev_drop(args, 1);
 }
@@ -1000,7 +997,7 @@ static void test_interrupts(T *t) {
 	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(60, 60), -1, 1)), value_i64(50)},
 		  want[6], r[6];
 	if (!ev_build_it(t, make_mixture, NULL)) return;
-	CHECK(t, ev_call(t, args, want) == ST_OK);
+	CHECK(ev_call(t, args, want) == ST_OK);
 	uint64_t n = 1;
 	bool good = true;
 	for (; n < 10000; n++) {
@@ -1014,12 +1011,12 @@ static void test_interrupts(T *t) {
 		       diag_at(t->c, 0)->code == E_INTERRUPT && heap_used(t->c) <= used + 4096;
 		diag_clear(t->c);
 	}
-	CHECK(t, good && n > 10 && same_results(want, r, 6));
+	CHECK(good && n > 10 && same_results(want, r, 6));
 	ev_drop(r, 6);
 	ctx_set_step_limit(t->c, 2000);
-	CHECK(t, ev_failed_with(t, ev_call(t, args, r), ST_LIMIT, E_BUDGET, NULL));
+	CHECK(ev_failed_with(t, ev_call(t, args, r), ST_LIMIT, E_BUDGET, NULL));
 	ctx_set_step_limit(t->c, 0);
-	CHECK(t, ev_call(t, args, r) == ST_OK && same_results(want, r, 6));
+	CHECK(ev_call(t, args, r) == ST_OK && same_results(want, r, 6));
 	ev_drop(r, 6);
 	ev_drop(want, 6);
 	ev_drop(args, 1);
@@ -1044,8 +1041,7 @@ static void make_endless(T *t, const void *what) {
 static void test_endless(T *t) {
 	Value one = value_i64(1), r;
 	ctx_set_time_limit(t->c, 0.05);
-	CHECK(t,
-	      ev_failed_with(t, ev_once(t, make_endless, NULL, &one, &r), ST_LIMIT, E_BUDGET, "time"));
+	CHECK(ev_failed_with(t, ev_once(t, make_endless, NULL, &one, &r), ST_LIMIT, E_BUDGET, "time"));
 	ctx_set_time_limit(t->c, 0);
 }
 
@@ -1066,15 +1062,15 @@ static void test_threads(T *t) {
 	Value x = value_tensor(ev_tensor(t, DT_F64, SHAPE(1100, 300), -1, 1)), want[4], r[4];
 	if (!ev_build_it(t, make_large, NULL)) return;
 	parallel_set_threads(t->c, 1);
-	CHECK(t, ev_call(t, &x, want) == ST_OK);
+	CHECK(ev_call(t, &x, want) == ST_OK);
 	for (int threads = 0; threads < 5; threads++) {
 		parallel_set_threads(t->c, threads);
 		for (int again = 0; again < 3; again++) {
-			CHECK(t, ev_call(t, &x, r) == ST_OK && same_results(want, r, 4));
+			CHECK(ev_call(t, &x, r) == ST_OK && same_results(want, r, 4));
 			ev_drop(r, 4);
 		}
 		ctx_interrupt_at_poll(t->c, 7);
-		CHECK(t, ev_failed_with(t, ev_call(t, &x, r), ST_INTERRUPTED, E_INTERRUPT, NULL));
+		CHECK(ev_failed_with(t, ev_call(t, &x, r), ST_INTERRUPTED, E_INTERRUPT, NULL));
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 	}
@@ -1109,5 +1105,5 @@ int main(void) {
 		{"endless", test_endless},
 		{"threads", test_threads},
 	};
-	return ev_run_tests("test_eval.c", sizeof tests / sizeof *tests, tests);
+	return ev_run_tests(sizeof tests / sizeof *tests, tests);
 }

@@ -112,7 +112,7 @@ static void test_reduce(T *t) {
 						if (!(e <= limit))
 							printf("%s %s shape %d order %d axes %d: %g\n", prims[op].name,
 							       dtype_name(d), shape, order, k, e);
-						CHECK(t, e <= limit);
+						CHECK(e <= limit);
 						ev_drop(&q.x, 1);
 					}
 }
@@ -126,9 +126,9 @@ static void test_reduce_edges(T *t) {
 		                    : tensor_new(t->c, DT_F64, SHAPE(3000000));
 		for (int64_t i = 0; i < x->count; i++) ((double *)(void *)x->data)[i] = 0.1;
 		q.x = value_tensor(x);
-		CHECK(t, ev_once(t, make_reduce, &q, &q.x, &r) == ST_OK);
+		CHECK(ev_once(t, make_reduce, &q, &q.x, &r) == ST_OK);
 		double sum = columns ? ((double *)(void *)r.tensor->data)[2] : r.f;
-		CHECK(t, fabs(sum / (columns ? 100000.0 : 300000.0) - 1) < 1e-15);
+		CHECK(fabs(sum / (columns ? 100000.0 : 300000.0) - 1) < 1e-15);
 		ev_drop(&r, 1);
 		ev_drop(&q.x, 1);
 	}
@@ -137,8 +137,8 @@ static void test_reduce_edges(T *t) {
 	q.x = value_tensor(x);
 	for (Op op = OP_REDUCE_MAX; op <= OP_ARGMAX; op++) {
 		q.op = op;
-		CHECK(t, ev_once(t, make_reduce, &q, &q.x, &r) == ST_OK);
-		CHECK(t, op == OP_ARGMAX ? r.i == 700 : isnan(r.f));
+		CHECK(ev_once(t, make_reduce, &q, &q.x, &r) == ST_OK);
+		CHECK(op == OP_ARGMAX ? r.i == 700 : isnan(r.f));
 	}
 	ev_drop(&q.x, 1);
 	q.x = value_tensor(ev_tensor(t, DT_F64, SHAPE(0), 0, 1));
@@ -146,8 +146,8 @@ static void test_reduce_edges(T *t) {
 		q.op = op;
 		if (!ev_build_it(t, make_reduce, &q)) continue;
 		Status st = ev_call(t, &q.x, &r);
-		if (op <= OP_REDUCE_PROD) CHECK(t, st == ST_OK && r.f == (op == OP_REDUCE_PROD));
-		else CHECK(t, ev_failed_with(t, st, ST_ERROR, E_VALUE, "of nothing"));
+		if (op <= OP_REDUCE_PROD) CHECK(st == ST_OK && r.f == (op == OP_REDUCE_PROD));
+		else CHECK(ev_failed_with(t, st, ST_ERROR, E_VALUE, "of nothing"));
 		fn_unref(t->f);
 	}
 	ev_drop(&q.x, 1);
@@ -201,7 +201,7 @@ static void test_along_axis(T *t) {
 							good = (int64_t)creal(ev_at(r.tensor, short_index)) == best;
 						}
 					} while (ev_step(3, shape, index));
-					CHECK(t, good);
+					CHECK(good);
 					ev_drop(&r, 1);
 					ev_drop(&q.x, 1);
 				}
@@ -219,8 +219,8 @@ static void test_sort_edges(T *t) {
 	for (int descending = 0; descending < 2; descending++) {
 		Reduce q = {.op = OP_ARGSORT, .x = value_tensor(x), .axes = {0, descending}};
 		Value r;
-		CHECK(t, ev_once(t, make_reduce, &q, &q.x, &r) == ST_OK &&
-		             !memcmp(r.tensor->data, descending ? down : up, sizeof up));
+		CHECK(ev_once(t, make_reduce, &q, &q.x, &r) == ST_OK &&
+		      !memcmp(r.tensor->data, descending ? down : up, sizeof up));
 		ev_drop(&r, 1);
 	}
 	tensor_unref(x);
@@ -333,7 +333,7 @@ static void test_dot(T *t) {
 				double e = m && c ? dot_error(t, &q, NULL) : 0;
 				if (!m || !c) {
 					Value r;
-					CHECK(t, ev_once(t, make_dot, &q, q.x, &r) == ST_OK);
+					CHECK(ev_once(t, make_dot, &q, q.x, &r) == ST_OK);
 					int64_t index[2] = {0};
 					do e += m ? cabs(ev_at(r.tensor, index)) : 0;
 					while (m && ev_step(2, r.tensor->shape, index));
@@ -342,7 +342,7 @@ static void test_dot(T *t) {
 				if (!(e <= dot_limit(d)))
 					printf("dot %s %lldx%lldx%lld turned %d: %g\n", dtype_name(d), (long long)m,
 					       (long long)c, (long long)n, turned, e);
-				CHECK(t, e <= dot_limit(d));
+				CHECK(e <= dot_limit(d));
 				ev_drop(q.x, 2);
 			}
 }
@@ -382,7 +382,7 @@ static void test_dot_general(T *t) {
 			q.x[0] = value_tensor(permuted(t, d, (uint32_t)nx, xs, sx));
 			q.x[1] = value_tensor(permuted(t, d, (uint32_t)ny, ys, sy));
 			double e = dot_error(t, &q, NULL);
-			CHECK(t, e <= dot_limit(d));
+			CHECK(e <= dot_limit(d));
 			ev_drop(q.x, 2);
 		}
 		/* A batch with a broadcast operand folds; a product with itself is
@@ -392,28 +392,28 @@ static void test_dot_general(T *t) {
 		Dot q = {.ncontract = 1, .nbatch = 1, .xc = {2}, .yc = {1}, .xb = {0}, .yb = {0}};
 		q.x[0] = value_tensor(ev_tensor(t, d, SHAPE(6, 40, 30), -2, 2));
 		q.x[1] = value_tensor(many);
-		CHECK(t, dot_error(t, &q, NULL) <= dot_limit(d));
+		CHECK(dot_error(t, &q, NULL) <= dot_limit(d));
 		ev_drop(q.x, 1);
 		q.x[0] = value_tensor(ev_tensor(t, d, SHAPE(6, 30), -2, 2));
 		q.xc[0] = 1;
-		CHECK(t, dot_error(t, &q, NULL) <= dot_limit(d));
+		CHECK(dot_error(t, &q, NULL) <= dot_limit(d));
 		q.x[0].tensor = (tensor_unref(q.x[0].tensor),
 		                 tensor_view(t->c, w, SHAPE(6, 30), (int64_t[]){0, 25}, 0));
 		tensor_unref(q.x[1].tensor);
 		q.x[1] = value_tensor(ev_tensor(t, d, SHAPE(6, 30, 25), -2, 2));
-		CHECK(t, dot_error(t, &q, NULL) <= dot_limit(d));
+		CHECK(dot_error(t, &q, NULL) <= dot_limit(d));
 		ev_drop(q.x, 2);
 		tensor_unref(w);
 		Dot j = {.ncontract = 1, .xc = {0}, .yc = {0}, .same = true};
 		j.x[0] = j.x[1] = value_tensor(ev_tensor(t, d, SHAPE(500, 40), -2, 2));
 		Value r = {.kind = V_UNSET};
-		CHECK(t, dot_error(t, &j, &r) <= dot_limit(d));
+		CHECK(dot_error(t, &j, &r) <= dot_limit(d));
 		bool symmetric = true;
 		for (int64_t a = 0; a < 40; a++)
 			for (int64_t b = 0; b < a; b++)
 				symmetric &=
 					ev_at(r.tensor, (int64_t[]){a, b}) == ev_at(r.tensor, (int64_t[]){b, a});
-		CHECK(t, symmetric);
+		CHECK(symmetric);
 		ev_drop(&r, 1);
 		ev_drop(j.x, 1);
 	}
@@ -482,7 +482,7 @@ static void test_places(T *t) {
 				for (int op = 0; op < 3; op++) {
 					q.op = (Op)(OP_GATHER + op);
 					if (q.op == OP_SCATTER_ADD && d == DT_BOOL) continue;
-					CHECK(t, ev_once(t, make_places, &q, q.v, &r[op]) == ST_OK);
+					CHECK(ev_once(t, make_places, &q, q.v, &r[op]) == ST_OK);
 				}
 				Tensor *add = tensor_copy(t->c, x), *set = tensor_copy(t->c, x),
 					   *got = value_to_tensor(t->c, r[0]);
@@ -505,16 +505,16 @@ static void test_places(T *t) {
 						scalar_convert(DT_C128, &sum, d, add->data + to * (int64_t)size);
 					scalar_convert(DT_C128, &w, d, set->data + to * (int64_t)size);
 				} while (ev_step(n, shape, index));
-				CHECK(t, good);
+				CHECK(good);
 				if (d != DT_BOOL) {
 					Value w = value_tensor(add);
 					good = true;
 					int64_t j[3] = {0};
 					do good &= ev_off(ev_at(r[1].tensor, j), ev_at(w.tensor, j)) < 1e-6;
 					while (ev_step(nx, x->shape, j));
-					CHECK(t, good);
+					CHECK(good);
 				}
-				CHECK(t, value_identical(r[2], value_tensor(set)));
+				CHECK(value_identical(r[2], value_tensor(set)));
 				tensor_unref(add);
 				tensor_unref(set);
 				tensor_unref(got);
@@ -534,8 +534,8 @@ static void test_places(T *t) {
 		q.v[1] = form % 3 == 2 ? value_i64(5) : value_tensor(i);
 		q.v[2] = form % 3 == 2 ? value_f64(1) : value_tensor(ev_tensor(t, DT_F64, SHAPE(3), 0, 1));
 		Value r;
-		CHECK(t, ev_failed_with(t, ev_once(t, make_places, &q, q.v, &r), ST_ERROR, E_INDEX,
-		                        form % 3 == 1 ? "index -1" : "index 5"));
+		CHECK(ev_failed_with(t, ev_once(t, make_places, &q, q.v, &r), ST_ERROR, E_INDEX,
+		                     form % 3 == 1 ? "index -1" : "index 5"));
 		if (form % 3 == 2) tensor_unref(i);
 		ev_drop(q.v, 3);
 	}
@@ -555,14 +555,14 @@ static void make_nonzero(T *t, const void *what) {
 
 static void test_nonzero(T *t) {
 	Value x = value_tensor(ev_tensor(t, DT_BOOL, SHAPE(5000), 0, 1)), r[2];
-	CHECK(t, ev_once(t, make_nonzero, NULL, &x, r) == ST_OK);
+	CHECK(ev_once(t, make_nonzero, NULL, &x, r) == ST_OK);
 	int64_t k = 0;
 	bool good = true;
 	for (int64_t i = 0; i < 5000; i++)
 		if (x.tensor->data[i])
 			good =
 				good && k < r[0].tensor->count && ((int64_t *)(void *)r[0].tensor->data)[k++] == i;
-	CHECK(t, good && k == r[0].tensor->count && r[1].i == k);
+	CHECK(good && k == r[0].tensor->count && r[1].i == k);
 	ev_drop(r, 1);
 	ev_drop(&x, 1);
 }
@@ -644,23 +644,22 @@ static void hermitian(T *t, const Matrices *k) {
 	const double eps = k->eps;
 	Value r[3];
 	Lin q = {.op = OP_CHOLESKY, .x = {value_tensor(k->spd)}};
-	CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+	CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 	for (int64_t b = 0; b < 2; b++) {
 		Tensor *l = slice_of(t, r[0], b), *a = slice_of(t, q.x[0], b);
-		CHECK(t, triangular(l, true) &&
-		             apart(product(t, l, false, l, true, NULL), a) < eps * (double)n);
+		CHECK(triangular(l, true) &&
+		      apart(product(t, l, false, l, true, NULL), a) < eps * (double)n);
 		tensor_unref(l), tensor_unref(a);
 	}
 	ev_drop(r, 1);
 	q.op = OP_EIGH;
-	CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+	CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 	for (int64_t b = 0; b < 2; b++) {
 		Tensor *w = slice_of(t, r[0], b), *v = slice_of(t, r[1], b), *a = slice_of(t, q.x[0], b);
-		CHECK(t, apart(product(t, v, false, v, true, w), a) < eps * (double)n &&
-		             apart(product(t, v, true, v, false, NULL), NULL) < eps);
+		CHECK(apart(product(t, v, false, v, true, w), a) < eps * (double)n &&
+		      apart(product(t, v, true, v, false, NULL), NULL) < eps);
 		for (int64_t i = 1; i < n; i++)
-			if (creal(ev_at(w, (int64_t[]){i})) < creal(ev_at(w, (int64_t[]){i - 1})))
-				CHECK(t, false);
+			if (creal(ev_at(w, (int64_t[]){i})) < creal(ev_at(w, (int64_t[]){i - 1}))) CHECK(false);
 		tensor_unref(w), tensor_unref(v), tensor_unref(a);
 	}
 	ev_drop(r, 2);
@@ -672,7 +671,7 @@ static void square(T *t, const Matrices *k) {
 	const double eps = k->eps;
 	Value r[3];
 	Lin q = {.op = OP_LU, .x = {value_tensor(k->general)}};
-	CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+	CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 	for (int64_t b = 0; b < 2; b++) {
 		Tensor *lu = slice_of(t, r[0], b), *a = slice_of(t, q.x[0], b),
 			   *l = tensor_zeros(t->c, DT_C128, SHAPE(n, n)),
@@ -686,12 +685,12 @@ static void square(T *t, const Matrices *k) {
 				((double _Complex *)(void *)pa->data)[i * n + j] = ev_at(a, (int64_t[]){p, j});
 				if (i == j) ((double _Complex *)(void *)l->data)[i * n + j] = 1;
 			}
-		CHECK(t, apart(product(t, l, false, u, false, NULL), pa) < eps);
+		CHECK(apart(product(t, l, false, u, false, NULL), pa) < eps);
 		tensor_unref(lu), tensor_unref(a), tensor_unref(l), tensor_unref(u), tensor_unref(pa);
 	}
 	ev_drop(r, 2);
 	q.op = OP_EIG;
-	CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+	CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 	for (int64_t b = 0; b < 2; b++) {
 		Tensor *w = slice_of(t, r[0], b), *v = slice_of(t, r[1], b), *a = slice_of(t, q.x[0], b);
 		Tensor *av = product(t, a, false, v, false, NULL);
@@ -705,7 +704,7 @@ static void square(T *t, const Matrices *k) {
 			}
 			worst = fmax(worst, fabs(norm - 1));
 		}
-		CHECK(t, worst < eps && r[0].tensor->dtype == dtype_complex_of(d));
+		CHECK(worst < eps && r[0].tensor->dtype == dtype_complex_of(d));
 		tensor_unref(w), tensor_unref(v), tensor_unref(a), tensor_unref(av);
 	}
 	ev_drop(r, 2);
@@ -721,27 +720,27 @@ static void rectangular(T *t, const Matrices *k) {
 	for (int wide = 0; wide < 2; wide++) {
 		Tensor *x = ev_tensor(t, d, SHAPE(2, wide ? n : m, wide ? m : n), -1, 1);
 		q = (Lin){.op = OP_SVD, .x = {value_tensor(x)}};
-		CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+		CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 		for (int64_t b = 0; b < 2; b++) {
 			Tensor *u = slice_of(t, r[0], b), *s = slice_of(t, r[1], b), *v = slice_of(t, r[2], b),
 				   *a = slice_of(t, q.x[0], b);
-			CHECK(t, apart(product(t, u, false, v, true, s), a) < eps &&
-			             apart(product(t, u, true, u, false, NULL), NULL) < eps &&
-			             apart(product(t, v, true, v, false, NULL), NULL) < eps);
+			CHECK(apart(product(t, u, false, v, true, s), a) < eps &&
+			      apart(product(t, u, true, u, false, NULL), NULL) < eps &&
+			      apart(product(t, v, true, v, false, NULL), NULL) < eps);
 			tensor_unref(u), tensor_unref(s), tensor_unref(v), tensor_unref(a);
 		}
 		ev_drop(r, 3);
 		if (!wide) {
 			q.op = OP_QR;
-			CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+			CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 			for (int64_t b = 0; b < 2; b++) {
 				Tensor *qq = slice_of(t, r[0], b), *rr = slice_of(t, r[1], b),
 					   *a = slice_of(t, q.x[0], b);
 				bool positive = true;
 				for (int64_t i = 0; i < n; i++) positive &= creal(ev_at(rr, (int64_t[]){i, i})) > 0;
-				CHECK(t, positive && triangular(rr, false) &&
-				             apart(product(t, qq, false, rr, false, NULL), a) < eps &&
-				             apart(product(t, qq, true, qq, false, NULL), NULL) < eps);
+				CHECK(positive && triangular(rr, false) &&
+				      apart(product(t, qq, false, rr, false, NULL), a) < eps &&
+				      apart(product(t, qq, true, qq, false, NULL), NULL) < eps);
 				tensor_unref(qq), tensor_unref(rr), tensor_unref(a);
 			}
 			ev_drop(r, 2);
@@ -767,7 +766,7 @@ static void triangles(T *t, const Matrices *k) {
 		} else {
 			value_ref(q.x[0]);
 		}
-		CHECK(t, ev_once(t, make_lin, &q, q.x, r) == ST_OK);
+		CHECK(ev_once(t, make_lin, &q, q.x, r) == ST_OK);
 		for (int64_t b = 0; b < 2; b++) {
 			Tensor *x = slice_of(t, r[0], b), *rhs = slice_of(t, q.x[1], b),
 				   *m1 = slice_of(t, q.x[0], b), *tri = tensor_zeros(t->c, DT_C128, SHAPE(n, n));
@@ -777,7 +776,7 @@ static void triangles(T *t, const Matrices *k) {
 						i == j && unit              ? 1
 						: (lower ? j <= i : i <= j) ? ev_at(m1, (int64_t[]){i, j})
 													: 0;
-			CHECK(t, apart(product(t, tri, adjoint, x, false, NULL), rhs) < eps * (double)n);
+			CHECK(apart(product(t, tri, adjoint, x, false, NULL), rhs) < eps * (double)n);
 			tensor_unref(x), tensor_unref(rhs), tensor_unref(m1), tensor_unref(tri);
 		}
 		ev_drop(r, 1);
@@ -795,12 +794,11 @@ static void singular(T *t, const Matrices *k) {
 	static const Op ops[] = {OP_CHOLESKY, OP_LU};
 	for (int o = 0; o < 2; o++) {
 		q = (Lin){.op = ops[o], .x = {value_tensor(zero)}};
-		CHECK(t,
-		      ev_failed_with(t, ev_once(t, make_lin, &q, q.x, r), ST_ERROR, E_SINGULAR, "pivot 0"));
+		CHECK(ev_failed_with(t, ev_once(t, make_lin, &q, q.x, r), ST_ERROR, E_SINGULAR, "pivot 0"));
 	}
 	q = (Lin){
 		.op = OP_TRISOLVE, .x = {value_tensor(zero), value_tensor(k->general)}, .words = {1, 0, 0}};
-	CHECK(t, ev_failed_with(t, ev_once(t, make_lin, &q, q.x, r), ST_ERROR, E_SINGULAR, "singular"));
+	CHECK(ev_failed_with(t, ev_once(t, make_lin, &q, q.x, r), ST_ERROR, E_SINGULAR, "singular"));
 	tensor_unref(zero);
 }
 
@@ -841,7 +839,7 @@ static void test_fft(T *t) {
 				         .x = {value_tensor(ev_tensor(t, d, 3, shape, -1, 1))},
 				         .words = {axis, inverse}};
 				Value r;
-				CHECK(t, ev_once(t, make_lin, &q, q.x, &r) == ST_OK);
+				CHECK(ev_once(t, make_lin, &q, q.x, &r) == ST_OK);
 				double worst = 0;
 				int64_t index[3] = {0}, n = shape[axis];
 				do {
@@ -857,7 +855,7 @@ static void test_fft(T *t) {
 					if (inverse) sum /= (double)n;
 					worst = fmax(worst, cabs(sum - ev_at(r.tensor, index)));
 				} while (ev_step(3, shape, index));
-				CHECK(t, worst < (d == DT_C64 ? 1e-5 : 1e-13));
+				CHECK(worst < (d == DT_C64 ? 1e-5 : 1e-13));
 				ev_drop(&r, 1);
 				ev_drop(q.x, 1);
 			}
@@ -891,13 +889,13 @@ static void test_random(T *t) {
 	for (int k = 0; k < 3; k++) {
 		uint32_t out[4];
 		philox4x32_10(known[k].counter, known[k].key, out);
-		CHECK(t, !memcmp(out, known[k].want, sizeof out));
+		CHECK(!memcmp(out, known[k].want, sizeof out));
 	}
 	Tensor *s = tensor_new(t->c, DT_I64, SHAPE(2));
 	((int64_t *)(void *)s->data)[0] = 0x123456789abcdef;
 	((int64_t *)(void *)s->data)[1] = 0xfffffffe;
 	Value state = value_tensor(s), r[3];
-	CHECK(t, ev_once(t, make_random, NULL, &state, r) == ST_OK);
+	CHECK(ev_once(t, make_random, NULL, &state, r) == ST_OK);
 	bool good = true;
 	for (uint64_t i = 0; i < 1501; i++) {
 		uint64_t counter = 0xfffffffeu + i;
@@ -908,9 +906,9 @@ static void test_random(T *t) {
 				 got = i < 1500 ? ((uint64_t *)(void *)r[0].tensor->data)[i] : (uint64_t)r[1].i;
 		good &= want == got;
 	}
-	CHECK(t, good && r[0].tensor->shape[0] == 30);
-	CHECK(t, ((int64_t *)(void *)r[2].tensor->data)[0] == 0x123456789abcdef &&
-	             ((int64_t *)(void *)r[2].tensor->data)[1] == (int64_t)0xfffffffe + 1501);
+	CHECK(good && r[0].tensor->shape[0] == 30);
+	CHECK(((int64_t *)(void *)r[2].tensor->data)[0] == 0x123456789abcdef &&
+	      ((int64_t *)(void *)r[2].tensor->data)[1] == (int64_t)0xfffffffe + 1501);
 	ev_drop(r, 3);
 	ev_drop(&state, 1);
 }
@@ -929,5 +927,5 @@ int main(void) {
 		{"fft", test_fft},
 		{"random", test_random},
 	};
-	return ev_run_tests("test_eval_arrays.c", sizeof tests / sizeof *tests, tests);
+	return ev_run_tests(sizeof tests / sizeof *tests, tests);
 }

@@ -26,7 +26,7 @@ typedef struct Program {
 static Program program(T *t, const char *text, NativeMode mode) {
 	Program p = {fn_read(t->c, source_add(t->c, "program", text, strlen(text))), mode};
 	if (!p.f) ev_show_diags(t);
-	CHECK(t, p.f != NULL);
+	CHECK(p.f != NULL);
 	return p;
 }
 
@@ -147,15 +147,15 @@ static void test_extremes(T *t) {
 				                 value_f64(1)},
 					  r[6], one[6];
 				if (!run(t, &p, 3, args, NULL, r) || !run(t, &p, 1, args, NULL, one)) {
-					CHECK(t, false);
+					CHECK(false);
 					continue;
 				}
 				const bool good = matrix_is_right(&args[0], r, shapes[s][0], shapes[s][1]);
 				if (!good)
 					printf("mode %d, contents %d, %lld x %lld\n", k, kind, (long long)shapes[s][0],
 					       (long long)shapes[s][1]);
-				CHECK(t, good);
-				for (int i = 0; i < 6; i++) CHECK(t, same_bits(&r[i], &one[i]));
+				CHECK(good);
+				for (int i = 0; i < 6; i++) CHECK(same_bits(&r[i], &one[i]));
 				ev_drop(r, 6);
 				ev_drop(one, 6);
 				ev_drop(args, 2);
@@ -179,7 +179,7 @@ static void test_extremes_of_one(T *t) {
 				good = same_number(k % 2 ? -want : want, at(&r[k], 0));
 			}
 			if (!good) printf("contents %d, %lld\n", kind, (long long)n);
-			CHECK(t, good);
+			CHECK(good);
 			ev_drop(r, 4);
 			ev_drop(args, 2);
 		}
@@ -217,7 +217,7 @@ static void test_one_element_decides(T *t) {
 				if (!good)
 					printf("kind %d, element %lld of %lld\n", kind, (long long)from, (long long)n);
 			}
-			CHECK(t, good);
+			CHECK(good);
 			ev_drop(args, 2);
 		}
 	if (p.f) fn_unref(p.f);
@@ -293,7 +293,7 @@ static void test_maths(T *t) {
 				                        : value_f64(0.75);
 				const bool good =
 					run(t, &p[0], 1, args, NULL, r[0]) && run(t, &p[1], 1, args, NULL, r[1]);
-				CHECK(t, good);
+				CHECK(good);
 				for (int j = 0; j < 2 && good; j++) {
 					int64_t wrong = -1;
 					for (int64_t i = 0; i < lengths[l] && wrong < 0; i++)
@@ -302,7 +302,7 @@ static void test_maths(T *t) {
 						printf("%s of %s, length %lld: of %.17g %.17g and %.17g\n", names[k], type,
 						       (long long)lengths[l], at(&args[0], wrong), at(&r[0][j], wrong),
 						       at(&r[1][j], wrong));
-					CHECK(t, wrong < 0);
+					CHECK(wrong < 0);
 				}
 				if (good) ev_drop(r[0], 2), ev_drop(r[1], 2);
 				ev_drop(args, 2);
@@ -372,7 +372,7 @@ static void test_running_sums(T *t) {
 					if (!good)
 						printf("%s, form %d, reverse %d, length %lld\n", types[d].name, form,
 						       reverse, (long long)n);
-					CHECK(t, good);
+					CHECK(good);
 					ev_drop(&r, 1);
 					ev_drop(&arg, 1);
 				}
@@ -394,8 +394,8 @@ static void test_running_rounding(T *t) {
 			bool good = true;
 			for (int k = 0; k < 3; k++)
 				good = run(t, &p, k + 1, &arg, k == 2 ? &place : NULL, &r[k]) && good;
-			CHECK(t, good && r[2].tensor == place && same_bits(&r[0], &r[1]) &&
-			             same_bits(&r[0], &r[2]));
+			CHECK(good && r[2].tensor == place && same_bits(&r[0], &r[1]) &&
+			      same_bits(&r[0], &r[2]));
 			long double sum = 0;
 			double before = 0;
 			bool near = true, rising = true;
@@ -407,7 +407,7 @@ static void test_running_rounding(T *t) {
 				rising = rising && y >= before;
 				before = y;
 			}
-			CHECK(t, near && rising);
+			CHECK(near && rising);
 			ev_drop(r, 3);
 			ev_drop(&arg, 1);
 			tensor_unref(place);
@@ -433,11 +433,11 @@ static void test_running_places(T *t) {
 				char total[16];
 				kernel_scan_sums(types[d], n, x, NULL, first, NULL, reverse, false);
 				kernel_scan_total(types[d], n, x, total, reverse);
-				CHECK(t, !memcmp(total, first + (reverse ? 0 : n - 1) * size, (size_t)size));
+				CHECK(!memcmp(total, first + (reverse ? 0 : n - 1) * size, (size_t)size));
 				kernel_scan_sums(types[d], n, x, x, first, NULL, reverse, false);
 				for (int64_t offset = 0; offset <= 64; offset += size) {
 					kernel_scan_sums(types[d], n, x, x, again + offset, x, reverse, true);
-					CHECK(t, !memcmp(first, again + offset, (size_t)(n * size)));
+					CHECK(!memcmp(first, again + offset, (size_t)(n * size)));
 				}
 			}
 	}
@@ -465,10 +465,10 @@ static void test_long_sums(T *t) {
 			sum += at(&args[0], i);
 			dot += (long double)at(&args[0], i) * at(&args[1], i);
 		}
-		CHECK(t, good && fabsl(r[0][0].f - sum) <= 1e-14L * sum &&
-		             fabsl(r[0][1].f - dot) <= 1e-14L * dot);
+		CHECK(good && fabsl(r[0][0].f - sum) <= 1e-14L * sum &&
+		      fabsl(r[0][1].f - dot) <= 1e-14L * dot);
 		for (int i = 0; i < 2; i++)
-			CHECK(t, same_bits(&r[0][i], &r[1][i]) && same_bits(&r[0][i], &r[2][i]));
+			CHECK(same_bits(&r[0][i], &r[1][i]) && same_bits(&r[0][i], &r[2][i]));
 		ev_drop(args, 2);
 	}
 	if (p.f) fn_unref(p.f);
@@ -509,8 +509,8 @@ static void test_scatters(T *t) {
 					Value args[3] = {value_tensor(x), value_tensor(at_row), value_tensor(u)}, r;
 					for (int threads = 1; threads <= 3; threads++) {
 						const bool good = run(t, &p, threads, args, NULL, &r);
-						CHECK(t, good && !memcmp(r.tensor->data, sum,
-						                         (size_t)(rows * width) * sizeof *sum));
+						CHECK(good &&
+						      !memcmp(r.tensor->data, sum, (size_t)(rows * width) * sizeof *sum));
 						if (good) ev_drop(&r, 1);
 					}
 					free(sum);
@@ -570,7 +570,7 @@ static void test_order_of_sums(T *t) {
 		good = good && !memcmp(&want, &r[0].f32, sizeof want) &&
 		       !memcmp(&want64, &r[1].f, sizeof want64);
 		if (!good) printf("length %lld\n", (long long)lengths[k]);
-		CHECK(t, good);
+		CHECK(good);
 		ev_drop(args, 2);
 	}
 	if (p.f) fn_unref(p.f);
@@ -607,7 +607,7 @@ static void test_places(T *t) {
 			                 value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2))},
 				  want[2], r[2];
 			if (!run(t, &p, 1, args, NULL, want)) {
-				CHECK(t, false);
+				CHECK(false);
 				continue;
 			}
 			char *memory[2] = {malloc(BEFORE + bytes + AFTER + 64),
@@ -629,10 +629,10 @@ static void test_places(T *t) {
 					 * vector is on another page. */
 					const uintptr_t last = (uintptr_t)(from[i] + bytes) & 4095;
 					if (mode && run_counters(t->c)->native_calls)
-						CHECK(t, r[i].tensor == places[i] || last < 64 || last > 4096 - 64);
+						CHECK(r[i].tensor == places[i] || last < 64 || last > 4096 - 64);
 				}
 				if (!good) printf("mode %d, length %lld, shift %zu\n", mode, (long long)n, shift);
-				CHECK(t, good);
+				CHECK(good);
 				ev_drop(r, 2);
 				for (int i = 0; i < 2; i++) tensor_unref(places[i]);
 			}
@@ -662,9 +662,9 @@ static void test_places_refused(T *t) {
 			  want[3], r[3];
 		Tensor *places[3] = {tensor_new(t->c, DT_F64, 1, &n), tensor_new(t->c, DT_I64, 1, &other),
 		                     tensor_new(t->c, DT_I64, 1, &n)};
-		CHECK(t, run(t, &p, 2, args, NULL, want) && run(t, &p, 2, args, places, r));
-		CHECK(t, r[0].tensor != places[0] && r[1].tensor != places[1]);
-		for (int i = 0; i < 3; i++) CHECK(t, same_bits(&want[i], &r[i]));
+		CHECK(run(t, &p, 2, args, NULL, want) && run(t, &p, 2, args, places, r));
+		CHECK(r[0].tensor != places[0] && r[1].tensor != places[1]);
+		for (int i = 0; i < 3; i++) CHECK(same_bits(&want[i], &r[i]));
 		ev_drop(want, 3);
 		ev_drop(r, 3);
 		ev_drop(args, 2);
@@ -694,9 +694,9 @@ static void test_products_in_place(T *t) {
 		char *memory = malloc(bytes + 128);
 		memset(memory, fill, bytes + 128);
 		Tensor *place = tensor_wrap(t->c, DT_F64, 3, shape, NULL, memory + 64, true, NULL, NULL);
-		CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 2, args, &place, &r));
-		CHECK(t, r.tensor == place && same_bits(&want, &r) && untouched(memory, 64) &&
-		             untouched(memory + 64 + bytes, 64));
+		CHECK(run(t, &p, 1, args, NULL, &want) && run(t, &p, 2, args, &place, &r));
+		CHECK(r.tensor == place && same_bits(&want, &r) && untouched(memory, 64) &&
+		      untouched(memory + 64 + bytes, 64));
 		ev_drop(&want, 1);
 		ev_drop(&r, 1);
 		ev_drop(args, 2);
@@ -710,8 +710,8 @@ static void test_products_in_place(T *t) {
 		  want, r;
 	Tensor *place =
 		tensor_wrap(t->c, DT_F64, 3, shape, NULL, args[1].tensor->data, true, NULL, NULL);
-	CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 1, args, &place, &r) &&
-	             r.tensor != place && same_bits(&want, &r));
+	CHECK(run(t, &p, 1, args, NULL, &want) && run(t, &p, 1, args, &place, &r) &&
+	      r.tensor != place && same_bits(&want, &r));
 	ev_drop(&want, 1);
 	ev_drop(&r, 1);
 	tensor_unref(place);
@@ -763,27 +763,27 @@ static void test_qr_panels(T *t) {
 				int info = 1;
 				memcpy(q, a, bytes);
 				parallel_set_threads(t->c, 1 + k / 2);
-				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, k ? r : want, k % 2 == 0,
-				                    &info) == ST_OK &&
-				             !info);
+				CHECK(blocked_qr(t->c, types[d], rows, columns, q, k ? r : want, k % 2 == 0,
+				                 &info) == ST_OK &&
+				      !info);
 				if (!k) memcpy(first, q, bytes);
-				else CHECK(t, !memcmp(r, want, r_bytes));
-				if (k % 2 == 0) CHECK(t, !memcmp(q, first, bytes));
+				else CHECK(!memcmp(r, want, r_bytes));
+				if (k % 2 == 0) CHECK(!memcmp(q, first, bytes));
 			}
 			if (types[d] == DT_F64)
-				CHECK(t, worst_of_qr(rows, columns, (double *)(void *)a, (double *)(void *)first,
-				                     (double *)(void *)want) < 1e-12 * sqrt((double)rows));
+				CHECK(worst_of_qr(rows, columns, (double *)(void *)a, (double *)(void *)first,
+				                  (double *)(void *)want) < 1e-12 * sqrt((double)rows));
 			if (columns > 256) {
 				int info;
 				ctx_interrupt_at_poll(t->c, 3);
-				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) ==
-				                 ST_INTERRUPTED &&
-				             !info);
+				CHECK(blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) ==
+				          ST_INTERRUPTED &&
+				      !info);
 				ctx_interrupt_at_poll(t->c, 0);
 				ctx_clear_interrupt(t->c);
 				diag_clear(t->c);
 				heap_fail_at(t->c, 1, false);
-				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) == ST_NOMEM);
+				CHECK(blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) == ST_NOMEM);
 				heap_fail_at(t->c, 0, false);
 			}
 			parallel_set_threads(t->c, 0);
@@ -842,15 +842,14 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 		memcpy(f, a, bytes);
 		memset(pivots, 0, (size_t)n * sizeof *pivots);
 		parallel_set_threads(t->c, threads);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
-		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_OK &&
-		             !info);
+		CHECK((definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_OK &&
+		      !info);
 		for (int64_t i = 0; i < n && definite; i++)
 			memset(f + (i * n + i + 1) * (int64_t)dtype_size(d), 0,
 			       (size_t)(n - 1 - i) * dtype_size(d));
 		if (threads == 1) memcpy(first, f, bytes), memcpy(kept, pivots, (size_t)n * sizeof *pivots);
-		else
-			CHECK(t, !memcmp(f, first, bytes) && !memcmp(pivots, kept, (size_t)n * sizeof *pivots));
+		else CHECK(!memcmp(f, first, bytes) && !memcmp(pivots, kept, (size_t)n * sizeof *pivots));
 	}
 	for (int64_t i = 0; i < n; i++) rows[i] = i;
 	for (int64_t i = 0; i < n && !definite; i++) {
@@ -868,21 +867,20 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 				multiplier = fmax(multiplier, fmax(fabs(creal(value_at(d, f, i * n + j))),
 				                                   fabs(cimag(value_at(d, f, i * n + j)))));
 		}
-	CHECK(t,
-	      worst < (dtype_real_of(d) == DT_F32 ? 2e-5 : 4e-14) * (double)n && multiplier <= 1.4143);
+	CHECK(worst < (dtype_real_of(d) == DT_F32 ? 2e-5 : 4e-14) * (double)n && multiplier <= 1.4143);
 	/* An interrupt and an allocation failure. */
 	if (n > 256) {
 		ctx_interrupt_at_poll(t->c, 3);
 		memcpy(f, a, bytes);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
-		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_INTERRUPTED &&
-		             !info);
+		CHECK((definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_INTERRUPTED &&
+		      !info);
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 		diag_clear(t->c);
 		heap_fail_at(t->c, 1, false);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
-		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_NOMEM);
+		CHECK((definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_NOMEM);
 		heap_fail_at(t->c, 0, false);
 	}
 	/* A failing pivot in the first block, the last and between: a zero column
@@ -893,9 +891,9 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 		for (int64_t i = 0; i < n && !definite; i++)
 			ev_put(d, f + (i * n + place) * (int64_t)dtype_size(d), 0, 0);
 		if (definite) ev_put(d, f + place * (n + 1) * (int64_t)dtype_size(d), -1, 0);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
-		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_ERROR &&
-		             info == place + 1);
+		CHECK((definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_ERROR &&
+		      info == place + 1);
 	}
 	parallel_set_threads(t->c, 0);
 	free(a), free(f), free(first), free(pivots), free(kept), free(rows);
@@ -926,9 +924,9 @@ static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool
 	for (uint32_t threads = 1; threads <= 3; threads++) {
 		memcpy(x, b, bytes);
 		parallel_set_threads(t->c, threads);
-		CHECK(t, blocked_trisolve(t->c, d, n, r, lower, adjoint, unit, m, x) == ST_OK);
+		CHECK(blocked_trisolve(t->c, d, n, r, lower, adjoint, unit, m, x) == ST_OK);
 		if (threads == 1) memcpy(first, x, bytes);
-		else CHECK(t, !memcmp(x, first, bytes));
+		else CHECK(!memcmp(x, first, bytes));
 	}
 	parallel_set_threads(t->c, 0);
 	double worst = 0;
@@ -945,7 +943,7 @@ static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool
 			}
 			worst = fmax(worst, cabs(sum - value_at(d, b, i * r + j)));
 		}
-	CHECK(t, worst < (dtype_real_of(d) == DT_F32 ? 1e-4 : 1e-12));
+	CHECK(worst < (dtype_real_of(d) == DT_F32 ? 1e-4 : 1e-12));
 	free(m), free(b), free(x), free(first);
 }
 
@@ -985,5 +983,5 @@ int main(void) {
 		{"QR by panels", test_qr_panels},
 		{"LU, Cholesky and triangular solves by blocks", test_factor_blocks},
 	};
-	return ev_run_tests("test_parallel_kernels.c", sizeof tests / sizeof *tests, tests);
+	return ev_run_tests(sizeof tests / sizeof *tests, tests);
 }

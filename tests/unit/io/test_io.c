@@ -423,6 +423,5 @@ int main(void) {
 	test_series();
 	test_places();
 	rmdir(folder);
-	printf("%d passed, %d failed\n", (int)passed, (int)failed);
-	return failed != 0;
+	return check_end();
 }

@@ -9,6 +9,7 @@
  */
 #include "lang/passes/dependence.h"
 #include "tests/unit/support/check.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Reads the function in `text` and prints its dependence: one letter for each
@@ -36,12 +37,7 @@ static void shows(int line, const char *text, const char *want) {
 		arena_free(a);
 		fn_unref(f);
 	}
-	if (f && !strcmp(got, want)) passed++;
-	else {
-		failed++;
-		fprintf(stderr, "%s:%d: failed\n  got:  %s\n  want: %s\n", __FILE__, line,
-		        f ? got : "no function", want);
-	}
+	check_text_at(f ? got : "no function", want, "the dependence", __FILE__, line);
 	ctx_free(c);
 }
 #define SHOWS(text, want) shows(__LINE__, text, want)
@@ -167,6 +163,5 @@ int main(void) {
 	test_choices();
 	test_loops();
 	test_calls();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_end();
 }

@@ -7,23 +7,10 @@
  */
 #include "lang/builder/internal.h"
 #include "lang/ir/scalar_expr.h"
+#include "tests/unit/support/check.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef struct Test {
-	Ctx *c;
-	int passed, failed;
-} Test;
-
-static void check(Test *t, bool good, int line, const char *what) {
-	if (good) t->passed++;
-	else {
-		t->failed++;
-		printf("test_ir.c:%d: failed: %s\n", line, what);
-	}
-}
-#define CHECK(t, condition) check((t), (condition), __LINE__, #condition)
 
 static char *copy_text(const char *s, size_t n) {
 	char *out = malloc(n + 1);
@@ -144,7 +131,7 @@ static const RealRow real_rows[] = {
 	{OP_FLOORDIV, 1, 0, INFINITY},
 };
 
-static void test_real_rows(Test *t) {
+static void test_real_rows(void) {
 	for (size_t i = 0; i < sizeof real_rows / sizeof *real_rows; i++) {
 		const RealRow *r = &real_rows[i];
 		double out = 0;
@@ -156,12 +143,12 @@ static void test_real_rows(Test *t) {
 		if (!good)
 			printf("  row %zu: %s(%g, %g) = %g, %g\n", i, prims[r->op].name, r->x, r->y, out,
 			       (double)out32);
-		CHECK(t, good);
+		CHECK(good);
 	}
 	/* f32 is computed in float: double would round this differently. */
 	float a = 1.0f, b = 3.0f, q;
-	CHECK(t, scalar_apply(OP_DIV, DT_F32, &a, &b, &q) == ST_OK && q == a / b);
-	CHECK(t, scalar_apply(OP_SIN, DT_F32, &b, NULL, &q) == ST_OK && q == sinf(b));
+	CHECK(scalar_apply(OP_DIV, DT_F32, &a, &b, &q) == ST_OK && q == a / b);
+	CHECK(scalar_apply(OP_SIN, DT_F32, &b, NULL, &q) == ST_OK && q == sinf(b));
 }
 
 typedef struct IntRow {
@@ -204,7 +191,7 @@ static const IntRow wrap_rows[] = {
 	{OP_SHIFT, 1, 63, false, INT64_MIN},         {OP_SHIFT, 1, INT64_MIN, false, 0},
 };
 
-static void test_int_rows(Test *t) {
+static void test_int_rows(void) {
 	for (size_t i = 0; i < sizeof int_rows / sizeof *int_rows; i++) {
 		const IntRow *r = &int_rows[i];
 		int64_t out = 0;
@@ -215,60 +202,60 @@ static void test_int_rows(Test *t) {
 		            scalar_apply(r->op, DT_I32, &x, &y, &out32) == want &&
 		            (r->fails || out32 == r->want);
 		if (!good) printf("  row %zu: %s = %" PRId64 ", %d\n", i, prims[r->op].name, out, out32);
-		CHECK(t, good);
+		CHECK(good);
 	}
 	for (size_t i = 0; i < sizeof wrap_rows / sizeof *wrap_rows; i++) {
 		int64_t out = 0;
 		const IntRow *r = &wrap_rows[i];
-		CHECK(t, scalar_apply(r->op, DT_I64, &r->x, &r->y, &out) == ST_OK && out == r->want);
+		CHECK(scalar_apply(r->op, DT_I64, &r->x, &r->y, &out) == ST_OK && out == r->want);
 	}
 	int32_t low = INT32_MIN, high = INT32_MAX, minus = -1, one = 1, two = 2, big = 33, out;
-	CHECK(t, scalar_apply(OP_ADD, DT_I32, &high, &one, &out) == ST_OK && out == INT32_MIN);
-	CHECK(t, scalar_apply(OP_MUL, DT_I32, &high, &high, &out) == ST_OK && out == 1);
-	CHECK(t, scalar_apply(OP_NEG, DT_I32, &low, NULL, &out) == ST_OK && out == INT32_MIN);
-	CHECK(t, scalar_apply(OP_FLOORDIV, DT_I32, &low, &minus, &out) == ST_OK && out == INT32_MIN);
-	CHECK(t, scalar_apply(OP_MOD, DT_I32, &low, &minus, &out) == ST_OK && out == 0);
-	CHECK(t, scalar_apply(OP_POW, DT_I32, &two, &big, &out) == ST_OK && out == 0);
+	CHECK(scalar_apply(OP_ADD, DT_I32, &high, &one, &out) == ST_OK && out == INT32_MIN);
+	CHECK(scalar_apply(OP_MUL, DT_I32, &high, &high, &out) == ST_OK && out == 1);
+	CHECK(scalar_apply(OP_NEG, DT_I32, &low, NULL, &out) == ST_OK && out == INT32_MIN);
+	CHECK(scalar_apply(OP_FLOORDIV, DT_I32, &low, &minus, &out) == ST_OK && out == INT32_MIN);
+	CHECK(scalar_apply(OP_MOD, DT_I32, &low, &minus, &out) == ST_OK && out == 0);
+	CHECK(scalar_apply(OP_POW, DT_I32, &two, &big, &out) == ST_OK && out == 0);
 }
 
-static void test_bools_and_comparisons(Test *t) {
+static void test_bools_and_comparisons(void) {
 	for (int k = 0; k < 4; k++) {
 		bool x = k & 1, y = k >> 1, out;
-		CHECK(t, scalar_apply(OP_MAX, DT_BOOL, &x, &y, &out) == ST_OK && out == (x || y));
-		CHECK(t, scalar_apply(OP_MIN, DT_BOOL, &x, &y, &out) == ST_OK && out == (x && y));
-		CHECK(t, scalar_apply(OP_EQ, DT_BOOL, &x, &y, &out) == ST_OK && out == (x == y));
-		CHECK(t, scalar_apply(OP_LT, DT_BOOL, &x, &y, &out) == ST_OK && out == (x < y));
-		CHECK(t, scalar_apply(OP_LE, DT_BOOL, &x, &y, &out) == ST_OK && out == (x <= y));
+		CHECK(scalar_apply(OP_MAX, DT_BOOL, &x, &y, &out) == ST_OK && out == (x || y));
+		CHECK(scalar_apply(OP_MIN, DT_BOOL, &x, &y, &out) == ST_OK && out == (x && y));
+		CHECK(scalar_apply(OP_EQ, DT_BOOL, &x, &y, &out) == ST_OK && out == (x == y));
+		CHECK(scalar_apply(OP_LT, DT_BOOL, &x, &y, &out) == ST_OK && out == (x < y));
+		CHECK(scalar_apply(OP_LE, DT_BOOL, &x, &y, &out) == ST_OK && out == (x <= y));
 	}
 	double a = NAN, b = 1, zero = 0.0, minus = -0.0;
 	bool out = true;
-	CHECK(t, scalar_apply(OP_EQ, DT_F64, &a, &a, &out) == ST_OK && !out);
-	CHECK(t, scalar_apply(OP_LE, DT_F64, &a, &b, &out) == ST_OK && !out);
-	CHECK(t, scalar_apply(OP_EQ, DT_F64, &zero, &minus, &out) == ST_OK && out);
+	CHECK(scalar_apply(OP_EQ, DT_F64, &a, &a, &out) == ST_OK && !out);
+	CHECK(scalar_apply(OP_LE, DT_F64, &a, &b, &out) == ST_OK && !out);
+	CHECK(scalar_apply(OP_EQ, DT_F64, &zero, &minus, &out) == ST_OK && out);
 	int64_t i = -1, j = 1;
-	CHECK(t, scalar_apply(OP_LT, DT_I64, &i, &j, &out) == ST_OK && out);
+	CHECK(scalar_apply(OP_LT, DT_I64, &i, &j, &out) == ST_OK && out);
 	double _Complex z = __builtin_complex(0.0, 1.0), two = 2, zz;
 	double part;
-	CHECK(t, scalar_apply(OP_EQ, DT_C128, &z, &z, &out) == ST_OK && out);
-	CHECK(t, scalar_apply(OP_LT, DT_C128, &z, &z, &out) == ST_INTERNAL);
-	CHECK(t, scalar_apply(OP_ABS, DT_C128, &z, NULL, &zz) == ST_INTERNAL);
-	CHECK(t, scalar_apply(OP_POW, DT_C128, &z, &two, &zz) == ST_OK && creal(zz) == -1 &&
-	             cimag(zz) == 0);
-	CHECK(t, scalar_apply(OP_IMAG, DT_C128, &z, NULL, &part) == ST_OK && part == 1);
-	CHECK(t, scalar_apply(OP_CONJ, DT_C128, &z, NULL, &zz) == ST_OK && cimag(zz) == -1);
+	CHECK(scalar_apply(OP_EQ, DT_C128, &z, &z, &out) == ST_OK && out);
+	CHECK(scalar_apply(OP_LT, DT_C128, &z, &z, &out) == ST_INTERNAL);
+	CHECK(scalar_apply(OP_ABS, DT_C128, &z, NULL, &zz) == ST_INTERNAL);
+	CHECK(scalar_apply(OP_POW, DT_C128, &z, &two, &zz) == ST_OK && creal(zz) == -1 &&
+	      cimag(zz) == 0);
+	CHECK(scalar_apply(OP_IMAG, DT_C128, &z, NULL, &part) == ST_OK && part == 1);
+	CHECK(scalar_apply(OP_CONJ, DT_C128, &z, NULL, &zz) == ST_OK && cimag(zz) == -1);
 	zz = -1;
-	CHECK(t, scalar_apply(OP_SQRT, DT_C128, &zz, NULL, &zz) == ST_OK &&
-	             fabs(cimag(zz) - 1) < 1e-15 && fabs(creal(zz)) < 1e-15);
+	CHECK(scalar_apply(OP_SQRT, DT_C128, &zz, NULL, &zz) == ST_OK && fabs(cimag(zz) - 1) < 1e-15 &&
+	      fabs(creal(zz)) < 1e-15);
 	double _Complex nil = 0, half = 0.5;
-	CHECK(t, scalar_apply(OP_POW, DT_C128, &nil, &nil, &zz) == ST_OK && zz == 1);
-	CHECK(t, scalar_apply(OP_POW, DT_C128, &nil, &half, &zz) == ST_OK && zz == 0);
+	CHECK(scalar_apply(OP_POW, DT_C128, &nil, &nil, &zz) == ST_OK && zz == 1);
+	CHECK(scalar_apply(OP_POW, DT_C128, &nil, &half, &zz) == ST_OK && zz == 0);
 	float _Complex w = __builtin_complex(3.0f, -4.0f);
 	float re;
-	CHECK(t, scalar_apply(OP_REAL, DT_C64, &w, NULL, &re) == ST_OK && re == 3);
+	CHECK(scalar_apply(OP_REAL, DT_C64, &w, NULL, &re) == ST_OK && re == 3);
 }
 
 /* Each row supports exactly the dtypes that its KINDS column names. */
-static void test_table_is_covered(Test *t) {
+static void test_table_is_covered(void) {
 	for (int op = 1; op < OP_COUNT; op++) {
 		if (!prims[op].elementwise) continue;
 		for (int d = 0; d < DT_COUNT; d++) {
@@ -280,7 +267,7 @@ static void test_table_is_covered(Test *t) {
 			Status want = prims[op].kinds & dtype_kind((Dtype)d) ? ST_OK : ST_INTERNAL;
 			if (scalar_apply((Op)op, (Dtype)d, &x, &y, &out) != want)
 				printf("  %s of %s\n", prims[op].name, dtype_name((Dtype)d));
-			CHECK(t, scalar_apply((Op)op, (Dtype)d, &x, &y, &out) == want);
+			CHECK(scalar_apply((Op)op, (Dtype)d, &x, &y, &out) == want);
 		}
 	}
 }
@@ -296,36 +283,35 @@ static int64_t to_int(double x, Dtype d) {
 	return i64;
 }
 
-static void test_convert(Test *t) {
-	CHECK(t, to_int(2.9, DT_I64) == 2 && to_int(-2.9, DT_I64) == -2 && to_int(NAN, DT_I64) == 0);
-	CHECK(t, to_int(1e300, DT_I64) == INT64_MAX && to_int(-1e300, DT_I64) == INT64_MIN);
-	CHECK(t, to_int(9223372036854774784.0, DT_I64) == INT64_C(9223372036854774784));
-	CHECK(t,
-	      to_int(2147483647.5, DT_I32) == INT32_MAX && to_int(2147483648.0, DT_I32) == INT32_MAX);
-	CHECK(t, to_int(-2147483648.5, DT_I32) == INT32_MIN && to_int(INFINITY, DT_I32) == INT32_MAX);
+static void test_convert(void) {
+	CHECK(to_int(2.9, DT_I64) == 2 && to_int(-2.9, DT_I64) == -2 && to_int(NAN, DT_I64) == 0);
+	CHECK(to_int(1e300, DT_I64) == INT64_MAX && to_int(-1e300, DT_I64) == INT64_MIN);
+	CHECK(to_int(9223372036854774784.0, DT_I64) == INT64_C(9223372036854774784));
+	CHECK(to_int(2147483647.5, DT_I32) == INT32_MAX && to_int(2147483648.0, DT_I32) == INT32_MAX);
+	CHECK(to_int(-2147483648.5, DT_I32) == INT32_MIN && to_int(INFINITY, DT_I32) == INT32_MAX);
 	int64_t big = INT64_C(0x1ffffffff), tie = INT64_C(0x4000004000000001);
 	int32_t i32;
 	float f32;
 	bool b;
 	scalar_convert(DT_I64, &big, DT_I32, &i32);
-	CHECK(t, i32 == -1);
+	CHECK(i32 == -1);
 	scalar_convert(DT_I64, &tie, DT_F32, &f32);
 	/* Rounded once: by way of double it would be the even neighbour. */
-	CHECK(t, f32 == (float)tie);
+	CHECK(f32 == (float)tie);
 	double nan_ = NAN, tiny = 1e-300;
 	scalar_convert(DT_F64, &nan_, DT_BOOL, &b);
-	CHECK(t, b);
+	CHECK(b);
 	scalar_convert(DT_F64, &tiny, DT_BOOL, &b);
-	CHECK(t, b);
+	CHECK(b);
 	double _Complex z = __builtin_complex(0.0, 1.0);
 	scalar_convert(DT_C128, &z, DT_BOOL, &b);
-	CHECK(t, b);
+	CHECK(b);
 	double re;
 	scalar_convert(DT_C128, &z, DT_F64, &re);
-	CHECK(t, re == 0);
+	CHECK(re == 0);
 	b = true;
 	scalar_convert(DT_BOOL, &b, DT_C128, &z);
-	CHECK(t, creal(z) == 1 && cimag(z) == 0);
+	CHECK(creal(z) == 1 && cimag(z) == 0);
 	for (int from = 0; from < DT_COUNT; from++)
 		for (int to = 0; to < DT_COUNT; to++) {
 			double _Complex x = 0, y = 0, back = 0;
@@ -333,7 +319,7 @@ static void test_convert(Test *t) {
 			scalar_convert(DT_I64, &one, (Dtype)from, &x);
 			scalar_convert((Dtype)from, &x, (Dtype)to, &y);
 			scalar_convert((Dtype)to, &y, (Dtype)from, &back);
-			CHECK(t, !memcmp(&x, &back, dtype_size((Dtype)from)));
+			CHECK(!memcmp(&x, &back, dtype_size((Dtype)from)));
 		}
 }
 
@@ -457,29 +443,29 @@ static void note_ops(const Fn *f, bool *seen) {
 	for (uint32_t i = 0; i < f->insts.n; i++) seen[f->insts.at[i].op] = true;
 }
 
-static void round_trip(Test *t, const char *text, bool *seen) {
-	Fn *f = read_fn(t->c, text);
-	CHECK(t, f);
+static void round_trip(Ctx *c, const char *text, bool *seen) {
+	Fn *f = read_fn(c, text);
+	CHECK(f);
 	if (!f) {
 		printf("%s", text);
-		show_diags(t->c);
+		show_diags(c);
 		return;
 	}
-	CHECK(t, f->finished && f->refs >= 1); /* more than one when functions call each other */
-	CHECK(t, fn_verify(f, "reading"));
+	CHECK(f->finished && f->refs >= 1); /* more than one when functions call each other */
+	CHECK(fn_verify(f, "reading"));
 	if (seen) note_ops(f, seen);
 	char *out = print_fn(f);
-	CHECK(t, out && !strcmp(out, text));
+	CHECK(out && !strcmp(out, text));
 	if (!out || strcmp(out, text))
 		printf("--- wanted\n%s--- got\n%s", text, out ? out : "(nothing)");
 	free(out);
 	fn_unref(f);
-	show_diags(t->c);
+	show_diags(c);
 }
 
-static void test_round_trips(Test *t) {
+static void test_round_trips(Ctx *c) {
 	bool seen[OP_COUNT] = {false};
-	for (size_t i = 0; i < NTEXTS; i++) round_trip(t, texts[i], seen);
+	for (size_t i = 0; i < NTEXTS; i++) round_trip(c, texts[i], seen);
 	for (int op = 1; op < OP_COUNT; op++) {
 		if (!prims[op].elementwise) continue;
 		for (int d = 0; d < DT_COUNT; d++) {
@@ -494,36 +480,34 @@ static void test_round_trips(Test *t) {
 			         "fn @f[n](%%0 x: %s[n], %%1 y: %s[n]) -> (%s[n]) {\n  %%2: %s[n] = %s %%0%s\n "
 			         " return %%2\n}\n",
 			         in, in, out, out, prims[op].name, prims[op].nargs == 2 ? ", %1" : "");
-			round_trip(t, text, seen);
+			round_trip(c, text, seen);
 		}
 	}
 	for (int op = 1; op < OP_COUNT; op++) {
 		if (!seen[op] && op != OP_HOST) printf("  no text has %s\n", prims[op].name);
-		CHECK(t, seen[op] || op == OP_HOST);
+		CHECK(seen[op] || op == OP_HOST);
 	}
 }
 
 /* The reader accepts any blanks, comments and numbering. */
-static void test_reading_is_lenient(Test *t) {
-	Fn *f = read_fn(t->c, "; a comment\n  fn @f ( %10 x : f64 [ 3 ] ) -> ( f64[3] ) { ; more\n "
-	                      "%7:f64[3]=add %10,%10\nreturn %7 }");
-	CHECK(t, f);
-	show_diags(t->c);
+static void test_reading_is_lenient(Ctx *c) {
+	Fn *f = read_fn(c, "; a comment\n  fn @f ( %10 x : f64 [ 3 ] ) -> ( f64[3] ) { ; more\n "
+	                   "%7:f64[3]=add %10,%10\nreturn %7 }");
+	CHECK(f);
+	show_diags(c);
 	char *out = f ? print_fn(f) : NULL;
 	CHECK(
-		t,
 		out &&
-			!strcmp(
-				out,
-				"fn @f(%0 x: f64[3]) -> (f64[3]) {\n  %1: f64[3] = add %0, %0\n  return %1\n}\n"));
+		!strcmp(out,
+	            "fn @f(%0 x: f64[3]) -> (f64[3]) {\n  %1: f64[3] = add %0, %0\n  return %1\n}\n"));
 	free(out);
 	fn_unref(f);
-	f = read_fn(t->c, "fn @f() -> (f64) {\n  return 1e5\n}\n");
+	f = read_fn(c, "fn @f() -> (f64) {\n  return 1e5\n}\n");
 	out = f ? print_fn(f) : NULL;
-	CHECK(t, out && strstr(out, "return 100000.0"));
+	CHECK(out && strstr(out, "return 100000.0"));
 	free(out);
 	fn_unref(f);
-	show_diags(t->c);
+	show_diags(c);
 }
 
 /* ---- malformed text ------------------------------------------------------ */
@@ -637,22 +621,22 @@ static const char *const bad_texts[] = {
 	"return 1\n}\n",
 };
 
-static void expect_rejected(Test *t, const char *text, size_t n) {
-	diag_clear(t->c);
-	Fn *f = read_bytes(t->c, text, n);
-	bool good = !f && diag_total(t->c) > 0 && diag_at(t->c, 0)->code != E_INTERNAL;
+static void expect_rejected(Ctx *c, const char *text, size_t n) {
+	diag_clear(c);
+	Fn *f = read_bytes(c, text, n);
+	bool good = !f && diag_total(c) > 0 && diag_at(c, 0)->code != E_INTERNAL;
 	if (!good) {
 		printf("--- accepted, or refused for the wrong reason:\n%.*s\n", (int)n, text);
-		show_diags(t->c);
+		show_diags(c);
 	}
-	CHECK(t, good);
+	CHECK(good);
 	if (f) fn_unref(f);
-	diag_clear(t->c);
+	diag_clear(c);
 }
 
-static void test_malformed(Test *t) {
+static void test_malformed(Ctx *c) {
 	for (size_t i = 0; i < sizeof bad_texts / sizeof *bad_texts; i++)
-		expect_rejected(t, bad_texts[i], strlen(bad_texts[i]));
+		expect_rejected(c, bad_texts[i], strlen(bad_texts[i]));
 	/* Unbounded nesting of each kind. */
 	static const char *const openers[] = {
 		"fn @f() -> (dyn) { return dyn ", "(",     "fn @f[n](%0: f64[", "(",
@@ -662,14 +646,14 @@ static void test_malformed(Test *t) {
 		char *text = malloc(n);
 		memcpy(text, openers[k], head);
 		for (size_t i = 0; i < 100000; i++) memcpy(text + head + i * step, openers[k + 1], step);
-		expect_rejected(t, text, n);
+		expect_rejected(c, text, n);
 		free(text);
 	}
 }
 
 /* The reader terminates on every mutated text. A text that it accepts verifies
  * and round-trips. */
-static void test_mutations(Test *t) {
+static void test_mutations(Ctx *c) {
 	uint64_t state = 0x9e3779b97f4a7c15u;
 	int accepted = 0, bad = 0;
 	for (int round = 0; round < 6000; round++) {
@@ -696,29 +680,29 @@ static void test_mutations(Test *t) {
 			default: n = at; break;
 			}
 		}
-		Fn *f = read_bytes(t->c, text, n);
+		Fn *f = read_bytes(c, text, n);
 		if (f) {
 			accepted++;
 			char *first = print_fn(f), *second = NULL;
-			Fn *again = first ? read_fn(t->c, first) : NULL;
+			Fn *again = first ? read_fn(c, first) : NULL;
 			if (again) second = print_fn(again);
 			if (!again || !second || strcmp(first, second) || !fn_verify(f, "reading")) {
 				bad++;
 				printf("--- does not come back:\n%s--- but\n%s\n", first ? first : "",
 				       second ? second : "");
-				show_diags(t->c);
+				show_diags(c);
 			}
 			free(first);
 			free(second);
 			if (again) fn_unref(again);
 			fn_unref(f);
-		} else if (!diag_total(t->c)) bad++;
-		for (uint32_t i = 0; i < diag_total(t->c); i++) bad += diag_at(t->c, i)->code == E_INTERNAL;
-		if (bad) show_diags(t->c);
-		diag_clear(t->c);
+		} else if (!diag_total(c)) bad++;
+		for (uint32_t i = 0; i < diag_total(c); i++) bad += diag_at(c, i)->code == E_INTERNAL;
+		if (bad) show_diags(c);
+		diag_clear(c);
 		free(text);
 	}
-	CHECK(t, !bad && accepted > 100);
+	CHECK(!bad && accepted > 100);
 }
 
 /* ---- the verifier -------------------------------------------------------- */
@@ -806,17 +790,17 @@ static void break_it(Fn *f, int fault) {
 }
 #define NFAULTS 36
 
-static void test_verifier(Test *t) {
+static void test_verifier(Ctx *c) {
 	for (int fault = 0; fault < NFAULTS; fault++) {
-		Fn *f = read_fn(t->c, victim);
-		CHECK(t, f && fn_verify(f, "test"));
+		Fn *f = read_fn(c, victim);
+		CHECK(f && fn_verify(f, "test"));
 		if (!f) {
-			show_diags(t->c);
+			show_diags(c);
 			return;
 		}
 		/* Restores the fields that were broken, so that everything is freed. */
 		Fn kept = *f;
-		Arena *a = arena_new(t->c);
+		Arena *a = arena_new(c);
 #define KEEP(field)                                                                                \
 	void *field = arena_alloc(a, f->field.n * sizeof *f->field.at + 1);                            \
 	memcpy(field, f->field.at, f->field.n * sizeof *f->field.at)
@@ -827,14 +811,14 @@ static void test_verifier(Test *t) {
 		KEEP(inst_order);
 		KEEP(region_ids);
 		break_it(f, fault);
-		diag_clear(t->c);
+		diag_clear(c);
 		bool caught = !fn_verify(f, "seeding");
 		if (!caught) printf("  fault %d is not seen\n", fault);
-		CHECK(t, caught);
-		CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERNAL &&
-		             !strncmp(diag_at(t->c, 0)->message, "after seeding: ", 15));
+		CHECK(caught);
+		CHECK(diag_total(c) == 1 && diag_at(c, 0)->code == E_INTERNAL &&
+		      !strncmp(diag_at(c, 0)->message, "after seeding: ", 15));
 		Text text; /* printing a broken function is harmless */
-		text_init(&text, t->c);
+		text_init(&text, c);
 		fn_print(&text, f);
 		text_free(&text);
 		*f = kept;
@@ -845,16 +829,16 @@ static void test_verifier(Test *t) {
 		BACK(args);
 		BACK(inst_order);
 		BACK(region_ids);
-		diag_clear(t->c);
-		CHECK(t, fn_verify(f, "mending") && diag_total(t->c) == 0);
+		diag_clear(c);
+		CHECK(fn_verify(f, "mending") && diag_total(c) == 0);
 		arena_free(a);
 		fn_unref(f);
 	}
-	Fn *f = read_fn(t->c, victim);
+	Fn *f = read_fn(c, victim);
 	break_it(f, 0);
 	fn_verify(f, "seeding");
-	CHECK(t, strstr(diag_at(t->c, 0)->message, ": %3: f64[n] = add %10, %1"));
-	diag_clear(t->c);
+	CHECK(strstr(diag_at(c, 0)->message, ": %3: f64[n] = add %10, %1"));
+	diag_clear(c);
 	fn_unref(f);
 }
 
@@ -876,18 +860,17 @@ static Fn *copy_fn(Ctx *c, const Fn *f, bool same_symbols) {
 	return build_end(b, fn_nresults(f), results);
 }
 
-static void test_copy(Test *t) {
+static void test_copy(Ctx *c) {
 	for (size_t i = 0; i < NTEXTS; i++)
 		for (int same = 0; same < 2; same++) {
-			Fn *f = read_fn(t->c, texts[i]);
-			Fn *copy = f ? copy_fn(t->c, f, same) : NULL;
-			CHECK(t, copy && fn_verify(copy, "copying"));
-			CHECK(t,
-			      copy && fn_nresults(copy) == fn_nresults(f) && fn_nparams(copy) == fn_nparams(f));
+			Fn *f = read_fn(c, texts[i]);
+			Fn *copy = f ? copy_fn(c, f, same) : NULL;
+			CHECK(copy && fn_verify(copy, "copying"));
+			CHECK(copy && fn_nresults(copy) == fn_nresults(f) && fn_nparams(copy) == fn_nparams(f));
 			/* A copy of the copy is identical: nothing is left to simplify. */
-			Fn *again = copy ? copy_fn(t->c, copy, true) : NULL;
+			Fn *again = copy ? copy_fn(c, copy, true) : NULL;
 			char *x = copy ? print_fn(copy) : NULL, *y = again ? print_fn(again) : NULL;
-			CHECK(t, x && y && !strcmp(x, y));
+			CHECK(x && y && !strcmp(x, y));
 			if (!x || !y || strcmp(x, y))
 				printf("--- copy\n%s--- its copy\n%s", x ? x : "", y ? y : "");
 			free(x);
@@ -895,40 +878,39 @@ static void test_copy(Test *t) {
 			fn_unref(again);
 			fn_unref(copy);
 			fn_unref(f);
-			show_diags(t->c);
+			show_diags(c);
 		}
 }
 
-static void test_spans_survive(Test *t) {
-	Fn *f = read_fn(
-		t->c, "fn @f(%0: f64) -> (f64) {\n  %1 y: f64 = sin %0 !jvp @1:4:5\n  return %1\n}\n");
-	Fn *g = copy_fn(t->c, f, true);
+static void test_spans_survive(Ctx *c) {
+	Fn *f =
+		read_fn(c, "fn @f(%0: f64) -> (f64) {\n  %1 y: f64 = sin %0 !jvp @1:4:5\n  return %1\n}\n");
+	Fn *g = copy_fn(c, f, true);
 	char *x = print_fn(g);
-	CHECK(t, strstr(x, "%1 y: f64 = sin %0 !jvp @1:4:5\n"));
+	CHECK(strstr(x, "%1 y: f64 = sin %0 !jvp @1:4:5\n"));
 	free(x);
 	/* Inlining puts the builder's chain before the instruction's. */
-	Builder *b = build_begin(t->c, atom(t->c, "outer"), 0, NULL);
-	Ref p = build_param(b, type_scalar(t->c, DT_F64), 0), r;
-	build_chain(b, chain_push(t->c, 0, "batch"));
+	Builder *b = build_begin(c, atom(c, "outer"), 0, NULL);
+	Ref p = build_param(b, type_scalar(c, DT_F64), 0), r;
+	build_chain(b, chain_push(c, 0, "batch"));
 	build_inline(b, f, &p, &r);
-	CHECK(t, !strcmp(chain_text(t->c, build_get_chain(b)), "batch"));
+	CHECK(!strcmp(chain_text(c, build_get_chain(b)), "batch"));
 	Fn *h = build_end(b, 1, &r);
 	x = print_fn(h);
-	CHECK(t, strstr(x, "sin %0 !batch !jvp @1:4:5\n"));
+	CHECK(strstr(x, "sin %0 !batch !jvp @1:4:5\n"));
 	free(x);
 	fn_unref(f);
 	fn_unref(g);
 	fn_unref(h);
 }
 
-static void test_inline(Test *t) {
-	Ctx *c = t->c;
+static void test_inline(Ctx *c) {
 	/* Symbols take the arguments' extents. Symbols defined inside are fresh for
 	 * each call. */
 	Fn *f = read_fn(
 		c, "fn @f[n, k](%0: f64[n], %1: bool[n]) -> (f64[n], i64[k]) {\n  %2: f64[n] = neg %0\n"
 		   "  %3: i64[k] = nonzero %1 {length: k}\n  return %2, %3\n}\n");
-	CHECK(t, f);
+	CHECK(f);
 	Builder *b = build_begin(c, atom(c, "g"), 0, NULL);
 	Dim four = dim_const(c, 4), m = build_fresh_dim(b, atom(c, "m"), 0);
 	Ref x4 = build_param(b, type_tensor(c, DT_F64, 1, &four), 0);
@@ -939,12 +921,12 @@ static void test_inline(Test *t) {
 	build_inline(b, f, (Ref[]){x4, c4}, r1);
 	build_inline(b, f, (Ref[]){xm, cm}, r2);
 	const Fn *g0 = build_fn(b);
-	CHECK(t, ref_ty(g0, r1[0])->dims[0] == four && ref_ty(g0, r2[0])->dims[0] == m);
-	CHECK(t, ref_ty(g0, r1[1])->dims[0] != ref_ty(g0, r2[1])->dims[0]);
+	CHECK(ref_ty(g0, r1[0])->dims[0] == four && ref_ty(g0, r2[0])->dims[0] == m);
+	CHECK(ref_ty(g0, r1[1])->dims[0] != ref_ty(g0, r2[1])->dims[0]);
 	SymId s;
-	CHECK(t, dim_is_sym(c, ref_ty(g0, r1[1])->dims[0], &s));
+	CHECK(dim_is_sym(c, ref_ty(g0, r1[1])->dims[0], &s));
 	Fn *g = build_end(b, 4, (Ref[]){r1[0], r1[1], r2[0], r2[1]});
-	CHECK(t, fn_verify(g, "inlining"));
+	CHECK(fn_verify(g, "inlining"));
 	fn_unref(g);
 	fn_unref(f);
 
@@ -957,14 +939,14 @@ static void test_inline(Test *t) {
 	Ref n = build_param(b, type_scalar(c, DT_I64), 0), r;
 	build_inline(b, f, (Ref[]){xp, xq, n}, &r);
 	g = build_end(b, 1, &r);
-	CHECK(t, find_op(g, OP_GUARD) != NO_INST && find_op(g, OP_FOR) != NO_INST &&
-	             find_op(g, OP_IF) != NO_INST);
-	CHECK(t, fn_verify(g, "inlining"));
+	CHECK(find_op(g, OP_GUARD) != NO_INST && find_op(g, OP_FOR) != NO_INST &&
+	      find_op(g, OP_IF) != NO_INST);
+	CHECK(fn_verify(g, "inlining"));
 	char *out = print_fn(g);
 	Fn *again = read_fn(c, out);
-	CHECK(t, again);
+	CHECK(again);
 	char *out2 = again ? print_fn(again) : NULL;
-	CHECK(t, out2 && !strcmp(out, out2));
+	CHECK(out2 && !strcmp(out, out2));
 	free(out);
 	free(out2);
 	fn_unref(again);
@@ -973,28 +955,28 @@ static void test_inline(Test *t) {
 	fn_count_uses(g, uses);
 	uint32_t total = 0;
 	for (uint32_t i = 0; i < g->vals.n; i++) total += uses[i];
-	CHECK(t, uses[REF_INDEX(fn_param(g, 0))] == 1 && uses[REF_INDEX(fn_result(g, 0))] == 1 &&
-	             total > 8);
+	CHECK(uses[REF_INDEX(fn_param(g, 0))] == 1 && uses[REF_INDEX(fn_result(g, 0))] == 1 &&
+	      total > 8);
 	free(uses);
 	fn_unref(g);
 	fn_unref(f);
-	show_diags(t->c);
+	show_diags(c);
 }
 
 /* A HOST call is printed by name and number, and is read back where the number
  * is known. */
-static void test_host_text(Test *t) {
+static void test_host_text(Ctx *c) {
 	HostDef def = {.name = "solver"};
-	HostId id = host_call_intern(t->c, &def, 0, NULL, 0, NULL);
+	HostId id = host_call_intern(c, &def, 0, NULL, 0, NULL);
 	char text[200];
 	static const char *const format = "fn @f(%%0: f64) -> (f64) {\n  %%1: f64 = host %%0 {host: "
 									  "\"solver\"#%u, options: [1, 2]}\n  return %%1\n}\n";
 	snprintf(text, sizeof text, format, id);
-	round_trip(t, text, NULL);
-	Fn *f = read_fn(t->c, text);
-	Fn *copy = copy_fn(t->c, f, false);
+	round_trip(c, text, NULL);
+	Fn *f = read_fn(c, text);
+	Fn *copy = copy_fn(c, f, false);
 	char *x = print_fn(copy);
-	CHECK(t, !strcmp(x, text));
+	CHECK(!strcmp(x, text));
 	free(x);
 	fn_unref(copy);
 	fn_unref(f);
@@ -1002,7 +984,7 @@ static void test_host_text(Test *t) {
 
 /* An allocation failure at any point of reading and printing ends in NULL,
  * without a crash or a leak. */
-static void test_memory(Test *t) {
+static void test_memory(void) {
 	bool done = false;
 	for (uint64_t n = 1; !done && n < 3000; n += 1 + n / 16) {
 		Ctx *c = ctx_new(NULL);
@@ -1020,40 +1002,36 @@ static void test_memory(Test *t) {
 		heap_fail_at(c, 0, false);
 		ctx_free(c);
 	}
-	CHECK(t, done);
+	CHECK(done);
 }
 
 static void all_tests(Ctx *c, void *arg) {
-	Test *t = arg;
-	t->c = c;
-	test_real_rows(t);
-	test_int_rows(t);
-	test_bools_and_comparisons(t);
-	test_table_is_covered(t);
-	test_convert(t);
-	test_round_trips(t);
-	test_reading_is_lenient(t);
-	test_malformed(t);
-	test_mutations(t);
-	test_verifier(t);
-	test_copy(t);
-	test_spans_survive(t);
-	test_inline(t);
-	test_host_text(t);
-	test_memory(t);
+	(void)arg;
+	test_real_rows();
+	test_int_rows();
+	test_bools_and_comparisons();
+	test_table_is_covered();
+	test_convert();
+	test_round_trips(c);
+	test_reading_is_lenient(c);
+	test_malformed(c);
+	test_mutations(c);
+	test_verifier(c);
+	test_copy(c);
+	test_spans_survive(c);
+	test_inline(c);
+	test_host_text(c);
+	test_memory();
 }
 
 int main(void) {
-	Test t = {0};
 	Ctx *c = ctx_new(NULL);
 	source_add(c, "user.dsl", "some user text", 14);
-	Status status = c ? ctx_protect(c, all_tests, &t) : ST_NOMEM;
+	Status status = c ? ctx_protect(c, all_tests, NULL) : ST_NOMEM;
 	if (status != ST_OK) {
-		t.failed++;
-		printf("a throw (status %d) ended the tests\n", (int)status);
+		CHECK_MSG(false, "a throw (status %d) ended the tests", (int)status);
 		show_diags(c);
 	}
 	ctx_free(c);
-	printf("%d passed, %d failed\n", t.passed, t.failed);
-	return t.failed != 0;
+	return check_end();
 }

@@ -108,7 +108,8 @@ static void test_keys(void) {
 	CHECK(k.lo != k.hi);
 	for (uint64_t i = 0; i < 100; i++)
 		for (uint64_t j = 0; j < i; j++)
-			if (key_of(i).lo == key_of(j).lo || key_of(i).hi == key_of(j).hi) failed++;
+			if (key_of(i).lo == key_of(j).lo || key_of(i).hi == key_of(j).hi)
+				CHECK_MSG(false, "keys %d and %d", (int)i, (int)j);
 }
 
 /* ---- contents ------------------------------------------------------------ */
@@ -442,6 +443,5 @@ int main(void) {
 	test_full();
 	measure();
 	CHECK(!rmdir(folder)); /* nothing is left behind */
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -491,12 +491,11 @@ int main(void) {
 		test_cancelled_in_order();
 		test_threads();
 		test_fork();
-	}
+	} else check_skip("no compiler makes a stand-in for the code generator");
 	empty_cache();
 	rmdir(cache);
 	unlink(library);
 	calls();
 	CHECK(!rmdir(folder)); /* nothing is left behind */
-	printf("%d passed, %d failed%s\n", passed, failed, able ? "" : ", 1 skipped");
-	return failed != 0;
+	return check_end();
 }

@@ -12,21 +12,10 @@
 #include "backend/native/kir/cpu.h"
 #include "parser/session/session.h"
 #include "solvers/solvers.h"
+#include "tests/unit/support/check.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int passed, failed;
-
-static void check(bool good, const char *what, int line) {
-	if (good) {
-		passed++;
-		return;
-	}
-	failed++;
-	fprintf(stderr, "%s:%d: %s\n", __FILE__, line, what);
-}
-#define CHECK(c) check((c), #c, __LINE__)
 
 /* ---- counting ------------------------------------------------------------ */
 
@@ -271,12 +260,8 @@ static const Said plans[] = {
 static void test_plan(Run *r, const Said *s) {
 	const char *text = said(r, s->program);
 	for (size_t k = 0; k < 8 && s->parts[k]; k++) {
-		if (strstr(text, s->parts[k])) {
-			passed++;
-			continue;
-		}
-		failed++;
-		fprintf(stderr, "%s: not in the plan: \"%s\"\n%s\n", s->program, s->parts[k], text);
+		CHECK_MSG(strstr(text, s->parts[k]), "%s: not in the plan: \"%s\"\n%s", s->program,
+		          s->parts[k], text);
 	}
 }
 
@@ -302,6 +287,5 @@ int main(void) {
 	test_counting(r.c);
 	if (native_target()->vector_bytes) test_plans(&r);
 	ctx_free(r.c);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -206,11 +206,9 @@ static void compare(T *t, const Program *p, Native *n, Fn *f, const int64_t *len
 	Status a = code_call(t->c, code_of(t->c, f), args, want),
 		   b = native_go(t, n, f, args, lengths, got, &call);
 	if (a != ST_OK || b != ST_OK) {
-		bool good = (a != ST_OK) == (b != ST_OK);
-		ev_check_at(t, good, p->name, __LINE__);
-		if (!good)
-			printf("%s: evaluator %d, native %d (site %lld, %lld, %lld)\n", p->name, a, b,
-			       (long long)call.site, (long long)call.fail_a, (long long)call.fail_b);
+		CHECK_MSG((a != ST_OK) == (b != ST_OK),
+		          "%s: evaluator %d, native %d (site %lld, %lld, %lld)", p->name, a, b,
+		          (long long)call.site, (long long)call.fail_a, (long long)call.fail_b);
 		if (a == ST_OK) ev_drop(want, nresults);
 		if (b == ST_OK) ev_drop(got, nresults);
 		diag_clear(t->c);
@@ -221,16 +219,10 @@ static void compare(T *t, const Program *p, Native *n, Fn *f, const int64_t *len
 		for (uint32_t k = 0; k < nresults; k++) {
 			bool narrow = value_dtype(want[k]) == DT_F32;
 			double off = difference(t, want[k], got[k]);
-			bool good = off <= (narrow ? 2e-5 : 1e-12);
-			ev_check_at(t, good, p->name, __LINE__);
-			if (!good)
-				printf("%s, result %u, lengths %lld %lld: off by %g\n", p->name, k,
-				       (long long)lengths[0], (long long)lengths[1], off);
-			bool same = same_bits(got[k], again[k]);
-			ev_check_at(t, same, "the same bits with one thread", __LINE__);
-			if (!same)
-				printf("%s, result %u: off by %g from one thread\n", p->name, k,
-				       difference(t, got[k], again[k]));
+			CHECK_MSG(off <= (narrow ? 2e-5 : 1e-12), "%s, result %u, lengths %lld %lld: off by %g",
+			          p->name, k, (long long)lengths[0], (long long)lengths[1], off);
+			CHECK_MSG(same_bits(got[k], again[k]), "%s, result %u: off by %g from one thread",
+			          p->name, k, difference(t, got[k], again[k]));
 		}
 		ev_drop(want, nresults);
 		ev_drop(got, nresults);
@@ -860,13 +852,12 @@ static void run_program(T *t, const Program *p) {
 	Fn *f = read_program(t, p);
 	if (!f) {
 		ev_show_diags(t);
-		ev_check_at(t, false, p->name, __LINE__);
+		CHECK_MSG(false, "%s: not read", p->name);
 		return;
 	}
 	Native n;
 	bool made = native_make(t, &n, f, p->lengths[0], false);
-	ev_check_at(t, made, p->name, __LINE__);
-	if (!made) printf("%s: not made\n", p->name);
+	CHECK_MSG(made, "%s: not made", p->name);
 	for (uint32_t k = 0; k < 3 && made; k++) compare(t, p, &n, f, p->lengths[k]);
 	native_drop(&n);
 	fn_unref(f);
@@ -958,15 +949,15 @@ static void run_file(T *t) {
 int main(int argc, char **argv) {
 	char why[256];
 	if (!native_codegen(why, sizeof why)) {
-		printf("skip: %s\n0 passed, 0 failed, 1 skipped\n", why);
-		return 0;
+		check_skip("%s", why);
+		return check_end();
 	}
 	if (argc > 1) {
 		file_name = argv[1];
 		for (int i = 2; i < argc && i < 10; i++) file_lengths[i - 2] = atoll(argv[i]);
 		const TestCase one[] = {{"file", run_file}};
-		return ev_run_tests(__FILE__, 1, one);
+		return ev_run_tests(1, one);
 	}
 	const TestCase tests[] = {{"programs", test_programs}};
-	return ev_run_tests(__FILE__, sizeof tests / sizeof *tests, tests);
+	return ev_run_tests(sizeof tests / sizeof *tests, tests);
 }

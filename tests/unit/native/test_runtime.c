@@ -803,6 +803,5 @@ int main(void) {
 	test_products();
 	test_large_products();
 	if (getenv("ATLED_MEASURE")) measure();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -1,5 +1,5 @@
-/* help.h - shared helpers of the parser tests: counts, reading a text in its
- * own context, invariants of trees, tokens and messages.
+/* help.h - shared helpers of the parser tests: reading a text in its own
+ * context, invariants of trees, tokens and messages.
  *
  * Needs: lang/ and the syntax part of parser/ (lexer, parser, ast).
  * Guarantees: prints each failure with the text that was read.
@@ -8,27 +8,9 @@
 #define ATLED_TESTS_UNIT_PARSER_HELP_H
 
 #include "parser/syntax/ast.h"
+#include "tests/unit/support/check.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef struct Test {
-	uint64_t seed;
-	int passed, failed;
-} Test;
-
-static inline bool check(Test *t, bool good, const char *file, int line, const char *what,
-                         const char *text) {
-	if (good) t->passed++;
-	else {
-		t->failed++;
-		printf("%s:%d: failed: %s%s%s\n", file, line, what, text ? "\n  reading: " : "",
-		       text ? text : "");
-	}
-	return good;
-}
-#define CHECK(t, condition) check((t), (condition), __FILE__, __LINE__, #condition, NULL)
-#define CHECK_TEXT(t, condition, text)                                                             \
-	check((t), (condition), __FILE__, __LINE__, #condition, (text))
 
 /* ---- reading a text in its own context ----------------------------------- */
 

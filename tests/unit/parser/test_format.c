@@ -13,6 +13,7 @@
 #include "parser/syntax/ast.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,7 +227,7 @@ static void test_program(const char *path, bool formatted) {
 	Status st;
 	bool ok;
 	char *before = trees(text, n, &ok), *out = format(text, n, &st);
-	int failures = failed;
+	check_in(path);
 	CHECK((st == ST_OK) == ok);
 	if (ok && st == ST_OK) {
 		size_t length = strlen(out);
@@ -242,7 +243,7 @@ static void test_program(const char *path, bool formatted) {
 		CHECK(!*out);
 		refused++;
 	}
-	if (failed > failures) printf("  in %s\n", path);
+	check_in(NULL);
 	free(before);
 	free(out);
 	free(text);
@@ -278,6 +279,5 @@ int main(void) {
 	visit("tests", false);
 	CHECK(programs > 100 && refused > 10);
 	printf("%d programs, %d with syntax errors\n", programs, refused);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -14,6 +14,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
 #include "parser/session/session.h"
+#include "tests/unit/support/check.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -317,19 +318,18 @@ static bool run(Ctx *c) {
 
 /* Runs a file's statements in order, each after a mutant of it, in one
  * session. */
-static void run_file(uint32_t from, uint32_t to, uint32_t share, int *passed, int *failed) {
+static void run_file(uint32_t from, uint32_t to, uint32_t share) {
 	Ctx *c = open_session();
 	for (piece_now = from; piece_now < to; piece_now++) {
 		alarm(60);
 		if (!below(share)) {
 			make_program(piece_now);
 			if (getenv("ATLED_SHOW")) printf("%u: %s\n", piece_now, program);
-			if (run(c)) ++*passed;
-			else ++*failed;
+			CHECK(run(c));
 		}
 		program[0] = 0;
 		strncat(program, pieces[piece_now], PROGRAM_BYTES);
-		if (!run(c)) ++*failed;
+		if (!run(c)) CHECK_MSG(false, "an intact statement");
 		alarm(0);
 	}
 	ctx_free(c);
@@ -345,22 +345,20 @@ int main(int argc, char **argv) {
 		read_folder(path);
 	}
 	if (!npieces) {
-		printf("there is no corpus here\n0 passed, 1 failed\n");
-		return 1;
+		CHECK_MSG(false, "there is no corpus here");
+		return check_end();
 	}
 	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
 			 rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	uint32_t share = argc > 2 ? 1 : 3; /* by default one statement in three */
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], died);
-	int passed = 0, failed = 0;
 	for (round_now = first; round_now < first + rounds; round_now++) {
 		state = round_now * 0x9e3779b97f4a7c15u + 1;
 		for (int i = 0; i < 4; i++) below(2);
 		for (uint32_t f = 0; f < nfiles; f++)
-			run_file(files[f], f + 1 < nfiles ? files[f + 1] : npieces, share, &passed, &failed);
+			run_file(files[f], f + 1 < nfiles ? files[f + 1] : npieces, share);
 	}
 	for (uint32_t i = 0; i < npieces; i++) free(pieces[i]);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -352,18 +352,18 @@ static const Golden goldens[] = {
      "(+ a b)"},
 };
 
-static void test_goldens(Test *t) {
+static void test_goldens(void) {
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++) {
 		const Golden *g = &goldens[i];
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, g->text);
 		char *printed = print_program(&r);
-		bool same = CHECK_TEXT(t, !strcmp(printed, g->tree), g->text);
+		bool same = CHECK_MSG(!strcmp(printed, g->tree), "reading: %s", g->text);
 		if (!same) printf("  expected: %s\n  got:      %s\n", g->tree, printed);
-		CHECK_TEXT(t, r.ok && diags_are_sound(&r), g->text);
-		CHECK_TEXT(t, trees_are_sound(&r), g->text);
-		CHECK_TEXT(t, tokens_cover(g->text, r.n), g->text);
-		CHECK_TEXT(t, !parse_is_incomplete(g->text, r.n), g->text);
+		CHECK_MSG(r.ok && diags_are_sound(&r), "reading: %s", g->text);
+		CHECK_MSG(trees_are_sound(&r), "reading: %s", g->text);
+		CHECK_MSG(tokens_cover(g->text, r.n), "reading: %s", g->text);
+		CHECK_MSG(!parse_is_incomplete(g->text, r.n), "reading: %s", g->text);
 		free(printed);
 		ctx_free(c);
 	}
@@ -430,13 +430,13 @@ static const struct {
 	{"a · ∇u", "a · (∇u)", true},
 };
 
-static void test_precedence(Test *t) {
+static void test_precedence(void) {
 	for (size_t i = 0; i < sizeof precedences / sizeof *precedences; i++) {
 		bool ok1, ok2;
 		char *a = parse_and_print(precedences[i].plain, &ok1),
 			 *b = parse_and_print(precedences[i].grouped, &ok2);
 		bool good = ok1 && ok2 && precedences[i].same == !strcmp(a, b);
-		if (!CHECK_TEXT(t, good, precedences[i].plain)) printf("  %s\n  %s\n", a, b);
+		if (!CHECK_MSG(good, "reading: %s", precedences[i].plain)) printf("  %s\n  %s\n", a, b);
 		free(a);
 		free(b);
 	}
@@ -476,26 +476,28 @@ static const struct {
 	{"none", V_NONE, DT_BOOL, 0, 0},
 };
 
-static void test_constants(Test *t) {
+static void test_constants(void) {
 	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
 		const char *text = constants[i].text;
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, text);
-		if (CHECK_TEXT(t, r.ok && r.program.n == 1 && r.program.items[0]->kind == A_CONST, text)) {
+		if (CHECK_MSG(r.ok && r.program.n == 1 && r.program.items[0]->kind == A_CONST,
+		              "reading: %s", text)) {
 			const Ast *a = r.program.items[0];
 			Value v = a->constant.value;
 			bool number = v.kind == V_SCALAR && v.dtype != DT_BOOL;
-			CHECK_TEXT(t,
-			           v.kind == constants[i].kind &&
-			               (v.kind == V_NONE || v.dtype == constants[i].dtype),
-			           text);
-			CHECK_TEXT(t, a->weak == number, text);
-			if (number && v.dtype == DT_I64) CHECK_TEXT(t, v.i == constants[i].integer, text);
-			if (number && v.dtype == DT_F64) CHECK_TEXT(t, v.f == constants[i].real, text);
+			CHECK_MSG(v.kind == constants[i].kind &&
+			              (v.kind == V_NONE || v.dtype == constants[i].dtype),
+			          "reading: %s", text);
+			CHECK_MSG(a->weak == number, "reading: %s", text);
+			if (number && v.dtype == DT_I64)
+				CHECK_MSG(v.i == constants[i].integer, "reading: %s", text);
+			if (number && v.dtype == DT_F64)
+				CHECK_MSG(v.f == constants[i].real, "reading: %s", text);
 			if (number && v.dtype == DT_C128)
-				CHECK_TEXT(t, creal(v.c) == 0 && cimag(v.c) == constants[i].real, text);
+				CHECK_MSG(creal(v.c) == 0 && cimag(v.c) == constants[i].real, "reading: %s", text);
 			if (v.dtype == DT_BOOL && v.kind == V_SCALAR)
-				CHECK_TEXT(t, v.b == (constants[i].integer == 1), text);
+				CHECK_MSG(v.b == (constants[i].integer == 1), "reading: %s", text);
 		}
 		ctx_free(c);
 	}
@@ -588,69 +590,68 @@ static bool span_is(const Reading *r, Span at, const char *slice) {
 	return good;
 }
 
-static void test_spans(Test *t) {
+static void test_spans(void) {
 	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, spans[i].text);
 		const Ast *a = find_node(&r, spans[i].tree);
-		if (CHECK_TEXT(t, r.ok && a, spans[i].text))
-			CHECK_TEXT(t, span_is(&r, a->span, spans[i].slice), spans[i].text);
+		if (CHECK_MSG(r.ok && a, "reading: %s", spans[i].text))
+			CHECK_MSG(span_is(&r, a->span, spans[i].slice), "reading: %s", spans[i].text);
 		ctx_free(c);
 	}
 }
 
 /* Spans and flags that do not belong to a node. */
-static void test_inner_spans(Test *t) {
+static void test_inner_spans(void) {
 	Ctx *c = ctx_new(NULL);
 	Reading r = read_text(c, "a  +  b");
-	CHECK(t, span_is(&r, r.program.items[0]->binary.op_span, "+"));
+	CHECK(span_is(&r, r.program.items[0]->binary.op_span, "+"));
 	r = read_text(c, "f(x, (y) , k = 1; l=2)");
 	const Ast *call = r.program.items[0];
-	CHECK(t, span_is(&r, call->call.args[1].span, "(y)") &&
-	             span_is(&r, call->call.args[1].value->span, "y"));
-	CHECK(t, call->call.args[1].value->paren && !call->call.args[0].value->paren);
-	CHECK(t, span_is(&r, call->call.args[2].span, "k = 1") &&
-	             span_is(&r, call->call.args[3].span, "l=2"));
+	CHECK(span_is(&r, call->call.args[1].span, "(y)") &&
+	      span_is(&r, call->call.args[1].value->span, "y"));
+	CHECK(call->call.args[1].value->paren && !call->call.args[0].value->paren);
+	CHECK(span_is(&r, call->call.args[2].span, "k = 1") &&
+	      span_is(&r, call->call.args[3].span, "l=2"));
 	r = read_text(c, "f(x, y: f64 = 2; k) -> f64 = x");
 	const Ast *def = r.program.items[0];
-	CHECK(t, span_is(&r, def->function.head, "f(x, y: f64 = 2; k) -> f64"));
-	CHECK(t, span_is(&r, def->function.params[1].span, "y: f64 = 2"));
-	CHECK(t, def->function.params[2].named && !def->function.params[1].named);
+	CHECK(span_is(&r, def->function.head, "f(x, y: f64 = 2; k) -> f64"));
+	CHECK(span_is(&r, def->function.params[1].span, "y: f64 = 2"));
+	CHECK(def->function.params[2].named && !def->function.params[1].named);
 	r = read_text(c, "r.field_name");
-	CHECK(t, span_is(&r, r.program.items[0]->field.name_span, "field_name"));
+	CHECK(span_is(&r, r.program.items[0]->field.name_span, "field_name"));
 	r = read_text(c, "Tij[i] := 1");
-	CHECK(t, span_is(&r, r.program.items[0]->index_def.name_span, "Tij"));
+	CHECK(span_is(&r, r.program.items[0]->index_def.name_span, "Tij"));
 	r = read_text(c, "derivative foo(x) = 1");
-	CHECK(t, span_is(&r, r.program.items[0]->derivative.name_span, "foo"));
+	CHECK(span_is(&r, r.program.items[0]->derivative.name_span, "foo"));
 	r = read_text(
 		c, "problem pp { domain (x, y) in disk(1) periodic, t in [0, 1]; field u, v[2]; eigen λ\n"
 		   "u  ==  1 at t = 0, left, (0, 1)\n event e: u - 1 falling { u = 2 } }");
 	const Ast *p = r.program.items[0];
-	CHECK(t, r.ok && p->kind == A_PROBLEM);
-	CHECK(t, span_is(&r, p->problem->name_span, "pp"));
-	CHECK(t, span_is(&r, p->problem->domains[0].span, "(x, y) in disk(1) periodic"));
-	CHECK(t, span_is(&r, p->problem->domains[0].spans[1], "y"));
-	CHECK(t, span_is(&r, p->problem->domains[1].span, "t in [0, 1]"));
-	CHECK(t, span_is(&r, p->problem->fields[1].span, "v[2]"));
-	CHECK(t, span_is(&r, p->problem->eigen_span, "λ"));
-	CHECK(t, span_is(&r, p->problem->equations[0]->equation.op_span, "=="));
-	CHECK(t, span_is(&r, p->problem->equations[0]->equation.ats[0].span, "t = 0"));
-	CHECK(t, span_is(&r, p->problem->equations[0]->equation.ats[1].span, "left"));
-	CHECK(t, span_is(&r, p->problem->equations[0]->equation.ats[2].span, "(0, 1)"));
-	CHECK(t, span_is(&r, p->problem->events[0].span, "event e: u - 1 falling { u = 2 }"));
+	CHECK(r.ok && p->kind == A_PROBLEM);
+	CHECK(span_is(&r, p->problem->name_span, "pp"));
+	CHECK(span_is(&r, p->problem->domains[0].span, "(x, y) in disk(1) periodic"));
+	CHECK(span_is(&r, p->problem->domains[0].spans[1], "y"));
+	CHECK(span_is(&r, p->problem->domains[1].span, "t in [0, 1]"));
+	CHECK(span_is(&r, p->problem->fields[1].span, "v[2]"));
+	CHECK(span_is(&r, p->problem->eigen_span, "λ"));
+	CHECK(span_is(&r, p->problem->equations[0]->equation.op_span, "=="));
+	CHECK(span_is(&r, p->problem->equations[0]->equation.ats[0].span, "t = 0"));
+	CHECK(span_is(&r, p->problem->equations[0]->equation.ats[1].span, "left"));
+	CHECK(span_is(&r, p->problem->equations[0]->equation.ats[2].span, "(0, 1)"));
+	CHECK(span_is(&r, p->problem->events[0].span, "event e: u - 1 falling { u = 2 }"));
 	r = read_text(c, "\"{ x + y =:.3e}\"");
 	const StringPiece *piece = &r.program.items[0]->string.pieces[0];
-	CHECK(t, piece->debug && !strcmp(piece->source, "x + y ") && !strcmp(piece->spec, ".3e"));
+	CHECK(piece->debug && !strcmp(piece->source, "x + y ") && !strcmp(piece->spec, ".3e"));
 	r = read_text(c, "\"{x}\"");
-	CHECK(t, !r.program.items[0]->string.pieces[0].debug &&
-	             !r.program.items[0]->string.pieces[0].spec);
+	CHECK(!r.program.items[0]->string.pieces[0].debug &&
+	      !r.program.items[0]->string.pieces[0].spec);
 	r = read_text(c, "a; b\nc;");
-	CHECK(t,
-	      r.program.items[0]->hidden && !r.program.items[1]->hidden && r.program.items[2]->hidden);
+	CHECK(r.program.items[0]->hidden && !r.program.items[1]->hidden && r.program.items[2]->hidden);
 	uint32_t first = r.program.items[0]->id;
 	r = read_text(c, "d");
-	CHECK(t, r.program.items[0]->id > first); /* ids continue through the session */
-	CHECK(t, !diag_total(c));
+	CHECK(r.program.items[0]->id > first); /* ids continue through the session */
+	CHECK(!diag_total(c));
 	ctx_free(c);
 }
 
@@ -794,16 +795,17 @@ static const struct {
      "3e7]) # f64[3, 3]\n"},
 };
 
-static void test_programs(Test *t) {
+static void test_programs(void) {
 	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, programs[i].text);
-		CHECK_TEXT(t, r.ok && !diag_total(c), programs[i].name);
-		bool all = CHECK_TEXT(t, r.program.n == programs[i].statements, programs[i].name);
+		CHECK_MSG(r.ok && !diag_total(c), "reading: %s", programs[i].name);
+		bool all =
+			CHECK_MSG(r.program.n == programs[i].statements, "reading: %s", programs[i].name);
 		if (!all) printf("  %u statements\n", r.program.n);
-		CHECK_TEXT(t, trees_are_sound(&r), programs[i].name);
-		CHECK_TEXT(t, tokens_cover(programs[i].text, r.n), programs[i].name);
-		CHECK_TEXT(t, !parse_is_incomplete(programs[i].text, r.n), programs[i].name);
+		CHECK_MSG(trees_are_sound(&r), "reading: %s", programs[i].name);
+		CHECK_MSG(tokens_cover(programs[i].text, r.n), "reading: %s", programs[i].name);
+		CHECK_MSG(!parse_is_incomplete(programs[i].text, r.n), "reading: %s", programs[i].name);
 		ctx_free(c);
 	}
 }
@@ -886,9 +888,9 @@ static size_t pick_text(uint64_t *state, char *out) {
 	return n;
 }
 
-static void test_mutations(Test *t) {
+static void test_mutations(uint64_t seed) {
 	enum { MUTANTS = 100000, PER_CONTEXT = 250 };
-	uint64_t state = t->seed;
+	uint64_t state = seed;
 	int bad = 0, malformed_ones = 0;
 	Ctx *c = NULL;
 	for (int i = 0; i < MUTANTS && !bad; i++) {
@@ -907,22 +909,20 @@ static void test_mutations(Test *t) {
 		parse_is_incomplete(text, n);
 		if (diags_are_sound(&r) && trees_are_sound(&r) && tokens_cover(text, n)) continue;
 		bad++;
-		printf("mutant %d of seed %" PRIu64 ": %.*s\n", i, t->seed, (int)n, text);
+		printf("mutant %d of seed %" PRIu64 ": %.*s\n", i, seed, (int)n, text);
 	}
 	ctx_free(c);
-	CHECK(t, !bad);
-	CHECK(t, malformed_ones > MUTANTS / 4 && malformed_ones < MUTANTS); /* both kinds occur */
+	CHECK(!bad);
+	CHECK(malformed_ones > MUTANTS / 4 && malformed_ones < MUTANTS); /* both kinds occur */
 }
 
 int main(int argc, char **argv) {
-	Test t = {.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20240611};
-	test_goldens(&t);
-	test_precedence(&t);
-	test_constants(&t);
-	test_spans(&t);
-	test_inner_spans(&t);
-	test_programs(&t);
-	test_mutations(&t);
-	printf("%d passed, %d failed\n", t.passed, t.failed);
-	return t.failed != 0;
+	test_goldens();
+	test_precedence();
+	test_constants();
+	test_spans();
+	test_inner_spans();
+	test_programs();
+	test_mutations(argc > 1 ? strtoull(argv[1], NULL, 0) : 20240611);
+	return check_end();
 }

@@ -251,30 +251,31 @@ static size_t strip_marks(const char *marked, char *out, size_t *start, size_t *
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
-static void test_malformed(Test *t) {
+static void test_malformed(void) {
 	for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
 		const Malformed *m = &malformed[i];
 		char text[400];
 		size_t start, end, n = strip_marks(m->marked, text, &start, &end);
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_bytes(c, text, n);
-		if (CHECK_TEXT(t, !r.ok && diag_total(c), m->marked)) {
+		if (CHECK_MSG(!r.ok && diag_total(c), "reading: %s", m->marked)) {
 			const Diag *d = diag_at(c, 0);
 			int second = d->second.source ? (int)d->second.start : -1;
 			bool good = d->code == m->code && !strcmp(d->message, m->message) &&
 			            same_text(d->hint, m->hint);
-			if (!CHECK_TEXT(t, good && second == m->second, m->marked)) {
+			if (!CHECK_MSG(good && second == m->second, "reading: %s", m->marked)) {
 				printf("  got: %s: %s\n", diag_code_id(d->code), d->message);
 				printf("  hint: %s\n  second: %d\n", d->hint ? d->hint : "-", second);
 			}
-			if (!CHECK_TEXT(t, d->span.start == start && d->span.end == end, m->marked)) {
+			if (!CHECK_MSG(d->span.start == start && d->span.end == end, "reading: %s",
+			               m->marked)) {
 				int length = (int)(d->span.end - d->span.start);
 				printf("  got the span %u..%u: %.*s\n", d->span.start, d->span.end, length,
 				       text + d->span.start);
 			}
 		}
-		CHECK_TEXT(t, diags_are_sound(&r) && trees_are_sound(&r), m->marked);
-		CHECK_TEXT(t, tokens_cover(text, n), m->marked);
+		CHECK_MSG(diags_are_sound(&r) && trees_are_sound(&r), "reading: %s", m->marked);
+		CHECK_MSG(tokens_cover(text, n), "reading: %s", m->marked);
 		ctx_free(c);
 	}
 }
@@ -308,14 +309,14 @@ static const struct {
 	{"try {\n a a\n}\ncatch e { b }\nc", 1, "(try (block) e (block b))\nc"},
 };
 
-static void test_recovery(Test *t) {
+static void test_recovery(void) {
 	for (size_t i = 0; i < sizeof recoveries / sizeof *recoveries; i++) {
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, recoveries[i].text);
 		char *printed = print_program(&r);
 		bool good = diag_count(c, SEV_ERROR) == recoveries[i].errors &&
 		            !strcmp(printed, recoveries[i].survive);
-		if (!CHECK_TEXT(t, good, recoveries[i].text)) {
+		if (!CHECK_MSG(good, "reading: %s", recoveries[i].text)) {
 			printf("  %u errors, read: %s\n", diag_count(c, SEV_ERROR), printed);
 			for (uint32_t k = 0; k < diag_total(c); k++) {
 				printf("    %u: %s\n", diag_at(c, k)->span.start, diag_at(c, k)->message);
@@ -409,16 +410,15 @@ static void append_class(void *ud, TokenClass cls, size_t start, size_t end) {
 	if (n < 150) out[n] = "scntikobe"[cls], out[n + 1] = 0;
 }
 
-static void test_tokens(Test *t) {
+static void test_tokens(void) {
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-		CHECK_TEXT(t,
-		           parse_is_incomplete(lines[i].text, strlen(lines[i].text)) == lines[i].incomplete,
-		           lines[i].text);
+		CHECK_MSG(parse_is_incomplete(lines[i].text, strlen(lines[i].text)) == lines[i].incomplete,
+		          "reading: %s", lines[i].text);
 	}
 	for (size_t i = 0; i < sizeof highlights / sizeof *highlights; i++) {
 		char classes[160] = "";
 		parse_tokens(highlights[i].text, strlen(highlights[i].text), append_class, classes);
-		if (!CHECK_TEXT(t, !strcmp(classes, highlights[i].classes), highlights[i].text))
+		if (!CHECK_MSG(!strcmp(classes, highlights[i].classes), "reading: %s", highlights[i].text))
 			printf("  got %s\n", classes);
 	}
 	/* Keywords are not names, but fields and arguments can have them. */
@@ -427,11 +427,11 @@ static void test_tokens(Test *t) {
 		bool ok;
 		snprintf(text, sizeof text, "%s = 1", parse_keywords[k]);
 		free(parse_and_print(text, &ok));
-		CHECK_TEXT(t, !ok, text);
+		CHECK_MSG(!ok, "reading: %s", text);
 		const char *w = parse_keywords[k];
 		snprintf(text, sizeof text, "f(r.%s, %s = 1; %s = 2) + (%s = 3).%s", w, w, w, w, w);
 		free(parse_and_print(text, &ok));
-		CHECK_TEXT(t, ok, text);
+		CHECK_MSG(ok, "reading: %s", text);
 	}
 	static const char *const words[] = {"problem",  "domain",  "field",  "eigen",      "event",
 	                                    "at",       "by",      "as",     "derivative", "use",
@@ -445,7 +445,7 @@ static void test_tokens(Test *t) {
 							 "problem p { %s = 3; %s == 4 }";
 		snprintf(text, sizeof text, format, w, w, w, w, w, w, w, w, w, w, w, w);
 		free(parse_and_print(text, &ok));
-		CHECK_TEXT(t, ok, text);
+		CHECK_MSG(ok, "reading: %s", text);
 	}
 }
 
@@ -518,7 +518,7 @@ static const struct {
 	{"x", "²", 20000, "", "", 0, E_NUMBER},
 };
 
-static void test_limits(Test *t) {
+static void test_limits(void) {
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		char *text = repeated(limits[i].head, limits[i].unit, limits[i].times, limits[i].middle,
 		                      limits[i].tail, limits[i].tails);
@@ -528,18 +528,18 @@ static void test_limits(Test *t) {
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, text);
 		if (limits[i].code == DIAG_COUNT) {
-			CHECK_TEXT(t, r.ok, what);
+			CHECK_MSG(r.ok, "reading: %s", what);
 			char *printed = print_program(&r); /* descends into the highest possible tree */
-			CHECK_TEXT(t, printed[0], what);
+			CHECK_MSG(printed[0], "reading: %s", what);
 			free(printed);
-		} else if (CHECK_TEXT(t, !r.ok && diag_total(c), what)) {
+		} else if (CHECK_MSG(!r.ok && diag_total(c), "reading: %s", what)) {
 			bool seen = false; /* among the first messages */
 			for (uint32_t k = 0; k < diag_total(c); k++)
 				seen |= diag_at(c, k)->code == limits[i].code;
-			if (!CHECK_TEXT(t, seen, what)) printf("  got %s\n", diag_at(c, 0)->message);
+			if (!CHECK_MSG(seen, "reading: %s", what)) printf("  got %s\n", diag_at(c, 0)->message);
 		}
-		CHECK_TEXT(t, diags_are_sound(&r) && trees_are_sound(&r), what);
-		CHECK_TEXT(t, tokens_cover(text, r.n), what);
+		CHECK_MSG(diags_are_sound(&r) && trees_are_sound(&r), "reading: %s", what);
+		CHECK_MSG(tokens_cover(text, r.n), "reading: %s", what);
 		ctx_free(c);
 		free(text);
 	}
@@ -550,7 +550,7 @@ static void test_limits(Test *t) {
 		Ctx *c = ctx_new(NULL);
 		for (size_t n = 1; n < sizeof text; n++) {
 			Reading r = read_bytes(c, text, n);
-			CHECK(t, trees_are_sound(&r) && tokens_cover(text, n));
+			CHECK(trees_are_sound(&r) && tokens_cover(text, n));
 			diag_clear(c);
 		}
 		ctx_free(c);
@@ -559,7 +559,7 @@ static void test_limits(Test *t) {
 
 /* Each allocation fails in turn: parse_program throws ST_NOMEM, and the context
  * can still read. */
-static void test_memory(Test *t) {
+static void test_memory(void) {
 	const char *text =
 		"f(x) = { y = \"a{x}\"; [1, 2; 3, y] }\nproblem p { field u; u == 1 at x = 0 }\n"
 		"bad bad\n∂x(u) + ẋ";
@@ -575,17 +575,15 @@ static void test_memory(Test *t) {
 		bool usable = again.ok && again.program.n == 1;
 		bool done = s == ST_OK && heap_allocation_count(c) < k;
 		ctx_free(c);
-		if (!CHECK(t, good && usable) || done) break;
+		if (!CHECK(good && usable) || done) break;
 	}
 }
 
 int main(void) {
-	Test t = {0};
-	test_malformed(&t);
-	test_recovery(&t);
-	test_tokens(&t);
-	test_limits(&t);
-	test_memory(&t);
-	printf("%d passed, %d failed\n", t.passed, t.failed);
-	return t.failed != 0;
+	test_malformed();
+	test_recovery();
+	test_tokens();
+	test_limits();
+	test_memory();
+	return check_end();
 }

@@ -152,6 +152,5 @@ int main(void) {
 	failures();
 	checking();
 	allocation();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return check_end();
 }

@@ -2,7 +2,7 @@
  * values, written files and text, text positions, a counting and failing
  * allocator.
  *
- * Needs: repl/plot/, check_of.h.
+ * Needs: repl/plot/, check.h.
  * Guarantees: the folder is in $TMPDIR or /tmp; test_end fails when it is not
  * empty.
  */
@@ -10,19 +10,17 @@
 #define ATLED_TESTS_UNIT_PLOT_HELP_H
 
 #include "repl/plot/internal.h"
-#include "tests/unit/support/check_of.h"
+#include "tests/unit/support/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct Test {
-	uint32_t passed, failed;
 	char folder[200];
 	uint64_t seed;
 } Test;
-
-#define CHECK(ok) CHECK_OF(t, ok)
 
 /* Makes the folder; prints a message and returns false on failure. */
 static inline bool test_begin(Test *t, const char *name) {
@@ -34,11 +32,10 @@ static inline bool test_begin(Test *t, const char *name) {
 	return false;
 }
 
-/* Prints the counts and returns the exit status. */
+/* Removes the folder and ends like check_end. */
 static inline int test_end(Test *t) {
 	CHECK(rmdir(t->folder) == 0);
-	printf("%u passed, %u failed\n", t->passed, t->failed);
-	return t->failed ? 1 : 0;
+	return check_end();
 }
 
 /* Uniform in [0, 1). */
@@ -89,7 +86,7 @@ static inline bool is_upright_text(const Prim *p) {
 
 /* Checks that no upright or horizontal text overlaps another or leaves the
  * picture by more than `outside`. */
-static inline void check_texts(Test *t, const Scene *s, double outside) {
+static inline void check_texts(const Scene *s, double outside) {
 	bool inside = true, clear = true;
 	for (const Prim *p = s->first; p; p = p->next) {
 		if (!is_upright_text(p)) continue;

@@ -68,7 +68,7 @@ static void multiplier_value(const char *text, double *factor, double *offset) {
 	if (rest) *offset = sign * label_value(rest + 1);
 }
 
-static void check_ticks(Test *t, double lo, double hi, int most, bool log) {
+static void check_ticks(double lo, double hi, int most, bool log) {
 	PlotSpan span = {lo, hi, log, false};
 	PlotTicks ticks;
 	ticks_find(&span, most, &ticks);
@@ -145,14 +145,14 @@ static void test_ticks(Test *t) {
 		{99999, 1e5}, {123456, 123456.01}, {-1e9 - 1, -1e9},    {0, 7},           {1e15, 1e15 + 64},
 	};
 	for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
-		for (int most = 2; most <= 12; most++) check_ticks(t, hard[i][0], hard[i][1], most, false);
+		for (int most = 2; most <= 12; most++) check_ticks(hard[i][0], hard[i][1], most, false);
 	for (int i = 0; i < 3000; i++) {
 		double size = pow(10, -200 + 400 * uniform(t)), middle = (uniform(t) - 0.5) * size;
 		double span = size * pow(10, -10 * uniform(t));
-		check_ticks(t, middle - span, middle + span, 2 + (int)(uniform(t) * 11), false);
+		check_ticks(middle - span, middle + span, 2 + (int)(uniform(t) * 11), false);
 		double lo = pow(10, -250 + 400 * uniform(t)),
 			   hi = lo * pow(10, uniform(t) < 0.5 ? 2 * uniform(t) + 0.1 : 100 * uniform(t) + 0.1);
-		check_ticks(t, lo, hi, 2 + (int)(uniform(t) * 11), true);
+		check_ticks(lo, hi, 2 + (int)(uniform(t) * 11), true);
 	}
 }
 
@@ -179,7 +179,7 @@ static Bounds bounds_of(const char *text) {
 	return r;
 }
 
-static void test_font(Test *t) {
+static void test_font(void) {
 	char text[8];
 	for (uint32_t c = 33; c < 127; c++) {
 		text[plot_utf8_write(c, text)] = 0;
@@ -229,7 +229,7 @@ static double luminance(PlotColour c) {
 	return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2];
 }
 
-static void test_colours(Test *t) {
+static void test_colours(void) {
 	PlotColour map[256];
 	const PlotMap maps[2] = {PLOT_MAP_SEQUENTIAL, PLOT_MAP_GREY};
 	for (int m = 0; m < 2; m++) {
@@ -264,7 +264,7 @@ static void test_colours(Test *t) {
 
 /* ---- fields -------------------------------------------------------------- */
 
-static void test_fields(Test *t) {
+static void test_fields(void) {
 	enum { NX = 7, NY = 5, W = 60, H = 40 };
 	double x[NX] = {-1, -0.7, -0.1, 0, 0.4, 0.9, 1}, y[NY] = {0, 1, 3, 3.5, 4}, z[NX * NY],
 		   down[NX], out[W * H];
@@ -467,11 +467,11 @@ static const MakeFigure makers[3] = {figure_lines, figure_panels, figure_awkward
 /* ---- layout -------------------------------------------------------------- */
 
 /* No text overlaps another or leaves the picture. */
-static void check_texts_of(Test *t, Figure *f, double width, double height) {
+static void check_texts_of(Figure *f, double width, double height) {
 	Scene s;
 	PlotStatus status = figure_scene(f, width, height, 0.5, &s);
 	CHECK(status == PLOT_OK || status == PLOT_TOO_SMALL);
-	if (!status) check_texts(t, &s, 0.5);
+	if (!status) check_texts(&s, 0.5);
 	plot_arena_free(&s.arena);
 }
 
@@ -479,7 +479,7 @@ static void test_layout(Test *t, const Data *d) {
 	for (int k = 0; k < 3; k++) {
 		Figure *f = makers[k](d, NULL);
 		for (int i = 0; i < 60; i++)
-			check_texts_of(t, f, 200 + 900 * uniform(t), 150 + 700 * uniform(t));
+			check_texts_of(f, 200 + 900 * uniform(t), 150 + 700 * uniform(t));
 		figure_free(f);
 	}
 	for (int i = 0; i < 200; i++) { /* ticks of every magnitude on both axes */
@@ -495,7 +495,7 @@ static void test_layout(Test *t, const Data *d) {
 		panel_label(f, 0, PLOT_Y, "ordinate");
 		if (i % 2) panel_field(f, 0, &(PlotField){.x = x, .z = z, .nx = 2, .ny = 1});
 		else panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 2});
-		check_texts_of(t, f, 480, 340);
+		check_texts_of(f, 480, 340);
 		figure_free(f);
 	}
 
@@ -880,7 +880,7 @@ static void test_files(Test *t, const Data *d) {
 /* ---- terminal ------------------------------------------------------------ */
 
 /* Checks widths and colour codes; returns the number of lines. */
-static int check_lines(Test *t, const Text *text, int columns, bool colour) {
+static int check_lines(const Text *text, int columns, bool colour) {
 	int lines = 0, width = 0;
 	bool open = false, fits = true, closed = true, codes = true;
 	for (const char *p = text->at; p && *p;) {
@@ -915,7 +915,7 @@ static void test_terminal(Test *t, const Data *d) {
 			bool colour = i % 2;
 			Text out = {0};
 			CHECK(figure_write_terminal(f, columns, rows, colour, take_text, &out) == PLOT_OK);
-			int lines = check_lines(t, &out, columns, colour), panels = k == 0 ? 1 : k == 1 ? 3 : 2;
+			int lines = check_lines(&out, columns, colour), panels = k == 0 ? 1 : k == 1 ? 3 : 2;
 			CHECK(out.calls == 1 && (lines <= rows || (panels > 1 && lines <= panels * rows + 1)));
 			if (columns >= 120 && rows >= 40) CHECK(lines <= rows);
 			free(out.at);
@@ -962,7 +962,7 @@ static void test_terminal(Test *t, const Data *d) {
 	panel_line(f, 0, &(PlotSeries){.y = y, .n = 3, .label = "漢字 of the first, which is long"});
 	out = (Text){0};
 	CHECK(figure_write_terminal(f, 24, 12, true, take_text, &out) == PLOT_OK);
-	check_lines(t, &out, 24, true);
+	check_lines(&out, 24, true);
 	CHECK(out.at && strstr(out.at, "…") && strstr(out.at, "^(abc)"));
 	free(out.at);
 	figure_free(f);
@@ -982,7 +982,7 @@ static void write_everything(Test *t, Figure *f, PlotStatus want) {
 	CHECK(figure_write_png(f, file_in(t, "d.png", path), 400, 300) == want);
 	unlink(path);
 	CHECK(figure_write_terminal(f, 60, 16, true, take_text, &out) == want);
-	if (!want) check_lines(t, &out, 60, true);
+	if (!want) check_lines(&out, 60, true);
 	CHECK(!want || *figure_error(f));
 	free(out.at);
 }
@@ -1191,9 +1191,9 @@ int main(void) {
 	if (!d || !test_begin(t, "test_plot")) return 1;
 	fill_data(t, d);
 	test_ticks(t);
-	test_font(t);
-	test_colours(t);
-	test_fields(t);
+	test_font();
+	test_colours();
+	test_fields();
 	test_layout(t, d);
 	test_png(t, d);
 	test_svg(t, d);

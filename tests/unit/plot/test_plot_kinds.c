@@ -85,7 +85,7 @@ static Figure *figure_of(const PlotLayer *l) {
 
 /* ---- extent of layers ---------------------------------------------------- */
 
-static void test_axes(Test *t, const Data *d) {
+static void test_axes(const Data *d) {
 	PlotAxes a;
 	double y[3] = {1, 4, 2}, x[3] = {0, 1, 2}, low[3] = {0.5, 0.5, 0.5};
 	PlotLayer l = {.kind = PLOT_BARS, .s = {.x = x, .y = y, .n = 3}};
@@ -258,7 +258,7 @@ static void test_polygons(Test *t) {
 
 /* ---- contours ------------------------------------------------------------ */
 
-static void test_contours(Test *t, const Data *d) {
+static void test_contours(const Data *d) {
 	double level = 1;
 	PlotLayer l = layer_of(d, PLOT_CONTOURS);
 	l.labelled = false;
@@ -436,7 +436,7 @@ static bool coloured(const Shot *s, double x, double y, PlotColour c, int slack)
 	return abs(p[0] - c.r) <= slack && abs(p[1] - c.g) <= slack && abs(p[2] - c.b) <= slack;
 }
 
-static void test_pixels(Test *t) {
+static void test_pixels(void) {
 	const PlotColour white = {255, 255, 255, 255}, blue = plot_series_colour(0),
 					 pale = {179, 209, 232, 255};
 	double x[3] = {0, 1, 2}, y[3] = {1, -2, 3}, other[3] = {2, 0, 4};
@@ -516,7 +516,7 @@ static void test_pixels(Test *t) {
 
 /* ---- streamlines --------------------------------------------------------- */
 
-static void test_flow(Test *t, const Data *d) {
+static void test_flow(const Data *d) {
 	PlotLayer l = layer_of(d, PLOT_FLOW);
 	l.s.label = NULL;
 	Figure *f = figure_of(&l);
@@ -539,7 +539,7 @@ static void test_flow(Test *t, const Data *d) {
 
 /* ---- perspective --------------------------------------------------------- */
 
-static void test_solid(Test *t) {
+static void test_solid(void) {
 	/* A high wall in front hides the low floor. Seen from the side of the wall,
 	 * its colour is in the middle. */
 	double z[9 * 9];
@@ -627,7 +627,7 @@ static void test_labels(Test *t, const Data *d) {
 		Scene s;
 		PlotStatus status = figure_scene(f, 260 + 500 * uniform(t), 200 + 400 * uniform(t), 2, &s);
 		CHECK(status == PLOT_OK || status == PLOT_TOO_SMALL);
-		if (!status) check_texts(t, &s, 1);
+		if (!status) check_texts(&s, 1);
 		plot_arena_free(&s.arena);
 		figure_free(f);
 	}
@@ -645,7 +645,7 @@ static void test_labels(Test *t, const Data *d) {
 		Scene s;
 		PlotStatus status = figure_scene(f, 220 + 600 * uniform(t), 160 + 400 * uniform(t), 2, &s);
 		CHECK(status == PLOT_OK || status == PLOT_TOO_SMALL);
-		if (!status) check_texts(t, &s, 1);
+		if (!status) check_texts(&s, 1);
 		plot_arena_free(&s.arena);
 		figure_free(f);
 	}
@@ -708,7 +708,7 @@ static Figure *frame_of(double phase, double y[50]) {
 	return f;
 }
 
-static bool write_film(Test *t, const char *path, bool gif, int frames, int given) {
+static bool write_film(const char *path, bool gif, int frames, int given) {
 	Film *film = film_begin(NULL, path, gif, frames, 20);
 	char error[320];
 	double y[50];
@@ -726,7 +726,7 @@ static uint32_t be32(const unsigned char *p) {
 
 /* Composes the frames of an animated PNG and compares them with pictures drawn
  * directly. */
-static void check_apng(Test *t, const char *path, int frames) {
+static void check_apng(const char *path, int frames) {
 	size_t n = 0;
 	unsigned char *bytes = (unsigned char *)read_whole(path, &n), *canvas = calloc(200 * 150, 3);
 	int seen = 0, sequence = 0;
@@ -877,7 +877,7 @@ static size_t read_lzw(const unsigned char **p, const unsigned char *end, unsign
 	return done ? n : 0;
 }
 
-static void check_gif(Test *t, const char *path, int frames) {
+static void check_gif(const char *path, int frames) {
 	size_t n = 0;
 	unsigned char *bytes = (unsigned char *)read_whole(path, &n), *canvas = calloc(200 * 150, 3),
 				  *index = malloc(200 * 150);
@@ -923,16 +923,16 @@ static void check_gif(Test *t, const char *path, int frames) {
 
 static void test_films(Test *t) {
 	char path[300];
-	CHECK(write_film(t, file_in(t, "a.png", path), false, 5, 5));
-	check_apng(t, path, 5);
+	CHECK(write_film(file_in(t, "a.png", path), false, 5, 5));
+	check_apng(path, 5);
 	unlink(path);
-	CHECK(write_film(t, file_in(t, "a.gif", path), true, 5, 5));
-	check_gif(t, path, 5);
+	CHECK(write_film(file_in(t, "a.gif", path), true, 5, 5));
+	check_gif(path, 5);
 	unlink(path);
 	/* A frame equal to the previous one, a single frame, and a noisy one that
 	 * fills the code table. */
-	CHECK(write_film(t, path, true, 1, 1));
-	check_gif(t, path, 1);
+	CHECK(write_film(path, true, 1, 1));
+	check_gif(path, 1);
 	unlink(path);
 	double y[50], *noise = malloc(300 * 200 * sizeof *noise);
 	for (int i = 0; i < 300 * 200; i++) noise[i] = uniform(t);
@@ -959,8 +959,8 @@ static void test_films(Test *t) {
 	unlink(path);
 
 	/* Too few frames, too many, or a missing folder: no file. */
-	CHECK(!write_film(t, path, true, 4, 2) && access(path, F_OK));
-	CHECK(!write_film(t, file_in(t, "b.png", path), false, 4, 2) && access(path, F_OK));
+	CHECK(!write_film(path, true, 4, 2) && access(path, F_OK));
+	CHECK(!write_film(file_in(t, "b.png", path), false, 4, 2) && access(path, F_OK));
 	film = film_begin(NULL, path, false, 1, 20);
 	Figure *f = frame_of(0, y);
 	CHECK(film_add(film, f, 96) == PLOT_OK && film_add(film, f, 96) == PLOT_BAD_ARGUMENT);
@@ -1094,7 +1094,7 @@ static void test_degenerate(Test *t, const Data *d) {
 	}
 }
 
-static void test_arguments(Test *t, const Data *d) {
+static void test_arguments(const Data *d) {
 	Figure *f = figure_new(NULL, 1, 1);
 	double falling[2] = {2, 1}, v[2] = {0, 1};
 	CHECK(panel_layer(f, 0, NULL) == PLOT_BAD_ARGUMENT &&
@@ -1206,19 +1206,19 @@ int main(void) {
 	Data *d = calloc(1, sizeof *d);
 	if (!d || !test_begin(t, "test_plot_kinds")) return 1;
 	fill_data(d);
-	test_axes(t, d);
+	test_axes(d);
 	test_right_axis(t, d);
 	test_polygons(t);
-	test_contours(t, d);
-	test_pixels(t);
-	test_flow(t, d);
-	test_solid(t);
+	test_contours(d);
+	test_pixels();
+	test_flow(d);
+	test_solid();
 	test_labels(t, d);
 	test_legends(t);
 	test_films(t);
 	test_terminal(t, d);
 	test_degenerate(t, d);
-	test_arguments(t, d);
+	test_arguments(d);
 	test_memory(t, d);
 	free(d);
 	return test_end(t);

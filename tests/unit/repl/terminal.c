@@ -4,6 +4,7 @@
  * Guarantees: sequences that are not emulated are recorded in `unknown`.
  */
 #include "tests/unit/repl/terminal.h"
+#include "tests/unit/support/check.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -304,10 +305,9 @@ bool trial_begin(Trial *t, const char *name, int *status) {
 	*t = (Trial){.program = getenv("ATLED"),
 	             .sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") ||
 	                                   !strcmp(kind, "stress"))};
-	*status = 0;
 	if (!t->program || access(t->program, X_OK)) {
-		puts("skip: ATLED names no program");
-		puts("0 passed, 0 failed, 1 skipped");
+		check_skip("ATLED names no program");
+		*status = check_end();
 		return false;
 	}
 	snprintf(t->home, sizeof t->home, "/tmp/atled-%.40s-XXXXXX", name);
@@ -321,6 +321,5 @@ int trial_end(Trial *t) {
 	char command[100];
 	snprintf(command, sizeof command, "rm -rf '%s'", t->home);
 	if (system(command)) printf("%s is left behind\n", t->home);
-	printf("%u passed, %u failed, 0 skipped\n", t->passed, t->failed);
-	return t->failed != 0;
+	return check_end();
 }

@@ -66,15 +66,14 @@ int terminal_finish(Terminal *t);
 
 /* A test of the program that $ATLED names, with a home folder of its own. */
 typedef struct Trial {
-	uint32_t passed, failed;
 	const char *program;
 	char home[64];
 	bool sanitized; /* $ATLED_KIND is a build that needs longer for everything */
 } Trial;
-/* Returns false when there is no program to test; prints the reason and sets
- * the exit status. */
+/* Returns false when there is no program to test; prints the reason and the
+ * counts, and sets the exit status. */
 bool trial_begin(Trial *t, const char *name, int *status);
-/* Removes the home folder, prints the counts and returns the exit status. */
+/* Removes the home folder and ends like check_end. */
 int trial_end(Trial *t);
 
 #endif
