@@ -1253,8 +1253,8 @@ static const char *const programs[] = {
 	"s = 0.0\nfor i in 0..5 { s = s + i }\ns",
 	"h(x",
 	"sq([1.0, 2.0], 3.0)",
-	"n(x) = { for i in 0..3 { x = sqrt(x - 1) / 0 }\nx }\nnan_check(grad(x -> sum(n(x))), [1.0, "
-	"3.0]).message",
+	("n(x) = { for i in 0..3 { x = sqrt(x - 1) / 0 }\nx }\nnan_check(grad(x -> sum(n(x))), [1.0, "
+     "3.0]).message"),
 	"k(x) = x^2\nderivative k(x) = 2x\nk'(2.0) + sum(sq([1.0], 2.0))",
 };
 

@@ -374,8 +374,8 @@ static const char *const solves[] = {
 	"1 at t = 0; b == 0 at t = 0 }\n"
 	"grad(k -> solve(decay(k), adams(), saveat = [1.0, 3.0], rtol = 1e-10, atol = "
 	"1e-12).a(3.0))(2.0)",
-	"f(t, y) = [y[1], -sin(y[0])]\nuse ode\node(f, [0.5, 0.0], (0.0, 4.0); saveat = [1.0, 4.0], "
-	"rtol = 1e-9).values",
+	("f(t, y) = [y[1], -sin(y[0])]\nuse ode\node(f, [0.5, 0.0], (0.0, 4.0); saveat = [1.0, 4.0], "
+     "rtol = 1e-9).values"),
 };
 static const char *const bad_solves[] = {
 	"use ode\nw = linspace(0, 1, 5)\nf(t, y) = [w[i64(floor(t*3))], -y[0]]\node(f, [0.5, 0.0], "
