@@ -16,24 +16,24 @@
 #define SHARE_LEAST 0.1
 #define SHOWN_MOST 24
 
-typedef struct Shown {
+typedef struct ReportedFn {
 	const Fn *g;
 	double cost;
 	/* inside a function whose extents are unknown: its context in words; else
 	 * NULL */
 	const char *where;
 	uint32_t times;
-} Shown;
+} ReportedFn;
 
 typedef struct Explanation {
 	Ctx *c;
 	uint32_t n;
 	bool more;
-	Shown at[SHOWN_MOST];
+	ReportedFn at[SHOWN_MOST];
 } Explanation;
 
 static bool is_derivative(const Fn *g) {
-	const Origin o = origin_of(g);
+	const TransformInfo o = origin_of(g);
 	return o.is_jvp || o.is_jet || o.is_few || o.is_gradient || o.is_linear || o.is_primal ||
 	       o.is_reverse;
 }
@@ -45,22 +45,22 @@ static void show(Explanation *e, const Fn *g, double cost, const char *where) {
 		return;
 	}
 	if (e->n == SHOWN_MOST) e->more = true;
-	else e->at[e->n++] = (Shown){g, cost, where, 1};
+	else e->at[e->n++] = (ReportedFn){g, cost, where, 1};
 }
 
-typedef struct Walk {
+typedef struct CallWalk {
 	Explanation *e;
 	double within; /* operations of the derivatives found so far */
 	const char *where;
 	const Fn *of; /* the function whose calls are visited */
-	const struct Walk *outer;
-} Walk;
+	const struct CallWalk *outer;
+} CallWalk;
 
 static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
-	Walk *w = ud, inner = {.e = w->e, .where = w->where, .of = callee, .outer = w};
-	const Origin o = origin_of(callee);
+	CallWalk *w = ud, inner = {.e = w->e, .where = w->where, .of = callee, .outer = w};
+	const TransformInfo o = origin_of(callee);
 	const uint32_t before = w->e->n;
-	for (const Walk *outer = w; outer; outer = outer->outer)
+	for (const CallWalk *outer = w; outer; outer = outer->outer)
 		if (outer->of == callee) return;
 	fn_calls(plain_of(callee), syms, visit, &inner);
 	/* A library wrapper around another derivative gets no line of its own. */
@@ -74,10 +74,10 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	/* The derivatives inlined into a sweep of reverse mode, or into a batch. */
 	Fn *source = o.has_source ? fn_get(w->e->c, o.source) : NULL;
 	if (!source || !source->finished) return;
-	Walk within = {.e = w->e,
-	               .where = o.is_primal ? "in the sweeps" : "in each row",
-	               .of = callee,
-	               .outer = w};
+	CallWalk within = {.e = w->e,
+	                   .where = o.is_primal ? "in the sweeps" : "in each row",
+	                   .of = callee,
+	                   .outer = w};
 	if (w->where) within.where = w->where;
 	fn_calls(plain_of(source), NULL, visit, &within);
 }
@@ -95,7 +95,7 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	} else {
 		text_add(out, name, n);
 	}
-	const Origin o = origin_of(g);
+	const TransformInfo o = origin_of(g);
 	const Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
 	const Atom by = f ? f->vals.at[REF_INDEX(fn_param(f, o.line_param))].name : 0;
 	if (by) text_format(out, " by %s", atom_text(c, by));
@@ -120,7 +120,7 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 
 void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {
 	Explanation e = {.c = c};
-	Walk w = {.e = &e, .of = f};
+	CallWalk w = {.e = &e, .of = f};
 	fn_calls(plain_of(f), syms, visit, &w);
 	if (!e.n) return;
 	text_str(out, "derivatives\n");

@@ -12,8 +12,8 @@
  */
 #include "autodiff/batch/batch.h"
 
-struct Threads { /* of the function being batched, or of one that it calls */
-	Threads *next;
+struct EffectChains { /* of the function being batched, or of one that it calls */
+	EffectChains *next;
 	const Fn *f;
 	bool *at;    /* by value */
 	bool random; /* draws random numbers, directly or through calls */
@@ -23,9 +23,9 @@ struct Threads { /* of the function being batched, or of one that it calls */
 
 /* ---- queries ------------------------------------------------------------- */
 
-bool batch_lanes(const Batch *s, Ref r) { return ref_is_value(r) && s->lanes[REF_INDEX(r)]; }
+bool batch_lanes(const Batcher *s, Ref r) { return ref_is_value(r) && s->lanes[REF_INDEX(r)]; }
 
-bool batch_thread(const Batch *s, Ref r) { return ref_is_value(r) && s->thread[REF_INDEX(r)]; }
+bool batch_thread(const Batcher *s, Ref r) { return ref_is_value(r) && s->thread[REF_INDEX(r)]; }
 
 static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
 	return f->args.at[r->results + k];
@@ -45,7 +45,7 @@ static bool region_inside(const Fn *f, RegionId r, InstId owner) {
 	return false;
 }
 
-static bool batch_inside(const Batch *s, Ref r, const Inst *owner) {
+static bool batch_inside(const Batcher *s, Ref r, const Inst *owner) {
 	if (!ref_is_value(r)) return false;
 	const Val *v = &s->f->vals.at[REF_INDEX(r)];
 	RegionId region = v->def == NO_INST ? v->region : s->f->insts.at[v->def].parent;
@@ -53,7 +53,7 @@ static bool batch_inside(const Batch *s, Ref r, const Inst *owner) {
 }
 
 typedef struct BornBefore {
-	const Batch *s;
+	const Batcher *s;
 	InstId at;
 	bool all;
 } BornBefore;
@@ -66,7 +66,7 @@ static void visit_born(void *ud, SymId sym) {
 		q->all = false;
 }
 
-bool batch_dims_before(const Batch *s, const Inst *in, TypeId t) {
+bool batch_dims_before(const Batcher *s, const Inst *in, TypeId t) {
 	Type ty = *type_of(s->c, t);
 	BornBefore q = {s, id_of(s->f, in), true};
 	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++)
@@ -74,7 +74,7 @@ bool batch_dims_before(const Batch *s, const Inst *in, TypeId t) {
 	return q.all;
 }
 
-static bool region_involved(const Batch *s, const Region *r) {
+static bool region_involved(const Batcher *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++)
 		if (batch_involved(s, inst_at(s->f, r, i))) return true;
 	for (uint32_t k = 0; k < r->nresults; k++)
@@ -82,7 +82,7 @@ static bool region_involved(const Batch *s, const Region *r) {
 	return false;
 }
 
-bool batch_involved(const Batch *s, const Inst *in) {
+bool batch_involved(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (batch_lanes(s, inst_arg(s->f, in, k))) return true;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -95,8 +95,8 @@ bool batch_involved(const Batch *s, const Inst *in) {
 /* ---- effect chains ------------------------------------------------------- */
 
 typedef struct ThreadWalk {
-	Batch *s;
-	Threads *of;
+	Batcher *s;
+	EffectChains *of;
 	bool changed;
 } ThreadWalk;
 
@@ -116,11 +116,11 @@ Ref batch_state_of(Ctx *c, const Fn *f, bool result) {
 	                                                                              : REF_NONE;
 }
 
-static Threads *threads_of(Batch *s, const Fn *f) {
-	Threads **at = &s->known;
+static EffectChains *threads_of(Batcher *s, const Fn *f) {
+	EffectChains **at = &s->known;
 	for (; *at; at = &(*at)->next)
 		if ((*at)->f == f) return *at;
-	Threads *t = ARENA_NEW(s->scratch, Threads);
+	EffectChains *t = ARENA_NEW(s->scratch, EffectChains);
 	t->f = f;
 	t->at = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	for (uint32_t v = 0; v < f->vals.n; v++) t->at[v] = f->vals.at[v].type == type_token(s->c);
@@ -202,7 +202,7 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 			            ref_value(second->params + k), region_result(f, second, k)});
 		return;
 	case OP_CALL: {
-		const Threads *t = threads_of(w->s, inst_callee(w->s->c, in));
+		const EffectChains *t = threads_of(w->s, inst_callee(w->s->c, in));
 		mark_random(w, t->random);
 		mark_starts(w, t->starts);
 		for (uint32_t k = 0; k < in->nargs; k++)
@@ -230,11 +230,11 @@ static void thread_region(ThreadWalk *w, const Region *r) {
 
 /* Functions may be mutually recursive, so all callees are walked together until
  * nothing changes. */
-static void find_threads(Batch *s) {
+static void find_threads(Batcher *s) {
 	s->thread = threads_of(s, s->f)->at;
 	for (bool changed = true; changed;) {
 		changed = false;
-		for (Threads *t = s->known; t; t = t->next) {
+		for (EffectChains *t = s->known; t; t = t->next) {
 			ThreadWalk w = {s, t, false};
 			thread_region(&w, &t->f->regions.at[0]);
 			changed |= w.changed;
@@ -244,11 +244,11 @@ static void find_threads(Batch *s) {
 }
 
 /* Whether the callee draws random numbers, directly or through calls. */
-static bool batch_draws_random(Batch *s, const Inst *call) {
+static bool batch_draws_random(Batcher *s, const Inst *call) {
 	return threads_of(s, inst_callee(s->c, call))->random;
 }
 
-bool batch_within(const Batch *s, Ref r, const BatchGroup *g) {
+bool batch_within(const Batcher *s, Ref r, const BatchGroup *g) {
 	if (!ref_is_value(r)) return false;
 	const InstId def = s->f->vals.at[REF_INDEX(r)].def;
 	for (uint32_t i = 0; i < g->n; i++)
@@ -258,7 +258,7 @@ bool batch_within(const Batch *s, Ref r, const BatchGroup *g) {
 
 /* The value with which r entered the regions of owner or, when owner is NULL,
  * the group. */
-static Ref followed(const Batch *s, Ref r, const Inst *owner, const BatchGroup *g) {
+static Ref followed(const Batcher *s, Ref r, const Inst *owner, const BatchGroup *g) {
 	const Fn *f = s->f;
 	while (r && (owner ? batch_inside(s, r, owner) : batch_within(s, r, g))) {
 		/* Never a parameter: the result of a loop is followed to its initial
@@ -290,18 +290,18 @@ static Ref followed(const Batch *s, Ref r, const Inst *owner, const BatchGroup *
 	return r;
 }
 
-Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner) {
+Ref batch_thread_entry(const Batcher *s, Ref r, const Inst *owner) {
 	return followed(s, r, owner, NULL);
 }
 
-Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g) {
+Ref batch_thread_into(const Batcher *s, Ref r, const BatchGroup *g) {
 	return followed(s, r, NULL, g);
 }
 
 /* ---- definitions of extents ---------------------------------------------- */
 
 typedef struct BirthWalk {
-	Batch *s;
+	Batcher *s;
 	InstId at;
 	bool *seen;
 } BirthWalk;
@@ -337,25 +337,25 @@ static void births_in_region(BirthWalk *w, const Region *r) {
 
 /* ---- batched values ------------------------------------------------------ */
 
-static void lanes_region(Batch *s, const Region *r);
+static void lanes_region(Batcher *s, const Region *r);
 
-static bool raise(Batch *s, Ref r, bool lanes) {
+static bool raise(Batcher *s, Ref r, bool lanes) {
 	if (!lanes || !ref_is_value(r) || s->lanes[REF_INDEX(r)]) return false;
 	return s->lanes[REF_INDEX(r)] = true;
 }
 
 /* Divergence makes every result batched, except effect chains. */
-static bool raise_by_control(Batch *s, Ref r, bool control) {
+static bool raise_by_control(Batcher *s, Ref r, bool control) {
 	return raise(s, r, control && !batch_thread(s, r));
 }
 
-static bool any_arg(const Batch *s, const Inst *in) {
+static bool any_arg(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (batch_lanes(s, inst_arg(s->f, in, k))) return true;
 	return false;
 }
 
-static void lanes_branches(Batch *s, const Inst *in, bool control) {
+static void lanes_branches(Batcher *s, const Inst *in, bool control) {
 	const Region *first = inst_region(s->f, in, 0), *second = inst_region(s->f, in, 1);
 	lanes_region(s, first);
 	lanes_region(s, second);
@@ -369,7 +369,7 @@ static void lanes_branches(Batch *s, const Inst *in, bool control) {
 
 /* first_arg: the index of the first initial value among the operands; skip:
  * parameters of the body before the carried ones. */
-static void lanes_loop(Batch *s, const Inst *in, uint32_t first_arg, uint32_t skip) {
+static void lanes_loop(Batcher *s, const Inst *in, uint32_t first_arg, uint32_t skip) {
 	const Region *test = in->op == OP_WHILE ? inst_region(s->f, in, 0) : NULL;
 	const Region *body = inst_region(s->f, in, test ? 1 : 0);
 	for (bool changed = true; changed;) {
@@ -396,7 +396,7 @@ static void lanes_loop(Batch *s, const Inst *in, uint32_t first_arg, uint32_t sk
 	}
 }
 
-Derived *batch_callee(const Batch *s, const Inst *in) {
+Derived *batch_callee(const Batcher *s, const Inst *in) {
 	bool *mask = ARENA_ARRAY(s->scratch, bool, in->nargs + 1), array = false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		mask[k] = batch_lanes(s, inst_arg(s->f, in, k));
@@ -409,14 +409,14 @@ Derived *batch_callee(const Batch *s, const Inst *in) {
 	return derived_of(s->c, inst_callee(s->c, in), TR_BATCH, 0, mask, batch_make);
 }
 
-bool batch_one_by_one(const Batch *s, const Inst *call) {
+bool batch_one_by_one(const Batcher *s, const Inst *call) {
 	uint32_t k = inst_callee(s->c, call)->by_lane;
 	return k && batch_lanes(s, inst_arg(s->f, call, k - 1));
 }
 
 /* For a callee under construction (recursion) every result that can be batched
  * counts as batched; the callee will be built accordingly. */
-static void lanes_call(Batch *s, const Inst *in) {
+static void lanes_call(Batcher *s, const Inst *in) {
 	if (!any_arg(s, in) || batch_one_by_one(s, in)) {
 		bool differ = any_arg(s, in) || batch_draws_random(s, in);
 		for (uint32_t k = 0; k < in->nresults; k++) raise_by_control(s, inst_result(in, k), differ);
@@ -430,7 +430,7 @@ static void lanes_call(Batch *s, const Inst *in) {
 	}
 }
 
-static void lanes_inst(Batch *s, const Inst *in) {
+static void lanes_inst(Batcher *s, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_IF:
 	case OP_TRY: lanes_branches(s, in, any_arg(s, in)); return;
@@ -447,7 +447,7 @@ static void lanes_inst(Batch *s, const Inst *in) {
 	}
 }
 
-static void lanes_region(Batch *s, const Region *r) {
+static void lanes_region(Batcher *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) lanes_inst(s, inst_at(s->f, r, i));
 }
 
@@ -475,14 +475,14 @@ bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f) {
 	return false;
 }
 
-static void mark_ragged(Batch *s, Dim d) {
+static void mark_ragged(Batcher *s, Dim d) {
 	SymId sym;
 	if (dim_is_sym(s->c, d, &sym) && sym < s->f->syms.n) s->ragged[sym] = true;
 }
 
 /* Finds the carried values of a `while` that are only pushed to, and extents of
  * trip counts that differ. */
-static void find_tapes(Batch *s, const Region *r, const uint32_t *uses) {
+static void find_tapes(Batcher *s, const Region *r, const uint32_t *uses) {
 	const Fn *f = s->f;
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(f, r, i);
@@ -508,31 +508,31 @@ static void find_tapes(Batch *s, const Region *r, const uint32_t *uses) {
 	}
 }
 
-typedef struct Mention {
-	const Batch *s;
+typedef struct RaggedExtent {
+	const Batcher *s;
 	bool found;
-} Mention;
+} RaggedExtent;
 
 static void visit_mention(void *ud, SymId sym) {
-	Mention *m = ud;
+	RaggedExtent *m = ud;
 	m->found |= m->s->ragged[sym];
 }
 
-static bool dim_ragged(const Batch *s, Dim d) {
-	Mention m = {s, false};
+static bool dim_ragged(const Batcher *s, Dim d) {
+	RaggedExtent m = {s, false};
 	dim_each_sym(s->c, d, visit_mention, &m);
 	return m.found;
 }
 
 /* Whether an axis other than `but` (-1: any axis) has a ragged extent. */
-static bool has_ragged(const Batch *s, Ref r, int but) {
+static bool has_ragged(const Batcher *s, Ref r, int but) {
 	Type t = *ref_ty(s->f, r);
 	for (int k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
 		if (k != but && dim_ragged(s, t.dims[k])) return true;
 	return false;
 }
 
-static bool attr_ragged(const Batch *s, const Inst *in) {
+static bool attr_ragged(const Batcher *s, const Inst *in) {
 	uint32_t k = 0, n;
 	for (const char *at = prims[in->op].attr; (at = strchr(at, ':')); at++, k++) {
 		if (at[1] != 'D') continue;
@@ -545,7 +545,7 @@ static bool attr_ragged(const Batch *s, const Inst *in) {
 
 /* Whether the instruction may be applied to operands that are padded beyond a
  * batch element's own part. */
-static bool bears_ragged(const Batch *s, const Inst *in) {
+static bool bears_ragged(const Batcher *s, const Inst *in) {
 	const Fn *f = s->f;
 	bool args = false, results = false;
 	for (uint32_t k = 0; k < in->nargs; k++) args |= has_ragged(s, inst_arg(f, in, k), -1);
@@ -572,7 +572,7 @@ static bool bears_ragged(const Batch *s, const Inst *in) {
 	}
 }
 
-static bool region_bears_ragged(const Batch *s, const Region *r) {
+static bool region_bears_ragged(const Batcher *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(s->f, r, i);
 		if (!bears_ragged(s, in)) return false;
@@ -582,7 +582,7 @@ static bool region_bears_ragged(const Batch *s, const Region *r) {
 	return true;
 }
 
-static void find_ragged(Batch *s) {
+static void find_ragged(Batcher *s) {
 	const Fn *f = s->f;
 	uint32_t *uses = ARENA_ARRAY(s->scratch, uint32_t, f->vals.n + 1);
 	s->ragged = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
@@ -597,7 +597,7 @@ static void find_ragged(Batch *s) {
 	memset(s->tape, 0, f->vals.n + 1);
 }
 
-void batch_analyse(Batch *s) {
+void batch_analyse(Batcher *s) {
 	const Fn *f = s->f;
 	find_threads(s);
 	s->born = ARENA_ARRAY(s->scratch, InstId, f->syms.n + 1);

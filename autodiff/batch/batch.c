@@ -22,15 +22,15 @@
 #define CHOICE_MOST 12  /* instructions of a branch that is computed for all batch elements */
 #define CHOICE_COUNT 32 /* elements of its values */
 
-static void batch_region(Batch *s, const Region *r);
+static void batch_region(Batcher *s, const Region *r);
 
 /* ---- operands and results ------------------------------------------------ */
 
-void batch_no_rule(const Batch *s, const Inst *in, const char *why) {
+void batch_no_rule(const Batcher *s, const Inst *in, const char *why) {
 	no_rule(s->c, s->f, in, "map", why);
 }
 
-static _Noreturn void too_many_axes(const Batch *s) {
+static _Noreturn void too_many_axes(const Batcher *s) {
 	Diag *d = diag_error(s->c, E_RANK, span_of(s->c, build_span(s->b)),
 	                     "an array would need more than %d axes under map", MAX_RANK);
 	diag_trace(s->c, d, "map of %s", atom_text(s->c, s->f->name));
@@ -38,7 +38,7 @@ static _Noreturn void too_many_axes(const Batch *s) {
 }
 
 /* t with the batch axis in front. */
-static Type widened(const Batch *s, const Type *t) {
+static Type widened(const Batcher *s, const Type *t) {
 	if (t->rank >= MAX_RANK) too_many_axes(s);
 	Type wide = *t;
 	wide.rank++;
@@ -47,7 +47,7 @@ static Type widened(const Batch *s, const Type *t) {
 	return wide;
 }
 
-TypeId batch_type(Batch *s, TypeId t, bool lanes) {
+TypeId batch_type(Batcher *s, TypeId t, bool lanes) {
 	t = refmap_type(s->b, &s->map, t);
 	Type ty = *type_of(s->c, t);
 	if (!lanes || ty.kind != TY_TENSOR) return t;
@@ -55,13 +55,13 @@ TypeId batch_type(Batch *s, TypeId t, bool lanes) {
 	return type_tensor(s->c, (Dtype)ty.dtype, ty.rank, ty.dims);
 }
 
-AttrId batch_attr(Batch *s, const Inst *in) {
+AttrId batch_attr(Batcher *s, const Inst *in) {
 	return attr_subst(s->c, (Op)in->op, in->attr, s->map.dims, s->map.ndims);
 }
 
-Ref batch_get(Batch *s, Ref r) { return refmap_get(s->b, &s->map, r); }
+Ref batch_get(Batcher *s, Ref r) { return refmap_get(s->b, &s->map, r); }
 
-static Ref broadcast_lanes(Batch *s, Ref x) {
+static Ref broadcast_lanes(Batcher *s, Ref x) {
 	Type t = *ref_ty(build_fn(s->b), x), wide = widened(s, &t);
 	int axes[MAX_RANK];
 	for (int i = 0; i < t.rank; i++) axes[i] = i + 1;
@@ -69,7 +69,7 @@ static Ref broadcast_lanes(Batch *s, Ref x) {
 }
 
 /* r with the batch axis, broadcast if it is not batched. */
-static Ref batch_full(Batch *s, const Inst *in, Ref r) {
+static Ref batch_full(Batcher *s, const Inst *in, Ref r) {
 	Ref x = batch_get(s, r);
 	if (batch_lanes(s, r)) return x;
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
@@ -79,21 +79,23 @@ static Ref batch_full(Batch *s, const Inst *in, Ref r) {
 	return broadcast_lanes(s, x);
 }
 
-Ref batch_arg(Batch *s, const Inst *in, uint32_t k) { return batch_get(s, inst_arg(s->f, in, k)); }
+Ref batch_arg(Batcher *s, const Inst *in, uint32_t k) {
+	return batch_get(s, inst_arg(s->f, in, k));
+}
 
-Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k) {
+Ref batch_full_arg(Batcher *s, const Inst *in, uint32_t k) {
 	return batch_full(s, in, inst_arg(s->f, in, k));
 }
 
 /* [n] -> [n, other axes of like] */
-static Ref batch_spread(Batch *s, Ref per_lane, TypeId like) {
+static Ref batch_spread(Batcher *s, Ref per_lane, TypeId like) {
 	Type t = *type_of(s->c, like);
 	return build_broadcast(s->b, per_lane, t.rank, t.dims, (int[]){0});
 }
 
 /* As refmap_set, where the axes of the new value may be one further back. Also
  * records the new extents of symbols defined here. */
-void batch_set(Batch *s, Ref r, Ref x) {
+void batch_set(Batcher *s, Ref r, Ref x) {
 	s->map.values[REF_INDEX(r)] = x;
 	Type old = *ref_ty(s->f, r), new = *ref_ty(build_fn(s->b), x);
 	uint32_t skip = batch_lanes(s, r) ? 1 : 0;
@@ -116,13 +118,13 @@ typedef struct Saved {
 	Dim *dims;
 } Saved;
 
-static Saved save(Batch *s) {
+static Saved save(Batcher *s) {
 	Saved saved = {s->trail.n, ARENA_ARRAY(s->scratch, Dim, s->map.ndims + 1)};
 	if (s->map.ndims) memcpy(saved.dims, s->map.dims, sizeof(Dim) * s->map.ndims);
 	return saved;
 }
 
-static void restore(Batch *s, const Saved *saved) {
+static void restore(Batcher *s, const Saved *saved) {
 	while (s->trail.n > saved->mark) {
 		BatchUndo u = s->trail.at[--s->trail.n];
 		s->map.values[u.value] = u.old;
@@ -131,13 +133,13 @@ static void restore(Batch *s, const Saved *saved) {
 }
 
 /* Maps r, defined outside, to x until the map is restored. */
-static void stand_for(Batch *s, Ref r, Ref x) {
+static void stand_for(Batcher *s, Ref r, Ref x) {
 	BatchUndo u = {REF_INDEX(r), s->map.values[REF_INDEX(r)]};
 	VEC_PUSH(s->scratch, &s->trail, u);
 	s->map.values[u.value] = x;
 }
 
-static Ref region_result(const Batch *s, const Region *r, uint32_t k) {
+static Ref region_result(const Batcher *s, const Region *r, uint32_t k) {
 	return s->f->args.at[r->results + k];
 }
 
@@ -149,13 +151,13 @@ typedef struct Captured {
 	bool *seen;
 } Captured;
 
-static void capture_value(Batch *s, const BatchGroup *g, Ref r, Captured *out) {
+static void capture_value(Batcher *s, const BatchGroup *g, Ref r, Captured *out) {
 	if (!batch_lanes(s, r) || out->seen[REF_INDEX(r)] || batch_within(s, r, g)) return;
 	out->seen[REF_INDEX(r)] = true;
 	out->at[out->n++] = r;
 }
 
-static void capture_region(Batch *s, const BatchGroup *g, const Region *r, Captured *out) {
+static void capture_region(Batcher *s, const BatchGroup *g, const Region *r, Captured *out) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
 		for (uint32_t k = 0; k < in->nargs; k++) capture_value(s, g, inst_arg(s->f, in, k), out);
@@ -165,12 +167,12 @@ static void capture_region(Batch *s, const BatchGroup *g, const Region *r, Captu
 	for (uint32_t k = 0; k < r->nresults; k++) capture_value(s, g, region_result(s, r, k), out);
 }
 
-static Captured captured_new(Batch *s) {
+static Captured captured_new(Batcher *s) {
 	return (Captured){.at = ARENA_ARRAY(s->scratch, Ref, s->f->vals.n + 1),
 	                  .seen = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1)};
 }
 
-static Ref choose(Batch *s, Ref chosen, Ref x, Ref y) {
+static Ref choose(Batcher *s, Ref chosen, Ref x, Ref y) {
 	return build_select(s->b, batch_spread(s, chosen, ref_type(build_fn(s->b), x)), x, y);
 }
 
@@ -178,7 +180,7 @@ static Ref choose(Batch *s, Ref chosen, Ref x, Ref y) {
  * `chosen`, the chosen elements read themselves. The others read values whose
  * results are discarded, so these have no derivative; otherwise reverse mode
  * would sum useless cotangents element by element. */
-static void redirect(Batch *s, const Inst *in, Ref r, Ref chosen, Ref index) {
+static void redirect(Batcher *s, const Inst *in, Ref r, Ref chosen, Ref index) {
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
 		batch_no_rule(s, in,
 		              "uses a dynamic value that differs from lane to lane where lanes part ways");
@@ -193,12 +195,12 @@ static void redirect(Batch *s, const Inst *in, Ref r, Ref chosen, Ref index) {
 	build_unasked(s->b, asked);
 }
 
-static void redirect_all(Batch *s, const Inst *in, const Captured *captured, Ref chosen,
+static void redirect_all(Batcher *s, const Inst *in, const Captured *captured, Ref chosen,
                          Ref index) {
 	for (uint32_t i = 0; i < captured->n; i++) redirect(s, in, captured->at[i], chosen, index);
 }
 
-static Ref any_lane(Batch *s, Ref chosen) {
+static Ref any_lane(Batcher *s, Ref chosen) {
 	Ref count =
 		build_reduce(s->b, OP_REDUCE_SUM, build_convert(s->b, chosen, DT_I64), 1, (int[]){0});
 	return build2(s->b, OP_LT, build_i64(s->b, 0), count);
@@ -206,7 +208,7 @@ static Ref any_lane(Batch *s, Ref chosen) {
 
 /* For each chosen batch element its own index, for the others that of the first
  * chosen one. At least one must be chosen. */
-static Ref lane_index(Batch *s, Ref chosen) {
+static Ref lane_index(Batcher *s, Ref chosen) {
 	int64_t axis = 0;
 	const bool asked = build_unasked(s->b, true);
 	Ref first = build(s->b, OP_ARGMAX, 1, &chosen, attr_intern(s->c, &axis, 1), NULL),
@@ -217,7 +219,7 @@ static Ref lane_index(Batch *s, Ref chosen) {
 }
 
 /* Values after divergence must have one shape and be arrays. */
-static void check_shape(Batch *s, const Inst *in, Ref r) {
+static void check_shape(Batcher *s, const Inst *in, Ref r) {
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
 		batch_no_rule(s, in, "gives a dynamic value that differs from lane to lane");
 	if (!batch_dims_before(s, in, ref_type(s->f, r)))
@@ -226,7 +228,7 @@ static void check_shape(Batch *s, const Inst *in, Ref r) {
 
 /* The value with which the effect chain that leaves as result r entered the
  * instruction. */
-static Ref thread_entry(Batch *s, const Inst *in, Ref r) {
+static Ref thread_entry(Batcher *s, const Inst *in, Ref r) {
 	Ref entry = batch_thread_entry(s, r, in);
 	if (!entry)
 		batch_no_rule(s, in, "starts a random state or an output of its own where lanes part ways");
@@ -235,7 +237,7 @@ static Ref thread_entry(Batch *s, const Inst *in, Ref r) {
 
 /* ---- if ------------------------------------------------------------------ */
 
-static void if_together(Batch *s, const Inst *in) {
+static void if_together(Batcher *s, const Inst *in) {
 	RegionId regions[2];
 	for (uint32_t i = 0; i < 2; i++) {
 		const Region *r = inst_region(s->f, in, i);
@@ -258,7 +260,7 @@ static void if_together(Batch *s, const Inst *in) {
 /* Emits if (any element takes the branch) { select(taken, branch, before) }
  * else { before }. The select is inside, so that the test may be applied to a
  * subset of the batch elements. Results with an entry are effect chains. */
-static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, const Ref *before,
+static void branch_by_lane(Batcher *s, const Inst *in, uint32_t which, Ref taken, const Ref *before,
                            const Ref *entry, Ref *results) {
 	const Region *r = inst_region(s->f, in, which);
 	uint32_t n = in->nresults;
@@ -282,7 +284,7 @@ static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, 
 	build_if(s->b, run, taken_region, skipped, results);
 }
 
-static void if_by_lane(Batch *s, const Inst *in) {
+static void if_by_lane(Batcher *s, const Inst *in) {
 	uint32_t n = in->nresults;
 	Ref taken = batch_arg(s, in, 0), *first = ARENA_ARRAY(s->scratch, Ref, n + 1),
 		*second = ARENA_ARRAY(s->scratch, Ref, n + 1);
@@ -310,13 +312,13 @@ static void if_by_lane(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), second[k]);
 }
 
-static bool without_tangent(const Batch *s, Ref r) {
+static bool without_tangent(const Batcher *s, Ref r) {
 	const Dtype t = (Dtype)ref_ty(s->f, r)->dtype;
 	return t == DT_BOOL || dtype_is_int(t);
 }
 
 /* Whether t is so small that selecting is cheaper than branching. */
-static bool is_few(const Batch *s, const Type *t) {
+static bool is_few(const Batcher *s, const Type *t) {
 	int64_t n, count = 1;
 	for (uint32_t k = 0; k < t->rank; k++) {
 		if (!dim_is_const(s->c, t->dims[k], &n) || n > CHOICE_COUNT) return false;
@@ -325,12 +327,12 @@ static bool is_few(const Batch *s, const Type *t) {
 	return count <= CHOICE_COUNT;
 }
 
-static bool is_choice(Batch *s, const Inst *in);
+static bool is_choice(Batcher *s, const Inst *in);
 
 /* Whether every batch element may compute this, even one that does not take the
  * branch: it is cheap, cannot fail, and has a finite derivative for all
  * operands. */
-static bool is_harmless(Batch *s, const Inst *in) {
+static bool is_harmless(Batcher *s, const Inst *in) {
 	Value v;
 	double x;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -363,7 +365,7 @@ static bool is_harmless(Batch *s, const Inst *in) {
 }
 
 /* Whether both branches are so cheap that they can be replaced by a select. */
-static bool is_choice(Batch *s, const Inst *in) {
+static bool is_choice(Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		if (batch_thread(s, r) || !type_is_tensor(s->c, ref_type(s->f, r)) ||
@@ -380,7 +382,7 @@ static bool is_choice(Batch *s, const Inst *in) {
 	return true;
 }
 
-static void if_chosen(Batch *s, const Inst *in) {
+static void if_chosen(Batcher *s, const Inst *in) {
 	Ref *out[2];
 	for (uint32_t i = 0; i < 2; i++) {
 		const Region *r = inst_region(s->f, in, i);
@@ -397,7 +399,7 @@ static void if_chosen(Batch *s, const Inst *in) {
 		batch_set(s, inst_result(in, k), choose(s, taken, out[0][k], out[1][k]));
 }
 
-void batch_IF(Batch *s, const Inst *in) {
+void batch_IF(Batcher *s, const Inst *in) {
 	if (!batch_lanes(s, inst_arg(s->f, in, 0))) if_together(s, in);
 	else if (is_choice(s, in)) if_chosen(s, in);
 	else if_by_lane(s, in);
@@ -405,22 +407,22 @@ void batch_IF(Batch *s, const Inst *in) {
 
 /* ---- loops --------------------------------------------------------------- */
 
-static void param_types(Batch *s, const Region *r, TypeId *types) {
+static void param_types(Batcher *s, const Region *r, TypeId *types) {
 	for (uint32_t i = 0; i < r->nparams; i++) {
 		Ref p = ref_value(r->params + i);
 		types[i] = batch_type(s, ref_type(s->f, p), batch_lanes(s, p));
 	}
 }
 
-static void set_params(Batch *s, const Region *r, const Ref *params) {
+static void set_params(Batcher *s, const Region *r, const Ref *params) {
 	for (uint32_t i = 0; i < r->nparams; i++) batch_set(s, ref_value(r->params + i), params[i]);
 }
 
-static Ref carried(Batch *s, const Inst *in, Ref like, Ref r) {
+static Ref carried(Batcher *s, const Inst *in, Ref like, Ref r) {
 	return batch_lanes(s, like) ? batch_full(s, in, r) : batch_get(s, r);
 }
 
-static RegionId condition_together(Batch *s, const Inst *in) {
+static RegionId condition_together(Batcher *s, const Inst *in) {
 	const Region *r = inst_region(s->f, in, 0);
 	TypeId *types = ARENA_ARRAY(s->scratch, TypeId, r->nparams + 1);
 	Ref *params = ARENA_ARRAY(s->scratch, Ref, r->nparams + 1);
@@ -435,7 +437,7 @@ static RegionId condition_together(Batch *s, const Inst *in) {
 	return id;
 }
 
-static void loop_together(Batch *s, const Inst *in) {
+static void loop_together(Batcher *s, const Inst *in) {
 	bool counted = in->op == OP_FOR;
 	const Region *r = inst_region(s->f, in, !counted);
 	uint32_t n = in->nresults, skip = counted;
@@ -463,7 +465,7 @@ static void loop_together(Batch *s, const Inst *in) {
 
 /* Inlines the loop's condition for the given carried values. Returns
  * bool[n]. */
-static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
+static Ref condition_here(Batcher *s, const Inst *in, const Ref *values) {
 	const Region *r = inst_region(s->f, in, 0);
 	Saved saved = save(s);
 	set_params(s, r, values);
@@ -473,13 +475,13 @@ static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 	return go_on;
 }
 
-static bool is_tape(const Batch *s, Ref r) { return s->tape[REF_INDEX(r)]; }
+static bool is_tape(const Batcher *s, Ref r) { return s->tape[REF_INDEX(r)]; }
 
 /* One iteration for the batch elements that are alive. `values` are the carried
  * values at its beginning, and are replaced by those at its end. The other
  * elements read the body's parameters and captured values of an element that is
  * alive. */
-static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t skip, Ref alive,
+static void turn_by_lane(Batcher *s, const Inst *in, const Region *r, uint32_t skip, Ref alive,
                          Ref *values) {
 	uint32_t n = in->nresults;
 	Captured captured = captured_new(s);
@@ -507,7 +509,7 @@ static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t ski
 
 /* The initial carried values. They must keep their shape, since batch elements
  * stop at different times. */
-static Ref *by_lane_init(Batch *s, const Inst *in, const Region *r, uint32_t skip) {
+static Ref *by_lane_init(Batcher *s, const Inst *in, const Region *r, uint32_t skip) {
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, in->nresults + 2);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref param = ref_value(r->params + skip + k);
@@ -518,7 +520,7 @@ static Ref *by_lane_init(Batch *s, const Inst *in, const Region *r, uint32_t ski
 }
 
 /* Carries the old values, then a flag for each batch element that is alive. */
-static void while_by_lane(Batch *s, const Inst *in) {
+static void while_by_lane(Batcher *s, const Inst *in) {
 	const Region *r = inst_region(s->f, in, 1);
 	uint32_t n = in->nresults;
 	Ref *init = by_lane_init(s, in, r, 0), *params = ARENA_ARRAY(s->scratch, Ref, n + 2);
@@ -545,7 +547,7 @@ static void while_by_lane(Batch *s, const Inst *in) {
 
 /* Runs as many iterations as the longest batch element needs: the maximum of
  * the counts and 0, which also covers an empty batch. */
-static void for_by_lane(Batch *s, const Inst *in) {
+static void for_by_lane(Batcher *s, const Inst *in) {
 	const Region *r = inst_region(s->f, in, 0);
 	uint32_t n = in->nresults;
 	Ref count = batch_arg(s, in, 0), *init = by_lane_init(s, in, r, 1),
@@ -569,12 +571,12 @@ static void for_by_lane(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), params[k]);
 }
 
-void batch_FOR(Batch *s, const Inst *in) {
+void batch_FOR(Batcher *s, const Inst *in) {
 	if (batch_lanes(s, inst_arg(s->f, in, 0))) for_by_lane(s, in);
 	else loop_together(s, in);
 }
 
-void batch_WHILE(Batch *s, const Inst *in) {
+void batch_WHILE(Batcher *s, const Inst *in) {
 	if (batch_lanes(s, region_result(s, inst_region(s->f, in, 0), 0))) while_by_lane(s, in);
 	else loop_together(s, in);
 }
@@ -584,7 +586,7 @@ void batch_WHILE(Batch *s, const Inst *in) {
 /* Emits a loop over the batch elements. `leaving` are the results: effect
  * chains, which pass from element to element; batched values, one row for each
  * element; and values that all elements share. */
-static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref *leaving) {
+static void loop_over_lanes(Batcher *s, const BatchGroup *g, uint32_t n, const Ref *leaving) {
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, n + 1), *params = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	Ref *entry = ARENA_ARRAY(s->scratch, Ref, n + 1), *out = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	TypeId *types = ARENA_ARRAY(s->scratch, TypeId, n + 1);
@@ -636,13 +638,13 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 	for (uint32_t k = 0; k < n; k++) batch_set(s, leaving[k], out[k]);
 }
 
-static void batch_lane_loop(Batch *s, const Inst *in) {
+static void batch_lane_loop(Batcher *s, const Inst *in) {
 	Ref *results = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
 	for (uint32_t k = 0; k < in->nresults; k++) results[k] = inst_result(in, k);
 	loop_over_lanes(s, &(BatchGroup){&in, 1}, in->nresults, results);
 }
 
-static void mark_used(const Batch *s, const Inst *in, bool *used) {
+static void mark_used(const Batcher *s, const Inst *in, bool *used) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (ref_is_value(inst_arg(s->f, in, k))) used[REF_INDEX(inst_arg(s->f, in, k))] = true;
 	for (uint32_t i = 0; i < in->nregions; i++) {
@@ -657,7 +659,7 @@ static void mark_used(const Batch *s, const Inst *in, bool *used) {
 
 /* Emits the instructions that need not wait, then the loop over the batch
  * elements. */
-static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
+static void run_lane_by_lane(Batcher *s, const Region *r, const BatchRun *run) {
 	BatchGroup g = {ARENA_ARRAY(s->scratch, const Inst *, run->end - run->from), 0};
 	bool *used = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1);
 	Ref *leaving = ARENA_ARRAY(s->scratch, Ref, s->f->vals.n + 1);
@@ -682,7 +684,7 @@ static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
 /* Runs all batch elements at once. If one fails, each runs on its own, because
  * the results of the others stand. Effects would be repeated, so with effect
  * chains it is sequential from the start. */
-void batch_TRY(Batch *s, const Inst *in) {
+void batch_TRY(Batcher *s, const Inst *in) {
 	uint32_t n = in->nresults;
 	bool threads = false;
 	for (uint32_t k = 0; k < n; k++) threads |= batch_thread(s, inst_result(in, k));
@@ -712,7 +714,7 @@ void batch_TRY(Batch *s, const Inst *in) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-void batch_CALL(Batch *s, const Inst *in) {
+void batch_CALL(Batcher *s, const Inst *in) {
 	bool any = false;
 	for (uint32_t k = 0; k < in->nargs; k++) any |= batch_lanes(s, inst_arg(s->f, in, k));
 	/* The callee draws random numbers for each batch element, and no operand
@@ -743,7 +745,7 @@ void batch_CALL(Batch *s, const Inst *in) {
 	}
 }
 
-void batch_HOST(Batch *s, const Inst *in) {
+void batch_HOST(Batcher *s, const Inst *in) {
 	const HostCall *call = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0));
 	if (!call->def->batch) {
 		batch_lane_loop(s, in);
@@ -762,13 +764,13 @@ void batch_HOST(Batch *s, const Inst *in) {
 
 /* ---- the walk ------------------------------------------------------------ */
 
-static void elementwise(Batch *s, const Inst *in) {
+static void elementwise(Batcher *s, const Inst *in) {
 	Ref args[2];
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_full_arg(s, in, k);
 	batch_set(s, inst_result(in, 0), build(s->b, (Op)in->op, in->nargs, args, 0, NULL));
 }
 
-static void batch_region(Batch *s, const Region *r) {
+static void batch_region(Batcher *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
 		const BatchRun run = batch_run_at(s, r, i);
@@ -794,7 +796,7 @@ void batch_make(Ctx *c, Derived *d) {
 	               ? flatten_forward(c, f)
 	               : NULL;
 	if (flat) f = derived_own(d, flat);
-	Batch s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
+	Batcher s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
 	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);
 	s.map = refmap_new(s.b, f, true);
 	s.n = build_fresh_dim(s.b, atom(c, "batch"), f->span);
@@ -822,9 +824,9 @@ void batch_make(Ctx *c, Derived *d) {
 		d->result_active[k] = true;
 	}
 	d->fn = derived_own(d, build_end(s.b, nresults, results));
-	origin_set(
-		c, d->fn,
-		(Origin){.is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
+	origin_set(c, d->fn,
+	           (TransformInfo){
+				   .is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
 }
 
 /* The batch with the batch axis in every array but random states (order 1 in
@@ -837,7 +839,7 @@ static void make_full(Ctx *c, Derived *d) {
 	Builder *b = build_begin(c, g->name, g->span, g);
 	Ref *args = ARENA_ARRAY(d->scratch, Ref, nparams + 1),
 		*results = ARENA_ARRAY(d->scratch, Ref, nresults + 1);
-	Batch s = {.c = c, .b = b, .f = f, .scratch = d->scratch};
+	Batcher s = {.c = c, .b = b, .f = f, .scratch = d->scratch};
 	for (uint32_t k = 0; k < nparams; k++) {
 		args[k] =
 			build_param(b, ref_type(g, fn_param(g, k)), g->vals.at[REF_INDEX(fn_param(g, k))].name);

@@ -15,14 +15,14 @@
 
 #include "autodiff/core/transform_cache.h"
 
-typedef struct Threads Threads; /* the effect chains of a function */
+typedef struct EffectChains EffectChains; /* the effect chains of a function */
 
 typedef struct BatchUndo { /* the old mapping of a value that is temporarily replaced */
 	uint32_t value;
 	Ref old;
 } BatchUndo;
 
-typedef struct Batch {
+typedef struct Batcher {
 	Ctx *c;
 	Builder *b;
 	const Fn *f;
@@ -48,37 +48,37 @@ typedef struct Batch {
 	/* By symbol of f: an extent that differs between batch elements, so that
 	 * the instructions using it run sequentially. */
 	bool *apart, any_apart;
-	Threads *known;
+	EffectChains *known;
 	VEC(BatchUndo) trail;
-} Batch;
+} Batcher;
 
 /* Analysis (analysis.c): fills lanes, thread and born. */
-void batch_analyse(Batch *s);
-bool batch_lanes(const Batch *s, Ref r);
-bool batch_thread(const Batch *s, Ref r);
+void batch_analyse(Batcher *s);
+bool batch_lanes(const Batcher *s, Ref r);
+bool batch_thread(const Batcher *s, Ref r);
 /* The random state among the results (or parameters) of a function that the
  * specialiser made: it precedes the token. REF_NONE if there is none. */
 Ref batch_state_of(Ctx *c, const Fn *f, bool result);
 /* Whether all extents in the type are known before the instruction runs. */
-bool batch_dims_before(const Batch *s, const Inst *in, TypeId t);
+bool batch_dims_before(const Batcher *s, const Inst *in, TypeId t);
 /* Whether the instruction uses or defines a batched value, directly or in its
  * regions. */
-bool batch_involved(const Batch *s, const Inst *in);
+bool batch_involved(const Batcher *s, const Inst *in);
 /* Some instructions of one region, in order. */
 typedef struct BatchGroup {
 	const Inst **at;
 	uint32_t n;
 } BatchGroup;
 /* Whether r is a result of one of them, or defined in one of their regions. */
-bool batch_within(const Batch *s, Ref r, const BatchGroup *g);
+bool batch_within(const Batcher *s, Ref r, const BatchGroup *g);
 /* The value with which an effect chain that leaves as r entered the regions of
  * owner, or the group; REF_NONE when it starts inside. */
-Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner);
-Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g);
+Ref batch_thread_entry(const Batcher *s, Ref r, const Inst *owner);
+Ref batch_thread_into(const Batcher *s, Ref r, const BatchGroup *g);
 /* Whether extents in the callee would differ between batch elements. */
-bool batch_one_by_one(const Batch *s, const Inst *call);
+bool batch_one_by_one(const Batcher *s, const Inst *call);
 /* The entry of the callee's batch for the operands that are batched. */
-Derived *batch_callee(const Batch *s, const Inst *in);
+Derived *batch_callee(const Batcher *s, const Inst *in);
 
 /* Whether a function that f calls, directly or indirectly, stores tapes for a
  * derivative. Such calls are inlined: batch elements may have tapes of
@@ -88,7 +88,7 @@ bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f);
 /* Extents that differ between batch elements (ragged.c). Marks those present so
  * far and marks as batched the results that use them. Returns whether anything
  * has changed. */
-bool batch_find_apart(Batch *s);
+bool batch_find_apart(Batcher *s);
 /* The instructions [from, end) of the region that run in one sequential loop
  * over the batch elements. `waits` flags, by index in the region, those inside
  * the loop; the others precede it. end = from: the instruction runs for all
@@ -97,23 +97,23 @@ typedef struct BatchRun {
 	uint32_t from, end;
 	bool *waits;
 } BatchRun;
-BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from);
+BatchRun batch_run_at(const Batcher *s, const Region *r, uint32_t from);
 bool batch_calls_give_lengths(Ctx *c, const Fn *f);
 
 /* Operands and results. */
-Ref batch_get(Batch *s, Ref r); /* as it is, batched or not */
-void batch_set(Batch *s, Ref result, Ref x);
-Ref batch_arg(Batch *s, const Inst *in, uint32_t k);
-Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k);
-AttrId batch_attr(Batch *s, const Inst *in); /* with the new function's dims */
+Ref batch_get(Batcher *s, Ref r); /* as it is, batched or not */
+void batch_set(Batcher *s, Ref result, Ref x);
+Ref batch_arg(Batcher *s, const Inst *in, uint32_t k);
+Ref batch_full_arg(Batcher *s, const Inst *in, uint32_t k);
+AttrId batch_attr(Batcher *s, const Inst *in); /* with the new function's dims */
 /* The same for a type, with the batch axis if `lanes`. */
-TypeId batch_type(Batch *s, TypeId t, bool lanes);
-_Noreturn void batch_no_rule(const Batch *s, const Inst *in, const char *why);
+TypeId batch_type(Batcher *s, TypeId t, bool lanes);
+_Noreturn void batch_no_rule(const Batcher *s, const Inst *in, const char *why);
 
-typedef void (*BatchRule)(Batch *s, const Inst *in);
+typedef void (*BatchRule)(Batcher *s, const Inst *in);
 BatchRule batch_rule(Op op);
 
-#define ST(ID, ...) void batch_##ID(Batch *s, const Inst *in);
+#define ST(ID, ...) void batch_##ID(Batcher *s, const Inst *in);
 #include "lang/ir/prims.def"
 
 /* Makes the entry (TR_BATCH, order 0). result_active flags the batched

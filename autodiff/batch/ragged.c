@@ -31,31 +31,31 @@ static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
 
 /* ---- uses of extents ----------------------------------------------------- */
 
-typedef struct Mention {
+typedef struct SymbolUse {
 	const bool *which; /* by symbol */
 	uint32_t n;
 	bool found;
-} Mention;
+} SymbolUse;
 
 static void visit_mention(void *ud, SymId sym) {
-	Mention *m = ud;
+	SymbolUse *m = ud;
 	m->found |= sym < m->n && m->which[sym];
 }
 
-static bool length_mentions(const Batch *s, Dim d, const bool *which) {
-	Mention m = {which, s->f->syms.n, false};
+static bool length_mentions(const Batcher *s, Dim d, const bool *which) {
+	SymbolUse m = {which, s->f->syms.n, false};
 	dim_each_sym(s->c, d, visit_mention, &m);
 	return m.found;
 }
 
-static bool type_mentions(const Batch *s, Ref r, const bool *which) {
+static bool type_mentions(const Batcher *s, Ref r, const bool *which) {
 	const Type t = *ref_ty(s->f, r);
 	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
 		if (length_mentions(s, t.dims[k], which)) return true;
 	return false;
 }
 
-static bool attr_mentions(const Batch *s, const Inst *in, const bool *which) {
+static bool attr_mentions(const Batcher *s, const Inst *in, const bool *which) {
 	uint32_t k = 0, n;
 	for (const char *at = prims[in->op].attr; (at = strchr(at, ':')); at++, k++) {
 		if (at[1] != 'D') continue;
@@ -66,7 +66,7 @@ static bool attr_mentions(const Batch *s, const Inst *in, const bool *which) {
 	return false;
 }
 
-static bool mentions(const Batch *s, const Inst *in, const bool *which) {
+static bool mentions(const Batcher *s, const Inst *in, const bool *which) {
 	const Fn *f = s->f;
 	if (attr_mentions(s, in, which)) return true;
 	for (uint32_t k = 0; k < in->nargs; k++)
@@ -86,7 +86,7 @@ static bool mentions(const Batch *s, const Inst *in, const bool *which) {
 /* ---- extents that differ between batch elements -------------------------- */
 
 /* Whether a batched result has an extent defined inside. */
-static bool leaves_apart(const Batch *s, const Inst *in) {
+static bool leaves_apart(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		if (batch_lanes(s, r) && type_is_tensor(s->c, ref_type(s->f, r)) &&
@@ -98,7 +98,7 @@ static bool leaves_apart(const Batch *s, const Inst *in) {
 
 /* As leaves_apart, for the carried values of a loop. Tapes are excluded, since
  * they are as long as the longest batch element needs. */
-static bool loop_apart(const Batch *s, const Inst *in) {
+static bool loop_apart(const Batcher *s, const Inst *in) {
 	const Region *body = inst_region(s->f, in, in->op == OP_WHILE);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref p = ref_value(body->params + (in->op == OP_FOR) + k);
@@ -109,7 +109,7 @@ static bool loop_apart(const Batch *s, const Inst *in) {
 	return false;
 }
 
-static bool any_arg(const Batch *s, const Inst *in) {
+static bool any_arg(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (batch_lanes(s, inst_arg(s->f, in, k))) return true;
 	return false;
@@ -117,7 +117,7 @@ static bool any_arg(const Batch *s, const Inst *in) {
 
 /* Whether an instruction inside passes such an extent out of its region. The
  * extent then belongs to the enclosing instruction. */
-static bool gives_apart(const Batch *s, const Inst *in) {
+static bool gives_apart(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *r = inst_region(s->f, in, k);
 		for (uint32_t i = 0; i < r->nresults; i++)
@@ -140,7 +140,7 @@ static bool gives_lengths(Ctx *c, const Fn *g) {
 	}
 	for (uint32_t k = 0; k < fn_nresults(g); k++) {
 		const Type t = *ref_ty(g, fn_result(g, k));
-		Mention m = {made, g->syms.n, false};
+		SymbolUse m = {made, g->syms.n, false};
 		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++)
 			dim_each_sym(c, t.dims[d], visit_mention, &m);
 		gives |= m.found;
@@ -151,7 +151,7 @@ static bool gives_lengths(Ctx *c, const Fn *g) {
 
 /* Whether the extents that the instruction defines differ between batch
  * elements. */
-static bool is_apart(const Batch *s, const Inst *in) {
+static bool is_apart(const Batcher *s, const Inst *in) {
 	SymId sym;
 	if (in->nregions && gives_apart(s, in)) return true;
 	switch ((Op)in->op) {
@@ -179,7 +179,7 @@ static bool is_apart(const Batch *s, const Inst *in) {
 }
 
 /* Marks the extents that `in` defines, or that are defined inside it. */
-static bool mark_born(Batch *s, const Inst *in) {
+static bool mark_born(Batcher *s, const Inst *in) {
 	const InstId id = (InstId)(in - s->f->insts.at);
 	bool changed = false;
 	for (uint32_t k = 0; k < s->f->syms.n; k++) {
@@ -189,7 +189,7 @@ static bool mark_born(Batch *s, const Inst *in) {
 	return changed;
 }
 
-static bool apart_region(Batch *s, const Region *r) {
+static bool apart_region(Batcher *s, const Region *r) {
 	const Fn *f = s->f;
 	bool changed = false;
 	for (uint32_t i = 0; i < r->ninsts; i++) {
@@ -207,7 +207,7 @@ static bool apart_region(Batch *s, const Region *r) {
 	return changed;
 }
 
-bool batch_find_apart(Batch *s) {
+bool batch_find_apart(Batcher *s) {
 	if (!s->apart) s->apart = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1);
 	return apart_region(s, &s->f->regions.at[0]);
 }
@@ -216,7 +216,7 @@ bool batch_find_apart(Batch *s) {
 
 /* Whether the instruction belongs in the loop over the batch elements: it uses
  * a batched value, such an extent, or a result of the loop. */
-static bool waits(const Batch *s, const Inst *in, const bool *late) {
+static bool waits(const Batcher *s, const Inst *in, const bool *late) {
 	if (batch_involved(s, in) || mentions(s, in, s->apart)) return true;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref x = inst_arg(s->f, in, k);
@@ -234,7 +234,7 @@ static bool waits(const Batch *s, const Inst *in, const bool *late) {
 	return false;
 }
 
-static bool touches_thread(const Batch *s, const Inst *in) {
+static bool touches_thread(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (batch_thread(s, inst_arg(s->f, in, k))) return true;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -243,7 +243,7 @@ static bool touches_thread(const Batch *s, const Inst *in) {
 }
 
 /* Marks the extents that an instruction defines. */
-static bool mark_births(const Batch *s, const Inst *in, bool *born) {
+static bool mark_births(const Batcher *s, const Inst *in, bool *born) {
 	bool any = false;
 	for (uint32_t k = 0; k < s->f->syms.n; k++)
 		if (s->born[k] == (InstId)(in - s->f->insts.at)) any = born[k] = true;
@@ -252,7 +252,7 @@ static bool mark_births(const Batch *s, const Inst *in, bool *born) {
 
 /* The run of a function that starts a random state: everything except values
  * shared by all batch elements. */
-static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
+static void whole_run(const Batcher *s, const Region *r, BatchRun *run) {
 	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1),
 		 *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
 	run->waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
@@ -268,7 +268,7 @@ static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
 	if (any) run->end = r->ninsts;
 }
 
-BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
+BatchRun batch_run_at(const Batcher *s, const Region *r, uint32_t from) {
 	const Fn *f = s->f;
 	BatchRun run = {.from = from, .end = from};
 	if (s->starts && r == &f->regions.at[0] && !from) whole_run(s, r, &run);

@@ -21,14 +21,14 @@ BatchRule batch_rule(Op op) { return rules[op]; }
 
 /* ---- attributes and axes ------------------------------------------------- */
 
-static Type type_at(Batch *s, Ref x) { return *ref_ty(build_fn(s->b), x); }
+static Type type_at(Batcher *s, Ref x) { return *ref_ty(build_fn(s->b), x); }
 
-static bool arg_lanes(const Batch *s, const Inst *in, uint32_t k) {
+static bool arg_lanes(const Batcher *s, const Inst *in, uint32_t k) {
 	return batch_lanes(s, inst_arg(s->f, in, k));
 }
 
 /* A list of axes, each shifted by `shift`. */
-static uint32_t axes_field(Batch *s, const Inst *in, uint32_t k, int shift, int *out) {
+static uint32_t axes_field(Batcher *s, const Inst *in, uint32_t k, int shift, int *out) {
 	uint32_t n;
 	const int64_t *words = attr_field(s->c, (Op)in->op, in->attr, k, &n);
 	for (uint32_t i = 0; i < n; i++) out[i] = (int)words[i] + shift;
@@ -36,7 +36,7 @@ static uint32_t axes_field(Batch *s, const Inst *in, uint32_t k, int shift, int 
 }
 
 /* A list of dims with another in front. */
-static uint32_t dims_field(Batch *s, const Inst *in, uint32_t k, Dim first, Dim *out) {
+static uint32_t dims_field(Batcher *s, const Inst *in, uint32_t k, Dim first, Dim *out) {
 	uint32_t n;
 	const int64_t *words = attr_field(s->c, (Op)in->op, batch_attr(s, in), k, &n);
 	if (n >= MAX_RANK) batch_no_rule(s, in, "would need more than 8 axes under map");
@@ -46,7 +46,7 @@ static uint32_t dims_field(Batch *s, const Inst *in, uint32_t k, Dim first, Dim 
 }
 
 /* Moves an axis to another position; the others keep their order. */
-static Ref move_axis(Batch *s, Ref x, int from, int to) {
+static Ref move_axis(Batcher *s, Ref x, int from, int to) {
 	int perm[MAX_RANK], rank = type_at(s, x).rank;
 	if (from == to) return x;
 	for (int i = 0, k = 0; i < rank; i++) {
@@ -60,11 +60,11 @@ static Ref move_axis(Batch *s, Ref x, int from, int to) {
 	return build_transpose(s->b, x, perm);
 }
 
-static void set1(Batch *s, const Inst *in, Ref x) { batch_set(s, inst_result(in, 0), x); }
+static void set1(Batcher *s, const Inst *in, Ref x) { batch_set(s, inst_result(in, 0), x); }
 
 /* The same primitive along the axis shifted by one. Its attribute is `axis:i`
  * first; other words are unchanged. */
-static void along_axis(Batch *s, const Inst *in) {
+static void along_axis(Batcher *s, const Inst *in) {
 	uint32_t n;
 	const int64_t *old = attr_words(s->c, in->attr, &n);
 	int64_t words[3] = {old[0] + 1, n > 1 ? old[1] : 0, n > 2 ? old[2] : 0};
@@ -73,7 +73,7 @@ static void along_axis(Batch *s, const Inst *in) {
 }
 
 /* All operands with the batch axis, the attribute unchanged. */
-static void all_lanes(Batch *s, const Inst *in) {
+static void all_lanes(Batcher *s, const Inst *in) {
 	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), results[3];
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_full_arg(s, in, k);
 	build(s->b, (Op)in->op, in->nargs, args, batch_attr(s, in), results);
@@ -82,11 +82,11 @@ static void all_lanes(Batch *s, const Inst *in) {
 
 /* ---- selection and shape ------------------------------------------------- */
 
-void batch_SELECT(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_CONVERT(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_STOP(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_SELECT(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_CONVERT(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_STOP(Batcher *s, const Inst *in) { all_lanes(s, in); }
 
-void batch_BROADCAST(Batch *s, const Inst *in) {
+void batch_BROADCAST(Batcher *s, const Inst *in) {
 	Dim shape[MAX_RANK];
 	int axes[MAX_RANK] = {0};
 	uint32_t rank = dims_field(s, in, 0, s->n, shape);
@@ -94,19 +94,19 @@ void batch_BROADCAST(Batch *s, const Inst *in) {
 	set1(s, in, build_broadcast(s->b, batch_arg(s, in, 0), rank, shape, axes));
 }
 
-void batch_RESHAPE(Batch *s, const Inst *in) {
+void batch_RESHAPE(Batcher *s, const Inst *in) {
 	Dim shape[MAX_RANK];
 	uint32_t rank = dims_field(s, in, 0, s->n, shape);
 	set1(s, in, build_reshape(s->b, batch_arg(s, in, 0), rank, shape));
 }
 
-void batch_TRANSPOSE(Batch *s, const Inst *in) {
+void batch_TRANSPOSE(Batcher *s, const Inst *in) {
 	int perm[MAX_RANK] = {0};
 	axes_field(s, in, 0, 1, perm + 1);
 	set1(s, in, build_transpose(s->b, batch_arg(s, in, 0), perm));
 }
 
-static void strided(Batch *s, const Inst *in) {
+static void strided(Batcher *s, const Inst *in) {
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK] = {1};
 	int words[MAX_RANK];
@@ -120,10 +120,10 @@ static void strided(Batch *s, const Inst *in) {
 	                        : build_pad(s->b, x, start, length, stride));
 }
 
-void batch_SLICE(Batch *s, const Inst *in) { strided(s, in); }
-void batch_PAD(Batch *s, const Inst *in) { strided(s, in); }
+void batch_SLICE(Batcher *s, const Inst *in) { strided(s, in); }
+void batch_PAD(Batcher *s, const Inst *in) { strided(s, in); }
 
-void batch_UPDATE(Batch *s, const Inst *in) {
+void batch_UPDATE(Batcher *s, const Inst *in) {
 	Dim start[MAX_RANK];
 	int64_t stride[MAX_RANK] = {1};
 	int words[MAX_RANK];
@@ -134,7 +134,7 @@ void batch_UPDATE(Batch *s, const Inst *in) {
 	     build_update(s->b, batch_full_arg(s, in, 0), batch_full_arg(s, in, 1), start, stride));
 }
 
-void batch_CONCAT(Batch *s, const Inst *in) {
+void batch_CONCAT(Batcher *s, const Inst *in) {
 	Ref *parts = ARENA_ARRAY(s->scratch, Ref, in->nargs);
 	for (uint32_t k = 0; k < in->nargs; k++) parts[k] = batch_full_arg(s, in, k);
 	set1(s, in,
@@ -142,7 +142,7 @@ void batch_CONCAT(Batch *s, const Inst *in) {
 }
 
 /* Rows are along axis 1 of the batch, where an array cannot grow in place. */
-void batch_PUSH(Batch *s, const Inst *in) {
+void batch_PUSH(Batcher *s, const Inst *in) {
 	Ref x = batch_full_arg(s, in, 0), row = batch_full_arg(s, in, 1);
 	Type t = type_at(s, row);
 	Dim shape[MAX_RANK] = {s->n, dim_const(s->c, 1)};
@@ -155,7 +155,7 @@ void batch_PUSH(Batch *s, const Inst *in) {
 /* The result axes of gather are x[..axis), i[batch..), x(axis..]. Where only
  * one operand is batched, its batch axis is moved behind the shared axes. In
  * the result it is there, or at `axis`, and is moved to the front. */
-void batch_GATHER(Batch *s, const Inst *in) {
+void batch_GATHER(Batcher *s, const Inst *in) {
 	int axis = (int)attr_int(s->c, OP_GATHER, in->attr, 0),
 		together = (int)attr_int(s->c, OP_GATHER, in->attr, 1);
 	Ref x = batch_get(s, inst_arg(s->f, in, 0)), index = batch_get(s, inst_arg(s->f, in, 1));
@@ -175,7 +175,7 @@ void batch_GATHER(Batch *s, const Inst *in) {
 	set1(s, in, y);
 }
 
-static void scatter(Batch *s, const Inst *in) {
+static void scatter(Batcher *s, const Inst *in) {
 	Op op = (Op)in->op;
 	int axis = (int)attr_int(s->c, op, in->attr, 0),
 		together = (int)attr_int(s->c, op, in->attr, 1);
@@ -192,26 +192,26 @@ static void scatter(Batch *s, const Inst *in) {
 	set1(s, in, y);
 }
 
-void batch_SCATTER_ADD(Batch *s, const Inst *in) { scatter(s, in); }
-void batch_SCATTER_SET(Batch *s, const Inst *in) { scatter(s, in); }
+void batch_SCATTER_ADD(Batcher *s, const Inst *in) { scatter(s, in); }
+void batch_SCATTER_SET(Batcher *s, const Inst *in) { scatter(s, in); }
 
 /* ---- reductions and scans ------------------------------------------------ */
 
-static void reduce(Batch *s, const Inst *in) {
+static void reduce(Batcher *s, const Inst *in) {
 	int axes[MAX_RANK];
 	uint32_t n = axes_field(s, in, 0, 1, axes);
 	set1(s, in, build_reduce(s->b, (Op)in->op, batch_arg(s, in, 0), n, axes));
 }
 
-void batch_REDUCE_SUM(Batch *s, const Inst *in) { reduce(s, in); }
-void batch_REDUCE_PROD(Batch *s, const Inst *in) { reduce(s, in); }
-void batch_REDUCE_MAX(Batch *s, const Inst *in) { reduce(s, in); }
-void batch_REDUCE_MIN(Batch *s, const Inst *in) { reduce(s, in); }
-void batch_ARGMAX(Batch *s, const Inst *in) { along_axis(s, in); }
-void batch_CUMSUM(Batch *s, const Inst *in) { along_axis(s, in); }
-void batch_CUMPROD(Batch *s, const Inst *in) { along_axis(s, in); }
-void batch_ARGSORT(Batch *s, const Inst *in) { along_axis(s, in); }
-void batch_FFT(Batch *s, const Inst *in) { along_axis(s, in); }
+void batch_REDUCE_SUM(Batcher *s, const Inst *in) { reduce(s, in); }
+void batch_REDUCE_PROD(Batcher *s, const Inst *in) { reduce(s, in); }
+void batch_REDUCE_MAX(Batcher *s, const Inst *in) { reduce(s, in); }
+void batch_REDUCE_MIN(Batcher *s, const Inst *in) { reduce(s, in); }
+void batch_ARGMAX(Batcher *s, const Inst *in) { along_axis(s, in); }
+void batch_CUMSUM(Batcher *s, const Inst *in) { along_axis(s, in); }
+void batch_CUMPROD(Batcher *s, const Inst *in) { along_axis(s, in); }
+void batch_ARGSORT(Batcher *s, const Inst *in) { along_axis(s, in); }
+void batch_FFT(Batcher *s, const Inst *in) { along_axis(s, in); }
 
 /* ---- contraction --------------------------------------------------------- */
 
@@ -219,7 +219,7 @@ void batch_FFT(Batch *s, const Inst *in) { along_axis(s, in); }
  * that operand comes first, so that the batch axis is the first of its free
  * axes. One contraction over all batch elements then uses the other operand as
  * it is. */
-void batch_DOT(Batch *s, const Inst *in) {
+void batch_DOT(Batcher *s, const Inst *in) {
 	Builder *b = s->b;
 	bool left = arg_lanes(s, in, 0), right = arg_lanes(s, in, 1);
 	uint32_t first = left ? 0 : 1, second = 1 - first;
@@ -253,13 +253,13 @@ void batch_DOT(Batch *s, const Inst *in) {
 
 /* ---- constructors of arrays ---------------------------------------------- */
 
-void batch_NONZERO(Batch *s, const Inst *in) {
+void batch_NONZERO(Batcher *s, const Inst *in) {
 	batch_no_rule(s, in,
 	              "gives as many indices as there are true elements: under map each lane would "
 	              "have a length of its own");
 }
 
-void batch_RANDOM(Batch *s, const Inst *in) {
+void batch_RANDOM(Batcher *s, const Inst *in) {
 	if (arg_lanes(s, in, 0))
 		batch_no_rule(
 			s, in,
@@ -277,16 +277,16 @@ void batch_RANDOM(Batch *s, const Inst *in) {
 
 /* These have no operands and are never batched: they are copied before a rule
  * is called. */
-static _Noreturn void no_lanes(const Batch *s, const Inst *in) {
+static _Noreturn void no_lanes(const Batcher *s, const Inst *in) {
 	batch_no_rule(s, in, "cannot differ from lane to lane");
 }
 
-void batch_IOTA(Batch *s, const Inst *in) { no_lanes(s, in); }
-void batch_EXTENT(Batch *s, const Inst *in) { no_lanes(s, in); }
-void batch_GUARD(Batch *s, const Inst *in) { no_lanes(s, in); }
-void batch_START(Batch *s, const Inst *in) { no_lanes(s, in); }
+void batch_IOTA(Batcher *s, const Inst *in) { no_lanes(s, in); }
+void batch_EXTENT(Batcher *s, const Inst *in) { no_lanes(s, in); }
+void batch_GUARD(Batcher *s, const Inst *in) { no_lanes(s, in); }
+void batch_START(Batcher *s, const Inst *in) { no_lanes(s, in); }
 
-void batch_BIND(Batch *s, const Inst *in) {
+void batch_BIND(Batcher *s, const Inst *in) {
 	SymId sym;
 	if (dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n &&
 	    s->ragged[sym]) {
@@ -304,16 +304,16 @@ void batch_BIND(Batch *s, const Inst *in) {
 
 /* ---- linear algebra: leading axes already are batch axes ----------------- */
 
-void batch_CHOLESKY(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_LU(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_QR(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_EIGH(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_EIG(Batch *s, const Inst *in) { all_lanes(s, in); }
-void batch_SVD(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_CHOLESKY(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_LU(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_QR(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_EIGH(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_EIG(Batcher *s, const Inst *in) { all_lanes(s, in); }
+void batch_SVD(Batcher *s, const Inst *in) { all_lanes(s, in); }
 
 /* A matrix shared by all batch elements solves for all their columns
  * together. */
-void batch_TRISOLVE(Batch *s, const Inst *in) {
+void batch_TRISOLVE(Batcher *s, const Inst *in) {
 	Ref t = batch_get(s, inst_arg(s->f, in, 0)), x = batch_get(s, inst_arg(s->f, in, 1));
 	if (arg_lanes(s, in, 0)) {
 		all_lanes(s, in);
@@ -331,7 +331,7 @@ void batch_TRISOLVE(Batch *s, const Inst *in) {
 	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
 }
 
-void batch_SOLVED(Batch *s, const Inst *in) {
+void batch_SOLVED(Batcher *s, const Inst *in) {
 	if (arg_lanes(s, in, 0) || arg_lanes(s, in, 1) || arg_lanes(s, in, 2)) {
 		all_lanes(s, in);
 		return;
@@ -356,40 +356,40 @@ void batch_SOLVED(Batch *s, const Inst *in) {
 
 /* ---- dynamic values and effects: they hold the arrays of the whole batch - */
 
-static Ref array_or_dyn(Batch *s, const Inst *in, uint32_t k) {
+static Ref array_or_dyn(Batcher *s, const Inst *in, uint32_t k) {
 	bool array = type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
 	return array ? batch_full_arg(s, in, k) : batch_get(s, inst_arg(s->f, in, k));
 }
 
-void batch_BOX(Batch *s, const Inst *in) {
+void batch_BOX(Batcher *s, const Inst *in) {
 	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs);
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = array_or_dyn(s, in, k);
 	set1(s, in, build(s->b, OP_BOX, in->nargs, args, 0, NULL));
 }
 
-void batch_UNBOX(Batch *s, const Inst *in) {
+void batch_UNBOX(Batcher *s, const Inst *in) {
 	int64_t word = batch_type(s, (TypeId)attr_int(s->c, OP_UNBOX, in->attr, 0), true);
 	Ref x = batch_get(s, inst_arg(s->f, in, 0));
 	set1(s, in, build(s->b, OP_UNBOX, 1, &x, attr_intern(s->c, &word, 1), NULL));
 }
 
-void batch_DYNAMIC(Batch *s, const Inst *in) {
+void batch_DYNAMIC(Batcher *s, const Inst *in) {
 	batch_no_rule(s, in,
 	              "calls a function that is known only when it runs, on values that differ from "
 	              "lane to lane");
 }
 
-static void as_it_is(Batch *s, const Inst *in) {
+static void as_it_is(Batcher *s, const Inst *in) {
 	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), results[3];
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_get(s, inst_arg(s->f, in, k));
 	build(s->b, (Op)in->op, in->nargs, args, in->attr, results);
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-void batch_FORMAT(Batch *s, const Inst *in) { as_it_is(s, in); }
+void batch_FORMAT(Batcher *s, const Inst *in) { as_it_is(s, in); }
 /* A batch has no single value to report; the loop may still report its
  * count. */
-void batch_PROGRESS(Batch *s, const Inst *in) {
+void batch_PROGRESS(Batcher *s, const Inst *in) {
 	Ref args[2] = {inst_arg(s->f, in, 0), inst_arg(s->f, in, 1)};
 	for (uint32_t k = 0; k < 2; k++) {
 		if (batch_lanes(s, args[k])) return;
@@ -398,6 +398,6 @@ void batch_PROGRESS(Batch *s, const Inst *in) {
 	build(s->b, OP_PROGRESS, 2, args, attr_intern(s->c, (int64_t[]){0}, 1), NULL);
 }
 
-void batch_PRINT(Batch *s, const Inst *in) { as_it_is(s, in); }
-void batch_FAIL(Batch *s, const Inst *in) { as_it_is(s, in); }
-void batch_WARN(Batch *s, const Inst *in) { as_it_is(s, in); }
+void batch_PRINT(Batcher *s, const Inst *in) { as_it_is(s, in); }
+void batch_FAIL(Batcher *s, const Inst *in) { as_it_is(s, in); }
+void batch_WARN(Batcher *s, const Inst *in) { as_it_is(s, in); }

@@ -116,14 +116,14 @@ Ref row_of(Builder *b, Ref x, Ref index);
 /* Matrices are the last two axes; leading axes are batch axes. */
 Ref mat_adjoint(Builder *b, Ref x);
 Ref mat_mul(Builder *b, Ref x, Ref y);
-typedef enum Part {
+typedef enum MatrixPart {
 	PART_LOWER,
 	PART_LOWER_STRICT,
 	PART_UPPER,
 	PART_UPPER_STRICT,
 	PART_DIAGONAL
-} Part;
-Ref mat_part(Builder *b, Ref x, Part part); /* zero outside the part */
+} MatrixPart;
+Ref mat_part(Builder *b, Ref x, MatrixPart part); /* zero outside the part */
 Ref mat_solve_triangular(Builder *b, Ref t, Ref rhs, bool lower, bool adjoint, bool unit);
 /* A X = rhs (adjoint: A^H X = rhs) for a = (A, its packed LU, the permutation),
  * as the primitive `solved` with its derivatives. */

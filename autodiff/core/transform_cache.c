@@ -12,13 +12,13 @@
 
 typedef struct DerivedSet { /* the target of Fn.derived */
 	Derived *first;
-	Origin origin;
+	TransformInfo origin;
 	Fn *plain; /* one reference, or NULL */
 	Polarised polarised;
 } DerivedSet;
 
 typedef struct AutodiffState {
-	Derived *making;      /* innermost entry under construction */
+	Derived *making; /* innermost entry under construction */
 	/* finished while a `recursive` entry was under construction; the latest
 	 * first */
 	Derived *provisional;
@@ -41,12 +41,12 @@ static DerivedSet *set_of(Ctx *c, Fn *f) {
 	return set;
 }
 
-Origin origin_of(const Fn *f) {
+TransformInfo origin_of(const Fn *f) {
 	const DerivedSet *set = f->derived;
-	return set ? set->origin : (Origin){0};
+	return set ? set->origin : (TransformInfo){0};
 }
 
-void origin_set(Ctx *c, Fn *f, Origin o) { set_of(c, f)->origin = o; }
+void origin_set(Ctx *c, Fn *f, TransformInfo o) { set_of(c, f)->origin = o; }
 
 Fn *plain_of(Fn *f) {
 	const DerivedSet *set = f->derived;
@@ -143,13 +143,13 @@ static void forget(Derived *d) {
 
 /* ---- making -------------------------------------------------------------- */
 
-typedef struct Making {
+typedef struct TransformBuild {
 	Derived *d;
 	void (*make)(Ctx *c, Derived *d);
-} Making;
+} TransformBuild;
 
 static void run_make(Ctx *c, void *arg) {
-	Making *m = arg;
+	TransformBuild *m = arg;
 	m->make(c, m->d);
 }
 
@@ -202,7 +202,7 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	set->first = d;
 	st->making = d;
 
-	Making m = {.d = d, .make = make};
+	TransformBuild m = {.d = d, .make = make};
 	uint32_t mark = build_mark(c);
 	Status s = ctx_protect(c, run_make, &m);
 	st->making = d->outer;
@@ -229,34 +229,34 @@ Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 	return atom_f(c, "%s.%s", f->name ? atom_text(c, f->name) : "fn", transform);
 }
 
-typedef struct Way { /* a breadth-first search backward from the results of a function */
+typedef struct ResultSearch { /* a breadth-first search backward from the results of a function */
 	const Fn *f;
 	/* By value: the value nearer the results that uses it; NOWHERE: not
 	 * visited; itself: a result. */
 	uint32_t *towards;
 	uint32_t *queue, n;
-} Way;
+} ResultSearch;
 
 enum { NOWHERE = UINT32_MAX, PATH_MOST = 8 };
 
-static void meet(Way *w, Ref r, uint32_t towards) {
+static void meet(ResultSearch *w, Ref r, uint32_t towards) {
 	if (!ref_is_value(r) || w->towards[REF_INDEX(r)] != NOWHERE) return;
 	w->towards[REF_INDEX(r)] = towards == NOWHERE ? REF_INDEX(r) : towards;
 	w->queue[w->n++] = REF_INDEX(r);
 }
 
-static void meet_region(Way *w, const Region *g, uint32_t towards) {
+static void meet_region(ResultSearch *w, const Region *g, uint32_t towards) {
 	for (uint32_t k = 0; k < g->nresults; k++) meet(w, w->f->args.at[g->results + k], towards);
 }
 
-static void meet_inst(Way *w, const Inst *in, uint32_t towards) {
+static void meet_inst(ResultSearch *w, const Inst *in, uint32_t towards) {
 	for (uint32_t k = 0; k < in->nargs; k++) meet(w, inst_arg(w->f, in, k), towards);
 	for (uint32_t k = 0; k < in->nregions; k++) meet_region(w, inst_region(w->f, in, k), towards);
 }
 
 /* A result of the instruction that this function result depends on; NOWHERE:
  * none. */
-static uint32_t find_way(Way *w, const Inst *in, Ref result) {
+static uint32_t find_way(ResultSearch *w, const Inst *in, Ref result) {
 	const Fn *f = w->f;
 	memset(w->towards, 0xff, (f->vals.n + 1u) * sizeof *w->towards);
 	w->n = 0;
@@ -276,9 +276,9 @@ static uint32_t find_way(Way *w, const Inst *in, Ref result) {
  * skipped. */
 static void trace_path(Ctx *c, Diag *d, const Fn *f, const Inst *in) {
 	Arena *a = arena_new(c);
-	Way w = {.f = f,
-	         .towards = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u),
-	         .queue = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u)};
+	ResultSearch w = {.f = f,
+	                  .towards = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u),
+	                  .queue = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u)};
 	uint32_t at = NOWHERE;
 	for (uint32_t k = 0; k < fn_nresults(f) && at == NOWHERE; k++)
 		at = find_way(&w, in, fn_result(f, k));

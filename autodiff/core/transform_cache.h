@@ -89,7 +89,7 @@ void derived_calls(Ctx *c, Derived *d);
 
 /* Facts about a function that follow from the transform that made it.
  * Zero-filled for functions that no transform made. */
-typedef struct Origin {
+typedef struct TransformInfo {
 	/* The parameters from jvp_params on are tangents, and so are the results
 	 * from jvp_results on. */
 	bool is_jvp;
@@ -126,9 +126,9 @@ typedef struct Origin {
 	/* Made by checkpoint.c, of a loop that uses checkpoints: it has its own
 	 * transpose. */
 	const struct SnapshotLoop *loop;
-} Origin;
-Origin origin_of(const Fn *f);
-void origin_set(Ctx *c, Fn *f, Origin o);
+} TransformInfo;
+TransformInfo origin_of(const Fn *f);
+void origin_set(Ctx *c, Fn *f, TransformInfo o);
 
 /* The unoptimised form of f, with its calls not inlined, or f itself. Forward
  * modes use it, since it shows which function was expanded. plain_set stores a

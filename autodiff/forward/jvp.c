@@ -33,7 +33,7 @@ typedef struct Jvp {
 	/* By value of f: may have a tangent; for a dyn: the value inside may have
 	 * one. */
 	bool *active;
-	Fn **rule;    /* by instruction: the user's or the library's rule, once looked up */
+	Fn **rule; /* by instruction: the user's or the library's rule, once looked up */
 	bool *asked;
 	const char *transform;
 } Jvp;
@@ -81,7 +81,7 @@ static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
 
 /* Whether the call is to an expansion along a scalar, differentiated again with
  * respect to that scalar alone. */
-static bool calls_line(Jvp *j, const Inst *in, Line *line) {
+static bool calls_line(Jvp *j, const Inst *in, NestedJet *line) {
 	bool *active = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = carries(j, inst_arg(j->f, in, k));
 	return line_called(j->c, in, active, 1, line);
@@ -132,7 +132,7 @@ static void find_active_call(Jvp *j, const Inst *in) {
 		all_results_active(j, in);
 		return;
 	}
-	Line line;
+	NestedJet line;
 	if (calls_line(j, in, &line)) {
 		for (uint32_t k = 0; k < in->nresults; k++)
 			if ((k >= fn_nresults(line.f) || line.moves[k]) && has_tangent(j, inst_result(in, k)))
@@ -402,7 +402,7 @@ static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 		if (has_tangent(j, inst_result(in, k))) set_tangent(j, inst_result(in, k), results[m++]);
 }
 
-static void emit_longer_line(Jvp *j, const Inst *in, const Line *line) {
+static void emit_longer_line(Jvp *j, const Inst *in, const NestedJet *line) {
 	Arena *a = j->d->scratch;
 	Ref *args = ARENA_ARRAY(a, Ref, in->nargs + 1u),
 		*results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u),
@@ -424,7 +424,7 @@ static void emit_call(Jvp *j, const Inst *in) {
 		emit_written_rule(j, in, rule);
 		return;
 	}
-	Line line;
+	NestedJet line;
 	if (calls_line(j, in, &line)) {
 		emit_longer_line(j, in, &line);
 		return;
@@ -601,7 +601,7 @@ static void make_jvp(Ctx *c, Derived *d) {
 		if (d->result_active[k]) results[n++] = tangent_or_zeros(&j, fn_result(f, k));
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
-	Origin origin = {.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults};
+	TransformInfo origin = {.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults};
 	line_mark(d, 1, &origin);
 	origin_set(c, d->fn, origin);
 }

@@ -59,7 +59,7 @@ static Ref along_rows(Builder *b, Ref v, TypeId shape) {
 }
 
 /* A bool mask with the shape of x: the entries that belong to the part. */
-static Ref part_mask(Builder *b, Ref x, Part part) {
+static Ref part_mask(Builder *b, Ref x, MatrixPart part) {
 	Type t = type_in(b, x);
 	int rank = t.rank;
 	Ref row = build_broadcast(b, build_iota(b, DT_I64, t.dims[rank - 2]), 2, t.dims + rank - 2,
@@ -74,7 +74,7 @@ static Ref part_mask(Builder *b, Ref x, Part part) {
 	return rank == 2 ? mask : build_broadcast(b, mask, t.rank, t.dims, (int[]){rank - 2, rank - 1});
 }
 
-Ref mat_part(Builder *b, Ref x, Part part) { return where(b, part_mask(b, x, part), x); }
+Ref mat_part(Builder *b, Ref x, MatrixPart part) { return where(b, part_mask(b, x, part), x); }
 
 static Ref diagonal(Builder *b, Ref x) {
 	return build_reduce(b, OP_REDUCE_SUM, mat_part(b, x, PART_DIAGONAL), 1,
@@ -136,9 +136,9 @@ void jvp_TRISOLVE(JvpRule *r) {
 	bool lower = attr_flag(r, 0), adjoint = attr_flag(r, 1), unit = attr_flag(r, 2);
 	Ref rhs = r->dx[1];
 	if (r->dx[0] != REF_NONE) {
-		Part part = lower  ? (unit ? PART_LOWER_STRICT : PART_LOWER)
-		            : unit ? PART_UPPER_STRICT
-		                   : PART_UPPER;
+		MatrixPart part = lower  ? (unit ? PART_LOWER_STRICT : PART_LOWER)
+		                  : unit ? PART_UPPER_STRICT
+		                         : PART_UPPER;
 		Ref dt = mat_part(b, r->dx[0], part);
 		Ref moved = adjoint ? mat_mul_adjoint_left(b, dt, r->y[0]) : mat_mul(b, dt, r->y[0]);
 		rhs = rhs == REF_NONE ? build1(b, OP_NEG, moved) : build2(b, OP_SUB, rhs, moved);

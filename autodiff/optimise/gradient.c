@@ -46,7 +46,7 @@ static void make_reverse(Ctx *c, Derived *d) {
 	made[l->nresiduals + 1] = build_full(b, ref_type(f, fn_result(f, 0)), 1);
 	build_call(b, back, l->nresiduals + 1, made + 1, &result[1]);
 	derived_own(d, build_end(b, 2, result));
-	origin_set(c, d->fn, (Origin){.is_gradient = true, .gradient_of = f->id});
+	origin_set(c, d->fn, (TransformInfo){.is_gradient = true, .gradient_of = f->id});
 }
 
 /* The identity matrix, built exactly as the library's `eye` builds it, so that
@@ -72,7 +72,7 @@ static void make_slope(Ctx *c, Derived *d) {
 	args[n] = build_full(b, ref_type(jvp, fn_param(jvp, n)), 1);
 	build_call(b, jvp, n + 1, args, result);
 	derived_own(d, build_end(b, 2, result));
-	origin_set(c, d->fn, (Origin){.is_few = true});
+	origin_set(c, d->fn, (TransformInfo){.is_few = true});
 }
 
 static void make_forward(Ctx *c, Derived *d) {
@@ -89,7 +89,7 @@ static void make_forward(Ctx *c, Derived *d) {
 		if (d->mask[i]) args[n] = unit_vectors(b, *ref_ty(f, fn_param(f, i)));
 	build_call(b, batch, n + 1, args, result);
 	derived_own(d, build_end(b, 2, result));
-	origin_set(c, d->fn, (Origin){.is_few = true});
+	origin_set(c, d->fn, (TransformInfo){.is_few = true});
 }
 
 Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
@@ -119,7 +119,7 @@ Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
 }
 
 Fn *gradient_forward(Ctx *c, Fn *gradient) {
-	const Origin o = origin_of(gradient);
+	const TransformInfo o = origin_of(gradient);
 	const Fn *f = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
 	const Derived *d = f ? derived_that_made(f, gradient) : NULL;
 	return d && d->done ? derived_of(c, d->from, TR_SLOPES, 0, d->mask, make_forward)->fn : NULL;

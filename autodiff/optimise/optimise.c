@@ -50,7 +50,7 @@ static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
 		for (uint32_t i = 0; (all[k] == f || all[k]->finished) && i < all[k]->insts.n; i++) {
 			const Fn *g = inst_callee(c, &all[k]->insts.at[i]);
 			if (!g || !g->finished) continue;
-			const Origin o = origin_of(g);
+			const TransformInfo o = origin_of(g);
 			found.gradient |= o.is_gradient;
 			found.jet |= o.is_jet;
 			const Fn *inner = o.line_order ? fn_get(c, o.line_of) : NULL;

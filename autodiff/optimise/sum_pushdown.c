@@ -29,22 +29,22 @@
  * show it to be constant along an axis. */
 #define REPEAT_DEPTH 6
 
-typedef struct Axes {
+typedef struct SummedAxes {
 	uint32_t n;
 	int at[MAX_RANK]; /* ascending */
-} Axes;
+} SummedAxes;
 
 typedef struct Factor {
 	Ref src; /* in the source function; REF_NONE: built here, or of another shape than there */
 	Ref ref; /* in the function under construction */
 } Factor;
 
-typedef struct Term {
+typedef struct ProductTerm {
 	uint32_t n;
 	bool minus;
 	Ref whole; /* the product, where it already exists */
 	Factor at[FACTORS_MOST];
-} Term;
+} ProductTerm;
 
 typedef struct Collapse {
 	Ctx *c;
@@ -60,26 +60,26 @@ typedef struct Collapse {
 
 /* ---- axes ---------------------------------------------------------------- */
 
-static bool has(const Axes *a, int axis) {
+static bool has(const SummedAxes *a, int axis) {
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->at[i] == axis) return true;
 	return false;
 }
 
-static void insert(Axes *a, int axis) {
+static void insert(SummedAxes *a, int axis) {
 	uint32_t i = a->n++;
 	for (; i && a->at[i - 1] > axis; i--) a->at[i] = a->at[i - 1];
 	a->at[i] = axis;
 }
 
 /* The index of an axis after those in `gone` have been summed. */
-static int moved(int axis, const Axes *gone) {
+static int moved(int axis, const SummedAxes *gone) {
 	int less = 0;
 	for (uint32_t k = 0; k < gone->n; k++) less += gone->at[k] < axis;
 	return axis - less;
 }
 
-static uint32_t remaining(const Type *t, const Axes *gone, Dim *dims) {
+static uint32_t remaining(const Type *t, const SummedAxes *gone, Dim *dims) {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < t->rank; i++)
 		if (!has(gone, (int)i)) dims[n++] = t->dims[i];
@@ -88,15 +88,15 @@ static uint32_t remaining(const Type *t, const Axes *gone, Dim *dims) {
 
 static Type type_in(const Collapse *k, Ref r) { return *ref_ty(build_fn(k->b), r); }
 
-static TypeId reduced_type(const Collapse *k, Ref r, const Axes *gone) {
+static TypeId reduced_type(const Collapse *k, Ref r, const SummedAxes *gone) {
 	Type t = type_in(k, r);
 	Dim dims[MAX_RANK];
 	const uint32_t n = remaining(&t, gone, dims);
 	return type_tensor(k->c, (Dtype)t.dtype, n, dims);
 }
 
-static Axes attr_axes(const Collapse *k, const Inst *in, uint32_t field) {
-	Axes a = {0};
+static SummedAxes attr_axes(const Collapse *k, const Inst *in, uint32_t field) {
+	SummedAxes a = {0};
 	const int64_t *words = attr_field(k->c, (Op)in->op, in->attr, field, &a.n);
 	for (uint32_t i = 0; i < a.n; i++) a.at[i] = (int)words[i];
 	return a;
@@ -128,7 +128,7 @@ static Ref uniform(const Collapse *k, Ref r) {
 }
 
 /* r without the axes, when it is constant along them; else REF_NONE. */
-static Ref along(Collapse *k, Ref r, const Axes *gone, int depth) {
+static Ref along(Collapse *k, Ref r, const SummedAxes *gone, int depth) {
 	const Fn *to = build_fn(k->b);
 	if (!gone->n) return r;
 	const TypeId type = reduced_type(k, r, gone);
@@ -138,7 +138,7 @@ static Ref along(Collapse *k, Ref r, const Axes *gone, int depth) {
 	if (!found || depth > REPEAT_DEPTH) return REF_NONE;
 	const Inst in = *found;
 	if (in.op == OP_BROADCAST) {
-		const Axes axes = attr_axes(k, &in, 1);
+		const SummedAxes axes = attr_axes(k, &in, 1);
 		int to_axes[MAX_RANK];
 		for (uint32_t i = 0; i < axes.n; i++) {
 			if (has(gone, axes.at[i])) return REF_NONE;
@@ -160,7 +160,7 @@ static Ref along(Collapse *k, Ref r, const Axes *gone, int depth) {
 
 /* ---- terms --------------------------------------------------------------- */
 
-typedef VEC(Term) Terms;
+typedef VEC(ProductTerm) ProductSum;
 
 static bool is_splat(const Collapse *k, Ref r) {
 	Value v;
@@ -168,7 +168,7 @@ static bool is_splat(const Collapse *k, Ref r) {
 }
 
 /* Merges the constants among the factors into one. */
-static void join_numbers(Collapse *k, Term *t) {
+static void join_numbers(Collapse *k, ProductTerm *t) {
 	uint32_t n = 0, first = FACTORS_MOST;
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (first < n && is_splat(k, t->at[i].ref))
@@ -180,7 +180,7 @@ static void join_numbers(Collapse *k, Term *t) {
 }
 
 /* Opens factors of factors, and signs, while there is space. */
-static void open_factors(Collapse *k, Term *t) {
+static void open_factors(Collapse *k, ProductTerm *t) {
 	for (uint32_t i = 0; i < t->n;) {
 		const Inst *in = opened(k, t->at[i].src);
 		if (in && in->op == OP_NEG) {
@@ -199,7 +199,7 @@ static void open_factors(Collapse *k, Term *t) {
 
 /* The index of the factor that is a sum that can be opened, while all other
  * factors are uniform; -1: none. */
-static int sum_in(const Collapse *k, const Term *t) {
+static int sum_in(const Collapse *k, const ProductTerm *t) {
 	int at = -1;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const Inst *in = opened(k, t->at[i].src);
@@ -211,12 +211,12 @@ static int sum_in(const Collapse *k, const Term *t) {
 
 /* Collects the terms of a sum, each with its uniform factors. Returns false
  * when there are too many. */
-static bool open_sum(Collapse *k, Terms *terms, const Term *t) {
+static bool open_sum(Collapse *k, ProductSum *terms, const ProductTerm *t) {
 	const int at = sum_in(k, t);
 	if (at >= 0) {
 		const Inst *in = opened(k, t->at[at].src);
 		for (uint32_t i = 0; i < in->nargs; i++) {
-			Term part = *t;
+			ProductTerm part = *t;
 			part.minus = t->minus != (in->op == OP_NEG || (in->op == OP_SUB && i == 1));
 			part.at[at] = factor_of(k, inst_arg(k->f, in, i));
 			part.whole = t->n == 1 ? part.at[0].ref : REF_NONE;
@@ -230,7 +230,7 @@ static bool open_sum(Collapse *k, Terms *terms, const Term *t) {
 	return true;
 }
 
-static Ref product(Collapse *k, const Term *t) {
+static Ref product(Collapse *k, const ProductTerm *t) {
 	if (t->whole != REF_NONE) return t->whole;
 	Ref r = t->at[0].ref;
 	for (uint32_t i = 1; i < t->n; i++) r = build2(k->b, OP_MUL, r, t->at[i].ref);
@@ -242,26 +242,26 @@ static Ref accumulate(Collapse *k, Ref sum, Ref x, bool minus) {
 	return build2(k->b, minus ? OP_SUB : OP_ADD, sum, x);
 }
 
-static int factor_at(const Term *t, Ref ref) {
+static int factor_at(const ProductTerm *t, Ref ref) {
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->at[i].ref == ref) return (int)i;
 	return -1;
 }
 
-static void without(Term *t, uint32_t i) {
+static void without(ProductTerm *t, uint32_t i) {
 	t->at[i] = t->at[--t->n];
 	t->whole = REF_NONE;
 	if (t->n == 1) t->whole = t->at[0].ref;
 }
 
-static Ref total(Collapse *k, const Terms *given, const Axes *gone);
+static Ref total(Collapse *k, const ProductSum *given, const SummedAxes *gone);
 
 /* ---- common factors ------------------------------------------------------ */
 
 /* The factor of term i that most terms share, among those constant along the
  * axes. Each term keeps at least one factor. */
-static Ref common_factor(Collapse *k, const Terms *t, const bool *done, uint32_t i,
-                         const Axes *gone, uint32_t *count) {
+static Ref common_factor(Collapse *k, const ProductSum *t, const bool *done, uint32_t i,
+                         const SummedAxes *gone, uint32_t *count) {
 	Ref best = REF_NONE;
 	*count = 0;
 	for (uint32_t m = 0; m < t->at[i].n; m++) {
@@ -277,16 +277,17 @@ static Ref common_factor(Collapse *k, const Terms *t, const bool *done, uint32_t
 }
 
 /* The terms that share a factor with term i, as that factor times a sum. */
-static Ref by_factor(Collapse *k, const Terms *t, bool *done, uint32_t i, const Axes *gone) {
+static Ref by_factor(Collapse *k, const ProductSum *t, bool *done, uint32_t i,
+                     const SummedAxes *gone) {
 	uint32_t count;
 	const Ref common = t->at[i].n > 1 ? common_factor(k, t, done, i, gone, &count) : REF_NONE;
 	if (common == REF_NONE || (count < 2 && !gone->n)) return REF_NONE;
-	Terms rest = {0};
+	ProductSum rest = {0};
 	for (uint32_t j = i; j < t->n; j++) {
 		const int m = done[j] || t->at[j].n < 2 ? -1 : factor_at(&t->at[j], common);
 		if (m < 0) continue;
 		done[j] = true;
-		Term left = t->at[j];
+		ProductTerm left = t->at[j];
 		without(&left, (uint32_t)m);
 		VEC_PUSH(k->scratch, &rest, left);
 	}
@@ -315,7 +316,7 @@ static void turn_dot(const Collapse *k, Outer *o) {
 	if (own[1] || !own[0]) return;
 	/* The fields are: left and right contracted, left and right shared. */
 	for (uint32_t field = 0; field < 4; field++) {
-		const Axes a = attr_axes(k, &o->in, field ^ 1);
+		const SummedAxes a = attr_axes(k, &o->in, field ^ 1);
 		words[n++] = a.n;
 		for (uint32_t i = 0; i < a.n; i++) words[n++] = a.at[i];
 	}
@@ -325,7 +326,7 @@ static void turn_dot(const Collapse *k, Outer *o) {
 	o->arg[1] = first;
 }
 
-static bool outer_of(const Collapse *k, const Term *t, Outer *o) {
+static bool outer_of(const Collapse *k, const ProductTerm *t, Outer *o) {
 	int at = -1;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const Inst *in = opened(k, t->at[i].src);
@@ -366,16 +367,17 @@ static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32
 /* Finds the axes of operand `side` that are summed, from the axes of the
  * contraction's result. Also returns the contracted and the shared axes as
  * numbered after the sum. */
-static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axes *gone,
-                     Axes *summed, Axes *contracted, Axes *shared) {
+static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const SummedAxes *gone,
+                     SummedAxes *summed, SummedAxes *contracted, SummedAxes *shared) {
 	const Inst *dot = &o->in;
-	const Axes own_contracted = attr_axes(k, dot, side), own_shared = attr_axes(k, dot, 2 + side);
+	const SummedAxes own_contracted = attr_axes(k, dot, side),
+					 own_shared = attr_axes(k, dot, 2 + side);
 	int at = (int)own_shared.n;
-	*summed = (Axes){0};
+	*summed = (SummedAxes){0};
 	for (uint32_t i = 0; i < gone->n; i++)
 		if (gone->at[i] < at) return false;
 	for (uint32_t s = 0; s <= side; s++) {
-		const Axes c = attr_axes(k, dot, s), b = attr_axes(k, dot, 2 + s);
+		const SummedAxes c = attr_axes(k, dot, s), b = attr_axes(k, dot, 2 + s);
 		const uint32_t rank = ref_ty(k->f, o->arg[s])->rank;
 		for (uint32_t i = 0; i < rank; i++) {
 			if (has(&c, (int)i) || has(&b, (int)i)) continue;
@@ -392,8 +394,8 @@ static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axe
 
 /* Maps the axes of a reshape's result to those of the operand. Each must have
  * the same product of extents before it. */
-static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, const Axes *gone,
-                         Axes *inner) {
+static bool reshape_axes(const Collapse *k, const Type *from, const Type *to,
+                         const SummedAxes *gone, SummedAxes *inner) {
 	for (uint32_t i = 0; i < gone->n; i++) {
 		Dim before = dim_const(k->c, 1), reached = dim_const(k->c, 1);
 		for (int a = 0; a < gone->at[i]; a++)
@@ -415,25 +417,25 @@ static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, co
 
 /* Maps the axes of the result to those of the operand. Returns false where the
  * sum cannot pass through. */
-static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operand, const Axes *gone,
-                       Axes *inner) {
+static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operand,
+                       const SummedAxes *gone, SummedAxes *inner) {
 	const Type from = type_in(k, operand), to = type_in(k, result);
-	*inner = (Axes){0};
+	*inner = (SummedAxes){0};
 	switch ((Op)o->in.op) {
 	case OP_TRANSPOSE: {
-		const Axes perm = attr_axes(k, &o->in, 0);
+		const SummedAxes perm = attr_axes(k, &o->in, 0);
 		for (uint32_t i = 0; i < gone->n; i++) insert(inner, perm.at[gone->at[i]]);
 		return true;
 	}
 	case OP_REDUCE_SUM: {
-		const Axes summed = attr_axes(k, &o->in, 0);
+		const SummedAxes summed = attr_axes(k, &o->in, 0);
 		int at = 0;
 		for (uint32_t i = 0; i < from.rank; i++)
 			if (!has(&summed, (int)i) && has(gone, at++)) insert(inner, (int)i);
 		return true;
 	}
 	case OP_BROADCAST: {
-		const Axes axes = attr_axes(k, &o->in, 1);
+		const SummedAxes axes = attr_axes(k, &o->in, 1);
 		for (uint32_t i = 0; i < axes.n; i++)
 			if (has(gone, axes.at[i])) {
 				if (build_canon(k->b, from.dims[i]) != build_canon(k->b, to.dims[axes.at[i]]))
@@ -469,26 +471,26 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 
 /* Applies the operation to the sum of its operands. `gone` are the axes of its
  * result, `inner` those of the operand. */
-static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Axes *gone,
-                       const Axes *inner) {
+static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const SummedAxes *gone,
+                       const SummedAxes *inner) {
 	Builder *b = k->b;
 	const Type t = *type_of(k->c, reduced_type(k, result, gone));
 	int axes[MAX_RANK];
 	switch ((Op)o->in.op) {
 	case OP_TRANSPOSE: {
-		const Axes perm = attr_axes(k, &o->in, 0);
+		const SummedAxes perm = attr_axes(k, &o->in, 0);
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < perm.n; i++)
 			if (!has(inner, perm.at[i])) axes[n++] = moved(perm.at[i], inner);
 		return build_transpose(b, x, axes);
 	}
 	case OP_REDUCE_SUM: {
-		const Axes summed = attr_axes(k, &o->in, 0);
+		const SummedAxes summed = attr_axes(k, &o->in, 0);
 		for (uint32_t i = 0; i < summed.n; i++) axes[i] = moved(summed.at[i], inner);
 		return build_reduce(b, OP_REDUCE_SUM, x, summed.n, axes);
 	}
 	case OP_BROADCAST: {
-		const Axes to = attr_axes(k, &o->in, 1);
+		const SummedAxes to = attr_axes(k, &o->in, 1);
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < to.n; i++)
 			if (!has(gone, to.at[i])) axes[n++] = moved(to.at[i], gone);
@@ -533,13 +535,13 @@ static bool zero_side(const Collapse *k, const Inst *select, uint32_t *other) {
 }
 
 /* The operands of the group, each times the uniform factors of its term. */
-static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *grouped,
-                      const Outer *outer, uint32_t side) {
-	Terms inner = {0};
+static ProductSum operands(Collapse *k, const ProductSum *t, bool *done, const bool *grouped,
+                           const Outer *outer, uint32_t side) {
+	ProductSum inner = {0};
 	for (uint32_t j = 0; j < t->n; j++) {
 		if (!grouped[j]) continue;
 		done[j] = true;
-		Term x = {.n = 1, .minus = t->at[j].minus};
+		ProductTerm x = {.n = 1, .minus = t->at[j].minus};
 		x.at[0] = factor_of(k, outer[j].arg[side]);
 		for (uint32_t m = 0; m < t->at[j].n; m++) {
 			if (m == outer[j].at) continue;
@@ -554,8 +556,9 @@ static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *group
 	return inner;
 }
 
-static uint32_t group(const Collapse *k, const Terms *t, const bool *done, const bool *has_outer,
-                      const Outer *outer, uint32_t i, uint32_t side, bool *grouped) {
+static uint32_t group(const Collapse *k, const ProductSum *t, const bool *done,
+                      const bool *has_outer, const Outer *outer, uint32_t i, uint32_t side,
+                      bool *grouped) {
 	uint32_t n = 0;
 	for (uint32_t j = 0; j < t->n; j++) {
 		grouped[j] =
@@ -565,10 +568,10 @@ static uint32_t group(const Collapse *k, const Terms *t, const bool *done, const
 	return n;
 }
 
-static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *has_outer,
-                          const Outer *outer, uint32_t i, const Axes *gone) {
+static Ref by_contraction(Collapse *k, const ProductSum *t, bool *done, const bool *has_outer,
+                          const Outer *outer, uint32_t i, const SummedAxes *gone) {
 	const Inst dot = outer[i].in;
-	Axes summed[2], contracted[2], shared[2];
+	SummedAxes summed[2], contracted[2], shared[2];
 	bool *grouped = ARENA_ARRAY(k->scratch, bool, t->n);
 	if (!dtype_is_real((Dtype)ref_ty(k->f, inst_result(&dot, 0))->dtype)) return REF_NONE;
 	for (uint32_t s = 0; s < 2; s++)
@@ -579,8 +582,8 @@ static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *h
 	n = group(k, t, done, has_outer, outer, i, side, grouped);
 	if (n < 2 && !gone->n) return REF_NONE;
 	if (n < 2) side = summed[0].n == 0; /* the side that varies along the axes */
-	Terms inner = operands(k, t, done, grouped, outer, side), other = {0};
-	Term rest = {.n = 1};
+	ProductSum inner = operands(k, t, done, grouped, outer, side), other = {0};
+	ProductTerm rest = {.n = 1};
 	rest.at[0] = factor_of(k, outer[i].arg[1 - side]);
 	rest.whole = rest.at[0].ref;
 	VEC_PUSH(k->scratch, &other, rest);
@@ -594,7 +597,8 @@ static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *h
 
 /* The terms with the same outermost linear operation as term i, as that
  * operation of a sum. */
-static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, const Axes *gone) {
+static Ref by_operation(Collapse *k, const ProductSum *t, bool *done, uint32_t i,
+                        const SummedAxes *gone) {
 	bool *has_outer = ARENA_ARRAY(k->scratch, bool, t->n),
 		 *grouped = ARENA_ARRAY(k->scratch, bool, t->n);
 	Outer *outer = ARENA_ARRAY(k->scratch, Outer, t->n);
@@ -615,9 +619,9 @@ static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, con
 	if (group(k, t, done, has_outer, outer, i, side, grouped) < 2 && !gone->n) return REF_NONE;
 	const Ref result = t->at[i].at[outer[i].at].ref,
 			  operand = refmap_get(k->b, &k->map, outer[i].arg[side]);
-	Axes inner;
+	SummedAxes inner;
 	if (!inner_axes(k, &outer[i], result, operand, gone, &inner)) return REF_NONE;
-	const Terms xs = operands(k, t, done, grouped, outer, side);
+	const ProductSum xs = operands(k, t, done, grouped, outer, side);
 	const Ref x = total(k, &xs, &inner);
 	if (op != OP_SELECT) return outer_again(k, &outer[i], result, x, gone, &inner);
 	const Ref zero = build_zeros(k->b, ref_type(build_fn(k->b), x));
@@ -628,8 +632,8 @@ static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, con
 /* ---- sums ---------------------------------------------------------------- */
 
 /* The sum of the terms over the axes. */
-static Ref total(Collapse *k, const Terms *given, const Axes *gone) {
-	Terms t = {0};
+static Ref total(Collapse *k, const ProductSum *given, const SummedAxes *gone) {
+	ProductSum t = {0};
 	bool few = true;
 	for (uint32_t i = 0; i < given->n && few; i++) few = open_sum(k, &t, &given->at[i]);
 	if (!few) t = *given;
@@ -660,11 +664,11 @@ static void visit(Builder *b, RefMap *m, const Inst *in) {
 	const Ref result = inst_result(in, 0);
 	if (k->absorbed[REF_INDEX(result)] || !dtype_is_real((Dtype)ref_ty(k->f, result)->dtype))
 		return;
-	Axes gone = {0};
+	SummedAxes gone = {0};
 	if (in->op == OP_REDUCE_SUM) gone = attr_axes(k, in, 0);
-	Terms terms = {0};
+	ProductSum terms = {0};
 	for (uint32_t i = 0; i < in->nargs; i++) {
-		Term t = {.n = 1, .minus = in->op == OP_SUB && i == 1};
+		ProductTerm t = {.n = 1, .minus = in->op == OP_SUB && i == 1};
 		t.at[0] = factor_of(k, inst_arg(k->f, in, i));
 		t.whole = t.at[0].ref;
 		VEC_PUSH(k->scratch, &terms, t);

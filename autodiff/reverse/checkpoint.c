@@ -44,7 +44,7 @@ uint32_t snapshot_stack_size(const SnapshotLoop *loop) {
 /* ---- which loops --------------------------------------------------------- */
 
 typedef struct Survey {
-	Plan *p;
+	LinearisePlan *p;
 	RegionId body, outside;
 	TapeReason refused;
 	bool nested;
@@ -108,14 +108,14 @@ static void survey(Survey *v, const Region *g) {
 }
 
 /* Whether a row of an array can hold the value in all iterations. */
-static bool fits_rows(const Plan *p, TypeId type, RegionId body) {
+static bool fits_rows(const LinearisePlan *p, TypeId type, RegionId body) {
 	const Type *t = type_of(p->c, type);
 	return t->kind == TY_TENSOR && t->rank < MAX_RANK && !type_varies_in(p, type, body);
 }
 
 /* Equalities of extents found before the loop hold inside it. Visits the guards
  * before instruction `before` in its region, and in the regions around it. */
-static void each_guard_before(Plan *p, const Inst *before,
+static void each_guard_before(LinearisePlan *p, const Inst *before,
                               void (*visit)(void *ud, const Inst *guard), void *ud) {
 	const Region *g = &p->f->regions.at[before->parent];
 	if (g->owner != NO_INST) each_guard_before(p, &p->f->insts.at[g->owner], visit, ud);
@@ -149,17 +149,17 @@ static void link_guard(void *ud, const Inst *in) {
 
 /* ---- the functions of a loop --------------------------------------------- */
 
-typedef struct Making {
-	Plan *p;
+typedef struct CheckpointBuild {
+	LinearisePlan *p;
 	Survey *v;
 	SnapshotPlan *s;
 	SnapshotLoop *loop;
 	const Inst *in;
 	Builder *b;
-} Making;
+} CheckpointBuild;
 
 static void copy_guard(void *ud, const Inst *in) {
-	Making *m = ud;
+	CheckpointBuild *m = ud;
 	Ctx *c = m->p->c;
 	Linked l = {.v = m->v};
 	Dim x = (Dim)attr_int(c, OP_GUARD, in->attr, 0), y = (Dim)attr_int(c, OP_GUARD, in->attr, 1);
@@ -168,12 +168,12 @@ static void copy_guard(void *ud, const Inst *in) {
 	if (l.some) build_unify(m->b, x, y, (Atom)attr_int(c, OP_GUARD, in->attr, 2));
 }
 
-static Ref param_like(Making *m, Ref r) {
+static Ref param_like(CheckpointBuild *m, Ref r) {
 	const Val *v = &m->p->f->vals.at[REF_INDEX(r)];
 	return build_param(m->b, ref_type(m->p->f, r), ref_is_value(r) ? v->name : 0);
 }
 
-static void begin(Making *m, const char *name, Ref *fixed) {
+static void begin(CheckpointBuild *m, const char *name, Ref *fixed) {
 	const SnapshotPlan *s = m->s;
 	m->b = build_begin(m->p->c, derived_name(m->p->c, m->p->f, name), m->in->span, m->p->f);
 	build_derivative(m->b);
@@ -182,8 +182,8 @@ static void begin(Making *m, const char *name, Ref *fixed) {
 		fixed[s->nwitnesses + k] = param_like(m, s->captured[k]);
 }
 
-static Fn *make_step(Making *m) {
-	Plan *p = m->p;
+static Fn *make_step(CheckpointBuild *m) {
+	LinearisePlan *p = m->p;
 	const SnapshotPlan *s = m->s;
 	const SnapshotLoop *loop = m->loop;
 	const Region *g = inst_region(p->f, m->in, m->in->op == OP_WHILE);
@@ -217,9 +217,9 @@ static Fn *make_step(Making *m) {
 				results[n++] = refmap_get(m->b, &map, plan_result(p, g, k));
 	Fn *step = build_end(m->b, n, results);
 	origin_set(p->c, step,
-	           (Origin){.is_jvp = true,
-	                    .jvp_params = loop->nfixed + 1 + loop->nstate,
-	                    .jvp_results = loop->nstate});
+	           (TransformInfo){.is_jvp = true,
+	                           .jvp_params = loop->nfixed + 1 + loop->nstate,
+	                           .jvp_results = loop->nstate});
 	return step;
 }
 
@@ -240,8 +240,8 @@ static void run_turns(Builder *b, Arena *a, Fn *turn, uint32_t nfixed, const Ref
 	build_for(b, turns, n, values, build_region_end(b, open, n, out), values);
 }
 
-static Fn *make_run(Making *m, Fn *step) {
-	Plan *p = m->p;
+static Fn *make_run(CheckpointBuild *m, Fn *step) {
+	LinearisePlan *p = m->p;
 	Ctx *c = p->c;
 	const SnapshotPlan *s = m->s;
 	const SnapshotLoop *loop = m->loop;
@@ -294,7 +294,7 @@ static AttrId outer_policy(Ctx *c, AttrId policy) {
 	return attr_intern(c, outer, 2);
 }
 
-static void find_witnesses(Plan *p, const Survey *v, SnapshotPlan *s) {
+static void find_witnesses(LinearisePlan *p, const Survey *v, SnapshotPlan *s) {
 	Dim dims[MAX_RANK];
 	s->witnesses = ARENA_ARRAY(p->a, TypeId, v->syms.n + 1u);
 	for (uint32_t i = 0, n = 0; i < v->syms.n; i++) {
@@ -306,7 +306,7 @@ static void find_witnesses(Plan *p, const Survey *v, SnapshotPlan *s) {
 	}
 }
 
-const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReason *why) {
+const SnapshotPlan *snapshot_plan(LinearisePlan *p, const Inst *in, bool swept, TapeReason *why) {
 	const Fn *f = p->f;
 	uint32_t skip = in->op == OP_FOR;
 	RegionId body = f->region_ids.at[in->regions + !skip];
@@ -347,7 +347,7 @@ const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReaso
 	loop->swept = swept;
 	loop->policy = p->d->from->checkpoint;
 
-	Making m = {.p = p, .v = &v, .s = s, .loop = loop, .in = in};
+	CheckpointBuild m = {.p = p, .v = &v, .s = s, .loop = loop, .in = in};
 	Fn *step = derived_own(p->d, make_step(&m));
 	bool halved, *linear = ARENA_ARRAY(p->a, bool, fn_nparams(step) + 1u);
 	for (uint32_t k = loop->nfixed + 1 + loop->nstate; k < fn_nparams(step); k++) linear[k] = true;
@@ -362,9 +362,9 @@ const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReaso
 	*kept = *loop;
 	s->run->checkpoint = p->d->from->checkpoint;
 	origin_set(p->c, s->run,
-	           (Origin){.is_linear = true,
-	                    .linear_from = fn_nparams(s->run) - loop->ncarried - loop->nheld,
-	                    .loop = kept});
+	           (TransformInfo){.is_linear = true,
+	                           .linear_from = fn_nparams(s->run) - loop->ncarried - loop->nheld,
+	                           .loop = kept});
 	derived_of(p->c, s->run, TR_LOOP, 0, NULL, make_kept);
 	return s;
 }
@@ -515,7 +515,7 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 			 nc = loop->ncarried, nh = loop->nheld;
 	bool *linear = ARENA_ARRAY(a, bool, fn_nparams(loop->step) + 1u);
 	for (uint32_t k = nf + 1 + ns; k < fn_nparams(loop->step); k++) linear[k] = true;
-	const Split *split = split_data(split_of(c, loop->step, linear));
+	const LinearSplit *split = split_data(split_of(c, loop->step, linear));
 	Fn *back = ad_transpose(c, split->linear, split->nresiduals);
 
 	Builder *b = build_begin(c, derived_name(c, run, "transpose"), run->span, run);

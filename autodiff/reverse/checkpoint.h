@@ -50,7 +50,7 @@ typedef struct SnapshotPlan {
 /* The functions of a loop, owned by the entry of the split. Returns NULL when
  * the loop must use tapes, and sets *why to the reason. `find_births` must have
  * run before, to find where symbols are defined. */
-const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReason *why);
+const SnapshotPlan *snapshot_plan(LinearisePlan *p, const Inst *in, bool swept, TapeReason *why);
 /* The number of values in the stack; 0 when there is no state to store. */
 uint32_t snapshot_stack_size(const SnapshotLoop *loop);
 

@@ -12,29 +12,29 @@
  */
 #include "autodiff/reverse/primal_linear.h"
 
-static void visit(Depends *p, const Region *g);
+static void visit(LinearValues *p, const Region *g);
 
-static bool has_tangent(const Depends *p, Ref r) {
+static bool has_tangent(const LinearValues *p, Ref r) {
 	return type_has_tangent(p->c, ref_type(p->f, r));
 }
 
-static Ref region_result(const Depends *p, const Region *g, uint32_t k) {
+static Ref region_result(const LinearValues *p, const Region *g, uint32_t k) {
 	return p->f->args.at[g->results + k];
 }
 
-static bool set(Depends *p, Ref r) {
+static bool set(LinearValues *p, Ref r) {
 	bool was = p->linear[REF_INDEX(r)];
 	p->linear[REF_INDEX(r)] = true;
 	return !was;
 }
 
-bool any_linear_operand(const Depends *p, const Inst *in) {
+bool any_linear_operand(const LinearValues *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (depends_on(p, inst_arg(p->f, in, k))) return true;
 	return false;
 }
 
-bool touches_linear(const Depends *p, const Inst *in) {
+bool touches_linear(const LinearValues *p, const Inst *in) {
 	if (any_linear_operand(p, in)) return true;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (depends_on(p, inst_result(in, k))) return true;
@@ -46,7 +46,7 @@ bool touches_linear(const Depends *p, const Inst *in) {
 	return false;
 }
 
-static _Noreturn void refuse(const Depends *p, const Inst *in) {
+static _Noreturn void refuse(const LinearValues *p, const Inst *in) {
 	no_rule(p->c, p->f, in, p->transform,
 	        "is applied to a tangent, but is not linear: a rule of differentiation must be");
 }
@@ -54,7 +54,7 @@ static _Noreturn void refuse(const Depends *p, const Inst *in) {
 /* ---- calls --------------------------------------------------------------- */
 
 static void make_depends(Ctx *c, Derived *d) {
-	Depends p = {.c = c, .f = d->from, .scratch = d->scratch, .transform = "linearise"};
+	LinearValues p = {.c = c, .f = d->from, .scratch = d->scratch, .transform = "linearise"};
 	p.linear = ARENA_ARRAY(d->scratch, bool, d->from->vals.n + 1u);
 	for (uint32_t k = 0; k < d->nmask; k++) p.linear[REF_INDEX(fn_param(d->from, k))] = d->mask[k];
 	find_linear(&p);
@@ -62,10 +62,10 @@ static void make_depends(Ctx *c, Derived *d) {
 		d->result_active[k] = depends_on(&p, fn_result(d->from, k));
 }
 
-bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
+bool linear_call(LinearValues *p, const Inst *in, bool *places, bool *results) {
 	if (!any_linear_operand(p, in)) return false;
 	Fn *callee = inst_callee(p->c, in);
-	Origin o = origin_of(callee);
+	TransformInfo o = origin_of(callee);
 	/* No analysis is needed if the linear operands are only where the callee's
 	 * transform expects them. */
 	bool fits = o.is_jvp || o.is_linear;
@@ -85,7 +85,7 @@ bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
 	return true;
 }
 
-static void visit_call(Depends *p, const Inst *in) {
+static void visit_call(LinearValues *p, const Inst *in) {
 	bool *places = ARENA_ARRAY(p->scratch, bool, in->nargs + 1u),
 		 *results = ARENA_ARRAY(p->scratch, bool, in->nresults + 1u);
 	if (!linear_call(p, in, places, results)) return;
@@ -95,7 +95,7 @@ static void visit_call(Depends *p, const Inst *in) {
 
 /* ---- the walk ------------------------------------------------------------ */
 
-static void visit_loop(Depends *p, const Inst *in, const Region *body, uint32_t skip) {
+static void visit_loop(LinearValues *p, const Inst *in, const Region *body, uint32_t skip) {
 	Ref first = ref_value(body->params + skip);
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (depends_on(p, inst_arg(p->f, in, k + skip))) set(p, first + k);
@@ -109,7 +109,7 @@ static void visit_loop(Depends *p, const Inst *in, const Region *body, uint32_t 
 		if (depends_on(p, first + k)) set(p, inst_result(in, k));
 }
 
-static void visit_inst(Depends *p, const Inst *in) {
+static void visit_inst(LinearValues *p, const Inst *in) {
 	Op op = (Op)in->op;
 	switch (op) {
 	case OP_IF:
@@ -149,9 +149,9 @@ static void visit_inst(Depends *p, const Inst *in) {
 	if (!carries_on) refuse(p, in);
 }
 
-static void visit(Depends *p, const Region *g) {
+static void visit(LinearValues *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		visit_inst(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
 }
 
-void find_linear(Depends *p) { visit(p, &p->f->regions.at[0]); }
+void find_linear(LinearValues *p) { visit(p, &p->f->regions.at[0]); }

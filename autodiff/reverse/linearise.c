@@ -28,7 +28,7 @@ static void make_split(Ctx *c, Derived *d);
 
 Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 	Derived *d = derived_of(c, f, TR_SPLIT, 0, linear, make_split);
-	Split *s = split_data(d);
+	LinearSplit *s = split_data(d);
 	if (d->done || s->joint) return d;
 	s->values_builder = build_begin(c, derived_name(c, f, "values"), f->span, f);
 	s->joint_builder = build_begin(c, derived_name(c, f, "joint"), f->span, f);
@@ -50,7 +50,7 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 /* Builds the two functions that recursive calls use, now that the parts
  * exist. */
 static void finish_recursive(Ctx *c, Derived *d) {
-	Split *s = split_data(d);
+	LinearSplit *s = split_data(d);
 	Arena *a = d->scratch;
 	uint32_t nplain = fn_nparams(s->primal), nlinear = d->nmask - nplain,
 			 nvalues = fn_nresults(s->primal);
@@ -69,14 +69,14 @@ static void finish_recursive(Ctx *c, Derived *d) {
 	for (uint32_t k = 0; k < nlinear; k++) args[s->nresiduals + k] = fn_param(s->joint, nplain + k);
 	build_call(b, s->linear, s->nresiduals + nlinear, args, results);
 	derived_own(d, build_end(b, s->nlinear_results, results));
-	origin_set(c, s->joint, (Origin){.is_linear = true, .linear_from = nplain});
+	origin_set(c, s->joint, (TransformInfo){.is_linear = true, .linear_from = nplain});
 }
 
 /* Must agree with linear_call: what a jvp promises, else the actual
  * dependence. */
-static void find_linear_results(const Plan *p, Split *s) {
+static void find_linear_results(const LinearisePlan *p, LinearSplit *s) {
 	const Fn *f = p->f;
-	Origin o = origin_of(f);
+	TransformInfo o = origin_of(f);
 	bool jvp = o.is_jvp, linear = o.is_linear;
 	for (uint32_t k = 0; k < p->d->nmask; k++) {
 		jvp &= p->d->mask[k] == (k >= o.jvp_params);
@@ -96,15 +96,16 @@ static void find_linear_results(const Plan *p, Split *s) {
 
 /* Finds the linear values in the function of an entry, with its calls inlined
  * if `flat`. */
-static void begin_plan(Ctx *c, Derived *d, bool flat, Split *s, Plan *p) {
+static void begin_plan(Ctx *c, Derived *d, bool flat, LinearSplit *s, LinearisePlan *p) {
 	Fn *f = d->from, *written = flat ? fn_flatten(c, f) : NULL;
 	if (written) {
 		origin_set(c, written, origin_of(f));
 		f = derived_own(d, written);
 	}
 	s->linear_result = ARENA_ARRAY(d->from->arena, bool, fn_nresults(f) + 1u);
-	*p = (Plan){.c = c, .f = f, .d = d, .a = d->scratch, .linear_result = s->linear_result};
-	p->dep = (Depends){.c = c, .f = f, .scratch = d->scratch, .transform = "linearise"};
+	*p =
+		(LinearisePlan){.c = c, .f = f, .d = d, .a = d->scratch, .linear_result = s->linear_result};
+	p->dep = (LinearValues){.c = c, .f = f, .scratch = d->scratch, .transform = "linearise"};
 	p->dep.linear = ARENA_ARRAY(d->scratch, bool, f->vals.n + 1u);
 	for (uint32_t k = 0; k < d->nmask; k++) p->dep.linear[REF_INDEX(fn_param(f, k))] = d->mask[k];
 	find_linear(&p->dep);
@@ -112,8 +113,8 @@ static void begin_plan(Ctx *c, Derived *d, bool flat, Split *s, Plan *p) {
 }
 
 static void make_split(Ctx *c, Derived *d) {
-	Split *s = ARENA_NEW(d->from->arena, Split);
-	Plan p;
+	LinearSplit *s = ARENA_NEW(d->from->arena, LinearSplit);
+	LinearisePlan p;
 	d->data = s;
 	begin_plan(c, d, true, s, &p);
 	plan_split(&p);
@@ -121,9 +122,9 @@ static void make_split(Ctx *c, Derived *d) {
 	s->primal = derived_own(d, emit_primal_part(&p));
 	s->linear = derived_own(d, emit_linear_part(&p, s->primal));
 	origin_set(c, s->linear,
-	           (Origin){.is_linear = true,
-	                    .linear_from = s->nresiduals,
-	                    .rounds = origin_of(p.f).rounds + 1});
+	           (TransformInfo){.is_linear = true,
+	                           .linear_from = s->nresiduals,
+	                           .rounds = origin_of(p.f).rounds + 1});
 	if (s->joint) finish_recursive(c, d);
 	d->fn = s->linear;
 }
@@ -131,8 +132,8 @@ static void make_split(Ctx *c, Derived *d) {
 /* The primal part alone: without tapes, or (with `report`) returning the report
  * on its checkpointed loops. */
 static void make_primal(Ctx *c, Derived *d, bool report) {
-	Split s = {0};
-	Plan p;
+	LinearSplit s = {0};
+	LinearisePlan p;
 	begin_plan(c, d, report, &s, &p);
 	p.plain = !report;
 	p.report = report;
@@ -175,9 +176,10 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 		           "%s is linearised while its linearisation is made", atom_text(c, f->name));
 		ctx_throw(c, ST_INTERNAL);
 	}
-	Split *s = split_data(d);
+	LinearSplit *s = split_data(d);
 	if (s->of) return s->of;
-	origin_set(c, s->primal, (Origin){.is_primal = true, .has_source = true, .source = f->id});
+	origin_set(c, s->primal,
+	           (TransformInfo){.is_primal = true, .has_source = true, .source = f->id});
 	Linearised *out = ARENA_NEW(f->arena, Linearised);
 	out->primal = s->primal;
 	out->linear = s->linear;

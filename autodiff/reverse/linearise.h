@@ -27,14 +27,14 @@ typedef enum ItemKind {
 	ITEM_WITNESS /* elsewhere: an empty array whose shape gives symbols their values */
 } ItemKind;
 
-typedef struct Item {
+typedef struct SavedValue {
 	uint8_t kind;
 	/* In a loop: the shape varies between iterations, so the elements are on a
 	 * flat tape. */
 	bool ragged;
 	uint32_t id, k;
 	TypeId type;
-} Item;
+} SavedValue;
 
 typedef struct SymBorn {
 	SymId sym;
@@ -43,7 +43,7 @@ typedef struct SymBorn {
 
 typedef struct RegionPlan {
 	VEC(SymBorn) born;
-	VEC(Item) items;
+	VEC(SavedValue) items;
 } RegionPlan;
 
 typedef enum CallMode {
@@ -78,12 +78,12 @@ typedef struct InstPlan {
 
 enum { KEPT_NOT, KEPT_SAVED, KEPT_REMADE };
 
-typedef struct Plan {
+typedef struct LinearisePlan {
 	Ctx *c;
 	const Fn *f;
 	Derived *d;
 	Arena *a;
-	Depends dep;
+	LinearValues dep;
 	bool *live; /* by value: linear, and a linear result depends on it */
 	/* By symbol of f: a value that is not linear has it in its shape, or it is
 	 * bound. */
@@ -98,40 +98,40 @@ typedef struct Plan {
 	bool *linear_result; /* by result of f */
 	bool plain;          /* emit only the primal part, without items */
 	bool report;         /* ... and return the report of ad_checkpoint_report */
-} Plan;
+} LinearisePlan;
 
 /* linearise_plan.c */
-void plan_split(Plan *p);
+void plan_split(LinearisePlan *p);
 /* Whether t mentions a symbol defined in r. */
-bool type_varies_in(const Plan *p, TypeId t, RegionId r);
-bool known_outside(const Plan *p, SymId s, RegionId r); /* defined in r or around it */
-bool encloses(const Plan *p, RegionId outer, RegionId r);
+bool type_varies_in(const LinearisePlan *p, TypeId t, RegionId r);
+bool known_outside(const LinearisePlan *p, SymId s, RegionId r); /* defined in r or around it */
+bool encloses(const LinearisePlan *p, RegionId outer, RegionId r);
 /* Whether item k is the first on its flat tape. */
-bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k);
-static inline const Inst *plan_inst(const Plan *p, const Region *g, uint32_t i) {
+bool opens_flat_tape(const LinearisePlan *p, const RegionPlan *g, uint32_t k);
+static inline const Inst *plan_inst(const LinearisePlan *p, const Region *g, uint32_t i) {
 	return &p->f->insts.at[p->f->inst_order.at[g->insts + i]];
 }
-static inline InstPlan *plan_of(const Plan *p, const Inst *in) {
+static inline InstPlan *plan_of(const LinearisePlan *p, const Inst *in) {
 	return &p->insts[in - p->f->insts.at];
 }
-static inline RegionId region_id(const Plan *p, const Inst *in, uint32_t k) {
+static inline RegionId region_id(const LinearisePlan *p, const Inst *in, uint32_t k) {
 	return p->f->region_ids.at[in->regions + k];
 }
-static inline Ref plan_result(const Plan *p, const Region *g, uint32_t k) {
+static inline Ref plan_result(const LinearisePlan *p, const Region *g, uint32_t k) {
 	return p->f->args.at[g->results + k];
 }
-static inline bool is_linear(const Plan *p, Ref r) { return depends_on(&p->dep, r); }
-static inline bool is_live(const Plan *p, Ref r) {
+static inline bool is_linear(const LinearisePlan *p, Ref r) { return depends_on(&p->dep, r); }
+static inline bool is_live(const LinearisePlan *p, Ref r) {
 	return ref_is_value(r) && p->live[REF_INDEX(r)];
 }
-static inline bool any_live_result(const Plan *p, const Inst *in) {
+static inline bool any_live_result(const LinearisePlan *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (is_live(p, inst_result(in, k))) return true;
 	return false;
 }
 
 /* linearise_emit.c */
-Fn *emit_primal_part(Plan *p);
-Fn *emit_linear_part(Plan *p, const Fn *primal);
+Fn *emit_primal_part(LinearisePlan *p);
+Fn *emit_linear_part(LinearisePlan *p, const Fn *primal);
 
 #endif

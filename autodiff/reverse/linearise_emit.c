@@ -18,18 +18,18 @@
  */
 #include "autodiff/reverse/checkpoint.h"
 
-typedef struct Emit {
-	Plan *p;
+typedef struct SplitEmitter {
+	LinearisePlan *p;
 	Ctx *c;
 	const Fn *f;
 	Builder *b;
 	RefMap map;  /* its dims extend to the further symbols of the plan */
 	bool *known; /* by symbol: bound so far */
 	bool linear; /* which part */
-} Emit;
+} SplitEmitter;
 
-static Emit emit_begin(Plan *p, Builder *b, bool linear) {
-	Emit e = {.p = p, .c = p->c, .f = p->f, .b = b, .linear = linear};
+static SplitEmitter emit_begin(LinearisePlan *p, Builder *b, bool linear) {
+	SplitEmitter e = {.p = p, .c = p->c, .f = p->f, .b = b, .linear = linear};
 	e.map = refmap_new(b, p->f, true);
 	Dim *dims = ARENA_ARRAY(p->a, Dim, p->nsyms + 1u);
 	e.known = ARENA_ARRAY(p->a, bool, p->nsyms + 1u);
@@ -41,7 +41,7 @@ static Emit emit_begin(Plan *p, Builder *b, bool linear) {
 	return e;
 }
 
-static Ref get(Emit *e, Ref r) {
+static Ref get(SplitEmitter *e, Ref r) {
 	Ref to = refmap_get(e->b, &e->map, r);
 	if (to != REF_NONE) return to;
 	diag_error(e->c, E_INTERNAL, span_of(e->c, build_span(e->b)),
@@ -49,18 +49,18 @@ static Ref get(Emit *e, Ref r) {
 	ctx_throw(e->c, ST_INTERNAL);
 }
 
-static Dim dim_here(Emit *e, Dim d) {
+static Dim dim_here(SplitEmitter *e, Dim d) {
 	return build_canon(e->b, dim_subst(e->c, d, e->map.dims, e->p->nsyms));
 }
 
-static TypeId type_here(Emit *e, TypeId t) {
+static TypeId type_here(SplitEmitter *e, TypeId t) {
 	return build_canon_type(e->b, type_subst(e->c, t, e->map.dims, e->p->nsyms));
 }
 
 /* Binds the symbols in types `from` to the shapes of the values `to`. Symbols
  * not yet bound take the values' extents; the others are checked against
  * them. */
-static void learn(Emit *e, uint32_t n, const TypeId *from, const Ref *to) {
+static void learn(SplitEmitter *e, uint32_t n, const TypeId *from, const Ref *to) {
 	SymId s;
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t k = 0; k < n; k++) {
@@ -79,14 +79,14 @@ static void learn(Emit *e, uint32_t n, const TypeId *from, const Ref *to) {
 	}
 }
 
-static void at_inst(Emit *e, const Inst *in) {
+static void at_inst(SplitEmitter *e, const Inst *in) {
 	build_at(e->b, in->span);
 	build_chain(e->b, chain_push(e->c, in->chain, "linearise"));
 }
 
-static Ref *refs(Emit *e, uint32_t n) { return ARENA_ARRAY(e->p->a, Ref, n + 1u); }
+static Ref *refs(SplitEmitter *e, uint32_t n) { return ARENA_ARRAY(e->p->a, Ref, n + 1u); }
 
-static void set_results(Emit *e, const Inst *in, bool linear, const Ref *results) {
+static void set_results(SplitEmitter *e, const Inst *in, bool linear, const Ref *results) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref r = inst_result(in, k);
 		if (linear ? !is_live(e->p, r) : is_linear(e->p, r)) continue;
@@ -99,7 +99,7 @@ static void set_results(Emit *e, const Inst *in, bool linear, const Ref *results
 
 /* ---- items in the primal part -------------------------------------------- */
 
-static Ref item_ref(Emit *e, const Item *item) {
+static Ref item_ref(SplitEmitter *e, const SavedValue *item) {
 	switch ((ItemKind)item->kind) {
 	case ITEM_VALUE: return get(e, ref_value(item->id));
 	case ITEM_INST: return e->p->insts[item->id].primal[item->k];
@@ -112,7 +112,7 @@ static Ref item_ref(Emit *e, const Item *item) {
 
 /* The placeholder for an item in the other branch: zeros, empty along the
  * extents that only the item's own branch knows. */
-static Ref filler(Emit *e, const Item *item, RegionId branch) {
+static Ref filler(SplitEmitter *e, const SavedValue *item, RegionId branch) {
 	Type t = *type_of(e->c, item->type);
 	if (t.kind != TY_TENSOR) return build_const(e->b, value_none());
 	for (uint32_t k = 0; k < t.rank; k++) {
@@ -124,7 +124,7 @@ static Ref filler(Emit *e, const Item *item, RegionId branch) {
 }
 
 /* Records the items of an instruction that has been emitted. */
-static void set_given(Emit *e, InstPlan *ip, Ref *given) {
+static void set_given(SplitEmitter *e, InstPlan *ip, Ref *given) {
 	learn(e, ip->given.n, ip->given.at, given);
 	if (e->linear) ip->linear = given;
 	else ip->primal = given;
@@ -134,9 +134,11 @@ static void set_given(Emit *e, InstPlan *ip, Ref *given) {
 
 static Ref i64_add(Builder *b, Ref x, Ref y) { return build2(b, OP_ADD, x, y); }
 
-static TypeId vector_type(Emit *e, Dtype d, Dim length) { return type_tensor(e->c, d, 1, &length); }
+static TypeId vector_type(SplitEmitter *e, Dtype d, Dim length) {
+	return type_tensor(e->c, d, 1, &length);
+}
 
-static TypeId rows_type(Emit *e, Dim n, TypeId row) {
+static TypeId rows_type(SplitEmitter *e, Dim n, TypeId row) {
 	Type t = *type_of(e->c, row);
 	Dim dims[MAX_RANK] = {n};
 	memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
@@ -144,19 +146,19 @@ static TypeId rows_type(Emit *e, Dim n, TypeId row) {
 }
 
 /* first, first + 1, ... as indices. */
-static Ref positions(Emit *e, Ref first, Dim length) {
+static Ref positions(SplitEmitter *e, Ref first, Dim length) {
 	Ref iota = build_iota(e->b, DT_I64, length);
 	return i64_add(e->b, iota, build_broadcast_scalar(e->b, first, type_id_in(e->b, iota)));
 }
 
-static Dim size_of(Emit *e, const Type *t) {
+static Dim size_of(SplitEmitter *e, const Type *t) {
 	Dim size = dim_const(e->c, 1);
 	for (uint32_t k = 0; k < t->rank; k++) size = dim_mul(e->c, size, t->dims[k]);
 	return build_canon(e->b, size);
 }
 
 /* The items that share a flat tape with item k, concatenated. */
-static Ref flat_items(Emit *e, const RegionPlan *g, uint32_t k) {
+static Ref flat_items(SplitEmitter *e, const RegionPlan *g, uint32_t k) {
 	Ref *parts = refs(e, g->items.n);
 	uint32_t n = 0;
 	uint8_t dtype = type_of(e->c, g->items.at[k].type)->dtype;
@@ -171,7 +173,7 @@ static Ref flat_items(Emit *e, const RegionPlan *g, uint32_t k) {
 }
 
 /* Writes v to the flat tape at position `used`, and advances `used`. */
-static void append_flat(Emit *e, Ref *flat, Ref *used, Ref v) {
+static void append_flat(SplitEmitter *e, Ref *flat, Ref *used, Ref v) {
 	Builder *b = e->b;
 	Type t = type_in(b, v);
 	Dim size = t.dims[0], room = type_in(b, *flat).dims[0];
@@ -191,7 +193,7 @@ static void append_flat(Emit *e, Ref *flat, Ref *used, Ref v) {
 /* The carried values that hold the items of a loop: a tape for each, or for
  * items on a flat tape the tape, its used extent and the offsets. */
 typedef struct Recorder {
-	Emit *e;
+	SplitEmitter *e;
 	const RegionPlan *g;
 	bool counted;
 	Dim turns;     /* rows of the tapes of a `for` */
@@ -208,12 +210,12 @@ static void carry(Recorder *r, TypeId type, Ref init) {
 /* A tape of rows: fully allocated in a `for`, growing in a `while`, where
  * `growing` is its extent in an iteration. */
 static void carry_rows(Recorder *r, TypeId row, Dim growing) {
-	Emit *e = r->e;
+	SplitEmitter *e = r->e;
 	Dim n = r->counted ? r->turns : growing, start = r->counted ? r->turns : dim_const(e->c, 0);
 	carry(r, rows_type(e, n, row), build_zeros(e->b, rows_type(e, start, row)));
 }
 
-static Recorder recorder_begin(Emit *e, const RegionPlan *g, bool counted, Dim turns) {
+static Recorder recorder_begin(SplitEmitter *e, const RegionPlan *g, bool counted, Dim turns) {
 	Recorder r = {.e = e, .g = g, .counted = counted, .turns = turns};
 	Arena *a = e->p->a;
 	r.types = ARENA_ARRAY(a, TypeId, 3 * g->items.n + 1u);
@@ -221,7 +223,7 @@ static Recorder recorder_begin(Emit *e, const RegionPlan *g, bool counted, Dim t
 	TypeId number = type_scalar(e->c, DT_I64);
 	Dim growing = counted || !g->items.n ? 0 : build_fresh_dim(e->b, 0, build_span(e->b));
 	for (uint32_t k = 0; k < g->items.n; k++) {
-		const Item *item = &g->items.at[k];
+		const SavedValue *item = &g->items.at[k];
 		if (!item->ragged) carry_rows(&r, type_here(e, item->type), growing);
 		if (!opens_flat_tape(e->p, g, k)) continue;
 		Dtype d = (Dtype)type_of(e->c, item->type)->dtype;
@@ -243,7 +245,7 @@ static Ref write_row(Recorder *r, Ref tape, Ref turn, Ref row) {
  * at its beginning, `out` their new values. */
 static void record(Recorder *r, Ref turn, const Ref *params, Ref *out) {
 	for (uint32_t k = 0, at = 0; k < r->g->items.n; k++) {
-		const Item *item = &r->g->items.at[k];
+		const SavedValue *item = &r->g->items.at[k];
 		if (!item->ragged) {
 			out[at] = write_row(r, params[at], turn, item_ref(r->e, item));
 			at++;
@@ -271,17 +273,17 @@ static void recorded(const Recorder *r, const Ref *results, Ref *given) {
 
 /* ---- the primal part ----------------------------------------------------- */
 
-static void primal_region(Emit *e, const Region *g);
+static void primal_region(SplitEmitter *e, const Region *g);
 
-static uint32_t plain_values(Emit *e, const Region *g, const Inst *in, Ref *out) {
+static uint32_t plain_values(SplitEmitter *e, const Region *g, const Inst *in, Ref *out) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < g->nresults; k++)
 		if (!is_linear(e->p, inst_result(in, k))) out[n++] = get(e, plan_result(e->p, g, k));
 	return n;
 }
 
-static void primal_branches(Emit *e, const Inst *in) {
-	Plan *p = e->p;
+static void primal_branches(SplitEmitter *e, const Inst *in) {
+	LinearisePlan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
 	RegionId ids[2] = {region_id(p, in, 0), region_id(p, in, 1)}, closed[2];
 	uint32_t most = in->nresults + p->regions[ids[0]].items.n + p->regions[ids[1]].items.n + 1;
@@ -314,7 +316,7 @@ static void primal_branches(Emit *e, const Inst *in) {
 /* Opens a region of a loop in the primal part. Its parameters are `nfirst`
  * scalars, the carried values that are not linear, and those of the
  * recorder. */
-static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t skip,
+static OpenRegion *open_turn(SplitEmitter *e, const Inst *in, const Region *g, uint32_t skip,
                              uint32_t nfirst, const Recorder *r, Ref *params) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, nfirst + g->nparams + r->n + 1u);
 	uint32_t n = nfirst;
@@ -335,13 +337,13 @@ static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t 
 }
 
 /* The rows of the tapes of a `for`: a known extent, or max(count, 0). */
-static Dim tape_rows(Emit *e, const InstPlan *ip, Ref count) {
+static Dim tape_rows(SplitEmitter *e, const InstPlan *ip, Ref count) {
 	if (ip->turns_known) return dim_here(e, ip->turns);
 	return build_dim_of(e->b, build2(e->b, OP_MAX, count, build_i64(e->b, 0)), 0);
 }
 
 /* The fixed operands of a checkpointed loop. */
-static uint32_t fixed_operands(Emit *e, const SnapshotPlan *s, Ref *out) {
+static uint32_t fixed_operands(SplitEmitter *e, const SnapshotPlan *s, Ref *out) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < s->nwitnesses; k++) {
 		Type t = *type_of(e->c, type_here(e, s->witnesses[k]));
@@ -351,7 +353,7 @@ static uint32_t fixed_operands(Emit *e, const SnapshotPlan *s, Ref *out) {
 	return n;
 }
 
-static void primal_sweep(Emit *e, const Inst *in) {
+static void primal_sweep(SplitEmitter *e, const Inst *in) {
 	InstPlan *ip = plan_of(e->p, in);
 	const SnapshotPlan *s = ip->snapshots;
 	const SnapshotLoop *loop = s->loop;
@@ -364,8 +366,8 @@ static void primal_sweep(Emit *e, const Inst *in) {
 	if (ip->given.n) set_given(e, ip, stack);
 }
 
-static void primal_for(Emit *e, const Inst *in) {
-	Plan *p = e->p;
+static void primal_for(SplitEmitter *e, const Inst *in) {
+	LinearisePlan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
 	if (ip->snapshots && any_live_result(p, in)) {
 		primal_sweep(e, in);
@@ -392,8 +394,8 @@ static void primal_for(Emit *e, const Inst *in) {
 	if (ip->given.n) set_given(e, ip, given);
 }
 
-static void primal_while(Emit *e, const Inst *in) {
-	Plan *p = e->p;
+static void primal_while(SplitEmitter *e, const Inst *in) {
+	LinearisePlan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
 	const Region *cond = inst_region(e->f, in, 0), *body = inst_region(e->f, in, 1);
 	const RegionPlan *g = &p->regions[region_id(p, in, 1)];
@@ -425,7 +427,7 @@ static void primal_while(Emit *e, const Inst *in) {
 	set_given(e, ip, given);
 }
 
-static uint32_t call_operands(Emit *e, const Inst *in, bool linear, Ref *out) {
+static uint32_t call_operands(SplitEmitter *e, const Inst *in, bool linear, Ref *out) {
 	const InstPlan *ip = plan_of(e->p, in);
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < in->nargs; k++)
@@ -435,7 +437,7 @@ static uint32_t call_operands(Emit *e, const Inst *in, bool linear, Ref *out) {
 
 /* The types of the results of one kind, as a call to an unfinished function
  * states them. */
-static uint32_t result_types(Emit *e, const Inst *in, bool linear, TypeId *out) {
+static uint32_t result_types(SplitEmitter *e, const Inst *in, bool linear, TypeId *out) {
 	const InstPlan *ip = plan_of(e->p, in);
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -443,7 +445,7 @@ static uint32_t result_types(Emit *e, const Inst *in, bool linear, TypeId *out) 
 	return n;
 }
 
-static void set_call_results(Emit *e, const Inst *in, bool linear, const Ref *results) {
+static void set_call_results(SplitEmitter *e, const Inst *in, bool linear, const Ref *results) {
 	const InstPlan *ip = plan_of(e->p, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		if (ip->results[k] != linear) continue;
@@ -453,18 +455,18 @@ static void set_call_results(Emit *e, const Inst *in, bool linear, const Ref *re
 	}
 }
 
-static void call_unfinished(Emit *e, const Inst *in, const Fn *callee, bool linear, uint32_t n,
-                            const Ref *args, Ref *results) {
+static void call_unfinished(SplitEmitter *e, const Inst *in, const Fn *callee, bool linear,
+                            uint32_t n, const Ref *args, Ref *results) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, in->nresults + 1u);
 	uint32_t m = result_types(e, in, linear, types);
 	int64_t word = callee->id;
 	build_typed(e->b, OP_CALL, n, args, attr_intern(e->c, &word, 1), m, types, results);
 }
 
-static void primal_call(Emit *e, const Inst *in) {
+static void primal_call(SplitEmitter *e, const Inst *in) {
 	InstPlan *ip = plan_of(e->p, in);
 	if (!ip->split) return; /* all its results are linear */
-	const Split *s = split_data(ip->split);
+	const LinearSplit *s = split_data(ip->split);
 	Ref *args = refs(e, in->nargs);
 	uint32_t n = call_operands(e, in, false, args);
 	if (ip->mode == CALL_SPLIT) {
@@ -483,7 +485,7 @@ static void primal_call(Emit *e, const Inst *in) {
 }
 
 typedef struct AllPlain {
-	const Emit *e;
+	const SplitEmitter *e;
 	bool all;
 } AllPlain;
 
@@ -494,14 +496,14 @@ static void visit_plain(void *ud, SymId s) {
 
 /* Whether all extents of the guard exist in the primal part; other guards
  * belong to the linear part. */
-static bool is_plain_guard(const Emit *e, const Inst *in) {
+static bool is_plain_guard(const SplitEmitter *e, const Inst *in) {
 	AllPlain k = {e, true};
 	dim_each_sym(e->c, (Dim)attr_int(e->c, OP_GUARD, in->attr, 0), visit_plain, &k);
 	dim_each_sym(e->c, (Dim)attr_int(e->c, OP_GUARD, in->attr, 1), visit_plain, &k);
 	return k.all;
 }
 
-static void primal_inst(Emit *e, const Inst *in) {
+static void primal_inst(SplitEmitter *e, const Inst *in) {
 	if (in->op == OP_GUARD && !is_plain_guard(e, in)) return;
 	if (!touches_linear(&e->p->dep, in)) {
 		build_copy_inst(e->b, &e->map, in);
@@ -519,14 +521,14 @@ static void primal_inst(Emit *e, const Inst *in) {
 	}
 }
 
-static void primal_region(Emit *e, const Region *g) {
+static void primal_region(SplitEmitter *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) primal_inst(e, plan_inst(e->p, g, i));
 }
 
 /* Five scalars for each checkpointed loop of the body. For a loop that should
  * use checkpoints but does not: its line, -1, the reason, and two zeros. */
-static Ref report(Emit *e) {
-	Plan *p = e->p;
+static Ref report(SplitEmitter *e) {
+	LinearisePlan *p = e->p;
 	const Region *g = &e->f->regions.at[0];
 	Dim none = dim_const(e->c, 0), one = dim_const(e->c, 1);
 	Ref all = build_zeros(e->b, type_tensor(e->c, DT_I64, 1, &none));
@@ -555,11 +557,11 @@ static Ref report(Emit *e) {
 	return all;
 }
 
-Fn *emit_primal_part(Plan *p) {
+Fn *emit_primal_part(LinearisePlan *p) {
 	const Fn *f = p->f;
 	Builder *b = build_begin(p->c, derived_name(p->c, f, "primal"), f->span, f);
 	build_derivative(b);
-	Emit e = emit_begin(p, b, false);
+	SplitEmitter e = emit_begin(p, b, false);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
 		if (p->d->mask[k]) continue;
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
@@ -581,34 +583,34 @@ Fn *emit_primal_part(Plan *p) {
 
 /* ---- the linear part ----------------------------------------------------- */
 
-static void linear_region(Emit *e, const Region *g);
+static void linear_region(SplitEmitter *e, const Region *g);
 
 /* The items of an instruction, in the linear part; an empty array when it has
  * none. */
-static Ref *given_to(Emit *e, InstPlan *ip) {
+static Ref *given_to(SplitEmitter *e, InstPlan *ip) {
 	if (!ip->linear) ip->linear = refs(e, ip->given.n);
 	return ip->linear;
 }
 
 /* Makes the items of a region available, and binds its symbols. */
-static void enter(Emit *e, const RegionPlan *g, const Ref *items) {
+static void enter(SplitEmitter *e, const RegionPlan *g, const Ref *items) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, g->items.n + 1u);
 	for (uint32_t k = 0; k < g->items.n; k++) types[k] = g->items.at[k].type;
 	learn(e, g->items.n, types, items);
 	for (uint32_t k = 0; k < g->items.n; k++) {
-		const Item *item = &g->items.at[k];
+		const SavedValue *item = &g->items.at[k];
 		if (item->kind == ITEM_VALUE) refmap_set(&e->map, ref_value(item->id), items[k]);
 		if (item->kind != ITEM_INST) continue;
 		given_to(e, &e->p->insts[item->id])[item->k] = items[k];
 	}
 }
 
-static void forget_symbols(Emit *e, const RegionPlan *g) {
+static void forget_symbols(SplitEmitter *e, const RegionPlan *g) {
 	for (uint32_t k = 0; k < g->born.n; k++) e->known[g->born.at[k].sym] = false;
 }
 
-static void linear_branches(Emit *e, const Inst *in) {
-	Plan *p = e->p;
+static void linear_branches(SplitEmitter *e, const Inst *in) {
+	LinearisePlan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
 	RegionId closed[2];
 	Ref *results = refs(e, in->nresults);
@@ -633,8 +635,8 @@ static void linear_branches(Emit *e, const Inst *in) {
 
 /* Reads this iteration's section of a flat tape and splits it into the items
  * that share it with item k. */
-static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref offsets, Ref turn,
-                      Ref *items) {
+static void read_flat(SplitEmitter *e, const RegionPlan *g, uint32_t k, Ref flat, Ref offsets,
+                      Ref turn, Ref *items) {
 	uint8_t dtype = type_of(e->c, g->items.at[k].type)->dtype;
 	Type *types = ARENA_ARRAY(e->p->a, Type, g->items.n + 1u);
 	Dim total = dim_const(e->c, 0), start = total;
@@ -656,12 +658,12 @@ static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref of
 /* Reads the items of one iteration of the linear loop, extents first, because
  * the shapes of ragged items follow from them. `varying` gives, by symbol, the
  * extents of the carried values in this iteration, where they vary. */
-static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
+static void read_items(SplitEmitter *e, const RegionPlan *g, const Ref *tapes, Ref turn,
                        const Dim *varying) {
 	Ref *items = refs(e, g->items.n);
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t k = 0, at = 0; k < g->items.n; k++) {
-			const Item *item = &g->items.at[k];
+			const SavedValue *item = &g->items.at[k];
 			bool length = item->kind == ITEM_EXTENT, flat = opens_flat_tape(e->p, g, k);
 			if (length == !pass) {
 				if (flat) read_flat(e, g, k, tapes[at], tapes[at + 1], turn, items);
@@ -682,7 +684,7 @@ static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
 }
 
 /* A checkpointed loop from its first iteration, in one call. */
-static void linear_run(Emit *e, const Inst *in) {
+static void linear_run(SplitEmitter *e, const Inst *in) {
 	const InstPlan *ip = plan_of(e->p, in);
 	const SnapshotPlan *s = ip->snapshots;
 	const SnapshotLoop *loop = s->loop;
@@ -698,8 +700,8 @@ static void linear_run(Emit *e, const Inst *in) {
 	set_results(e, in, true, results);
 }
 
-static void linear_loop(Emit *e, const Inst *in) {
-	Plan *p = e->p;
+static void linear_loop(SplitEmitter *e, const Inst *in) {
+	LinearisePlan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
 	if (ip->snapshots) {
 		linear_run(e, in);
@@ -753,9 +755,9 @@ static void linear_loop(Emit *e, const Inst *in) {
 	set_results(e, in, true, results);
 }
 
-static void linear_part_call(Emit *e, const Inst *in) {
+static void linear_part_call(SplitEmitter *e, const Inst *in) {
 	InstPlan *ip = plan_of(e->p, in);
-	const Split *s = ip->split ? split_data(ip->split) : NULL;
+	const LinearSplit *s = ip->split ? split_data(ip->split) : NULL;
 	uint32_t nresiduals = ip->given.n;
 	Ref *args = refs(e, nresiduals + in->nargs), *results = refs(e, in->nresults);
 	if (ip->mode == CALL_SPLIT) {
@@ -772,7 +774,7 @@ static void linear_part_call(Emit *e, const Inst *in) {
 }
 
 typedef struct AllKnown {
-	const Emit *e;
+	const SplitEmitter *e;
 	bool all;
 } AllKnown;
 
@@ -784,7 +786,7 @@ static void visit_known(void *ud, SymId s) {
 }
 
 /* Copies a guard whose extents the linear part knows; others are not needed. */
-static void linear_guard(Emit *e, const Inst *in) {
+static void linear_guard(SplitEmitter *e, const Inst *in) {
 	Dim x = (Dim)attr_int(e->c, OP_GUARD, in->attr, 0),
 		y = (Dim)attr_int(e->c, OP_GUARD, in->attr, 1);
 	AllKnown k = {e, true};
@@ -795,7 +797,7 @@ static void linear_guard(Emit *e, const Inst *in) {
 		            (Atom)attr_int(e->c, OP_GUARD, in->attr, 2));
 }
 
-static void linear_inst(Emit *e, const Inst *in) {
+static void linear_inst(SplitEmitter *e, const Inst *in) {
 	at_inst(e, in);
 	if (in->op == OP_GUARD) {
 		linear_guard(e, in);
@@ -813,17 +815,17 @@ static void linear_inst(Emit *e, const Inst *in) {
 	}
 }
 
-static void linear_region(Emit *e, const Region *g) {
+static void linear_region(SplitEmitter *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) linear_inst(e, plan_inst(e->p, g, i));
 }
 
-typedef struct Shown {
+typedef struct BoundSymbols {
 	const bool *is;
 	bool all;
-} Shown;
+} BoundSymbols;
 
 static void visit_shown(void *ud, SymId s) {
-	Shown *v = ud;
+	BoundSymbols *v = ud;
 	v->all = v->all && v->is[s];
 }
 
@@ -831,7 +833,7 @@ static void visit_shown(void *ud, SymId s) {
  * where no other item has m, because a later guard made m equal to n. Then m
  * cannot be bound here, and the axis gets a fresh symbol that is checked
  * later. */
-static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n) {
+static TypeId *item_types(SplitEmitter *e, const Fn *primal, uint32_t first, uint32_t n) {
 	bool *shown = ARENA_ARRAY(e->p->a, bool, primal->syms.n + 1u);
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, n + 1u);
 	SymId s;
@@ -845,7 +847,7 @@ static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n)
 		Type t = *type_of(e->c, types[k]);
 		bool changed = false;
 		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) {
-			Shown v = {shown, true};
+			BoundSymbols v = {shown, true};
 			dim_each_sym(e->c, t.dims[a], visit_shown, &v);
 			if (v.all) continue;
 			t.dims[a] = build_fresh_dim(e->b, 0, 0);
@@ -856,17 +858,17 @@ static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n)
 	return types;
 }
 
-Fn *emit_linear_part(Plan *p, const Fn *primal) {
+Fn *emit_linear_part(LinearisePlan *p, const Fn *primal) {
 	const Fn *f = p->f;
 	Builder *b = build_begin(p->c, derived_name(p->c, f, "linear"), f->span, primal);
 	build_derivative(b);
-	Emit e = emit_begin(p, b, true);
+	SplitEmitter e = emit_begin(p, b, true);
 	const RegionPlan *g = &p->regions[0];
 	uint32_t first = fn_nresults(primal) - g->items.n, n = 0;
 	Ref *items = refs(&e, g->items.n);
 	const TypeId *types = item_types(&e, primal, first, g->items.n);
 	for (uint32_t k = 0; k < g->items.n; k++) {
-		const Item *item = &g->items.at[k];
+		const SavedValue *item = &g->items.at[k];
 		Atom name = item->kind == ITEM_VALUE ? f->vals.at[item->id].name : 0;
 		items[k] = build_param(b, types[k], name);
 	}

@@ -18,12 +18,12 @@
 
 /* ---- symbols ------------------------------------------------------------- */
 
-static RegionId parent_of(const Plan *p, RegionId r) {
+static RegionId parent_of(const LinearisePlan *p, RegionId r) {
 	InstId owner = p->f->regions.at[r].owner;
 	return owner == NO_INST ? UINT32_MAX : p->f->insts.at[owner].parent;
 }
 
-static SymBorn *find_born(const Plan *p, SymId s, RegionId r) {
+static SymBorn *find_born(const LinearisePlan *p, SymId s, RegionId r) {
 	RegionPlan *g = &p->regions[r];
 	for (uint32_t i = 0; i < g->born.n; i++)
 		if (g->born.at[i].sym == s) return &g->born.at[i];
@@ -31,7 +31,7 @@ static SymBorn *find_born(const Plan *p, SymId s, RegionId r) {
 }
 
 /* The definition of a symbol, seen from region r; NULL: none. */
-static SymBorn *home_of(const Plan *p, SymId s, RegionId r) {
+static SymBorn *home_of(const LinearisePlan *p, SymId s, RegionId r) {
 	for (; r != UINT32_MAX; r = parent_of(p, r)) {
 		SymBorn *born = find_born(p, s, r);
 		if (born) return born;
@@ -39,10 +39,10 @@ static SymBorn *home_of(const Plan *p, SymId s, RegionId r) {
 	return NULL;
 }
 
-bool known_outside(const Plan *p, SymId s, RegionId r) { return home_of(p, s, r); }
+bool known_outside(const LinearisePlan *p, SymId s, RegionId r) { return home_of(p, s, r); }
 
 typedef struct SymVisit {
-	Plan *p;
+	LinearisePlan *p;
 	RegionId region;
 	bool found;
 } SymVisit;
@@ -67,34 +67,34 @@ static void visit_varies(void *ud, SymId s) {
 
 typedef void (*SymVisitor)(void *ud, SymId s);
 
-static void each_sym(Plan *p, TypeId type, SymVisitor visit, SymVisit *v) {
+static void each_sym(LinearisePlan *p, TypeId type, SymVisitor visit, SymVisit *v) {
 	Type t = *type_of(p->c, type);
 	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
 		dim_each_sym(p->c, t.dims[k], visit, v);
 }
 
-bool type_varies_in(const Plan *p, TypeId t, RegionId r) {
-	SymVisit v = {.p = (Plan *)p, .region = r};
-	each_sym((Plan *)p, t, visit_varies, &v);
+bool type_varies_in(const LinearisePlan *p, TypeId t, RegionId r) {
+	SymVisit v = {.p = (LinearisePlan *)p, .region = r};
+	each_sym((LinearisePlan *)p, t, visit_varies, &v);
 	return v.found;
 }
 
-static bool dim_varies_in(Plan *p, Dim d, RegionId r) {
+static bool dim_varies_in(LinearisePlan *p, Dim d, RegionId r) {
 	SymVisit v = {.p = p, .region = r};
 	dim_each_sym(p->c, d, visit_varies, &v);
 	return v.found;
 }
 
-static void need_dim(Plan *p, Dim d, RegionId at) {
+static void need_dim(LinearisePlan *p, Dim d, RegionId at) {
 	dim_each_sym(p->c, d, visit_need, &(SymVisit){.p = p, .region = at});
 }
 
-static void need_type(Plan *p, TypeId t, RegionId at) {
+static void need_type(LinearisePlan *p, TypeId t, RegionId at) {
 	each_sym(p, t, visit_need, &(SymVisit){.p = p, .region = at});
 }
 
 /* Marks the symbols in the instruction's attributes as needed. */
-static void need_attr(Plan *p, const Inst *in) {
+static void need_attr(LinearisePlan *p, const Inst *in) {
 	uint32_t k = 0;
 	for (const char *s = strchr(prims[in->op].attr, ':'); s; s = strchr(s + 1, ':'), k++) {
 		if (s[1] != 'D') continue;
@@ -134,7 +134,7 @@ static void visit_link(void *ud, SymId s) {
 }
 
 static void each_guard(GuardVisit *v, void (*visit)(GuardVisit *v, Dim x, Dim y)) {
-	Plan *p = v->at.p;
+	LinearisePlan *p = v->at.p;
 	for (uint32_t i = 0; i < p->guards.n; i++) {
 		const Inst *in = &p->f->insts.at[p->guards.at[i]];
 		v->at.region = in->parent;
@@ -157,7 +157,7 @@ static void link_guard(GuardVisit *v, Dim x, Dim y) {
 	dim_each_sym(v->at.p->c, y, visit_link, v);
 }
 
-static void need_linked(Plan *p) {
+static void need_linked(LinearisePlan *p) {
 	if (!p->guards.n) return;
 	GuardVisit v = {.at = {.p = p}, .count = ARENA_ARRAY(p->a, uint32_t, p->nsyms + 1u)};
 	each_guard(&v, count_guard);
@@ -168,7 +168,7 @@ static void need_linked(Plan *p) {
 }
 
 /* Finds where each symbol is defined, and the guards. */
-static void find_births(Plan *p, RegionId id) {
+static void find_births(LinearisePlan *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	SymVisit v = {.p = p, .region = id};
 	for (uint32_t k = 0; k < g->nparams; k++)
@@ -185,7 +185,7 @@ static void find_births(Plan *p, RegionId id) {
 }
 
 /* A further symbol, defined in region r. */
-static Dim new_dim(Plan *p, RegionId r) {
+static Dim new_dim(LinearisePlan *p, RegionId r) {
 	SymBorn born = {.sym = p->nsyms++};
 	VEC_PUSH(p->a, &p->regions[r].born, born);
 	return dim_sym(p->c, born.sym);
@@ -193,10 +193,10 @@ static Dim new_dim(Plan *p, RegionId r) {
 
 /* ---- liveness ------------------------------------------------------------ */
 
-static const Val *val_of(const Plan *p, Ref r) { return &p->f->vals.at[REF_INDEX(r)]; }
+static const Val *val_of(const LinearisePlan *p, Ref r) { return &p->f->vals.at[REF_INDEX(r)]; }
 
 /* The loop counter, which the linear loop has as well. */
-static bool is_counter(const Plan *p, Ref r) {
+static bool is_counter(const LinearisePlan *p, Ref r) {
 	const Val *v = val_of(p, r);
 	InstId owner = p->f->regions.at[v->region].owner;
 	return v->def == NO_INST && v->index == 0 && owner != NO_INST &&
@@ -205,7 +205,7 @@ static bool is_counter(const Plan *p, Ref r) {
 
 /* The innermost loop body that contains region r, or the body of the
  * function. */
-static RegionId turn_of(const Plan *p, RegionId r) {
+static RegionId turn_of(const LinearisePlan *p, RegionId r) {
 	for (; p->f->regions.at[r].owner != NO_INST; r = parent_of(p, r)) {
 		Op op = (Op)p->f->insts.at[p->f->regions.at[r].owner].op;
 		if (op == OP_FOR || op == OP_WHILE) break;
@@ -213,16 +213,16 @@ static RegionId turn_of(const Plan *p, RegionId r) {
 	return r;
 }
 
-bool encloses(const Plan *p, RegionId outer, RegionId r) {
+bool encloses(const LinearisePlan *p, RegionId outer, RegionId r) {
 	for (; r != UINT32_MAX; r = parent_of(p, r))
 		if (r == outer) return true;
 	return false;
 }
 
-static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth);
+static bool is_cheap_index(const LinearisePlan *p, Ref r, uint32_t depth);
 
 /* A comparison of cheap indices. */
-static bool is_cheap_choice(const Plan *p, Ref r, uint32_t depth) {
+static bool is_cheap_choice(const LinearisePlan *p, Ref r, uint32_t depth) {
 	const Inst *in = ref_inst(p->f, r);
 	if (!in || (in->op != OP_LT && in->op != OP_LE && in->op != OP_EQ)) return false;
 	return is_cheap_index(p, inst_arg(p->f, in, 0), depth + 1) &&
@@ -231,7 +231,7 @@ static bool is_cheap_choice(const Plan *p, Ref r, uint32_t depth) {
 
 /* Integers that follow from counters, extents and scalars: mostly indices,
  * which may count from the end. */
-static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
+static bool is_cheap_index(const LinearisePlan *p, Ref r, uint32_t depth) {
 	if (ref_is_const(r)) return true;
 	const Type *t = ref_ty(p->f, r);
 	if (t->kind != TY_TENSOR || !dtype_is_int((Dtype)t->dtype) || depth > 16) return false;
@@ -264,7 +264,7 @@ static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 
 /* Whether r is a view, at cheap indices, of a value from before the loop whose
  * body is `turn`. */
-static bool is_view_from_before(const Plan *p, Ref r, RegionId turn, uint32_t depth) {
+static bool is_view_from_before(const LinearisePlan *p, Ref r, RegionId turn, uint32_t depth) {
 	if (ref_is_const(r) || !encloses(p, turn, val_of(p, r)->region)) return true;
 	const Inst *in = ref_inst(p->f, r);
 	if (!in || depth > 16) return false;
@@ -282,7 +282,7 @@ static bool is_view_from_before(const Plan *p, Ref r, RegionId turn, uint32_t de
 	return is_view_from_before(p, inst_arg(p->f, in, 0), turn, depth + 1);
 }
 
-static bool is_remade(const Plan *p, Ref r) {
+static bool is_remade(const LinearisePlan *p, Ref r) {
 	if (is_counter(p, r)) return true;
 	const Inst *in = ref_inst(p->f, r);
 	if (!in) return false;
@@ -304,7 +304,7 @@ static bool is_remade(const Plan *p, Ref r) {
 	}
 }
 
-static void need_value(Plan *p, Ref r) {
+static void need_value(LinearisePlan *p, Ref r) {
 	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return;
 	p->marks++;
 	bool remade = is_remade(p, r);
@@ -317,7 +317,7 @@ static void need_value(Plan *p, Ref r) {
 }
 
 /* The linear part uses r, linear or not. */
-static void demand(Plan *p, Ref r) {
+static void demand(LinearisePlan *p, Ref r) {
 	if (!is_linear(p, r)) {
 		need_value(p, r);
 		return;
@@ -328,9 +328,9 @@ static void demand(Plan *p, Ref r) {
 	need_type(p, ref_type(p->f, r), val_of(p, r)->region);
 }
 
-static void demand_region(Plan *p, const Region *g);
+static void demand_region(LinearisePlan *p, const Region *g);
 
-static void demand_branches(Plan *p, const Inst *in) {
+static void demand_branches(LinearisePlan *p, const Inst *in) {
 	if (in->op == OP_IF) need_value(p, inst_arg(p->f, in, 0));
 	for (uint32_t i = 0; i < 2; i++) {
 		const Region *g = inst_region(p->f, in, i);
@@ -341,7 +341,7 @@ static void demand_branches(Plan *p, const Inst *in) {
 }
 
 /* All carried and held values of a checkpointed loop are live. */
-static void demand_snapshots(Plan *p, const Inst *in) {
+static void demand_snapshots(LinearisePlan *p, const Inst *in) {
 	const SnapshotPlan *s = plan_of(p, in)->snapshots;
 	const SnapshotLoop *loop = s->loop;
 	if (in->op == OP_FOR) need_value(p, inst_arg(p->f, in, 0));
@@ -356,7 +356,7 @@ static void demand_snapshots(Plan *p, const Inst *in) {
 
 /* A carried value is live when its result is, or when an iteration uses it for
  * a live one: a fixed point. */
-static void demand_loop(Plan *p, const Inst *in) {
+static void demand_loop(LinearisePlan *p, const Inst *in) {
 	if (plan_of(p, in)->snapshots) {
 		demand_snapshots(p, in);
 		return;
@@ -378,7 +378,7 @@ static void demand_loop(Plan *p, const Inst *in) {
 	}
 }
 
-static void demand_call(Plan *p, const Inst *in) {
+static void demand_call(LinearisePlan *p, const Inst *in) {
 	const InstPlan *ip = plan_of(p, in);
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (ip->places[k] || ip->mode == CALL_JOINT) demand(p, inst_arg(p->f, in, k));
@@ -387,7 +387,7 @@ static void demand_call(Plan *p, const Inst *in) {
 		if (ip->results[k]) need_type(p, p->f->vals.at[in->results + k].type, in->parent);
 }
 
-static void demand_inst(Plan *p, const Inst *in) {
+static void demand_inst(LinearisePlan *p, const Inst *in) {
 	if (!any_live_result(p, in)) return;
 	switch ((Op)in->op) {
 	case OP_IF:
@@ -401,7 +401,7 @@ static void demand_inst(Plan *p, const Inst *in) {
 	}
 }
 
-static void demand_region(Plan *p, const Region *g) {
+static void demand_region(LinearisePlan *p, const Region *g) {
 	for (uint32_t i = g->ninsts; i-- > 0;) demand_inst(p, plan_inst(p, g, i));
 }
 
@@ -415,7 +415,7 @@ static bool is_cheap_sum(const Inst *in) {
 
 /* Whether the linear part can compute r from saved values by at most *left
  * further operations. */
-static bool follows(const Plan *p, Ref r, uint32_t *left) {
+static bool follows(const LinearisePlan *p, Ref r, uint32_t *left) {
 	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return true;
 	const Inst *in = ref_inst(p->f, r);
 	if (!in || is_linear(p, r)) return false;
@@ -430,7 +430,7 @@ static bool follows(const Plan *p, Ref r, uint32_t *left) {
 	return true;
 }
 
-static void remake(Plan *p, Ref r) {
+static void remake(LinearisePlan *p, Ref r) {
 	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return;
 	const Inst *in = ref_inst(p->f, r);
 	p->kept[REF_INDEX(r)] = KEPT_REMADE;
@@ -442,7 +442,7 @@ static void remake(Plan *p, Ref r) {
 /* In loops, where saved values go to tapes: sums and products of values already
  * on tapes (1 - y * y beside y) are recomputed. Elsewhere both parts end up in
  * one function, which has each value once. */
-static void remake_cheap(Plan *p) {
+static void remake_cheap(LinearisePlan *p) {
 	for (uint32_t v = 0; v < p->f->vals.n; v++) {
 		const Ref r = ref_value(v);
 		const Inst *in = p->kept[v] == KEPT_SAVED ? ref_inst(p->f, r) : NULL;
@@ -460,7 +460,7 @@ static void remake_cheap(Plan *p) {
 
 /* ---- checkpoints --------------------------------------------------------- */
 
-static void plan_snapshots(Plan *p, const Region *g) {
+static void plan_snapshots(LinearisePlan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
 		bool loop = in->op == OP_FOR || in->op == OP_WHILE;
@@ -474,7 +474,7 @@ static void plan_snapshots(Plan *p, const Region *g) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-static void plan_calls(Plan *p, const Region *g) {
+static void plan_calls(LinearisePlan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
 		for (uint32_t k = 0; k < in->nregions; k++) plan_calls(p, inst_region(p->f, in, k));
@@ -484,7 +484,7 @@ static void plan_calls(Plan *p, const Region *g) {
 		ip->results = ARENA_ARRAY(p->a, bool, in->nresults + 1u);
 		if (!linear_call(&p->dep, in, ip->places, ip->results)) continue;
 		Fn *callee = inst_callee(p->c, in);
-		Origin o = origin_of(callee);
+		TransformInfo o = origin_of(callee);
 		bool fits = o.is_linear;
 		for (uint32_t k = 0; k < in->nargs; k++) fits &= ip->places[k] == (k >= o.linear_from);
 		ip->mode = CALL_JOINT;
@@ -496,9 +496,11 @@ static void plan_calls(Plan *p, const Region *g) {
 
 /* ---- items --------------------------------------------------------------- */
 
-static void plan_items(Plan *p, RegionId id);
+static void plan_items(LinearisePlan *p, RegionId id);
 
-static void give(Plan *p, const Inst *in, TypeId t) { VEC_PUSH(p->a, &plan_of(p, in)->given, t); }
+static void give(LinearisePlan *p, const Inst *in, TypeId t) {
+	VEC_PUSH(p->a, &plan_of(p, in)->given, t);
+}
 
 /* Extents undefined outside a region, and the symbol that replaces each
  * outside. */
@@ -507,7 +509,7 @@ typedef struct Renamed {
 	VEC(Dim) to;
 } Renamed;
 
-static Dim rename_dim(Plan *p, Renamed *names, Dim d, RegionId outside) {
+static Dim rename_dim(LinearisePlan *p, Renamed *names, Dim d, RegionId outside) {
 	for (uint32_t i = 0; i < names->from.n; i++)
 		if (names->from.at[i] == d) return names->to.at[i];
 	Dim fresh = new_dim(p, outside);
@@ -516,7 +518,7 @@ static Dim rename_dim(Plan *p, Renamed *names, Dim d, RegionId outside) {
 	return fresh;
 }
 
-static void give_branches(Plan *p, const Inst *in) {
+static void give_branches(LinearisePlan *p, const Inst *in) {
 	for (uint32_t i = 0; i < 2; i++) {
 		RegionId id = region_id(p, in, i);
 		Renamed names = {0};
@@ -537,7 +539,7 @@ static void give_branches(Plan *p, const Inst *in) {
 
 /* The trip count of a `for`, when it follows from a constant or an extent and
  * so cannot be negative. */
-static bool known_turns(const Plan *p, Ref count, Dim *out) {
+static bool known_turns(const LinearisePlan *p, Ref count, Dim *out) {
 	const Const *k = ref_constant(p->f, count);
 	if (k && k->value.kind == V_SCALAR && k->value.dtype == DT_I64) {
 		*out = dim_const(p->c, k->value.i > 0 ? k->value.i : 0);
@@ -552,7 +554,7 @@ static bool known_turns(const Plan *p, Ref count, Dim *out) {
 
 /* Ragged items of one dtype share a flat tape, which is attached to the first
  * of them. */
-bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k) {
+bool opens_flat_tape(const LinearisePlan *p, const RegionPlan *g, uint32_t k) {
 	if (!g->items.at[k].ragged) return false;
 	for (uint32_t i = 0; i < k; i++)
 		if (g->items.at[i].ragged &&
@@ -562,7 +564,7 @@ bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k) {
 }
 
 /* A `while` passes on its trip count, a `for` its stack. */
-static void give_snapshots(Plan *p, const Inst *in) {
+static void give_snapshots(LinearisePlan *p, const Inst *in) {
 	const SnapshotPlan *s = plan_of(p, in)->snapshots;
 	if (in->op == OP_WHILE) {
 		give(p, in, type_scalar(p->c, DT_I64));
@@ -580,7 +582,7 @@ static void give_snapshots(Plan *p, const Inst *in) {
 	give(p, in, type_scalar(p->c, DT_I64));
 }
 
-static void give_loop(Plan *p, const Inst *in) {
+static void give_loop(LinearisePlan *p, const Inst *in) {
 	InstPlan *ip = plan_of(p, in);
 	if (ip->snapshots) {
 		give_snapshots(p, in);
@@ -600,7 +602,7 @@ static void give_loop(Plan *p, const Inst *in) {
 		ip->turns = turns;
 	}
 	for (uint32_t k = 0; k < g->items.n; k++) {
-		Item *item = &g->items.at[k];
+		SavedValue *item = &g->items.at[k];
 		Type t = *type_of(p->c, item->type);
 		if (t.kind != TY_TENSOR)
 			no_rule(p->c, p->f, in, "linearise",
@@ -621,9 +623,9 @@ static void give_loop(Plan *p, const Inst *in) {
 
 /* The callee's residuals, in the caller's symbols where the operands determine
  * them. */
-static void give_call(Plan *p, const Inst *in) {
+static void give_call(LinearisePlan *p, const Inst *in) {
 	const InstPlan *ip = plan_of(p, in);
-	const Split *s = split_data(ip->split);
+	const LinearSplit *s = split_data(ip->split);
 	const Fn *callee = s->primal;
 	Dim *map = ARENA_ARRAY(p->a, Dim, callee->syms.n + 1u);
 	for (uint32_t i = 0; i < callee->syms.n; i++) map[i] = UINT32_MAX;
@@ -655,7 +657,7 @@ static void give_call(Plan *p, const Inst *in) {
 	}
 }
 
-static void give_inst(Plan *p, const Inst *in) {
+static void give_inst(LinearisePlan *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nregions && !plan_of(p, in)->snapshots; k++)
 		plan_items(p, region_id(p, in, k));
 	if (!any_live_result(p, in)) return;
@@ -671,18 +673,18 @@ static void give_inst(Plan *p, const Inst *in) {
 	}
 }
 
-static void add_item(Plan *p, RegionId id, Item item) {
+static void add_item(LinearisePlan *p, RegionId id, SavedValue item) {
 	VEC_PUSH(p->a, &p->regions[id].items, item);
 	need_type(p, item.type, id);
 }
 
-static void save_value(Plan *p, RegionId id, uint32_t v) {
+static void save_value(LinearisePlan *p, RegionId id, uint32_t v) {
 	if (p->kept[v] == KEPT_SAVED)
-		add_item(p, id, (Item){.kind = ITEM_VALUE, .id = v, .type = p->f->vals.at[v].type});
+		add_item(p, id, (SavedValue){.kind = ITEM_VALUE, .id = v, .type = p->f->vals.at[v].type});
 }
 
 /* Whether the symbol is an axis of some item of the region. */
-static bool shown_by_item(const Plan *p, RegionId id, SymId s) {
+static bool shown_by_item(const LinearisePlan *p, RegionId id, SymId s) {
 	const RegionPlan *g = &p->regions[id];
 	Dim want = dim_sym(p->c, s);
 	for (uint32_t k = 0; k < g->items.n; k++) {
@@ -693,15 +695,16 @@ static bool shown_by_item(const Plan *p, RegionId id, SymId s) {
 	return false;
 }
 
-static void add_witness(Plan *p, RegionId id, uint32_t n, Dim *dims) {
+static void add_witness(LinearisePlan *p, RegionId id, uint32_t n, Dim *dims) {
 	if (!n) return;
 	dims[n] = dim_const(p->c, 0);
-	add_item(p, id, (Item){.kind = ITEM_WITNESS, .type = type_tensor(p->c, DT_BOOL, n + 1, dims)});
+	add_item(p, id,
+	         (SavedValue){.kind = ITEM_WITNESS, .type = type_tensor(p->c, DT_BOOL, n + 1, dims)});
 }
 
 /* Adds items for symbols: in a loop one scalar for each iteration, elsewhere
  * the shape of an item. */
-static void add_lengths(Plan *p, RegionId id) {
+static void add_lengths(LinearisePlan *p, RegionId id) {
 	RegionPlan *g = &p->regions[id];
 	InstId owner = p->f->regions.at[id].owner;
 	bool loop = owner != NO_INST &&
@@ -713,7 +716,7 @@ static void add_lengths(Plan *p, RegionId id) {
 		SymId s = g->born.at[i].sym;
 		if (loop) {
 			add_item(p, id,
-			         (Item){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
+			         (SavedValue){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
 			continue;
 		}
 		if (shown_by_item(p, id, s)) continue;
@@ -728,7 +731,7 @@ static void add_lengths(Plan *p, RegionId id) {
 	add_witness(p, id, n, dims);
 }
 
-static void plan_items(Plan *p, RegionId id) {
+static void plan_items(LinearisePlan *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	for (uint32_t k = 0; k < g->nparams; k++) save_value(p, id, g->params + k);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -738,10 +741,10 @@ static void plan_items(Plan *p, RegionId id) {
 		const InstPlan *ip = plan_of(p, in);
 		for (uint32_t k = 0; k < ip->given.n; k++)
 			add_item(p, id,
-			         (Item){.kind = ITEM_INST,
-			                .id = (InstId)(in - p->f->insts.at),
-			                .k = k,
-			                .type = ip->given.at[k]});
+			         (SavedValue){.kind = ITEM_INST,
+			                      .id = (InstId)(in - p->f->insts.at),
+			                      .k = k,
+			                      .type = ip->given.at[k]});
 	}
 	need_linked(p);
 	add_lengths(p, id);
@@ -751,7 +754,7 @@ static void note_shown(void *ud, SymId s) { ((bool *)ud)[s] = true; }
 
 /* Finds the symbols that each part can evaluate. Those that only a tangent has
  * in its shape do not exist in the primal part. */
-static void find_shown(Plan *p) {
+static void find_shown(LinearisePlan *p) {
 	const Fn *f = p->f;
 	for (uint32_t v = 0; v < f->vals.n; v++) {
 		const Type t = *type_of(p->c, f->vals.at[v].type);
@@ -767,7 +770,7 @@ static void find_shown(Plan *p) {
 	}
 }
 
-void plan_split(Plan *p) {
+void plan_split(LinearisePlan *p) {
 	const Fn *f = p->f;
 	p->live = ARENA_ARRAY(p->a, bool, f->vals.n + 1u);
 	p->kept = ARENA_ARRAY(p->a, uint8_t, f->vals.n + 1u);

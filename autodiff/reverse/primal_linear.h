@@ -12,28 +12,28 @@
 /* ---- which values are linear (linear_dependence.c) ----------------------- */
 
 /* The values of f that depend on the flagged parameters. */
-typedef struct Depends {
+typedef struct LinearValues {
 	Ctx *c;
 	const Fn *f;
 	Arena *scratch;
 	const char *transform; /* for messages */
 	bool *linear;          /* by value */
-} Depends;
+} LinearValues;
 /* Marks the dependent values. On entry `linear` flags the parameters. Throws
  * when an operation that cannot be linear is applied to such a value. */
-void find_linear(Depends *p);
-static inline bool depends_on(const Depends *p, Ref r) {
+void find_linear(LinearValues *p);
+static inline bool depends_on(const LinearValues *p, Ref r) {
 	return ref_is_value(r) && p->linear[REF_INDEX(r)];
 }
-bool any_linear_operand(const Depends *p, const Inst *in);
+bool any_linear_operand(const LinearValues *p, const Inst *in);
 /* Whether the instruction has a linear operand or result, or its regions
  * contain such an instruction. */
-bool touches_linear(const Depends *p, const Inst *in);
+bool touches_linear(const LinearValues *p, const Inst *in);
 
 /* For a call with linear operands: which parameters of the callee and which of
  * its results are linear. Returns false when no operand is linear. Both arrays
  * are the caller's, with an entry for each operand and each result. */
-bool linear_call(Depends *p, const Inst *in, bool *places, bool *results);
+bool linear_call(LinearValues *p, const Inst *in, bool *places, bool *results);
 
 /* ---- a function in two parts (linearise.c) ------------------------------- */
 
@@ -42,7 +42,7 @@ bool linear_call(Depends *p, const Inst *in, bool *places, bool *results);
  * linear parameters -> linear results. Recursive calls, made while the split is
  * under construction, use `values` and `joint` instead; these are built last,
  * from the other two. */
-typedef struct Split {
+typedef struct LinearSplit {
 	Fn *primal, *linear;
 	uint32_t nresiduals;
 	bool *linear_result; /* by result of the function */
@@ -53,7 +53,7 @@ typedef struct Split {
 	/* For a jvp: the cached result of ad_linearise for the original
 	 * function. */
 	const Linearised *of;
-} Split;
+} LinearSplit;
 Derived *split_of(Ctx *c, Fn *f, const bool *linear);
 
 /* f with the reverse overrides of its callees substituted (reverse_override.c);
@@ -63,6 +63,6 @@ bool has_reverse_form(Ctx *c, const Fn *f);
 
 /* Makes the transpose of a loop that uses checkpoints (checkpoint.c). */
 void snapshot_transpose(Ctx *c, Derived *d);
-static inline Split *split_data(const Derived *d) { return d->data; }
+static inline LinearSplit *split_data(const Derived *d) { return d->data; }
 
 #endif

@@ -26,7 +26,7 @@ static void make_in_reverse(Ctx *c, Derived *d) {
 	/* The checkpoint attribute prevents inlining before derivatives are
 	 * taken. */
 	d->fn->checkpoint = attr_intern(c, (int64_t[]){1, 0}, 2);
-	origin_set(c, d->fn, (Origin){.in_reverse = other, .in_forward = f});
+	origin_set(c, d->fn, (TransformInfo){.in_reverse = other, .in_forward = f});
 }
 
 static bool alike(const Fn *f, const Fn *other, uint32_t n, Ref (*of)(const Fn *f, uint32_t k)) {
@@ -64,7 +64,7 @@ Fn *flatten_forward(Ctx *c, Fn *f) { return fn_flatten_with(c, f, forward, NULL)
 
 static void make_reversed(Ctx *c, Derived *d) {
 	Fn *f = d->from, *written = fn_flatten_with(c, f, instead, NULL);
-	Origin o = origin_of(f);
+	TransformInfo o = origin_of(f);
 	o.reversed = true;
 	if (written) origin_set(c, written, o);
 	else fn_ref(written = f);

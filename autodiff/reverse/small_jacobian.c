@@ -18,20 +18,20 @@
 
 enum { INPUTS_MOST = 16, ELEMENTS_MOST = 32, OPS_MOST = 160 };
 
-typedef struct Columns {
+typedef struct SmallJacobian {
 	Ctx *c;
 	const Fn *f;
 	Builder *b; /* NULL: only counts */
 	Arena *a;
 	RefMap map;
-	Depends dep;
+	LinearValues dep;
 	/* By value of f: the elements, REF_NONE where they are zero; NULL: not
 	 * linear. */
 	Ref **at;
 	Ref seed; /* the constant 1 */
 	uint32_t ops;
 	bool open; /* a factor's shape is not constant */
-} Columns;
+} SmallJacobian;
 
 /* ---- elements ------------------------------------------------------------ */
 
@@ -41,7 +41,7 @@ typedef struct Fixed {
 	int64_t n[MAX_RANK];
 } Fixed;
 
-static bool fixed_lengths(const Columns *w, Ref r, Fixed *s) {
+static bool fixed_lengths(const SmallJacobian *w, Ref r, Fixed *s) {
 	const Type *t = ref_ty(w->f, r);
 	*s = (Fixed){.rank = t->rank, .count = 1};
 	if (t->kind != TY_TENSOR) return false;
@@ -54,7 +54,7 @@ static bool fixed_lengths(const Columns *w, Ref r, Fixed *s) {
 }
 
 /* Also requires a real dtype, as every linear value has. */
-static bool fixed_shape(const Columns *w, Ref r, Fixed *s) {
+static bool fixed_shape(const SmallJacobian *w, Ref r, Fixed *s) {
 	return fixed_lengths(w, r, s) && dtype_is_real((Dtype)ref_ty(w->f, r)->dtype);
 }
 
@@ -78,20 +78,20 @@ static uint32_t position(const Fixed *s, const int64_t *x) {
 /* Stands for any element other than zero and 1 during counting. */
 static Ref some(void) { return ref_value(0); }
 
-static Ref op1(Columns *w, Op op, Ref x) {
+static Ref op1(SmallJacobian *w, Op op, Ref x) {
 	w->ops++;
 	return w->b ? build1(w->b, op, x) : some();
 }
 
-static Ref op2(Columns *w, Op op, Ref x, Ref y) {
+static Ref op2(SmallJacobian *w, Op op, Ref x, Ref y) {
 	w->ops++;
 	return w->b ? build2(w->b, op, x, y) : some();
 }
 
-static Ref zero_of(Columns *w, Dtype d) { return w->b ? build_scalar(w->b, d, 0) : some(); }
+static Ref zero_of(SmallJacobian *w, Dtype d) { return w->b ? build_scalar(w->b, d, 0) : some(); }
 
 /* Element i of an operand that is not linear. */
-static Ref coefficient(Columns *w, Ref r, uint32_t i) {
+static Ref coefficient(SmallJacobian *w, Ref r, uint32_t i) {
 	Fixed s;
 	const bool fixed = fixed_lengths(w, r, &s);
 	w->open |= !fixed;
@@ -113,17 +113,17 @@ static Ref coefficient(Columns *w, Ref r, uint32_t i) {
 	return build_reshape(w->b, build_slice(w->b, x, start, length, NULL), 0, NULL);
 }
 
-static Ref sum(Columns *w, Ref x, Ref y) { return !x ? y : !y ? x : op2(w, OP_ADD, x, y); }
+static Ref sum(SmallJacobian *w, Ref x, Ref y) { return !x ? y : !y ? x : op2(w, OP_ADD, x, y); }
 
 /* ---- instructions -------------------------------------------------------- */
 
-static Ref *elements(const Columns *w, Ref r) {
+static Ref *elements(const SmallJacobian *w, Ref r) {
 	return ref_is_value(r) ? w->at[REF_INDEX(r)] : NULL;
 }
 
 /* Element-wise instructions. Returns false when an operand that must be linear
  * is not, or when the instruction is not supported. */
-static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
+static bool pointwise(SmallJacobian *w, const Inst *in, uint32_t n, Ref *out) {
 	const Fn *f = w->f;
 	const Op op = (Op)in->op;
 	const Ref p = inst_arg(f, in, 0), q = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE,
@@ -172,7 +172,7 @@ static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 static bool known(Ctx *c, int64_t dim, int64_t *v) { return dim_is_const(c, (Dim)dim, v); }
 
 /* Instructions that move elements: finds the source or target of each. */
-static bool move(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
+static bool move(SmallJacobian *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
 	const Ref *x = elements(w, inst_arg(w->f, in, 0));
 	uint32_t n;
 	const int64_t *list =
@@ -201,7 +201,7 @@ static bool move(Columns *w, const Inst *in, const Fixed *from, const Fixed *to,
 	return true;
 }
 
-static bool reduce(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
+static bool reduce(SmallJacobian *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
 	const Ref *x = elements(w, inst_arg(w->f, in, 0));
 	uint32_t n;
 	const int64_t *axes = attr_field(w->c, OP_REDUCE_SUM, in->attr, 0, &n);
@@ -220,7 +220,7 @@ static bool reduce(Columns *w, const Inst *in, const Fixed *from, const Fixed *t
 	return true;
 }
 
-static bool concat(Columns *w, const Inst *in, const Fixed *to, Ref *out) {
+static bool concat(SmallJacobian *w, const Inst *in, const Fixed *to, Ref *out) {
 	const int64_t axis = attr_int(w->c, OP_CONCAT, in->attr, 0);
 	int64_t offset = 0, at[MAX_RANK];
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -243,7 +243,7 @@ static bool concat(Columns *w, const Inst *in, const Fixed *to, Ref *out) {
 }
 
 /* The row at one constant index. */
-static bool pick(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
+static bool pick(SmallJacobian *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
 	const Ref *x = elements(w, inst_arg(w->f, in, 0));
 	const Const *k = ref_constant(w->f, inst_arg(w->f, in, 1));
 	const int64_t axis = attr_int(w->c, OP_GATHER, in->attr, 0);
@@ -260,7 +260,7 @@ static bool pick(Columns *w, const Inst *in, const Fixed *from, const Fixed *to,
 	return true;
 }
 
-static bool apply(Columns *w, const Inst *in) {
+static bool apply(SmallJacobian *w, const Inst *in) {
 	Fixed from, to;
 	if (in->nresults != 1 || in->nregions || !fixed_shape(w, inst_result(in, 0), &to)) return false;
 	Ref *out = w->at[in->results] = ARENA_ARRAY(w->a, Ref, to.count + 1);
@@ -290,14 +290,14 @@ static bool apply(Columns *w, const Inst *in) {
 
 /* ---- the function -------------------------------------------------------- */
 
-static const Inst *inst_at(const Columns *w, uint32_t i) {
+static const Inst *inst_at(const SmallJacobian *w, uint32_t i) {
 	const Region *body = &w->f->regions.at[0];
 	return &w->f->insts.at[w->f->inst_order.at[body->insts + i]];
 }
 
 /* Computes the images of all unit vectors, one after the other. Returns false
  * when an instruction is not supported. */
-static bool walk(Columns *w, uint32_t n, uint32_t m, Ref *out) {
+static bool walk(SmallJacobian *w, uint32_t n, uint32_t m, Ref *out) {
 	const Region *body = &w->f->regions.at[0];
 	const Ref x = fn_param(w->f, fn_nparams(w->f) - 1u);
 	for (uint32_t k = 0; k < n; k++) {
@@ -316,7 +316,7 @@ static bool walk(Columns *w, uint32_t n, uint32_t m, Ref *out) {
 static void make_columns(Ctx *c, Derived *d) {
 	Fn *f = d->from;
 	const uint32_t np = fn_nparams(f), residuals = d->order;
-	Columns w = {.c = c, .f = f, .a = d->scratch, .seed = ref_value(1)};
+	SmallJacobian w = {.c = c, .f = f, .a = d->scratch, .seed = ref_value(1)};
 	Fixed from, to;
 	if (np != residuals + 1 || fn_nresults(f) != 1 || !ref_is_value(fn_result(f, 0))) return;
 	const Ref x = fn_param(f, residuals), result = fn_result(f, 0);
@@ -324,11 +324,11 @@ static void make_columns(Ctx *c, Derived *d) {
 	    from.count > INPUTS_MOST)
 		return;
 	const Region *body = &f->regions.at[0];
-	w.dep = (Depends){.c = c,
-	                  .f = f,
-	                  .scratch = w.a,
-	                  .transform = "jacobian",
-	                  .linear = ARENA_ARRAY(w.a, bool, f->vals.n + 1u)};
+	w.dep = (LinearValues){.c = c,
+	                       .f = f,
+	                       .scratch = w.a,
+	                       .transform = "jacobian",
+	                       .linear = ARENA_ARRAY(w.a, bool, f->vals.n + 1u)};
 	w.dep.linear[REF_INDEX(x)] = true;
 	find_linear(&w.dep);
 	for (uint32_t i = 0; i < body->ninsts; i++) {

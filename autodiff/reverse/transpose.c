@@ -26,7 +26,7 @@ typedef struct Back {
 	Builder *b;
 	Derived *d;
 	Arena *a;
-	Depends dep;
+	LinearValues dep;
 	RefMap map; /* values that do not depend on the linear parameters */
 	/* By value of f: its cotangent accumulated so far; REF_NONE: zero. */
 	Ref *ct;
@@ -425,7 +425,7 @@ static bool is_simple(Back *t, const Region *g) {
 		for (uint32_t k = 0; k < in->nregions; k++)
 			if (!is_simple(t, inst_region(t->f, in, k))) return false;
 		if (in->op != OP_CALL) continue;
-		Origin o = origin_of(inst_callee(t->c, in));
+		TransformInfo o = origin_of(inst_callee(t->c, in));
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (!o.is_linear || (k < o.linear_from && is_linear(t, inst_arg(t->f, in, k))))
 				return false;
@@ -457,7 +457,7 @@ static void back_through_split(Back *t, const Ref *w, Ref *results) {
 	bool *linear = ARENA_ARRAY(t->a, bool, n + 1u);
 	for (uint32_t k = nresiduals; k < n; k++) linear[k] = true;
 	const Derived *split = split_of(c, f, linear);
-	const Split *s = split_data(split);
+	const LinearSplit *s = split_data(split);
 	/* If repeated splitting does not bring the function into the required form,
 	 * further splits cannot either. */
 	Fn *back = split->done && origin_of(s->linear).rounds < 4
@@ -485,11 +485,11 @@ static void make_transpose(Ctx *c, Derived *d) {
 	}
 	Back t = {.c = c, .f = f, .d = d, .a = d->scratch};
 	uint32_t nresiduals = d->order, n = fn_nparams(f), nw = fn_nresults(f);
-	t.dep = (Depends){.c = c,
-	                  .f = f,
-	                  .scratch = t.a,
-	                  .transform = "transpose",
-	                  .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
+	t.dep = (LinearValues){.c = c,
+	                       .f = f,
+	                       .scratch = t.a,
+	                       .transform = "transpose",
+	                       .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
 	for (uint32_t k = nresiduals; k < n; k++) t.dep.linear[REF_INDEX(fn_param(f, k))] = true;
 	t.b = build_begin(c, derived_name(c, f, "transpose"), f->span, f);
 	build_derivative(t.b);
@@ -522,7 +522,7 @@ static void make_transpose(Ctx *c, Derived *d) {
 		back_through_split(&t, w, results);
 	}
 	d->fn = derived_own(d, build_end(t.b, n - nresiduals, results));
-	origin_set(c, d->fn, (Origin){.is_reverse = true});
+	origin_set(c, d->fn, (TransformInfo){.is_reverse = true});
 }
 
 Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals) {

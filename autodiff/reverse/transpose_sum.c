@@ -16,19 +16,19 @@
 
 #define DEPTH_MOST 4 /* sums, differences and negations that are looked through */
 
-typedef struct Axes {
+typedef struct ReducedAxes {
 	uint32_t n;
 	int at[MAX_RANK];
-} Axes;
+} ReducedAxes;
 
-static Axes axes_of(Builder *b, const Inst *in, uint32_t field) {
-	Axes a;
+static ReducedAxes axes_of(Builder *b, const Inst *in, uint32_t field) {
+	ReducedAxes a;
 	const int64_t *words = attr_field(build_ctx(b), (Op)in->op, in->attr, field, &a.n);
 	for (uint32_t i = 0; i < a.n; i++) a.at[i] = (int)words[i];
 	return a;
 }
 
-static bool has(const Axes *a, int axis) {
+static bool has(const ReducedAxes *a, int axis) {
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->at[i] == axis) return true;
 	return false;
@@ -36,10 +36,10 @@ static bool has(const Axes *a, int axis) {
 
 /* The axes of operand `side` that appear in the contraction's result only for
  * it. The result has the shared axes first, then those of each operand. */
-static Axes own_axes(Builder *b, const Inst *dot, uint32_t side) {
-	const Axes contracted = axes_of(b, dot, side), shared = axes_of(b, dot, 2 + side);
+static ReducedAxes own_axes(Builder *b, const Inst *dot, uint32_t side) {
+	const ReducedAxes contracted = axes_of(b, dot, side), shared = axes_of(b, dot, 2 + side);
 	const uint32_t rank = ref_ty(build_fn(b), inst_arg(build_fn(b), dot, side))->rank;
-	Axes own = {0};
+	ReducedAxes own = {0};
 	for (uint32_t i = 0; i < rank; i++)
 		if (!has(&contracted, (int)i) && !has(&shared, (int)i)) own.at[own.n++] = (int)i;
 	return own;
@@ -47,7 +47,7 @@ static Axes own_axes(Builder *b, const Inst *dot, uint32_t side) {
 
 /* Whether w is a contraction, below signs and sums, whose summed axes all
  * belong to one operand or the other. */
-static bool can_go_before(Builder *b, Ref w, const Axes *summed, uint32_t depth) {
+static bool can_go_before(Builder *b, Ref w, const ReducedAxes *summed, uint32_t depth) {
 	const Inst *in = ref_inst(build_fn(b), w);
 	if (!in || depth > DEPTH_MOST) return false;
 	switch ((Op)in->op) {
@@ -57,7 +57,7 @@ static bool can_go_before(Builder *b, Ref w, const Axes *summed, uint32_t depth)
 		return can_go_before(b, inst_arg(build_fn(b), in, 0), summed, depth + 1) ||
 		       can_go_before(b, inst_arg(build_fn(b), in, 1), summed, depth + 1);
 	case OP_DOT: {
-		const Axes shared = axes_of(b, in, 2);
+		const ReducedAxes shared = axes_of(b, in, 2);
 		for (uint32_t i = 0; i < summed->n; i++)
 			if (summed->at[i] < (int)shared.n) return false;
 		return dtype_is_real((Dtype)ref_ty(build_fn(b), w)->dtype);
@@ -67,7 +67,7 @@ static bool can_go_before(Builder *b, Ref w, const Axes *summed, uint32_t depth)
 }
 
 /* Renumbers the axes of an operand after those in `gone` have been summed. */
-static void renumber(Axes *a, const Axes *gone) {
+static void renumber(ReducedAxes *a, const ReducedAxes *gone) {
 	for (uint32_t i = 0; i < a->n; i++) {
 		int less = 0;
 		for (uint32_t k = 0; k < gone->n; k++) less += gone->at[k] < a->at[i];
@@ -75,13 +75,13 @@ static void renumber(Axes *a, const Axes *gone) {
 	}
 }
 
-static Ref sum_dot(Builder *b, const Inst *dot, const Axes *summed) {
+static Ref sum_dot(Builder *b, const Inst *dot, const ReducedAxes *summed) {
 	Ref x[2];
-	Axes contracted[2], shared[2];
+	ReducedAxes contracted[2], shared[2];
 	int first = (int)axes_of(b, dot, 2).n; /* of the operand's axes in the result */
 	for (uint32_t side = 0; side < 2; side++) {
-		const Axes own = own_axes(b, dot, side);
-		Axes gone = {0};
+		const ReducedAxes own = own_axes(b, dot, side);
+		ReducedAxes gone = {0};
 		for (uint32_t i = 0; i < own.n; i++)
 			if (has(summed, first + (int)i)) gone.at[gone.n++] = own.at[i];
 		first += (int)own.n;
@@ -96,7 +96,7 @@ static Ref sum_dot(Builder *b, const Inst *dot, const Axes *summed) {
 	                 shared[0].n, shared[0].at, shared[1].at);
 }
 
-static Ref sum_before(Builder *b, Ref w, const Axes *summed, uint32_t depth) {
+static Ref sum_before(Builder *b, Ref w, const ReducedAxes *summed, uint32_t depth) {
 	if (!can_go_before(b, w, summed, depth))
 		return build_reduce(b, OP_REDUCE_SUM, w, summed->n, summed->at);
 	const Inst in = *ref_inst(build_fn(b), w);
@@ -109,7 +109,7 @@ static Ref sum_before(Builder *b, Ref w, const Axes *summed, uint32_t depth) {
 }
 
 Ref sum_cotangent(Builder *b, Ref w, uint32_t n, const int *axes) {
-	Axes summed = {.n = n};
+	ReducedAxes summed = {.n = n};
 	for (uint32_t i = 0; i < n; i++) summed.at[i] = axes[i];
 	return sum_before(b, w, &summed, 0);
 }

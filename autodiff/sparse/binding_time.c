@@ -25,11 +25,11 @@ static Ref region_result(const Sparsity *p, const Region *g, uint32_t k) {
 
 static InstId id_of(const Sparsity *p, const Inst *in) { return (InstId)(in - p->f->insts.at); }
 
-Level sparsity_level(const Sparsity *p, Ref r) {
-	return ref_is_value(r) ? (Level)p->level[REF_INDEX(r)] : LEVEL_FIXED;
+BindingTime sparsity_level(const Sparsity *p, Ref r) {
+	return ref_is_value(r) ? (BindingTime)p->level[REF_INDEX(r)] : LEVEL_FIXED;
 }
 
-static bool raise_level(Sparsity *p, Ref r, Level level) {
+static bool raise_level(Sparsity *p, Ref r, BindingTime level) {
 	uint8_t *at = &p->level[REF_INDEX(r)];
 	const Type *t = ref_ty(p->f, r);
 	if (level == LEVEL_ACTIVE && !type_has_tangent(p->c, ref_type(p->f, r))) level = LEVEL_VARYING;
@@ -122,7 +122,7 @@ bool sparsity_is_zero(const Sparsity *p, const Inst *in) {
 	return false;
 }
 
-static Level highest(Level a, Level b) { return a > b ? a : b; }
+static BindingTime highest(BindingTime a, BindingTime b) { return a > b ? a : b; }
 
 static void visit_branches(Sparsity *p, const Inst *in) {
 	const Region *g[2] = {inst_region(p->f, in, 0), inst_region(p->f, in, 1)};
@@ -137,7 +137,7 @@ static void visit_branches(Sparsity *p, const Inst *in) {
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref a = region_result(p, g[0], k), b = region_result(p, g[1], k);
-		Level l = highest(sparsity_level(p, a), sparsity_level(p, b));
+		BindingTime l = highest(sparsity_level(p, a), sparsity_level(p, b));
 		if (*uncertain && a != b) l = highest(l, LEVEL_VARYING);
 		raise_level(p, inst_result(in, k), l);
 		meet(p, inst_result(in, k), *uncertain ? id_of(p, in) + 1 : 0);
@@ -177,7 +177,7 @@ static void visit_loop(Sparsity *p, const Inst *in) {
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Ref next = region_result(p, body, k);
 			if (next == first + k) continue;
-			Level l = sparsity_level(p, next);
+			BindingTime l = sparsity_level(p, next);
 			more |= raise_level(p, first + k, *uncertain ? highest(l, LEVEL_VARYING) : l);
 		}
 	}
@@ -197,7 +197,7 @@ static void visit_inst(Sparsity *p, const Inst *in) {
 		visit_loop(p, in);
 		return;
 	}
-	Level l = LEVEL_FIXED;
+	BindingTime l = LEVEL_FIXED;
 	for (uint32_t k = 0; k < in->nargs; k++)
 		l = highest(l, sparsity_level(p, inst_arg(p->f, in, k)));
 	if (op == OP_PRINT || op == OP_DYNAMIC || attr_lost(p, in)) l = highest(l, LEVEL_VARYING);

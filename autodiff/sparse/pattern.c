@@ -173,7 +173,7 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref param = ref_value(body->params + counted + k),
 				  from = inst_arg(p->f, in, k + counted);
-		const Level l = sparsity_level(p, param);
+		const BindingTime l = sparsity_level(p, param);
 		p->map.values[REF_INDEX(param)] = REF_NONE;
 		/* the same in every iteration */
 		if (l < LEVEL_VARYING) refmap_set(&p->map, param, refmap_get(p->b, &p->map, from));
@@ -291,7 +291,7 @@ static void make_sparsity(Ctx *c, Derived *d) {
 	p.lost = ARENA_ARRAY(p.a, InstId, g->syms.n + 1u);
 	p.uses = ARENA_ARRAY(p.a, uint32_t, g->vals.n + 1u);
 	p.user = ARENA_ARRAY(p.a, InstId, g->vals.n + 1u);
-	p.waiting = ARENA_ARRAY(p.a, Terms *, g->vals.n + 1u);
+	p.waiting = ARENA_ARRAY(p.a, UnionOperands *, g->vals.n + 1u);
 	fn_count_uses(g, p.uses);
 	for (uint32_t i = 0; i < g->vals.n; i++) p.user[i] = NO_INST;
 	for (InstId i = 0; i < g->insts.n; i++)

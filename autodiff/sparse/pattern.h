@@ -18,17 +18,17 @@
 #include "autodiff/sparse/index_sets.h"
 
 /* The binding time of a value: how much of it is known before the point is. */
-typedef enum Level {
+typedef enum BindingTime {
 	LEVEL_FIXED,   /* all of it: from constants, extents, captured arrays */
 	LEVEL_NUMBER,  /* from captured real scalars: computed, but its zeros are not structural */
 	LEVEL_VARYING, /* nothing: it depends on the point */
 	LEVEL_ACTIVE   /* a tangent: each element is the set of inputs it depends on */
-} Level;
+} BindingTime;
 
-typedef struct Terms { /* the operands of a union */
+typedef struct UnionOperands { /* the operands of a union */
 	uint32_t n;
 	Ref at[SETS_TERMS];
-} Terms;
+} UnionOperands;
 
 typedef struct Sparsity {
 	Ctx *c;
@@ -49,13 +49,13 @@ typedef struct Sparsity {
 	uint32_t perhaps; /* depth of regions that may not be reached */
 	uint32_t *uses;   /* by value: the number of uses, and an instruction that uses it */
 	InstId *user;
-	Terms **waiting; /* by value: a union deferred to its only user; NULL: none */
+	UnionOperands **waiting; /* by value: a union deferred to its only user; NULL: none */
 } Sparsity;
 
 /* binding_time.c: fills level, uncertain and lost. The levels of the parameters
  * must be set. */
 void sparsity_levels(Sparsity *p);
-Level sparsity_level(const Sparsity *p, Ref r);
+BindingTime sparsity_level(const Sparsity *p, Ref r);
 bool sparsity_is_zero(const Sparsity *p, const Inst *in); /* a product with a constant 0 */
 /* The instruction that defines a symbol in the type that depends on the point,
  * plus one; 0: there is none. */

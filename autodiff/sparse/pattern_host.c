@@ -35,7 +35,7 @@
 
 enum { RESULTS = 13, ALL_RESULTS, KEPT = 16 };
 
-typedef struct Kept {
+typedef struct CachedPattern {
 	uint64_t used; /* 0: free */
 	const Fn *program;
 	int64_t symmetric;
@@ -43,13 +43,13 @@ typedef struct Kept {
 	int64_t *shapes; /* rank and extents of each parameter */
 	Value *values;   /* V_UNSET: does not matter */
 	Value results[RESULTS];
-} Kept;
+} CachedPattern;
 
-typedef struct State {
+typedef struct PatternCache {
 	Sets *in_use;
 	uint64_t clock;
-	Kept kept[KEPT];
-} State;
+	CachedPattern kept[KEPT];
+} PatternCache;
 
 /* ---- cache of results ---------------------------------------------------- */
 
@@ -60,20 +60,20 @@ static void shape_of(Value v, int64_t *out) {
 		out[a + 1] = tensor && a < v.tensor->rank ? v.tensor->shape[a] : 0;
 }
 
-static void forget(Ctx *c, Kept *k) {
+static void forget(Ctx *c, CachedPattern *k) {
 	for (uint32_t i = 0; k->values && i < k->nparams; i++) value_unref(k->values[i]);
 	for (uint32_t i = 0; k->used && i < RESULTS; i++) value_unref(k->results[i]);
 	if (k->shapes) heap_free(c, k->shapes, (k->nparams + 1u) * (MAX_RANK + 1) * sizeof *k->shapes);
 	if (k->values) heap_free(c, k->values, (k->nparams + 1u) * sizeof *k->values);
-	*k = (Kept){0};
+	*k = (CachedPattern){0};
 }
 
 static void forget_all(Ctx *c, void *state) {
-	State *s = state;
+	PatternCache *s = state;
 	for (uint32_t i = 0; i < KEPT; i++) forget(c, &s->kept[i]);
 }
 
-static bool same(const Kept *k, const Fn *program, int64_t symmetric, uint32_t n,
+static bool same(const CachedPattern *k, const Fn *program, int64_t symmetric, uint32_t n,
                  const Value *args) {
 	if (!k->used || k->program != program || k->symmetric != symmetric || k->nparams != n)
 		return false;
@@ -92,9 +92,9 @@ static bool same(const Kept *k, const Fn *program, int64_t symmetric, uint32_t n
 
 /* Caches the results. Stores the values of only those parameters that the
  * program reads. */
-static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n, const Value *args,
-                   const Value *results) {
-	Kept *k = &s->kept[0];
+static Status keep(Ctx *c, PatternCache *s, Fn *program, int64_t symmetric, uint32_t n,
+                   const Value *args, const Value *results) {
+	CachedPattern *k = &s->kept[0];
 	for (uint32_t i = 1; i < KEPT; i++)
 		if (s->kept[i].used < k->used) k = &s->kept[i];
 	forget(c, k);
@@ -108,7 +108,7 @@ static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n,
 		k->nparams = 0;
 		if (k->values) heap_free(c, k->values, (n + 1u) * sizeof *k->values);
 		if (k->shapes) heap_free(c, k->shapes, (n + 1u) * (MAX_RANK + 1) * sizeof *k->shapes);
-		*k = (Kept){0};
+		*k = (CachedPattern){0};
 		return ST_NOMEM;
 	}
 	fn_count_uses(program, uses);
@@ -217,15 +217,15 @@ static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64
 
 /* ---- the host function --------------------------------------------------- */
 
-typedef struct Asked {
+typedef struct PatternRequest {
 	const HostCall *call;
 	Fn *program;
-} Asked;
+} PatternRequest;
 
 static uint32_t captured_by(const HostCall *call) { return (uint32_t)call->options[1]; }
 
 static void make_program(Ctx *c, void *arg) {
-	Asked *a = arg;
+	PatternRequest *a = arg;
 	Fn *f = a->call->fns[0];
 	Arena *scratch = arena_new(c);
 	const uint32_t which = captured_by(a->call) + (uint32_t)a->call->options[2];
@@ -247,7 +247,7 @@ static Value blank(Ctx *c, Value v, Dtype d) {
 
 Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Value *results,
                     Sets **sets) {
-	State *s = ctx_slot(c, SLOT_SPARSITY);
+	PatternCache *s = ctx_slot(c, SLOT_SPARSITY);
 	Sets *before = s->in_use;
 	if (!(*sets = sets_new(c, ninputs))) return ST_NOMEM;
 	s->in_use = *sets;
@@ -259,7 +259,8 @@ Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Val
 	return st;
 }
 
-static Status run_program(Ctx *c, const Asked *a, int64_t n, const Value *args, Value *results) {
+static Status run_program(Ctx *c, const PatternRequest *a, int64_t n, const Value *args,
+                          Value *results) {
 	Value numbers = {0};
 	Sets *sets;
 	Status st = sparsity_run(c, a->program, n, args, &numbers, &sets);
@@ -275,8 +276,8 @@ static Status run_program(Ctx *c, const Asked *a, int64_t n, const Value *args, 
 
 static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
                    uint32_t nresults, Value *results) {
-	State *s = call->def->ud;
-	Asked a = {.call = call};
+	PatternCache *s = call->def->ud;
+	PatternRequest a = {.call = call};
 	const uint32_t mark = build_mark(c);
 	Status st = ctx_protect(c, make_program, &a);
 	if (st != ST_OK) {
@@ -296,7 +297,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	*x =
 		blank(c, *x, (Dtype)ref_ty(call->fns[0], fn_param(call->fns[0], ncaptured + which))->dtype);
 	const int64_t symmetric = call->options[3];
-	Kept *found = NULL;
+	CachedPattern *found = NULL;
 	for (uint32_t k = 0; k < KEPT && !found; k++)
 		if (same(&s->kept[k], a.program, symmetric, nargs, all)) found = &s->kept[k];
 	if (x->kind == V_UNSET) st = ST_NOMEM;
@@ -368,7 +369,7 @@ static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const R
                        const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)args, (void)results, (void)result_tangents;
 	Ctx *c = build_ctx(b);
-	Asked a = {.call = call};
+	PatternRequest a = {.call = call};
 	make_program(c, &a);
 	const uint32_t ncaptured = captured_by(call), nops = nargs - ncaptured;
 	uint32_t *uses = ARENA_ARRAY(build_fn(b)->arena, uint32_t, a.program->vals.n + 1u);
@@ -489,7 +490,7 @@ static void sums_transpose(Builder *b, const HostCall *call, uint32_t nargs, con
 }
 
 void sparsity_register(Ctx *c) {
-	State *s = ARENA_NEW(ctx_arena(c), State);
+	PatternCache *s = ARENA_NEW(ctx_arena(c), PatternCache);
 	ctx_set_slot(c, SLOT_SPARSITY, s, forget_all);
 	sets_register(c, &s->in_use);
 	host_register(

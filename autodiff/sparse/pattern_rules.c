@@ -148,11 +148,11 @@ static bool may_wait(const Sparsity *p, const Inst *in) {
 	return user->parent == in->parent && only_unites(p, user);
 }
 
-static Ref united(Sparsity *p, const Terms *t) {
+static Ref united(Sparsity *p, const UnionOperands *t) {
 	return !t->n ? REF_NONE : t->n == 1 ? t->at[0] : sets_build(p->b, SETS_UNION, t->n, t->at);
 }
 
-static void add_term(Sparsity *p, Terms *t, Ref s) {
+static void add_term(Sparsity *p, UnionOperands *t, Ref s) {
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->at[i] == s) return;
 	if (t->n == SETS_TERMS) {
@@ -162,8 +162,8 @@ static void add_term(Sparsity *p, Terms *t, Ref s) {
 	t->at[t->n++] = s;
 }
 
-static void add_operand(Sparsity *p, Terms *t, Ref r) {
-	const Terms *waiting = ref_is_value(r) ? p->waiting[REF_INDEX(r)] : NULL;
+static void add_operand(Sparsity *p, UnionOperands *t, Ref r) {
+	const UnionOperands *waiting = ref_is_value(r) ? p->waiting[REF_INDEX(r)] : NULL;
 	if (!waiting) {
 		const Ref s = sparsity_sets(p, r);
 		if (s != REF_NONE) add_term(p, t, s);
@@ -173,10 +173,10 @@ static void add_operand(Sparsity *p, Terms *t, Ref r) {
 }
 
 static Ref rule_union(Sparsity *p, const Inst *in) {
-	Terms t = {0};
+	UnionOperands t = {0};
 	for (uint32_t k = 0; k < in->nargs; k++) add_operand(p, &t, inst_arg(p->f, in, k));
 	if (t.n > 1 && may_wait(p, in)) {
-		p->waiting[in->results] = ARENA_NEW(p->a, Terms);
+		p->waiting[in->results] = ARENA_NEW(p->a, UnionOperands);
 		*p->waiting[in->results] = t;
 		return REF_NONE;
 	}
@@ -213,16 +213,16 @@ static Ref rule_moves(Sparsity *p, const Inst *in) {
 
 /* The result axes are x[..axis], i[batch..], x[axis+1..]. `others` are the
  * positions of the axes of x without `axis`, `indexed` those of i. */
-typedef struct Places {
+typedef struct GatherAxes {
 	int64_t axis, batch;
 	uint32_t nx, ni;
 	int others[MAX_RANK];
 	int64_t indexed[MAX_RANK];
-} Places;
+} GatherAxes;
 
-static Places places(const Sparsity *p, const Inst *in) {
-	Places q = {.axis = attr_int(p->c, (Op)in->op, in->attr, 0),
-	            .batch = attr_int(p->c, (Op)in->op, in->attr, 1)};
+static GatherAxes places(const Sparsity *p, const Inst *in) {
+	GatherAxes q = {.axis = attr_int(p->c, (Op)in->op, in->attr, 0),
+	                .batch = attr_int(p->c, (Op)in->op, in->attr, 1)};
 	q.nx = type_at(p, in, 0)->rank;
 	q.ni = type_at(p, in, 1)->rank - (uint32_t)q.batch;
 	for (uint32_t k = 0; k + 1 < q.nx; k++) q.others[k] = (int)(k < q.axis ? k : k + q.ni);
@@ -231,7 +231,7 @@ static Places places(const Sparsity *p, const Inst *in) {
 }
 
 static Ref rule_gather(Sparsity *p, const Inst *in) {
-	const Places q = places(p, in);
+	const GatherAxes q = places(p, in);
 	const Ref s = sparsity_sets(p, inst_arg(p->f, in, 0)), i = inst_arg(p->f, in, 1);
 	if (s == REF_NONE) return s;
 	if (usable(p, i)) return build_gather(p->b, s, computed(p, i), (int)q.axis, (int)q.batch);
@@ -239,7 +239,7 @@ static Ref rule_gather(Sparsity *p, const Inst *in) {
 }
 
 static Ref rule_scatter(Sparsity *p, const Inst *in) {
-	const Places q = places(p, in);
+	const GatherAxes q = places(p, in);
 	const Ref x = inst_arg(p->f, in, 0), i = inst_arg(p->f, in, 1), u = inst_arg(p->f, in, 2);
 	if (!usable(p, i)) {
 		const Ref all = sparsity_sets(p, u);
@@ -291,14 +291,14 @@ static Ref rule_fft(Sparsity *p, const Inst *in) {
 
 /* One operand of a contraction, with its axes in the order batch, free,
  * contracted. */
-typedef struct Side {
+typedef struct ContractOperand {
 	uint32_t nbatch, nfree, ncontract;
 	int perm[MAX_RANK];
 	int64_t contract[MAX_RANK];
-} Side;
+} ContractOperand;
 
-static Side side_of(const Sparsity *p, const Inst *in, uint32_t which) {
-	Side s = {0};
+static ContractOperand side_of(const Sparsity *p, const Inst *in, uint32_t which) {
+	ContractOperand s = {0};
 	uint32_t at = 0;
 	const int64_t *contract = attr_field(p->c, OP_DOT, in->attr, which, &s.ncontract);
 	memcpy(s.contract, contract, s.ncontract * sizeof *contract);
@@ -312,7 +312,7 @@ static Side side_of(const Sparsity *p, const Inst *in, uint32_t which) {
 	return s;
 }
 
-static Ref as_matrices(Sparsity *p, Ref x, const Side *s) {
+static Ref as_matrices(Sparsity *p, Ref x, const ContractOperand *s) {
 	x = build_transpose(p->b, x, s->perm);
 	const Type t = type_in(p, x);
 	const Dim *d = t.dims;
@@ -325,7 +325,7 @@ static Ref as_matrices(Sparsity *p, Ref x, const Side *s) {
 static Ref contract(Sparsity *p, const Inst *in, uint32_t which) {
 	const Ref s = sparsity_sets(p, inst_arg(p->f, in, which));
 	if (s == REF_NONE) return s;
-	const Side mine = side_of(p, in, which), other = side_of(p, in, !which);
+	const ContractOperand mine = side_of(p, in, which), other = side_of(p, in, !which);
 	const Ref w = weights(p, inst_arg(p->f, in, !which));
 	const Type result = *type_of(p->c, sparsity_sets_type(p, inst_result(in, 0)));
 	const uint32_t first = mine.nbatch + (which ? other.nfree : 0);

@@ -143,7 +143,7 @@ static Derived *callee_jet(Jet *j, const Inst *in) {
 
 /* Whether the call is to an expansion along a scalar that moves along a
  * straight line here. */
-static bool calls_line(Jet *j, const Inst *in, Line *line) {
+static bool calls_line(Jet *j, const Inst *in, NestedJet *line) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
 	return args_mask(j, in) == FIRST && line_called(j->c, in, active, j->order, line);
@@ -155,7 +155,7 @@ static void analyse_call(Jet *j, const Inst *in) {
 		if (jet_mask(j, r) && !has_series(j, r))
 			jet_no_rule(j, in, "is given a dynamic value that depends on what is differentiated");
 	}
-	Line line;
+	NestedJet line;
 	if (!written_rule(j, in) && calls_line(j, in, &line)) {
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const Ref r = inst_result(in, k);
@@ -554,7 +554,7 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 	}
 }
 
-static void jet_longer_line(Jet *j, const Inst *in, const Line *line) {
+static void jet_longer_line(Jet *j, const Inst *in, const NestedJet *line) {
 	Ref *args = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1),
 		*results = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
 	Ref *further = ARENA_ARRAY(j->scratch, Ref, (size_t)in->nresults * j->order + 1);
@@ -574,7 +574,7 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 		series_by_rule(j, in, rule);
 		return;
 	}
-	Line line;
+	NestedJet line;
 	if (calls_line(j, in, &line)) {
 		jet_longer_line(j, in, &line);
 		return;
@@ -708,7 +708,7 @@ static void make_jet(Ctx *c, Derived *d) {
 			results[n++] = jet_full(&j, fn_result(f, i), k);
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
-	Origin origin = {.is_jet = true};
+	TransformInfo origin = {.is_jet = true};
 	if (straight || order == 1) line_mark(d, order, &origin);
 	origin_set(c, d->fn, origin);
 }

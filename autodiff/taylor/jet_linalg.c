@@ -90,24 +90,24 @@ static Ref safe_inverse(Builder *b, Ref d) {
 /* ---- sums of products ---------------------------------------------------- */
 
 /* Series under construction: coefficients from 0 on, REF_NONE for zeros. */
-typedef struct Factors {
+typedef struct MatrixFactors {
 	Builder *b;
 	const Ref *left, *right;
 	bool left_adjoint, right_adjoint;
-} Factors;
+} MatrixFactors;
 
 static Ref factor(void *ud, uint32_t which, uint32_t k) {
-	const Factors *f = ud;
+	const MatrixFactors *f = ud;
 	Ref x = which ? f->right[k] : f->left[k];
 	return x && (which ? f->right_adjoint : f->left_adjoint) ? mat_adjoint(f->b, x) : x;
 }
 
-static Ref times(void *ud, Ref x, Ref y) { return mat_mul(((const Factors *)ud)->b, x, y); }
+static Ref times(void *ud, Ref x, Ref y) { return mat_mul(((const MatrixFactors *)ud)->b, x, y); }
 
 /* sum_{i=1..k-1} x_i y_{k-i}, with the adjoint of x or y if flagged. */
 static Ref inner_sum(Builder *b, uint32_t k, const Ref *x, bool x_adjoint, const Ref *y,
                      bool y_adjoint) {
-	Factors f = {b, x, y, x_adjoint, y_adjoint};
+	MatrixFactors f = {b, x, y, x_adjoint, y_adjoint};
 	return cauchy(b, k, 1, false, factor, times, &f);
 }
 

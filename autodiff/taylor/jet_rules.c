@@ -113,15 +113,15 @@ void jet_rule_REDUCE_MIN(Jet *j, const Inst *in) { extremum(j, in); }
 /* ---- products along axes ------------------------------------------------- */
 
 /* The factors as rows: the multiplied axes in front, merged into one. */
-typedef struct Rows {
+typedef struct FactorRows {
 	Ref x[JET_MAX_ORDER + 1]; /* coefficients, [extent, other axes...] */
 	Dim length;
 	int64_t known; /* the extent when it is a small constant, else -1 */
 	Type row;      /* dims of the other axes */
 	TypeId row_type;
-} Rows;
+} FactorRows;
 
-static Ref to_rows(Builder *b, Ref x, uint32_t nfront, const int *perm, const Rows *rows) {
+static Ref to_rows(Builder *b, Ref x, uint32_t nfront, const int *perm, const FactorRows *rows) {
 	if (!x) return REF_NONE;
 	x = build_transpose(b, x, perm);
 	if (nfront == 1) return x;
@@ -131,10 +131,10 @@ static Ref to_rows(Builder *b, Ref x, uint32_t nfront, const int *perm, const Ro
 	return build_reshape(b, x, rows->row.rank + 1u, shape);
 }
 
-static Rows make_rows(Jet *j, Ref from, uint32_t naxes, const int64_t *axes) {
+static FactorRows make_rows(Jet *j, Ref from, uint32_t naxes, const int64_t *axes) {
 	Builder *b = j->b;
 	Type x = *ref_ty(build_fn(b), jet_get(j, from, 0));
-	Rows rows = {.length = dim_const(j->c, 1), .row = {.kind = TY_TENSOR, .dtype = x.dtype}};
+	FactorRows rows = {.length = dim_const(j->c, 1), .row = {.kind = TY_TENSOR, .dtype = x.dtype}};
 	int perm[MAX_RANK];
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < naxes; i++) {
@@ -155,12 +155,12 @@ static Rows make_rows(Jet *j, Ref from, uint32_t naxes, const int64_t *axes) {
 	return rows;
 }
 
-static Ref row_at(Builder *b, const Rows *rows, Ref x, Ref index) {
+static Ref row_at(Builder *b, const FactorRows *rows, Ref x, Ref index) {
 	(void)rows;
 	return x ? build_gather(b, x, index, 0, 0) : REF_NONE;
 }
 
-static NodeId row_leaf(Jet *j, Series *s, const Rows *rows, int64_t i) {
+static NodeId row_leaf(Jet *j, Series *s, const FactorRows *rows, int64_t i) {
 	Ref *coef = ARENA_ARRAY(j->scratch, Ref, j->order + 1);
 	Dim start[MAX_RANK], length[MAX_RANK];
 	for (uint32_t a = 0; a <= rows->row.rank; a++) {
@@ -182,22 +182,24 @@ static NodeId product_tree(Series *s, const NodeId *x, uint32_t n, Dtype dtype) 
 	return series_node(s, OP_MUL, 2, pair, dtype, REF_NONE);
 }
 
-typedef struct Factors {
+typedef struct SeriesFactors {
 	Builder *b;
 	const Ref *of[2];
-} Factors;
+} SeriesFactors;
 
 static Ref factor(void *ud, uint32_t which, uint32_t k) {
-	return ((const Factors *)ud)->of[which][k];
+	return ((const SeriesFactors *)ud)->of[which][k];
 }
 
-static Ref times(void *ud, Ref x, Ref y) { return build2(((const Factors *)ud)->b, OP_MUL, x, y); }
+static Ref times(void *ud, Ref x, Ref y) {
+	return build2(((const SeriesFactors *)ud)->b, OP_MUL, x, y);
+}
 
 /* A loop over the rows that carries the product's series and, for a running
  * product, the array of all of them. It carries only coefficients in the mask
  * of `result`. The results are stored in product[k] and, unless NULL, in
  * running[k]. */
-static void product_loop(Jet *j, Ref result, const Rows *rows, bool reverse, Ref *product,
+static void product_loop(Jet *j, Ref result, const FactorRows *rows, bool reverse, Ref *product,
                          Ref *running) {
 	Builder *b = j->b;
 	uint32_t n = 0, slot[JET_MAX_ORDER + 1];
@@ -227,7 +229,7 @@ static void product_loop(Jet *j, Ref result, const Rows *rows, bool reverse, Ref
 		               index);
 	for (uint32_t i = 0; i < n; i++) now[slot[i]] = params[1 + i];
 	for (uint32_t k = 0; k <= j->order; k++) row[k] = row_at(b, rows, rows->x[k], index);
-	Factors f = {b, {now, row}};
+	SeriesFactors f = {b, {now, row}};
 	for (uint32_t i = 0; i < n; i++) out[i] = cauchy(b, slot[i], 0, false, factor, times, &f);
 	for (uint32_t i = n; i < total; i++)
 		out[i] = build_scatter(b, OP_SCATTER_SET, params[1 + i], index, out[i - n + 1], 0, 0);
@@ -241,7 +243,7 @@ void jet_rule_REDUCE_PROD(Jet *j, const Inst *in) {
 	jet_primal(j, in);
 	uint32_t naxes;
 	const int64_t *axes = attr_field(j->c, OP_REDUCE_PROD, in->attr, 0, &naxes);
-	Rows rows = make_rows(j, arg(j, in, 0), naxes, axes);
+	FactorRows rows = make_rows(j, arg(j, in, 0), naxes, axes);
 	if (!rows.known) return; /* nothing to multiply */
 	Ref result = inst_result(in, 0);
 	if (rows.known < 0) {
@@ -268,7 +270,7 @@ void jet_rule_CUMPROD(Jet *j, const Inst *in) {
 	Builder *b = j->b;
 	int64_t axis = attr_int(j->c, OP_CUMPROD, in->attr, 0);
 	bool reverse = attr_int(j->c, OP_CUMPROD, in->attr, 1) != 0;
-	Rows rows = make_rows(j, arg(j, in, 0), 1, &axis);
+	FactorRows rows = make_rows(j, arg(j, in, 0), 1, &axis);
 	uint32_t rank = rows.row.rank + 1u;
 	if (!rows.known) return;
 	Ref result = inst_result(in, 0), running[JET_MAX_ORDER + 1] = {REF_NONE};

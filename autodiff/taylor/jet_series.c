@@ -20,7 +20,7 @@
 #include "autodiff/taylor/jet.h"
 #include <math.h>
 
-typedef struct Node {
+typedef struct SeriesNode {
 	Op op; /* OP_NONE: a leaf */
 	Dtype dtype;
 	uint8_t nargs;
@@ -38,7 +38,7 @@ typedef struct Node {
 	Ref *coef;
 	Ref *scaled; /* j * coef[j] */
 	uint64_t known, scaled_known;
-} Node;
+} SeriesNode;
 
 typedef enum PowForm { POW_NONE, POW_ALIAS, POW_ROOT, POW_BINOMIAL, POW_TERMS } PowForm;
 
@@ -49,7 +49,7 @@ struct Series {
 	uint32_t order;
 	SpanId span;
 	TypeId like;
-	VEC(Node) nodes;
+	VEC(SeriesNode) nodes;
 };
 
 /* Integer powers up to this limit are products; larger ones use the binomial
@@ -96,7 +96,7 @@ Series *series_new(Ctx *c, Builder *b, Arena *scratch, uint32_t order, SpanId sp
 	return s;
 }
 
-static NodeId add_node(Series *s, Node n) {
+static NodeId add_node(Series *s, SeriesNode n) {
 	n.coef = ARENA_ARRAY(s->scratch, Ref, s->order + 1);
 	n.scaled = ARENA_ARRAY(s->scratch, Ref, s->order + 1);
 	n.alias = n.delta = NO_NODE;
@@ -113,7 +113,7 @@ NodeId series_leaf(Series *s, const Ref *coef) {
 	Dtype dtype = coef[0] ? (Dtype)ref_ty(build_fn(s->b), coef[0])->dtype
 	                      : (Dtype)type_of(s->c, s->like)->dtype;
 	NodeId n = add_node(
-		s, (Node){.op = OP_NONE, .dtype = dtype, .constant = constant, .known = UINT64_MAX});
+		s, (SeriesNode){.op = OP_NONE, .dtype = dtype, .constant = constant, .known = UINT64_MAX});
 	memcpy(s->nodes.at[n].coef, coef, bytes);
 	return n;
 }
@@ -134,12 +134,12 @@ static NodeId scalar_leaf(Series *s, Dtype dtype, double x) {
 
 NodeId series_node(Series *s, Op op, uint32_t nargs, const NodeId *args, Dtype result, Ref primal) {
 	for (NodeId i = 0; i < s->nodes.n; i++) {
-		const Node *n = &s->nodes.at[i];
+		const SeriesNode *n = &s->nodes.at[i];
 		if (n->op == op && n->dtype == result && n->nargs == nargs &&
 		    !memcmp(n->arg, args, sizeof(NodeId) * nargs))
 			return i;
 	}
-	Node n = {.op = op, .dtype = result, .nargs = (uint8_t)nargs, .constant = true};
+	SeriesNode n = {.op = op, .dtype = result, .nargs = (uint8_t)nargs, .constant = true};
 	for (uint32_t i = 0; i < nargs; i++) {
 		n.arg[i] = args[i];
 		n.constant &= s->nodes.at[args[i]].constant;
@@ -158,7 +158,7 @@ static NodeId node2(Series *s, Op op, NodeId x, NodeId y) {
 }
 
 static Ref primal_of(Series *s, NodeId n) {
-	Node now = s->nodes.at[n];
+	SeriesNode now = s->nodes.at[n];
 	Ref x[3] = {REF_NONE};
 	for (uint32_t i = 0; i < now.nargs; i++) x[i] = series_coef(s, now.arg[i], 0);
 	/* A power of x - x_0 has no constant term, and neither do products with
@@ -189,7 +189,7 @@ static _Noreturn void bad_rule(Series *s, Op op, const char *what) {
 /* Unfolds the rule of node n into nodes: its partial derivatives are the g of
  * its terms. */
 static void unfold_rule(Series *s, NodeId n) {
-	Node now = s->nodes.at[n];
+	SeriesNode now = s->nodes.at[n];
 	Fn *(*service)(Ctx *, Op, Dtype) = ir_services(s->c)->elementwise_rule;
 	const Fn *rule = service ? service(s->c, now.op, s->nodes.at[now.arg[0]].dtype) : NULL;
 	if (!rule) {
@@ -287,7 +287,7 @@ static void unfold_pow(Series *s, NodeId n) {
 			log_x = series_node(s, OP_LOG, 1, &x, dtype, REF_NONE);
 		}
 		NodeId power = node2(s, OP_MUL, p, log_x);
-		Node *now = &s->nodes.at[n];
+		SeriesNode *now = &s->nodes.at[n];
 		now->x[0] = power;
 		now->g[0] = n;
 		now->nterms = 1;
@@ -320,7 +320,7 @@ static void unfold_pow(Series *s, NodeId n) {
 	Ref *delta = ARENA_ARRAY(s->scratch, Ref, s->order + 1);
 	for (uint32_t k = 1; k <= s->order; k++) delta[k] = series_coef(s, x, k);
 	NodeId leaf = series_leaf(s, delta);
-	Node *now = &s->nodes.at[n];
+	SeriesNode *now = &s->nodes.at[n];
 	now->delta = leaf;
 	now->powers = ARENA_ARRAY(s->scratch, NodeId, s->order + 1);
 	now->binomial = ARENA_ARRAY(s->scratch, Ref, s->order + 1);
@@ -428,7 +428,7 @@ static void expand(Series *s, NodeId n) {
 
 static Ref make_coef(Series *s, NodeId n, uint32_t k) {
 	Builder *b = s->b;
-	Node now = s->nodes.at[n];
+	SeriesNode now = s->nodes.at[n];
 	NodeId x = now.arg[0], y = now.arg[1];
 	ProductOf product = {s, {x, y}};
 	Ref xk, yk;

@@ -47,40 +47,40 @@ typedef struct Monomial { /* a coefficient of one result of one group */
 	uint8_t e[VARS_MOST];
 } Monomial;
 
-typedef struct Term {
+typedef struct WeightedMonomial {
 	Monomial at;
 	double by;
-} Term;
+} WeightedMonomial;
 
-typedef struct Rest {
+typedef struct WeightedValue {
 	Ref value;
 	double by;
-} Rest;
+} WeightedValue;
 
 /* A value as a sum of coefficients and other values. */
-typedef struct Form {
+typedef struct CoefficientSum {
 	uint32_t n, nrest;
 	bool mixed, leaves; /* has a mixed coefficient; has a use that is no such sum */
-	Term at[TERMS_MOST];
-	Rest rest[TERMS_MOST];
-} Form;
+	WeightedMonomial at[TERMS_MOST];
+	WeightedValue rest[TERMS_MOST];
+} CoefficientSum;
 
-typedef struct Level {
+typedef struct ChainLevel {
 	uint32_t param, order;
 	double along;
 	const bool *moves;
 	uint32_t nmoves;
 	uint8_t var; /* index in the group */
-} Level;
+} ChainLevel;
 
-typedef struct Chain {
+typedef struct JetChain {
 	const Inst *call;
 	Fn *base;
 	uint32_t n;
-	Level level[VARS_MOST]; /* the innermost first */
+	ChainLevel level[VARS_MOST]; /* the innermost first */
 	uint32_t group;
 	Ref *point; /* the results of the base, inlined */
-} Chain;
+} JetChain;
 
 typedef struct Direction {
 	double d[VARS_MOST];
@@ -88,24 +88,24 @@ typedef struct Direction {
 	Ref *coef; /* [result * ORDER_MOST + k - 1], once emitted */
 } Direction;
 
-typedef struct Group {
-	const Chain *first;
+typedef struct JetGroup {
+	const JetChain *first;
 	uint32_t nvars, param[VARS_MOST];
 	Ref var[VARS_MOST];
 	bool bad, mixed, emitted;
 	uint32_t ndirs;
 	Direction dirs[DIRS_MOST];
 	Ref *primal;
-} Group;
+} JetGroup;
 
 typedef struct Polarising {
 	Ctx *c;
 	/* flat: f inlined, except for lines; one reference each of flat and made */
 	Fn *f, *flat, *made;
 	Arena *scratch;
-	VEC(Chain) chains;
-	VEC(Group) groups;
-	Form **form; /* by value of flat */
+	VEC(JetChain) chains;
+	VEC(JetGroup) groups;
+	CoefficientSum **form; /* by value of flat */
 	Builder *b;
 	RefMap map;
 	/* Multiplications of coefficients, estimated before either form is
@@ -115,17 +115,17 @@ typedef struct Polarising {
 
 /* ---- chains -------------------------------------------------------------- */
 
-typedef struct Seen {
+typedef struct VisitedFns {
 	Arena *scratch;
 	VEC(const Fn *) at;
-} Seen;
+} VisitedFns;
 
 static Fn *callee_of(Ctx *c, const Inst *in) {
 	Fn *g = in->op == OP_CALL ? fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)) : NULL;
 	return g && g->finished ? g : NULL;
 }
 
-static bool calls_lines(Seen *s, const Fn *f) {
+static bool calls_lines(VisitedFns *s, const Fn *f) {
 	for (uint32_t i = 0; i < s->at.n; i++)
 		if (s->at.at[i] == f) return false;
 	VEC_PUSH(s->scratch, &s->at, f);
@@ -139,22 +139,22 @@ static bool calls_lines(Seen *s, const Fn *f) {
 /* The function that g expands, and the levels of expansion. Returns false when
  * g is not an expansion along scalars of a function without expansions in
  * it. */
-static bool steps_of(Polarising *p, Fn *g, Chain *out) {
-	Level outwards[VARS_MOST];
+static bool steps_of(Polarising *p, Fn *g, JetChain *out) {
+	ChainLevel outwards[VARS_MOST];
 	uint32_t n = 0;
 	for (;;) {
-		const Origin o = origin_of(g);
+		const TransformInfo o = origin_of(g);
 		if (!o.line_order) break;
 		Fn *from = n < VARS_MOST ? fn_get(p->c, o.line_of) : NULL;
 		const Derived *d = from && from->finished ? derived_that_made(from, g) : NULL;
 		if (!d || !d->done) return false;
-		outwards[n++] = (Level){.param = o.line_param,
-		                        .order = o.line_order,
-		                        .moves = d->result_active,
-		                        .nmoves = fn_nresults(from)};
+		outwards[n++] = (ChainLevel){.param = o.line_param,
+		                             .order = o.line_order,
+		                             .moves = d->result_active,
+		                             .nmoves = fn_nresults(from)};
 		g = from;
 	}
-	Seen seen = {.scratch = p->scratch};
+	VisitedFns seen = {.scratch = p->scratch};
 	if (!n || g->effects || g->checkpoint || g->by_lane || calls_lines(&seen, g)) return false;
 	out->base = g;
 	out->n = n;
@@ -163,7 +163,7 @@ static bool steps_of(Polarising *p, Fn *g, Chain *out) {
 }
 
 static Fn *keep_lines(void *ud, Fn *g) {
-	Chain ignored;
+	JetChain ignored;
 	return steps_of(ud, g, &ignored) ? NULL : g;
 }
 
@@ -174,16 +174,16 @@ static bool number_of(const Fn *f, Ref r, double *out) {
 	return ref_splat(f, r, &v) && value_as_f64(v, out);
 }
 
-static bool read_chain(Polarising *p, const Inst *in, Chain *out) {
+static bool read_chain(Polarising *p, const Inst *in, JetChain *out) {
 	const Fn *f = p->flat;
 	Fn *g = callee_of(p->c, in);
-	*out = (Chain){.call = in};
+	*out = (JetChain){.call = in};
 	if (!g || !steps_of(p, g, out)) return false;
 	const uint32_t n = fn_nparams(out->base);
 	uint32_t order = 0;
 	if (in->nargs != n + out->n) return false;
 	for (uint32_t i = 0; i < out->n; i++) {
-		Level *l = &out->level[i];
+		ChainLevel *l = &out->level[i];
 		order += l->order;
 		if (l->param >= n || order > ORDER_MOST || !number_of(f, inst_arg(f, in, n + i), &l->along))
 			return false;
@@ -204,7 +204,7 @@ static void gather_groups(Polarising *p) {
 	Builder *b = build_begin(p->c, f->name, f->span, f);
 	Ref *as = ARENA_ARRAY(p->scratch, Ref, f->vals.n + 1);
 	for (uint32_t i = 0; i < p->chains.n; i++) {
-		Chain *ch = &p->chains.at[i];
+		JetChain *ch = &p->chains.at[i];
 		const uint32_t n = fn_nparams(ch->base), nresults = fn_nresults(ch->base);
 		Ref *args = ARENA_ARRAY(p->scratch, Ref, n + 1);
 		for (uint32_t k = 0; k < n; k++) {
@@ -218,20 +218,20 @@ static void gather_groups(Polarising *p) {
 		build_inline(b, ch->base, args, ch->point);
 		ch->group = UINT32_MAX;
 		for (uint32_t k = 0; k < i && ch->group == UINT32_MAX; k++) {
-			const Chain *other = &p->chains.at[k];
+			const JetChain *other = &p->chains.at[k];
 			if (fn_nresults(other->base) == nresults &&
 			    !memcmp(other->point, ch->point, nresults * sizeof *ch->point))
 				ch->group = other->group;
 		}
 		if (ch->group != UINT32_MAX) continue;
 		ch->group = p->groups.n;
-		Group g = {.first = ch};
+		JetGroup g = {.first = ch};
 		VEC_PUSH(p->scratch, &p->groups, g);
 	}
 	build_abandon(b);
 	for (uint32_t i = 0; i < p->chains.n; i++) {
-		Chain *ch = &p->chains.at[i];
-		Group *g = &p->groups.at[ch->group];
+		JetChain *ch = &p->chains.at[i];
+		JetGroup *g = &p->groups.at[ch->group];
 		for (uint32_t k = 0; k < ch->n; k++) {
 			const Ref x = inst_arg(f, ch->call, ch->level[k].param);
 			uint32_t v = 0, found = 0;
@@ -258,13 +258,14 @@ static void gather_groups(Polarising *p) {
 
 /* The coefficient that each result of the call is, and its factor; NULL when
  * the results do not have the expected layout. */
-static Term *coefficients(Polarising *p, const Chain *ch) {
+static WeightedMonomial *coefficients(Polarising *p, const JetChain *ch) {
 	uint32_t n = fn_nresults(ch->base);
-	Term *at = ARENA_ARRAY(p->scratch, Term, ch->call->nresults + 1);
+	WeightedMonomial *at = ARENA_ARRAY(p->scratch, WeightedMonomial, ch->call->nresults + 1);
 	if (n > ch->call->nresults) return NULL;
-	for (uint32_t i = 0; i < n; i++) at[i] = (Term){{(uint16_t)ch->group, (uint16_t)i, {0}}, 1};
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = (WeightedMonomial){{(uint16_t)ch->group, (uint16_t)i, {0}}, 1};
 	for (uint32_t l = 0; l < ch->n; l++) {
-		const Level *v = &ch->level[l];
+		const ChainLevel *v = &ch->level[l];
 		if (v->nmoves != n) return NULL;
 		const uint32_t before = n;
 		for (uint32_t i = 0; i < before; i++) {
@@ -295,39 +296,39 @@ static bool is_mixed(const Monomial *m) {
 
 /* ---- forms --------------------------------------------------------------- */
 
-static Form *form_of(const Polarising *p, Ref r) {
+static CoefficientSum *form_of(const Polarising *p, Ref r) {
 	return ref_is_value(r) ? p->form[REF_INDEX(r)] : NULL;
 }
 
-static bool add_form(const Polarising *p, Form *to, Ref r, double by) {
-	const Form *x = form_of(p, r);
+static bool add_form(const Polarising *p, CoefficientSum *to, Ref r, double by) {
+	const CoefficientSum *x = form_of(p, r);
 	if (!x) {
 		if (to->nrest == TERMS_MOST) return false;
-		to->rest[to->nrest++] = (Rest){r, by};
+		to->rest[to->nrest++] = (WeightedValue){r, by};
 		return true;
 	}
 	for (uint32_t i = 0; i < x->n; i++) {
 		uint32_t k = 0;
 		while (k < to->n && memcmp(&to->at[k].at, &x->at[i].at, sizeof(Monomial))) k++;
 		if (k == TERMS_MOST) return false;
-		if (k == to->n) to->at[to->n++] = (Term){x->at[i].at, 0};
+		if (k == to->n) to->at[to->n++] = (WeightedMonomial){x->at[i].at, 0};
 		to->at[k].by += by * x->at[i].by;
 	}
 	for (uint32_t i = 0; i < x->nrest; i++) {
 		if (to->nrest == TERMS_MOST) return false;
-		to->rest[to->nrest++] = (Rest){x->rest[i].value, by * x->rest[i].by};
+		to->rest[to->nrest++] = (WeightedValue){x->rest[i].value, by * x->rest[i].by};
 	}
 	to->mixed |= x->mixed;
 	return true;
 }
 
-static Form *form_made(Polarising *p, const Inst *in) {
+static CoefficientSum *form_made(Polarising *p, const Inst *in) {
 	const Fn *f = p->flat;
 	if (in->nresults != 1 || in->nargs > 2 ||
 	    !dtype_is_real((Dtype)ref_ty(f, inst_result(in, 0))->dtype))
 		return NULL;
 	const Ref x = inst_arg(f, in, 0), y = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE;
-	Form *out = ARENA_NEW(p->scratch, Form);
+	CoefficientSum *out = ARENA_NEW(p->scratch, CoefficientSum);
 	double k;
 	bool good = false;
 	if (!form_of(p, x) && !form_of(p, y)) return NULL;
@@ -346,7 +347,7 @@ static Form *form_made(Polarising *p, const Inst *in) {
 }
 
 static void leave(Polarising *p, Ref r) {
-	Form *x = form_of(p, r);
+	CoefficientSum *x = form_of(p, r);
 	if (x) x->leaves = true;
 }
 
@@ -361,7 +362,7 @@ static void leave_inst(Polarising *p, const Inst *in) {
 	}
 }
 
-static const Chain *chain_at(const Polarising *p, const Inst *in) {
+static const JetChain *chain_at(const Polarising *p, const Inst *in) {
 	for (uint32_t i = 0; i < p->chains.n; i++)
 		if (p->chains.at[i].call == in && !p->groups.at[p->chains.at[i].group].bad)
 			return &p->chains.at[i];
@@ -371,20 +372,20 @@ static const Chain *chain_at(const Polarising *p, const Inst *in) {
 static bool find_forms(Polarising *p) {
 	const Fn *f = p->flat;
 	const Region *top = &f->regions.at[0];
-	p->form = ARENA_ARRAY(p->scratch, Form *, f->vals.n + 1);
+	p->form = ARENA_ARRAY(p->scratch, CoefficientSum *, f->vals.n + 1);
 	for (uint32_t i = 0; i < top->ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[top->insts + i]];
-		const Chain *ch = chain_at(p, in);
+		const JetChain *ch = chain_at(p, in);
 		if (!ch) {
 			if (in->nargs && !in->nregions && in->nresults == 1)
 				p->form[in->results] = form_made(p, in);
 			if (!in->nresults || !p->form[in->results]) leave_inst(p, in);
 			continue;
 		}
-		const Term *at = coefficients(p, ch);
+		const WeightedMonomial *at = coefficients(p, ch);
 		if (!at) return false;
 		for (uint32_t k = 0; k < in->nresults; k++) {
-			Form *x = p->form[in->results + k] = ARENA_NEW(p->scratch, Form);
+			CoefficientSum *x = p->form[in->results + k] = ARENA_NEW(p->scratch, CoefficientSum);
 			x->at[x->n++] = at[k];
 			x->mixed = is_mixed(&at[k].at);
 		}
@@ -415,7 +416,7 @@ static uint32_t monomials(uint32_t nvars, uint32_t m, uint8_t (*e)[VARS_MOST]) {
 	return n;
 }
 
-static uint32_t parts_of(const Polarising *p, const Form *x, Functional *out) {
+static uint32_t parts_of(const Polarising *p, const CoefficientSum *x, Functional *out) {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
 		const Monomial *t = &x->at[i].at;
@@ -443,7 +444,7 @@ static double power_of(const double *d, const uint8_t *e, uint32_t nvars) {
 
 /* The functional's weights on the directions, by Gram-Schmidt applied twice.
  * Returns false when the directions do not span it. */
-static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const Functional *w,
+static bool weights(const JetGroup *g, const Direction *dirs, uint32_t ndirs, const Functional *w,
                     double *out) {
 	uint8_t e[MONOMIALS_MOST][VARS_MOST];
 	const uint32_t n = monomials(g->nvars, w->degree, e);
@@ -523,7 +524,7 @@ static uint32_t candidate(Direction *out, uint32_t n, double x, double y, double
 
 /* Candidate directions, the axes first. For second derivatives of two variables
  * also the squares that complete a quadratic form. */
-static uint32_t candidates(const Group *g, uint32_t group, uint32_t m, const Functionals *all,
+static uint32_t candidates(const JetGroup *g, uint32_t group, uint32_t m, const Functionals *all,
                            Direction *out) {
 	uint32_t n = 0;
 	if (g->nvars > 2) {
@@ -551,16 +552,16 @@ static uint32_t candidates(const Group *g, uint32_t group, uint32_t m, const Fun
 	return n;
 }
 
-typedef struct Choice {
+typedef struct DirectionSearch {
 	const Polarising *p;
 	uint32_t group, m, n, tests;
 	const Functionals *all;
 	Direction from[CANDIDATES_MOST];
 	Direction dirs[DIRS_MOST];
-} Choice;
+} DirectionSearch;
 
 /* Adds `more` of the candidates from `at` on to ndirs directions. */
-static bool choose(Choice *k, uint32_t ndirs, uint32_t at, uint32_t more) {
+static bool choose(DirectionSearch *k, uint32_t ndirs, uint32_t at, uint32_t more) {
 	if (!more)
 		return ++k->tests < TESTS_MOST && all_served(k->p, k->group, k->m, k->all, k->dirs, ndirs);
 	for (uint32_t i = at; i + more <= k->n; i++) {
@@ -575,7 +576,7 @@ static bool same_direction(const Direction *x, const Direction *y) {
 	return !memcmp(x->d, y->d, sizeof x->d);
 }
 
-static Direction *axis_of(Group *g, uint32_t v) {
+static Direction *axis_of(JetGroup *g, uint32_t v) {
 	Direction axis = {.d = {v == 0, v == 1, v == 2}};
 	for (uint32_t i = 0; i < g->ndirs; i++)
 		if (same_direction(&g->dirs[i], &axis)) return &g->dirs[i];
@@ -587,14 +588,14 @@ static Direction *axis_of(Group *g, uint32_t v) {
 /* Chooses the directions of the highest degree first: their expansions contain
  * the lower degrees. */
 static bool choose_directions(Polarising *p, uint32_t group, const Functionals *all) {
-	Group *g = &p->groups.at[group];
+	JetGroup *g = &p->groups.at[group];
 	for (uint32_t m = ORDER_MOST; m >= 2; m--) {
 		bool any = false;
 		for (uint32_t i = 0; i < all->n; i++)
 			any |= all->at[i].group == group && all->at[i].degree == m && all->at[i].mixed;
 		if (!any) continue;
-		Choice *k = ARENA_NEW(p->scratch, Choice);
-		*k = (Choice){.p = p, .group = group, .m = m, .all = all};
+		DirectionSearch *k = ARENA_NEW(p->scratch, DirectionSearch);
+		*k = (DirectionSearch){.p = p, .group = group, .m = m, .all = all};
 		k->n = candidates(g, group, m, all, k->from);
 		memcpy(k->dirs, g->dirs, g->ndirs * sizeof *g->dirs);
 		uint32_t more = 0;
@@ -630,14 +631,14 @@ static bool plan_groups(Polarising *p) {
 	const Fn *f = p->flat;
 	Functionals all = {0};
 	for (uint32_t v = 0; v < f->vals.n; v++) {
-		const Form *x = p->form[v];
+		const CoefficientSum *x = p->form[v];
 		if (!x || !x->leaves) continue;
 		Functional *parts = ARENA_ARRAY(p->scratch, Functional, TERMS_MOST);
 		const uint32_t n = parts_of(p, x, parts);
 		for (uint32_t i = 0; i < n; i++) {
 			VEC_PUSH(p->scratch, &all, parts[i]);
 			if (parts[i].mixed) continue;
-			Group *g = &p->groups.at[parts[i].group];
+			JetGroup *g = &p->groups.at[parts[i].group];
 			for (uint32_t k = 0; k < x->n; k++)
 				for (uint32_t a = 0; a < g->nvars; a++) {
 					const Monomial *t = &x->at[k].at;
@@ -651,7 +652,7 @@ static bool plan_groups(Polarising *p) {
 	}
 	bool any = false;
 	for (uint32_t i = 0; i < p->groups.n; i++) {
-		Group *g = &p->groups.at[i];
+		JetGroup *g = &p->groups.at[i];
 		if (g->bad || !choose_directions(p, i, &all)) {
 			if (!g->bad) return false;
 			continue;
@@ -662,7 +663,7 @@ static bool plan_groups(Polarising *p) {
 			p->products += 0.5 * g->dirs[k].order * (g->dirs[k].order + 3);
 		bool has[ORDER_MOST + 1][ORDER_MOST + 1][ORDER_MOST + 1] = {{{false}}};
 		for (uint32_t k = 0; k < p->chains.n; k++) {
-			const Chain *ch = &p->chains.at[k];
+			const JetChain *ch = &p->chains.at[k];
 			if (ch->group != i) continue;
 			uint32_t to[VARS_MOST] = {0};
 			for (uint32_t l = 0; l < ch->n; l++) to[ch->level[l].var] = ch->level[l].order;
@@ -679,7 +680,7 @@ static bool plan_groups(Polarising *p) {
 
 /* ---- the other form ------------------------------------------------------ */
 
-static void emit_lines(Polarising *p, Group *g) {
+static void emit_lines(Polarising *p, JetGroup *g) {
 	Fn *base = g->first->base;
 	const uint32_t n = fn_nparams(base), nresults = fn_nresults(base);
 	Ref *value = ARENA_ARRAY(p->scratch, Ref, n + nresults + 1);
@@ -731,7 +732,7 @@ static Ref line_coef(const Direction *d, uint32_t result, uint32_t k) {
 	return d->coef[result * ORDER_MOST + k - 1];
 }
 
-static Ref sum_of_form(Polarising *p, const Form *x, TypeId type) {
+static Ref sum_of_form(Polarising *p, const CoefficientSum *x, TypeId type) {
 	Builder *b = p->b;
 	Functional *parts = ARENA_ARRAY(p->scratch, Functional, TERMS_MOST);
 	const uint32_t n = parts_of(p, x, parts);
@@ -739,7 +740,7 @@ static Ref sum_of_form(Polarising *p, const Form *x, TypeId type) {
 	for (uint32_t i = 0; i < x->nrest; i++)
 		sum = plus(b, sum, scaled(b, refmap_get(b, &p->map, x->rest[i].value), x->rest[i].by));
 	for (uint32_t i = 0; i < n; i++) {
-		Group *g = &p->groups.at[parts[i].group];
+		JetGroup *g = &p->groups.at[parts[i].group];
 		const uint32_t m = parts[i].degree;
 		double w[DIRS_MOST] = {0};
 		if (m && parts[i].mixed) weights(g, g->dirs, g->ndirs, &parts[i], w);
@@ -771,7 +772,7 @@ static Fn *other_form(Polarising *p) {
 	const Region top = f->regions.at[0];
 	for (uint32_t i = 0; i < top.ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[top.insts + i]];
-		const Chain *ch = chain_at(p, in);
+		const JetChain *ch = chain_at(p, in);
 		build_at(p->b, in->span);
 		build_chain(p->b, in->chain);
 		if (ch && !p->groups.at[ch->group].emitted) emit_lines(p, &p->groups.at[ch->group]);
@@ -779,7 +780,7 @@ static Fn *other_form(Polarising *p) {
 		if (!sums) build_copy_inst(p->b, &p->map, in);
 		for (uint32_t k = 0; sums && k < in->nresults; k++) {
 			const Ref r = inst_result(in, k);
-			const Form *x = p->form[REF_INDEX(r)];
+			const CoefficientSum *x = p->form[REF_INDEX(r)];
 			if (x->leaves)
 				refmap_set(&p->map, r,
 				           sum_of_form(p, x, refmap_type(p->b, &p->map, ref_type(f, r))));
@@ -795,7 +796,7 @@ static void describe(const Polarising *p, char *out, size_t cap) {
 	size_t n = 0;
 	out[0] = 0;
 	for (uint32_t i = 0; i < p->groups.n; i++) {
-		const Group *g = &p->groups.at[i];
+		const JetGroup *g = &p->groups.at[i];
 		for (uint32_t k = 0; !g->bad && k < g->ndirs; k++) {
 			const Direction *d = &g->dirs[k];
 			if (!d->order || n >= cap) continue;
@@ -817,7 +818,7 @@ static void run_polarise(Ctx *c, void *arg) {
 	const Region *top = &p->flat->regions.at[0];
 	bool mixed = false;
 	for (uint32_t i = 0; i < top->ninsts; i++) {
-		Chain ch;
+		JetChain ch;
 		if (!read_chain(p, &p->flat->insts.at[p->flat->inst_order.at[top->insts + i]], &ch))
 			continue;
 		VEC_PUSH(p->scratch, &p->chains, ch);

@@ -32,7 +32,7 @@ static bool has_series_throughout(Arena *scratch, const Fn *f) {
 	return true;
 }
 
-void line_mark(const Derived *d, uint32_t order, Origin *origin) {
+void line_mark(const Derived *d, uint32_t order, TransformInfo *origin) {
 	uint32_t n = 0, param = 0;
 	for (uint32_t i = 0; i < d->nmask; i++) {
 		if (!d->mask[i]) continue;
@@ -48,16 +48,16 @@ void line_mark(const Derived *d, uint32_t order, Origin *origin) {
 	origin->line_of = d->from->id;
 }
 
-bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Line *out) {
+bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out) {
 	const Fn *g = inst_callee(c, call);
 	if (!g || !g->finished) return false;
-	const Origin o = origin_of(g);
+	const TransformInfo o = origin_of(g);
 	Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
 	const Derived *d = f && f->finished ? derived_that_made(f, g) : NULL;
 	if (!d || !d->done || o.line_order + more > JET_MAX_ORDER) return false;
 	for (uint32_t i = 0; i < call->nargs; i++)
 		if (active[i] != (i == o.line_param)) return false;
-	*out = (Line){f, o.line_order, o.line_param, d->result_active};
+	*out = (NestedJet){f, o.line_order, o.line_param, d->result_active};
 	return true;
 }
 
@@ -76,7 +76,7 @@ static double choose(uint32_t n, uint32_t k) {
 	return c;
 }
 
-void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref *args, Ref t,
+void line_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *line, const Ref *args, Ref t,
                  uint32_t more, Ref *results, Ref *further) {
 	const Fn *f = line->f;
 	const uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f), order = line->order + more;

@@ -20,24 +20,24 @@
 
 /* g = (parameters of f, direction v) -> (results of f, then coefficients
  * 1..order of each result that moves). */
-typedef struct Line {
+typedef struct NestedJet {
 	Fn *f;
 	uint32_t order, param; /* the scalar's index among the parameters of f */
 	const bool *moves;     /* by result of f: it has coefficients */
-} Line;
+} NestedJet;
 
 /* Records in `origin` that d's function is a line, if it is one. */
-void line_mark(const Derived *d, uint32_t order, Origin *origin);
+void line_mark(const Derived *d, uint32_t order, TransformInfo *origin);
 /* Whether the call is to a line that can be extended by `more` orders: the
  * scalar is its only active operand. `active` has a bool for each operand. */
-bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Line *out);
+bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out);
 
 /* Emits the line with its order extended by `more`. `results` receives the
  * results of the original line, along the direction that is the last of `args`.
  * `further` receives, at [i * more + k - 1], coefficient k = 1..more of result
  * i with respect to the change t of the scalar; REF_NONE where it does not
  * move. */
-void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref *args, Ref t,
+void line_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *line, const Ref *args, Ref t,
                  uint32_t more, Ref *results, Ref *further);
 
 #endif
