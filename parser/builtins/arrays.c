@@ -14,7 +14,7 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
 #define BUILTIN(fname)                                                                             \
 	Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,                \
-	          const Call *call)
+	          const CallArguments *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 /* ---- element-wise -------------------------------------------------------- */
@@ -121,7 +121,8 @@ static BUILTIN(rounding) {
 /* ---- shapes -------------------------------------------------------------- */
 
 /* Dims from arguments: integers, or one tuple or vector of them. */
-static void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *rank, Dim *dims) {
+static void sp_want_dims(Sp *sp, const CallArguments *call, uint32_t first, uint32_t *rank,
+                         Dim *dims) {
 	uint32_t n = call->n - first;
 	Av **items = call->args + first;
 	Span *spans = call->spans + first;
@@ -146,7 +147,7 @@ static void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *ran
 }
 
 /* dtype = i32, or "i32". */
-static Dtype dtype_argument(Sp *sp, const Call *call, Dtype fallback) {
+static Dtype dtype_argument(Sp *sp, const CallArguments *call, Dtype fallback) {
 	Av *v = call_named(call, "dtype", sp->c);
 	if (!v || v->kind == AV_NONE) return fallback;
 	Dtype d = fallback;
@@ -387,7 +388,8 @@ static BUILTIN(adjoint) {
 	return transpose(sp, self, ncaptured, captured, call);
 }
 
-static int axis_argument(Sp *sp, const Call *call, const char *name, int rank, int fallback) {
+static int axis_argument(Sp *sp, const CallArguments *call, const char *name, int rank,
+                         int fallback) {
 	Av *a = call_named(call, name, sp->c);
 	if (!a) return fallback;
 	Span at = call->span;
@@ -462,7 +464,7 @@ static BUILTIN(broadcast_to) {
 
 /* ---- reductions ---------------------------------------------------------- */
 
-static void reduction_axes(Sp *sp, const Call *call, int rank, uint32_t *n, int *axes) {
+static void reduction_axes(Sp *sp, const CallArguments *call, int rank, uint32_t *n, int *axes) {
 	Av *a = call_named(call, "axis", sp->c);
 	if (!a) {
 		*n = (uint32_t)rank;
@@ -489,7 +491,8 @@ static void reduction_axes(Sp *sp, const Call *call, int rank, uint32_t *n, int 
 
 /* With keepdims, the reduced axes return with extent 1. t: the type before the
  * reduction. */
-static Ref keep_axes(Sp *sp, const Call *call, Ref out, Type t, uint32_t n, const int *axes) {
+static Ref keep_axes(Sp *sp, const CallArguments *call, Ref out, Type t, uint32_t n,
+                     const int *axes) {
 	Av *keep = call_named(call, "keepdims", sp->c);
 	if (!keep || !sp_want_bool(sp, keep, call->span, "keepdims")) return out;
 	for (uint32_t i = 0; i < n; i++) t.dims[axes[i]] = dim_const(sp->c, 1);
@@ -610,7 +613,8 @@ static BUILTIN(nonzero) {
 
 /* ---- linear algebra ------------------------------------------------------ */
 
-static Ref want_matrix(Sp *sp, const Call *call, uint32_t i, const char *what, bool square) {
+static Ref want_matrix(Sp *sp, const CallArguments *call, uint32_t i, const char *what,
+                       bool square) {
 	Av *x = sp_want_array(sp, call->args[i], call->spans[i], what);
 	Type t = *ty(sp, x->ref);
 	const char *who = what[0] == '_' ? "this" : arena_printf(sp->a, "`%s`", what);

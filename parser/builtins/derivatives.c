@@ -18,7 +18,7 @@ static bool inexact(Sp *sp, Ref r) {
 
 #define BUILTIN(fname)                                                                             \
 	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const Call *call)
+	                 const CallArguments *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 static Av *want_function(Sp *sp, Av *f, Span at, const char *what) {
@@ -69,7 +69,7 @@ static bool has_range(const Av *v) {
 typedef struct Site {
 	Sp *sp;
 	Av *f;
-	Spec spec;
+	Specialisation spec;
 	Av *x;                 /* the marked argument */
 	uint32_t first;        /* its first leaf among the leaves of the spec */
 	uint32_t nx;           /* number of its leaves */
@@ -81,9 +81,9 @@ typedef struct Site {
 	uint32_t nargs; /* with effects */
 } Site;
 
-static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
+static Site site(Sp *sp, Av *f, const CallArguments *call, uint32_t which) {
 	Site s = {.sp = sp, .f = f};
-	Call c = *call;
+	CallArguments c = *call;
 	c.args = ARENA_ARRAY(sp->a, Av *, call->n + 1);
 	for (uint32_t i = 0; i < call->n; i++) c.args[i] = call->args[i];
 	if (which >= call->n)
@@ -236,11 +236,11 @@ static void drop_zero_tangents(Site *s, Ref *tangents) {
 BUILTIN(jvp) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jvp");
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = 1,
-	              .args = call->args + 1,
-	              .spans = call->spans + 1};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = 1,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
 	Site s = site(sp, f, &inner, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Ref *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
@@ -402,11 +402,11 @@ static int scale_of(const Fn *f, Ref r, Ref dx) {
 BUILTIN(slope) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "_slope");
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = 1,
-	              .args = call->args + 1,
-	              .spans = call->spans + 1};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = 1,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
 	Site s = site(sp, f, &inner, 0);
 	if (s.nresults != 1 || s.nactive != 1) return av_int(sp, 2);
 	bool active[1] = {false};
@@ -480,7 +480,7 @@ static bool mask_bit(const Ctx *c, const Av *mask, uint32_t i) {
 
 /* Applies the linear map. `in` and `out` are templates of its argument and
  * result. */
-static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av *in,
+static Av *apply_linear(Sp *sp, Av *const *captured, const CallArguments *call, const Av *in,
                         const Av *in_mask, const Av *out, const Av *out_mask, const char *what) {
 	Fn *linear = fn_by_number(sp, captured[0]);
 	const Av *res = captured[5];
@@ -560,11 +560,11 @@ BUILTIN(vjp) {
 	UNUSED;
 	bool backwards = self->name[0] == 'v';
 	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = call->n - 1,
-	              .args = call->args + 1,
-	              .spans = call->spans + 1};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = call->n - 1,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
 	if (call->n == 2) {
 		Site s = site(sp, f, &inner, 0);
 		if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
@@ -574,11 +574,11 @@ BUILTIN(vjp) {
 	/* Several arguments: differentiate with respect to their tuple. */
 	Av *packed = av_seq(sp, AV_TUPLE, inner.n, inner.args);
 	Av *spreader = av_builtin(sp, "_spread", 1, &f);
-	Call one = {.span = call->span,
-	            .callee_span = call->spans[0],
-	            .n = 1,
-	            .args = &packed,
-	            .spans = call->spans + 1};
+	CallArguments one = {.span = call->span,
+	                     .callee_span = call->spans[0],
+	                     .n = 1,
+	                     .args = &packed,
+	                     .spans = call->spans + 1};
 	Site s = site(sp, spreader, &one, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Av *map, *y = linearised(&s, backwards, call->span, &map);
@@ -589,11 +589,11 @@ BUILTIN(spread) {
 	UNUSED;
 	Span *spans = ARENA_ARRAY(sp->a, Span, call->args[0]->n + 1);
 	for (uint32_t i = 0; i < call->args[0]->n; i++) spans[i] = call->span;
-	Call inner = {.span = call->span,
-	              .callee_span = call->span,
-	              .n = call->args[0]->n,
-	              .args = call->args[0]->items,
-	              .spans = spans};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->span,
+	                       .n = call->args[0]->n,
+	                       .args = call->args[0]->items,
+	                       .spans = spans};
 	return sp_call(sp, captured[0], &inner);
 }
 
@@ -692,7 +692,7 @@ BUILTIN(grad) {
 #define SNAPSHOT_BYTES ((int64_t)256 << 20) /* memory for checkpoints when no limit is set */
 
 /* A positive integer among the named arguments; 0 when it is not given. */
-static int64_t amount(Sp *sp, const Call *call, const char *name, const char *what) {
+static int64_t amount(Sp *sp, const CallArguments *call, const char *name, const char *what) {
 	Av *v = call_named(call, name, sp->c);
 	if (!v || v->kind == AV_NONE) return 0;
 	Span at = call->span;
@@ -723,7 +723,7 @@ BUILTIN(checkpoint) {
 
 BUILTIN(checkpointed) {
 	UNUSED;
-	Spec s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
+	Specialisation s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
 	/* Recursive: the enclosing call is the one with checkpoints. */
 	if (s.promised) return sp_call(sp, captured[0], call);
 	int64_t snapshots = sp_want_int(sp, captured[1], call->span, "the number of snapshots"),
@@ -749,13 +749,14 @@ BUILTIN(in_reverse) {
 BUILTIN(with_reverse) {
 	UNUSED;
 	Av *f = sp_keep_rule(sp, captured[0]);
-	Spec s = sp->underived ? sp_specialise_underived(sp, f, call) : sp_specialise(sp, f, call);
+	Specialisation s =
+		sp->underived ? sp_specialise_underived(sp, f, call) : sp_specialise(sp, f, call);
 	/* Recursive, or always fails. */
 	if (s.promised || s.result->kind == AV_UNSET) return sp_call(sp, captured[0], call);
 	Fn *fn = s.fn;
 	if (sp->underived) ++*session_left_out(sp->session);
 	else {
-		const Spec other = sp_specialise(sp, sp_keep_rule(sp, captured[1]), call);
+		const Specialisation other = sp_specialise(sp, sp_keep_rule(sp, captured[1]), call);
 		bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects &&
 		            av_count_leaves(s.result) == av_count_leaves(other.result);
 		for (uint32_t i = 0; same && i < s.nargs; i++) same = s.args[i] == other.args[i];
@@ -778,11 +779,11 @@ BUILTIN(with_reverse) {
 BUILTIN(checkpoints) {
 	UNUSED;
 	Av *f = call->args[0];
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = call->n - 1,
-	              .args = call->args + 1,
-	              .spans = call->spans + 1};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = call->n - 1,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
 	if (f->kind != AV_FUNCTION || f->code_kind != CODE_BUILTIN ||
 	    ((const Builtin *)f->code)->run != checkpointed) {
 		Diag *d = diag_error(sp->c, E_TYPE, call->spans[0],
@@ -822,11 +823,11 @@ BUILTIN(checkpoints) {
 BUILTIN(jet) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jet");
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = 1,
-	              .args = call->args + 1,
-	              .spans = call->spans + 1};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = 1,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
 	uint32_t order;
 	Av **coefs;
 	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0)
@@ -908,7 +909,7 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, const char *name, Span at) {
 }
 
 /* f of each field of records with the same fields, as a record. */
-static Av *map_fields(Sp *sp, Av *f, const Call *call) {
+static Av *map_fields(Sp *sp, Av *f, const CallArguments *call) {
 	const uint32_t n = call->n - 1;
 	const Av *first = call->args[1];
 	for (uint32_t i = 0; i < n; i++) {
@@ -931,7 +932,7 @@ static Av *map_fields(Sp *sp, Av *f, const Call *call) {
 	return av_record(sp, first->n, first->names, out);
 }
 
-static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call);
+static Av *map_rows_of(Sp *sp, const char *name, Av *f, const CallArguments *call);
 
 BUILTIN(map) {
 	UNUSED;
@@ -978,7 +979,7 @@ BUILTIN(map_rows) {
 		sp_keep_rule(sp, want_function(sp, call->args[0], call->spans[0], "map_rows")), call);
 }
 
-static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
+static Av *map_rows_of(Sp *sp, const char *name, Av *f, const CallArguments *call) {
 	const uint32_t n = call->n - 1;
 	Dim length = UINT32_MAX;
 	Av **xs = ARENA_ARRAY(sp->a, Av *, n), **rows = ARENA_ARRAY(sp->a, Av *, n);
@@ -988,13 +989,13 @@ static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
 			xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], name);
 		rows[i] = first_row(sp, av_strong(sp, xs[i]), &length, name, call->spans[1 + i]);
 	}
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = n,
-	              .args = rows,
-	              .spans = call->spans + 1,
-	              .rows = true};
-	Spec s = sp_specialise(sp, f, &inner);
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = n,
+	                       .args = rows,
+	                       .spans = call->spans + 1,
+	                       .rows = true};
+	Specialisation s = sp_specialise(sp, f, &inner);
 	if (has_range(s.result))
 		sp_fail(sp, E_TYPE, call->span,
 		        "`map` makes arrays, and the function gives a range for each row");

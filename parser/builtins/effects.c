@@ -13,7 +13,7 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
 #define BUILTIN(fname)                                                                             \
 	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const Call *call)
+	                 const CallArguments *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 /* ---- text ---------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 static Ref string_ref(Sp *sp, Av *v) { return sp_box(sp, v); }
 
 /* All arguments as one string, separated by spaces. */
-static Ref joined(Sp *sp, const Call *call, uint32_t first) {
+static Ref joined(Sp *sp, const CallArguments *call, uint32_t first) {
 	Text t;
 	text_init(&t, sp->c);
 	VEC(Ref) holes = {0};
@@ -123,7 +123,7 @@ BUILTIN(leave) {
 	Av *code =
 		call->n ? av_array(sp, sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "an exit code"))
 				: av_int(sp, 0);
-	Call text = *call;
+	CallArguments text = *call;
 	text.n = 1;
 	text.args = &code;
 	Ref message = joined(sp, &text, 0);
@@ -149,11 +149,11 @@ BUILTIN(refuse) {
 }
 
 struct assertion {
-	const Call *call;
+	const CallArguments *call;
 };
 
 static Av *assertion_fails(Sp *sp, void *ud) {
-	const Call *call = ((struct assertion *)ud)->call;
+	const CallArguments *call = ((struct assertion *)ud)->call;
 	Ref message;
 	if (call->n > 1) message = string_ref(sp, call->args[1]);
 	else {
@@ -478,7 +478,7 @@ BUILTIN(call_on) {
 /* _with_named: a call with the named arguments of a record. */
 BUILTIN(with_named) {
 	UNUSED;
-	Call all = *call;
+	CallArguments all = *call;
 	all.nnamed = captured[1]->n;
 	all.names = captured[1]->names;
 	all.named = captured[1]->items;
@@ -554,12 +554,12 @@ BUILTIN(host) {
 		Av *f = sp_keep_rule(sp, fs[k]->items[0]), *samples = fs[k]->items[1];
 		Span *spans = ARENA_ARRAY(sp->a, Span, samples->n + 1);
 		for (uint32_t i = 0; i < samples->n; i++) spans[i] = call->span;
-		Call inner = {.span = call->span,
-		              .callee_span = call->span,
-		              .n = samples->n,
-		              .args = samples->items,
-		              .spans = spans};
-		Spec s = sp_specialise(sp, f, &inner);
+		CallArguments inner = {.span = call->span,
+		                       .callee_span = call->span,
+		                       .n = samples->n,
+		                       .args = samples->items,
+		                       .spans = spans};
+		Specialisation s = sp_specialise(sp, f, &inner);
 		sp_no_effects(sp, &s, E_HOST, call->span,
 		              "a function handed to a solver, or whose pattern is asked for, cannot print "
 		              "or draw random numbers");
@@ -621,7 +621,7 @@ static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom 
  * (backend/eval/nan_trace.c). Its message is printed if output is granted. */
 BUILTIN(nan_check) {
 	UNUSED;
-	Spec s = builtin_spec_of(sp, call);
+	Specialisation s = builtin_spec_of(sp, call);
 	const HostDef *def = host_find(sp->c, "_nan_check");
 	Av *inf = call_named(call, "inf", sp->c);
 	Atom *names = ARENA_ARRAY(sp->a, Atom, s.nleaves + 1);

@@ -21,7 +21,7 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
 #define BUILTIN(fname)                                                                             \
 	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const Call *call)
+	                 const CallArguments *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 /* The code of an IR function. Its leaves are those of the captured values, then
@@ -178,7 +178,7 @@ static void collect(Av *v, Span at, Av **out, Span *spans, uint32_t *n) {
 	for (uint32_t i = 0; i < v->n; i++) collect(v->items[i], at, out, spans, n);
 }
 
-Av *sp_call_ir(Sp *sp, Av *f, const Call *call) {
+Av *sp_call_ir(Sp *sp, Av *f, const CallArguments *call) {
 	const KeptIr *k = f->code;
 	if (call->nnamed)
 		sp_fail(sp, E_NAMED_ARG, call->named_spans[0],
@@ -236,20 +236,20 @@ Av *sp_call_ir(Sp *sp, Av *f, const Call *call) {
 
 /* ---- making -------------------------------------------------------------- */
 
-Spec builtin_spec_of(Sp *sp, const Call *call) {
+Specialisation builtin_spec_of(Sp *sp, const CallArguments *call) {
 	Av *f = call->args[0];
 	if (f->kind != AV_FUNCTION)
 		sp_fail(sp, E_NOT_CALLABLE, call->spans[0],
 		        "a function and its arguments are wanted, not %s", sp_type_text(sp, f));
 	if (f->code_kind == CODE_IR && call->n == 1) { /* it has its types already */
 		const KeptIr *k = f->code;
-		return (Spec){.fn = k->fn, .result = k->result, .effects = k->effects};
+		return (Specialisation){.fn = k->fn, .result = k->result, .effects = k->effects};
 	}
-	Call inner = {.span = call->span,
-	              .callee_span = call->spans[0],
-	              .n = call->n - 1,
-	              .args = call->args + 1,
-	              .spans = call->spans + 1};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = call->n - 1,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
 	return sp_specialise(sp, sp_keep_rule(sp, f), &inner);
 }
 
@@ -259,7 +259,7 @@ Spec builtin_spec_of(Sp *sp, const Call *call) {
  * by two. The result is static. */
 BUILTIN(dependence) {
 	UNUSED;
-	const Spec s = builtin_spec_of(sp, call);
+	const Specialisation s = builtin_spec_of(sp, call);
 	if (s.promised)
 		sp_fail(sp, E_DEPTH, call->span,
 		        "what a function depends on is not known while it is being made");
@@ -295,8 +295,8 @@ BUILTIN(dependence) {
  * ordinary call. */
 BUILTIN(now) {
 	UNUSED;
-	const Spec s = builtin_spec_of(sp, call);
-	const Call inner = {.span = call->span, .callee_span = call->spans[0]};
+	const Specialisation s = builtin_spec_of(sp, call);
+	const CallArguments inner = {.span = call->span, .callee_span = call->spans[0]};
 	const uint32_t n = av_count_leaves(s.result);
 	if (s.promised || s.effects || s.result->kind == AV_UNSET || fn_nresults(s.fn) != n)
 		return sp_call(sp, call->args[0], &inner);
@@ -322,7 +322,7 @@ BUILTIN(ir) {
 	UNUSED;
 	if (call->args[0]->kind == AV_FUNCTION && call->args[0]->code_kind == CODE_IR && call->n == 1)
 		return call->args[0];
-	Spec s = builtin_spec_of(sp, call);
+	Specialisation s = builtin_spec_of(sp, call);
 	if (s.promised)
 		sp_fail(sp, E_DEPTH, call->span,
 		        "the IR of a function that is being made cannot be looked at from inside it");
@@ -714,7 +714,7 @@ BUILTIN(inspect) {
 typedef struct Rewriting {
 	Sp *sp;
 	const Fn *from;
-	const Call *call;
+	const CallArguments *call;
 	/* A record of functions by the names of primitives. Their captured values
 	 * are constant. */
 	const Av *rules;
@@ -747,7 +747,7 @@ static void replace(Builder *b, RefMap *m, const Inst *in) {
 	Av *rule = r->by_op[in->op];
 	if (!rule) return;
 	const char *name = prims[in->op].name;
-	Frame frame = {.b = b, .fixed = true};
+	FunctionFrame frame = {.b = b, .fixed = true};
 	Sp sp = {.c = r->sp->c,
 	         .session = r->sp->session,
 	         .a = r->a,
@@ -851,7 +851,7 @@ BUILTIN(rewrite) {
 
 /* By symbol of the function: its extent if the arguments determine it, else
  * -1. */
-static int64_t *lengths_of(Sp *sp, const Spec *s) {
+static int64_t *lengths_of(Sp *sp, const Specialisation *s) {
 	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s->fn->syms.n + 1);
 	for (uint32_t i = 0; i < s->fn->syms.n; i++) lengths[i] = -1;
 	for (uint32_t i = 0; i < s->nargs; i++) {
@@ -869,7 +869,7 @@ static int64_t *lengths_of(Sp *sp, const Spec *s) {
 
 BUILTIN(cost) {
 	UNUSED;
-	Spec s = builtin_spec_of(sp, call);
+	Specialisation s = builtin_spec_of(sp, call);
 	return av_array(
 		sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths_of(sp, &s), s.fn->syms.n)));
 }
@@ -877,7 +877,7 @@ BUILTIN(cost) {
 /* The builtins plan and native. */
 BUILTIN(show_native) {
 	UNUSED;
-	Spec s = builtin_spec_of(sp, call);
+	Specialisation s = builtin_spec_of(sp, call);
 	const int64_t *lengths = lengths_of(sp, &s);
 	Text t;
 	text_init(&t, sp->c);

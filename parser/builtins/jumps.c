@@ -60,33 +60,33 @@
 
 #define BUILTIN(fname)                                                                             \
 	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const Call *call)
+	                 const CallArguments *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
 /* A search: its argument, its table, and the outermost loop that searches. Or
  * the instruction that makes integers, and none of these. */
-typedef struct Search {
+typedef struct TableSearch {
 	Ref sought, table;
 	const Inst *loop, *whole;
-} Search;
+} TableSearch;
 
 typedef VEC(Ref) VEC_REFS;
 
-typedef struct Jumps {
+typedef struct JumpFinder {
 	Sp *sp;
 	const Fn *f;
-	uint8_t *of;    /* by value: what it depends on (OF_...) */
-	uint8_t asked;  /* dependence of the comparisons that count */
-	bool either;    /* ... or any dependence on the place */
-	bool own;       /* comparisons of the library do not count */
-	bool others;    /* only those count */
-	bool bends;     /* kinks count instead of jumps */
-	bool turns;     /* ... and in addition to jumps */
-	bool marks;     /* 1 if it moves, else 0, replaces the difference */
-	bool hidden;    /* comparisons in loops count, in any iteration */
-	bool *wanted;   /* by instruction: a comparison that counts */
+	uint8_t *of;   /* by value: what it depends on (OF_...) */
+	uint8_t asked; /* dependence of the comparisons that count */
+	bool either;   /* ... or any dependence on the place */
+	bool own;      /* comparisons of the library do not count */
+	bool others;   /* only those count */
+	bool bends;    /* kinks count instead of jumps */
+	bool turns;    /* ... and in addition to jumps */
+	bool marks;    /* 1 if it moves, else 0, replaces the difference */
+	bool hidden;   /* comparisons in loops count, in any iteration */
+	bool *wanted;  /* by instruction: a comparison that counts */
 	/* By value: depends on the place alone and meets what depends on more;
 	 * NULL: not requested. */
 	bool *met;
@@ -94,18 +94,20 @@ typedef struct Jumps {
 	uint32_t n;     /* number of comparisons that count */
 	VEC_REFS parts; /* their differences, in the new function */
 	bool risks;     /* only values that may fail are requested */
-	Search *searches;
+	TableSearch *searches;
 	uint32_t nsearches;
 	Span other; /* a jump that is not represented; no source: none */
-} Jumps;
+} JumpFinder;
 
-static uint8_t depends(const Jumps *j, Ref r) { return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0; }
+static uint8_t depends(const JumpFinder *j, Ref r) {
+	return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0;
+}
 
-static bool is_asked(const Jumps *j, uint8_t of) {
+static bool is_asked(const JumpFinder *j, uint8_t of) {
 	return j->either ? (of & OF_PLACE) != 0 : of == j->asked;
 }
 
-static uint8_t args_depend(const Jumps *j, const Inst *in) {
+static uint8_t args_depend(const JumpFinder *j, const Inst *in) {
 	uint8_t of = 0;
 	for (uint32_t k = 0; k < in->nargs; k++) of |= depends(j, inst_arg(j->f, in, k));
 	return of;
@@ -114,16 +116,16 @@ static uint8_t args_depend(const Jumps *j, const Inst *in) {
 /* Which comparisons of a region count. */
 typedef enum Counted { COUNTED_ALL, COUNTED_OWN, COUNTED_NONE } Counted;
 
-static void walk(Jumps *j, const Region *g, bool top, Counted counted);
+static void walk(JumpFinder *j, const Region *g, bool top, Counted counted);
 
 /* True when the branch can be computed even if it is not taken. */
-static bool cannot_fail(const Jumps *j, const Region *g) {
+static bool cannot_fail(const JumpFinder *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		if (inst_may_fail(j->f, &j->f->insts.at[j->f->inst_order.at[g->insts + i]])) return false;
 	return true;
 }
 
-static bool is_risky(const Jumps *j, const Inst *in) {
+static bool is_risky(const JumpFinder *j, const Inst *in) {
 	bool risky = inst_may_fail(j->f, in);
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref r = inst_arg(j->f, in, k);
@@ -134,7 +136,7 @@ static bool is_risky(const Jumps *j, const Inst *in) {
 
 /* Marks the values of a region, and of its inner regions, whose computation may
  * fail. */
-static void find_risks(Jumps *j, const Region *g) {
+static void find_risks(JumpFinder *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		for (uint32_t k = 0; k < in->nregions; k++) find_risks(j, inst_region(j->f, in, k));
@@ -145,7 +147,7 @@ static void find_risks(Jumps *j, const Region *g) {
 
 /* For the two operands of a comparison: the table from which `element` is
  * taken, if `sought` is searched for in it; else REF_NONE. */
-static Ref table_of(const Jumps *j, Ref element, Ref sought) {
+static Ref table_of(const JumpFinder *j, Ref element, Ref sought) {
 	const Inst *in = ref_inst(j->f, element);
 	if (!in || in->op != OP_GATHER || !ref_is_value(sought)) return REF_NONE;
 	if (j->f->vals.at[REF_INDEX(sought)].region != 0) return REF_NONE;
@@ -160,19 +162,19 @@ static Ref table_of(const Jumps *j, Ref element, Ref sought) {
 	           : REF_NONE;
 }
 
-static void note_other(Jumps *j, const Inst *in) {
+static void note_other(JumpFinder *j, const Inst *in) {
 	if (!j->other.source) j->other = span_of(j->sp->c, in->span);
 }
 
 /* True for a search in a table, which is represented by its knots. */
-static bool is_search(const Jumps *j, const Inst *in) {
+static bool is_search(const JumpFinder *j, const Inst *in) {
 	if ((in->op != OP_LT && in->op != OP_LE) || j->hidden) return false;
 	const Ref x = inst_arg(j->f, in, 0), y = inst_arg(j->f, in, 1);
 	return table_of(j, x, y) != REF_NONE || table_of(j, y, x) != REF_NONE;
 }
 
 /* `top`: it is in no loop, and in no branch that may fail. */
-static void note(Jumps *j, const Inst *in, bool top) {
+static void note(JumpFinder *j, const Inst *in, bool top) {
 	const Ref x = inst_arg(j->f, in, 0);
 	if (!is_real_number(j->f, x)) return;
 	if (!top) {
@@ -187,8 +189,8 @@ static void note(Jumps *j, const Inst *in, bool top) {
  * last pass, when the effect of later iterations is known; in a `while`, only
  * its own text counts. Loops of the library count in the first pass, except
  * `while`. */
-static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last, bool condition,
-                          Counted outer) {
+static Counted counted_in(const JumpFinder *j, const Inst *in, bool first, bool last,
+                          bool condition, Counted outer) {
 	const bool loop = in->op == OP_WHILE;
 	Counted here = outer;
 	if (in->op != OP_FOR && !loop) return here;
@@ -199,7 +201,7 @@ static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last,
 }
 
 /* The dependence of the failures in a region. */
-static uint8_t failures_depend(const Jumps *j, const Region *g) {
+static uint8_t failures_depend(const JumpFinder *j, const Region *g) {
 	uint8_t of = 0;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -210,7 +212,7 @@ static uint8_t failures_depend(const Jumps *j, const Region *g) {
 	return of;
 }
 
-static bool is_used(const Jumps *j, Ref r) {
+static bool is_used(const JumpFinder *j, Ref r) {
 	for (uint32_t i = 0; i < j->f->args.n; i++)
 		if (j->f->args.at[i] == r) return true;
 	return false;
@@ -218,7 +220,7 @@ static bool is_used(const Jumps *j, Ref r) {
 
 /* True when a comparison in a `while` only determines its end, as the tolerance
  * of an iteration does. */
-static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
+static bool ends_only(const JumpFinder *j, const Region *g, const Inst *comparison) {
 	const Ref said = inst_result(comparison, 0);
 	bool ends = false;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -236,7 +238,7 @@ static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
 
 /* Walks the regions until nothing changes, because a carried value may depend
  * on the result of a later iteration. */
-static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
+static void walk_inner(JumpFinder *j, const Inst *in, bool top, Counted counted) {
 	const bool loop = in->op == OP_FOR || in->op == OP_WHILE;
 	const uint32_t skip = in->op == OP_FOR, passes = loop ? in->nresults + 2u : 1u;
 	const bool counts = counted != COUNTED_NONE && is_own_text(j->sp->c, in);
@@ -271,7 +273,7 @@ static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
 		}
 }
 
-static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
+static void walk(JumpFinder *j, const Region *g, bool top, Counted counted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
@@ -309,7 +311,7 @@ static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
 /* An integrand at a place, and its comparisons as a function: (parameters) -> a
  * vector. */
 typedef struct Compared {
-	Spec spec;
+	Specialisation spec;
 	bool *active;
 	Ref *tangents;
 	uint32_t nactive;
@@ -337,7 +339,7 @@ static Ref as_vector(Builder *b, Ref r) {
 	return build_convert(b, build_reshape(b, r, 1, &size), DT_F64);
 }
 
-static void add_part(Jumps *j, Builder *b, Ref d, uint8_t of) {
+static void add_part(JumpFinder *j, Builder *b, Ref d, uint8_t of) {
 	const TypeId like = type_with_dtype(j->sp->c, ref_type(build_fn(b), d), DT_F64);
 	if (j->marks) d = build_full(b, like, of == OF_BOTH);
 	VEC_PUSH(j->sp->a, &j->parts, as_vector(b, d));
@@ -352,7 +354,7 @@ static Ref moving(const Fn *f, Ref r) {
 
 static bool is_loop(const Inst *in) { return in->op == OP_WHILE || in->op == OP_FOR; }
 
-static void add_knots(Jumps *j, Builder *b, RefMap *map, const Inst *loop) {
+static void add_knots(JumpFinder *j, Builder *b, RefMap *map, const Inst *loop) {
 	for (uint32_t k = 0; k < j->nsearches; k++) {
 		if (j->searches[k].loop != loop) continue;
 		const Ref table = as_vector(b, refmap_get(b, map, moving(j->f, j->searches[k].table)));
@@ -364,7 +366,7 @@ static void add_knots(Jumps *j, Builder *b, RefMap *map, const Inst *loop) {
 	}
 }
 
-static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
+static void add_difference(JumpFinder *j, Builder *b, RefMap *map, const Inst *in) {
 	if (is_loop(in)) {
 		add_knots(j, b, map, in);
 		return;
@@ -388,14 +390,14 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 
 /* The enclosing branches of a region: each is taken when its condition equals
  * `when`. */
-typedef struct Taken {
+typedef struct EnclosingBranch {
 	Ref condition;
 	bool when;
-	const struct Taken *outer;
-} Taken;
+	const struct EnclosingBranch *outer;
+} EnclosingBranch;
 
 /* A value of a branch; 0 where the branch is not taken. */
-static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
+static Ref where_taken(Builder *b, const EnclosingBranch *taken, Ref d) {
 	const Ref nothing = build_zeros(b, ref_type(build_fn(b), d));
 	for (; taken; taken = taken->outer)
 		d = taken->when ? build_select(b, taken->condition, d, nothing)
@@ -405,21 +407,22 @@ static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 
 /* True when the values of its branches are inspected: the place alone selects
  * the branch, and the user's text does so. */
-static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
+static bool is_chosen_by_place(const JumpFinder *j, const Inst *in) {
 	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE &&
 	       is_own_text(j->sp->c, in);
 }
 
 /* Computes both branches, so that their comparisons have values, and then the
  * `if` for its results. */
-static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, const Taken *taken) {
+static void copy_region(JumpFinder *j, Builder *b, RefMap *map, const Region *g,
+                        const EnclosingBranch *taken) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		if (j->wanted[in - j->f->insts.at]) add_difference(j, b, map, in);
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++) {
 			if (!cannot_fail(j, inst_region(j->f, in, k)) || (j->met && !is_chosen_by_place(j, in)))
 				continue;
-			const Taken here = {refmap_get(b, map, inst_arg(j->f, in, 0)), k == 0, taken};
+			const EnclosingBranch here = {refmap_get(b, map, inst_arg(j->f, in, 0)), k == 0, taken};
 			copy_region(j, b, map, inst_region(j->f, in, k), &here);
 		}
 		build_copy_inst(b, map, in);
@@ -430,7 +433,7 @@ static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, cons
 	}
 }
 
-static void meet(Jumps *j, Ref r) {
+static void meet(JumpFinder *j, Ref r) {
 	if (depends(j, r) != OF_PLACE || !is_real_number(j->f, r) || j->risky[REF_INDEX(r)] != j->risks)
 		return;
 	j->n += !j->met[REF_INDEX(r)];
@@ -439,7 +442,7 @@ static void meet(Jumps *j, Ref r) {
 
 /* Marks values that depend on the place alone where they meet values that
  * depend on more. */
-static void meet_in(Jumps *j, const Region *g) {
+static void meet_in(JumpFinder *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++)
@@ -451,7 +454,7 @@ static void meet_in(Jumps *j, const Region *g) {
 
 /* True when the user's text makes integers of values that depend on the place
  * alone. */
-static bool counts_places(const Jumps *j, const Inst *in) {
+static bool counts_places(const JumpFinder *j, const Inst *in) {
 	const bool of_two = in->op == OP_FLOORDIV || in->op == OP_MOD;
 	if (!of_two && in->op != OP_FLOOR && in->op != OP_ROUND && in->op != OP_CONVERT) return false;
 	if (in->op == OP_CONVERT && !dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype))
@@ -465,11 +468,11 @@ static bool counts_places(const Jumps *j, const Inst *in) {
 
 /* Records the tables that are searched in loops, and integers made outside
  * loops. */
-static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
+static void find_tables(JumpFinder *j, const Region *g, const Inst *loop) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		if (g == &j->f->regions.at[0] && counts_places(j, in))
-			j->searches[j->nsearches++] = (Search){.whole = in};
+			j->searches[j->nsearches++] = (TableSearch){.whole = in};
 		for (uint32_t k = 0; loop && k < 2 && (in->op == OP_LT || in->op == OP_LE); k++) {
 			const Ref sought = inst_arg(j->f, in, k),
 					  table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
@@ -480,7 +483,7 @@ static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 				                  (!j->turns || j->searches[n].loop == loop));
 			if (!known)
 				j->searches[j->nsearches++] =
-					(Search){.sought = sought, .table = table, .loop = loop};
+					(TableSearch){.sought = sought, .table = table, .loop = loop};
 		}
 		for (uint32_t k = 0; k < in->nregions; k++)
 			find_tables(j, inst_region(j->f, in, k), loop || !is_loop(in) ? loop : in);
@@ -489,10 +492,10 @@ static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 
 /* Selects the loops that search a table for one scalar and return only
  * scalars. */
-static void want_searches(Jumps *j) {
+static void want_searches(JumpFinder *j) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < j->nsearches; k++) {
-		const Search s = j->searches[k];
+		const TableSearch s = j->searches[k];
 		if (s.whole || !s.loop->nresults || ref_ty(j->f, s.sought)->rank) continue;
 		bool numbers = j->f->vals.at[s.loop->results].region == 0;
 		for (uint32_t i = 0; i < s.loop->nresults; i++) {
@@ -509,14 +512,14 @@ static void want_searches(Jumps *j) {
 }
 
 /* Selects the searches in tables. */
-static void find_searches(Jumps *j) {
-	j->searches = ARENA_ARRAY(j->sp->a, Search, 2 * j->f->insts.n + 1);
+static void find_searches(JumpFinder *j) {
+	j->searches = ARENA_ARRAY(j->sp->a, TableSearch, 2 * j->f->insts.n + 1);
 	find_tables(j, &j->f->regions.at[0], NULL);
 	want_searches(j);
 }
 
 /* (parameters) -> argument and table of each search. */
-static Fn *make_tables(Jumps *j) {
+static Fn *make_tables(JumpFinder *j) {
 	RefMap map;
 	Builder *b = written_begin(j->sp, j->f, &map);
 	Ref *results = ARENA_ARRAY(j->sp->a, Ref, 2 * j->nsearches + 1);
@@ -541,7 +544,7 @@ static Fn *make_tables(Jumps *j) {
 }
 
 /* (parameters) -> the wanted differences, or the values that are met. */
-static Fn *make_compared(Jumps *j) {
+static Fn *make_compared(JumpFinder *j) {
 	const Fn *f = j->f;
 	RefMap map;
 	Builder *b = written_begin(j->sp, j->f, &map);
@@ -554,13 +557,14 @@ static Fn *make_compared(Jumps *j) {
 
 /* A place on each side of a zero, at which the wanted values are evaluated. */
 typedef struct Sides {
-	const Jumps *j;
+	const JumpFinder *j;
 	Ref *before, *behind; /* by value */
 	Ref *which;           /* by instruction */
 } Sides;
 
 /* The wanted values, in branches as copy_region visits them. */
-static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g, Ref *values) {
+static void copy_wanted(const JumpFinder *j, Builder *b, RefMap *map, const Region *g,
+                        Ref *values) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const uint32_t n = j->f->inst_order.at[g->insts + i];
 		const Inst *in = &j->f->insts.at[n];
@@ -575,7 +579,7 @@ static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g
 
 /* The number of entries in `sides` for a wanted instruction: a search has one
  * for each knot. */
-static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
+static Dim parts_of(const JumpFinder *j, Ctx *c, const Inst *in) {
 	if (!is_loop(in)) return count_elements(c, ref_ty(j->f, inst_result(in, 0)));
 	Dim knots = dim_const(c, 0);
 	for (uint32_t k = 0; k < j->nsearches; k++)
@@ -586,7 +590,7 @@ static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
 
 /* Stores where the entries of each wanted instruction start in `sides`, in the
  * order of copy_region. Returns the number of all entries. */
-static Dim find_lengths(const Jumps *j, Ctx *c, const Region *g, Dim at, Dim *starts) {
+static Dim find_lengths(const JumpFinder *j, Ctx *c, const Region *g, Dim at, Dim *starts) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const uint32_t n = j->f->inst_order.at[g->insts + i];
 		const Inst *in = &j->f->insts.at[n];
@@ -616,7 +620,7 @@ static void take_side(Builder *b, RefMap *map, const Inst *in) {
 
 /* Marks the values in g that follow from the loop `from`. Returns true when
  * there are any. */
-static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bool *follows) {
+static bool find_followers(const JumpFinder *j, const Region *g, const Inst *from, bool *follows) {
 	bool any = false;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -635,7 +639,7 @@ static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bo
 
 /* A kink at a knot of a table, such as clamping a place between two knots,
  * takes the side of the search. A side of its own takes precedence. */
-static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
+static void follow_searches(const JumpFinder *j, Builder *b, Ref *which) {
 	for (uint32_t m = 0; m < j->f->insts.n; m++) {
 		const Inst *loop = &j->f->insts.at[m];
 		if (!j->wanted[m] || !is_loop(loop)) continue;
@@ -654,7 +658,7 @@ static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
 
 /* (parameters, sides, before, behind) -> the value, where each wanted value is
  * that before, that behind or unchanged. */
-static Fn *make_sided(Jumps *j, uint32_t place) {
+static Fn *make_sided(JumpFinder *j, uint32_t place) {
 	Ctx *c = j->sp->c;
 	Arena *a = j->sp->a;
 	const Region *top = &j->f->regions.at[0];
@@ -709,10 +713,10 @@ typedef enum Moving {
 	MOVING_MARKS,    /* 1 for each of those that moves, else 0 */
 } Moving;
 
-static Compared compared(Sp *sp, const Call *call, Moving moving) {
+static Compared compared(Sp *sp, const CallArguments *call, Moving moving) {
 	const bool own = moving == MOVING_OWN;
 	Av *df = call->args[0];
-	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
+	CallArguments at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
 	at.args = call->args + 1;
 	at.spans = call->spans + 1;
 	Compared m = {.spec = sp_specialise(sp, sp_keep_rule(sp, df->items[0]), &at)};
@@ -722,13 +726,13 @@ static Compared compared(Sp *sp, const Call *call, Moving moving) {
 	m.tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Fn *flat = m.spec.fn->finished ? written_out(sp, m.spec.fn) : NULL;
-	Jumps j = {.sp = sp,
-	           .f = flat ? flat : m.spec.fn,
-	           .asked = OF_BOTH,
-	           .own = own,
-	           .either = moving >= MOVING_TURNS,
-	           .turns = moving >= MOVING_TURNS,
-	           .marks = moving == MOVING_MARKS};
+	JumpFinder j = {.sp = sp,
+	                .f = flat ? flat : m.spec.fn,
+	                .asked = OF_BOTH,
+	                .own = own,
+	                .either = moving >= MOVING_TURNS,
+	                .turns = moving >= MOVING_TURNS,
+	                .marks = moving == MOVING_MARKS};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
@@ -765,7 +769,7 @@ static Compared compared(Sp *sp, const Call *call, Moving moving) {
 	return m;
 }
 
-typedef enum Asked {
+typedef enum JumpQuery {
 	ASKED_ALL,
 	ASKED_OWN,
 	ASKED_OTHERS,
@@ -776,13 +780,14 @@ typedef enum Asked {
 	ASKED_LOOKUPS,
 	ASKED_TABLES,
 	ASKED_HIDDEN,
-} Asked;
+} JumpQuery;
 
 /* The same for f(t, ...): what depends on t alone. Other jumps do not count.
  * *count: the number of tables, which have two results each; for ASKED_HIDDEN
  * 1, or 0 if nothing is hidden. */
-static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, uint32_t *count) {
-	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
+static Fn *compared_by_clock(Sp *sp, const CallArguments *call, Specialisation *spec,
+                             JumpQuery asked, uint32_t *count) {
+	CallArguments at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
 	at.spans = call->spans + 1;
 	Av *f = sp_keep_rule(sp, call->args[0]);
@@ -790,14 +795,14 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	if (!spec->fn->finished || spec->effects) return NULL;
 	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
 	Fn *flat = written_out(sp, spec->fn);
-	Jumps j = {.sp = sp,
-	           .f = flat ? flat : spec->fn,
-	           .asked = OF_PLACE,
-	           .own = asked == ASKED_OWN || asked == ASKED_HIDDEN,
-	           .others = asked == ASKED_OTHERS,
-	           .bends = asked == ASKED_BENDS,
-	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES,
-	           .hidden = asked == ASKED_HIDDEN};
+	JumpFinder j = {.sp = sp,
+	                .f = flat ? flat : spec->fn,
+	                .asked = OF_PLACE,
+	                .own = asked == ASKED_OWN || asked == ASKED_HIDDEN,
+	                .others = asked == ASKED_OTHERS,
+	                .bends = asked == ASKED_BENDS,
+	                .turns = asked == ASKED_TURNS || asked == ASKED_SIDES,
+	                .hidden = asked == ASKED_HIDDEN};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
@@ -819,7 +824,7 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 		const Region *top = &j.f->regions.at[0];
 		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
 		if (asked == ASKED_TABLES) {
-			j.searches = ARENA_ARRAY(sp->a, Search, 2 * j.f->insts.n + 1);
+			j.searches = ARENA_ARRAY(sp->a, TableSearch, 2 * j.f->insts.n + 1);
 			find_tables(&j, top, NULL);
 			*count = j.n = j.nsearches;
 		} else {
@@ -845,7 +850,7 @@ static Av *no_elements(Sp *sp) {
 	return av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &none)));
 }
 
-static Av *moving_places(Sp *sp, const Call *call, Moving moving) {
+static Av *moving_places(Sp *sp, const CallArguments *call, Moving moving) {
 	Compared m = compared(sp, call, moving);
 	Ref result;
 	if (!m.fn) return no_elements(sp);
@@ -921,8 +926,8 @@ BUILTIN(turn_changes) {
 	return av_array(sp, results[1]);
 }
 
-static Av *by_clock(Sp *sp, const Call *call, Asked asked) {
-	Spec spec;
+static Av *by_clock(Sp *sp, const CallArguments *call, JumpQuery asked) {
+	Specialisation spec;
 	Fn *made = compared_by_clock(sp, call, &spec, asked, NULL);
 	if (!made) return no_elements(sp);
 	Ref result;
@@ -952,7 +957,7 @@ BUILTIN(clock_lookups) {
 /* _clock_tables(f, t, ...) */
 BUILTIN(clock_tables) {
 	UNUSED;
-	Spec spec;
+	Specialisation spec;
 	uint32_t n = 0;
 	Fn *made = compared_by_clock(sp, call, &spec, ASKED_TABLES, &n);
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
@@ -977,7 +982,7 @@ BUILTIN(own_switches) {
 /* _hides_switches(f, t, ...) */
 BUILTIN(hides_switches) {
 	UNUSED;
-	Spec spec;
+	Specialisation spec;
 	uint32_t hidden = 1; /* assumed when f cannot be analysed */
 	(void)compared_by_clock(sp, call, &spec, ASKED_HIDDEN, &hidden);
 	return av_bool(sp, hidden != 0);
@@ -1005,14 +1010,14 @@ BUILTIN(clock_sides) {
 		args[k] = call->args[k ? k + 3 : 0];
 		spans[k] = call->spans[k ? k + 3 : 0];
 	}
-	const Call whole = {
+	const CallArguments whole = {
 		.span = call->span, .callee_span = call->callee_span, .n = n, .args = args, .spans = spans};
-	const Call at = {.span = call->span,
-	                 .callee_span = call->spans[0],
-	                 .n = n - 1,
-	                 .args = args + 1,
-	                 .spans = spans + 1};
-	Spec spec;
+	const CallArguments at = {.span = call->span,
+	                          .callee_span = call->spans[0],
+	                          .n = n - 1,
+	                          .args = args + 1,
+	                          .spans = spans + 1};
+	Specialisation spec;
 	Fn *made = compared_by_clock(sp, &whole, &spec, ASKED_SIDES, NULL);
 	if (!made) return sp_call(sp, args[0], &at);
 	Ref *to = ARENA_ARRAY(sp->a, Ref, spec.nargs + 3), result;

@@ -35,7 +35,7 @@ Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);
 
 /* The function in a call's first argument, specialised for the others. A piece
  * of IR without arguments is used as it is. */
-Spec builtin_spec_of(Sp *sp, const Call *call);
+Specialisation builtin_spec_of(Sp *sp, const CallArguments *call);
 Av *builtin_ir_text(Sp *sp, const Av *f); /* the text of a piece of IR, a string */
 
 #endif

@@ -26,16 +26,16 @@ enum { LONG_LIST = 64 };
 
 /* ---- characters ---------------------------------------------------------- */
 
-typedef struct Chunk {
+typedef struct StringView {
 	const char *at;
 	size_t n;
-} Chunk;
+} StringView;
 
 static bool is_text(Value v) { return v.kind == V_STRING; }
 
-static Chunk chunk_of(Value v) {
+static StringView chunk_of(Value v) {
 	const StringObject *s = (const StringObject *)v.object;
-	return (Chunk){s->text, s->head.n};
+	return (StringView){s->text, s->head.n};
 }
 
 /* The number of bytes of the character at p. */
@@ -48,7 +48,7 @@ static size_t char_bytes(const char *p, const char *end) {
 	return n;
 }
 
-static int64_t char_count(Chunk s) {
+static int64_t char_count(StringView s) {
 	int64_t n = 0;
 	for (const char *p = s.at, *end = s.at + s.n; p < end; p += char_bytes(p, end)) n++;
 	return n;
@@ -155,7 +155,7 @@ static Status give_items(ValueList *l, Value *result) {
 }
 
 /* The next occurrence of `part` from p on, or NULL. */
-static const char *next_of(const char *p, const char *end, Chunk part) {
+static const char *next_of(const char *p, const char *end, StringView part) {
 	for (; (size_t)(end - p) >= part.n; p++) {
 		p = memchr(p, part.at[0], (size_t)(end - p) - part.n + 1);
 		if (!p) return NULL;
@@ -166,7 +166,7 @@ static const char *next_of(const char *p, const char *end, Chunk part) {
 
 FUNCTION(text_split) {
 	WANT_TEXTS(2, "split");
-	const Chunk s = chunk_of(args[0]), by = chunk_of(args[1]);
+	const StringView s = chunk_of(args[0]), by = chunk_of(args[1]);
 	if (!by.n)
 		return refuse(c, result,
 		              "split needs a separator that is not empty; chars(s) has the characters");
@@ -181,7 +181,7 @@ static bool is_blank(char x) { return x == ' ' || (x >= '\t' && x <= '\r'); }
 
 FUNCTION(text_words) {
 	WANT_TEXTS(1, "split");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	ValueList l = {.c = c};
 	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
 		while (p < end && is_blank(*p)) p++;
@@ -194,7 +194,7 @@ FUNCTION(text_words) {
 
 FUNCTION(text_lines) {
 	WANT_TEXTS(1, "lines");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	ValueList l = {.c = c};
 	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p)), *last = stop ? stop : end;
@@ -206,7 +206,7 @@ FUNCTION(text_lines) {
 
 FUNCTION(text_chars) {
 	WANT_TEXTS(1, "chars");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	ValueList l = {.c = c};
 	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
 		const char *from = p;
@@ -219,7 +219,7 @@ FUNCTION(text_chars) {
 FUNCTION(text_join) {
 	(void)ud, (void)n;
 	if (!is_text(args[1])) return refuse(c, result, "join takes a separator that is a string");
-	const Chunk by = chunk_of(args[1]);
+	const StringView by = chunk_of(args[1]);
 	Text t;
 	text_init(&t, c);
 	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
@@ -247,7 +247,7 @@ FUNCTION(text_join) {
 
 FUNCTION(text_replace) {
 	WANT_TEXTS(3, "replace");
-	const Chunk s = chunk_of(args[0]), from = chunk_of(args[1]), to = chunk_of(args[2]);
+	const StringView s = chunk_of(args[0]), from = chunk_of(args[1]), to = chunk_of(args[2]);
 	if (!from.n) return refuse(c, result, "replace needs a part that is not empty");
 	Text t;
 	text_init(&t, c);
@@ -262,7 +262,7 @@ FUNCTION(text_replace) {
 
 FUNCTION(text_count) {
 	WANT_TEXTS(2, "count");
-	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
+	const StringView s = chunk_of(args[0]), part = chunk_of(args[1]);
 	if (!part.n) return refuse(c, result, "count needs a part that is not empty");
 	int64_t times = 0;
 	for (const char *p = s.at, *end = s.at + s.n; (p = next_of(p, end, part)); p += part.n) times++;
@@ -273,7 +273,7 @@ FUNCTION(text_count) {
  * position args[2]; -1: none. */
 FUNCTION(text_find) {
 	WANT_TEXTS(2, "find");
-	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
+	const StringView s = chunk_of(args[0]), part = chunk_of(args[1]);
 	int64_t start;
 	if (!value_as_i64(args[2], &start)) return refuse(c, result, "find starts at an integer");
 	const char *p = s.at, *end = s.at + s.n, *q;
@@ -282,7 +282,7 @@ FUNCTION(text_find) {
 	for (; p < end && at < start; at++) p += char_bytes(p, end);
 	q = part.n ? next_of(p, end, part) : p;
 	if (!q) return give(result, value_i64(-1));
-	return give(result, value_i64(at + char_count((Chunk){p, (size_t)(q - p)})));
+	return give(result, value_i64(at + char_count((StringView){p, (size_t)(q - p)})));
 }
 
 static bool same_item(Value a, Value b) {
@@ -302,26 +302,26 @@ FUNCTION(text_contains) {
 		return give(result, value_bool(i < l->head.n));
 	}
 	WANT_TEXTS(2, "contains");
-	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
+	const StringView s = chunk_of(args[0]), part = chunk_of(args[1]);
 	return give(result, value_bool(!part.n || next_of(s.at, s.at + s.n, part)));
 }
 
 FUNCTION(text_starts) {
 	WANT_TEXTS(2, "starts_with");
-	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
+	const StringView s = chunk_of(args[0]), part = chunk_of(args[1]);
 	return give(result, value_bool(part.n <= s.n && !memcmp(s.at, part.at, part.n)));
 }
 
 FUNCTION(text_ends) {
 	WANT_TEXTS(2, "ends_with");
-	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
+	const StringView s = chunk_of(args[0]), part = chunk_of(args[1]);
 	return give(result, value_bool(part.n <= s.n && !memcmp(s.at + s.n - part.n, part.at, part.n)));
 }
 
 /* args[1]: true for capitals. */
 FUNCTION(text_case) {
 	WANT_TEXTS(1, "upper or lower");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	bool upper = false;
 	value_as_bool(args[1], &upper);
 	Text t;
@@ -339,7 +339,7 @@ FUNCTION(text_case) {
 /* args[1]: 1 at the start, 2 at the end, 3 both. */
 FUNCTION(text_trim) {
 	WANT_TEXTS(1, "trim");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	int64_t where = 3;
 	value_as_i64(args[1], &where);
 	const char *p = s.at, *end = s.at + s.n;
@@ -350,7 +350,7 @@ FUNCTION(text_trim) {
 
 FUNCTION(text_repeat) {
 	WANT_TEXTS(1, "repeat");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	int64_t times;
 	if (!value_as_i64(args[1], &times) || times < 0)
 		return refuse(c, result,
@@ -370,7 +370,7 @@ FUNCTION(text_pad) {
 	WANT_TEXTS(1, "padding");
 	if (!is_text(args[2]) || char_count(chunk_of(args[2])) != 1)
 		return refuse(c, result, "a string is padded with one character");
-	const Chunk s = chunk_of(args[0]), by = chunk_of(args[2]);
+	const StringView s = chunk_of(args[0]), by = chunk_of(args[2]);
 	int64_t width;
 	bool front = false;
 	if (!value_as_i64(args[1], &width) || width > INT32_MAX)
@@ -385,7 +385,7 @@ FUNCTION(text_pad) {
 }
 
 static int text_order(const void *a, const void *b) {
-	const Chunk x = chunk_of(*(const Value *)a), y = chunk_of(*(const Value *)b);
+	const StringView x = chunk_of(*(const Value *)a), y = chunk_of(*(const Value *)b);
 	const int order = memcmp(x.at, y.at, x.n < y.n ? x.n : y.n);
 	return order ? order : (x.n > y.n) - (x.n < y.n);
 }
@@ -416,7 +416,7 @@ FUNCTION(text_sort) {
 
 FUNCTION(text_codes) {
 	WANT_TEXTS(1, "codes");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	const int64_t count = char_count(s);
 	Tensor *t = tensor_new(c, DT_I64, 1, &count);
 	if (!t) return ST_NOMEM;
@@ -455,7 +455,7 @@ FUNCTION(text_of_codes) {
  * one, which must exist. none: from the start, or to the end. */
 FUNCTION(text_slice) {
 	WANT_TEXTS(1, "an index");
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	const int64_t count = char_count(s);
 	int64_t from = 0, to = count, by = 1;
 	bool one = false;
@@ -503,7 +503,7 @@ FUNCTION(text_slice) {
 
 /* Copies text without surrounding blanks and without _ between digits, for
  * strtod. Returns false when it is too long for a number. */
-static bool plain_number(Chunk s, char out[64], size_t *n) {
+static bool plain_number(StringView s, char out[64], size_t *n) {
 	while (s.n && is_blank(s.at[0])) s.at++, s.n--;
 	while (s.n && is_blank(s.at[s.n - 1])) s.n--;
 	*n = 0;
@@ -519,7 +519,7 @@ static bool plain_number(Chunk s, char out[64], size_t *n) {
 }
 
 /* Reads a number, written as a literal or as print writes it. */
-static bool read_number(Chunk s, Dtype d, Value *out, const char **why) {
+static bool read_number(StringView s, Dtype d, Value *out, const char **why) {
 	char text[64], *end;
 	size_t n;
 	*why = "";
@@ -587,7 +587,7 @@ FUNCTION(number_of) {
 	if (v.kind == V_STRING) {
 		const char *why;
 		if (read_number(chunk_of(v), d, result, &why)) return ST_OK;
-		const Chunk s = chunk_of(v);
+		const StringView s = chunk_of(v);
 		size_t shown = 0; /* the start of a long one, in whole characters */
 		while (shown < s.n && shown < 60) shown += char_bytes(s.at + shown, s.at + s.n);
 		return refuse(c, result, "cannot read \"%.*s%s\" as %s%s", (int)shown, s.at,
@@ -632,7 +632,7 @@ static Value known_value(Sp *sp, const Av *v) {
 /* The result for static arguments. NULL when they are not static, when the
  * function fails, or when it returns a long list: it is then called at run
  * time. */
-static Av *now(Sp *sp, const Builtin *self, const Call *call) {
+static Av *now(Sp *sp, const Builtin *self, const CallArguments *call) {
 	enum { MOST = 5 };
 	Value args[MOST], result = {.kind = V_UNSET};
 	uint32_t n = 0;
@@ -655,7 +655,7 @@ static Av *unboxed_vector(Sp *sp, Av *v, Dtype d) {
 }
 
 static Av *text_function(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,
-                         const Call *call) {
+                         const CallArguments *call) {
 	UNUSED;
 	const Span at = sp_user_place(sp, call->span);
 	for (uint32_t i = 0; i < call->n; i++)
@@ -673,7 +673,7 @@ static Av *text_function(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *co
 	return r;
 }
 
-int64_t text_length(const char *text, size_t n) { return char_count((Chunk){text, n}); }
+int64_t text_length(const char *text, size_t n) { return char_count((StringView){text, n}); }
 
 Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at) {
 	Av *args[5] = {text, av_none(sp), av_none(sp), av_int(sp, 1),
@@ -691,7 +691,8 @@ Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at) {
 	const Span spans[5] = {at, at, at, at, at};
 	return sp_call(
 		sp, av_builtin(sp, "_text_slice", 0, NULL),
-		&(Call){.span = at, .callee_span = at, .n = 5, .args = args, .spans = (Span *)spans});
+		&(CallArguments){
+			.span = at, .callee_span = at, .n = 5, .args = args, .spans = (Span *)spans});
 }
 
 bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
@@ -717,7 +718,7 @@ bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 		return true;
 	}
 	if (args[0].kind != V_STRING) return false;
-	const Chunk s = chunk_of(args[0]);
+	const StringView s = chunk_of(args[0]);
 	if (k < 0) k += char_count(s);
 	const char *p = s.at, *end = s.at + s.n;
 	for (; p < end && k > 0; k--) p += char_bytes(p, end);
@@ -767,14 +768,14 @@ bool sp_is_texts(const Av *v) {
 	return v->n > 0;
 }
 
-Av *sp_sort_texts(Sp *sp, const Call *call) {
+Av *sp_sort_texts(Sp *sp, const CallArguments *call) {
 	Av *down = call_named(call, "descending", sp->c);
 	const Span spans[2] = {call->spans[0], call->spans[0]};
-	Call inner = {.span = call->span,
-	              .callee_span = call->callee_span,
-	              .n = 2,
-	              .args = (Av *[]){call->args[0], down ? down : av_bool(sp, false)},
-	              .spans = (Span *)spans};
+	CallArguments inner = {.span = call->span,
+	                       .callee_span = call->callee_span,
+	                       .n = 2,
+	                       .args = (Av *[]){call->args[0], down ? down : av_bool(sp, false)},
+	                       .spans = (Span *)spans};
 	return sp_call(sp, av_builtin(sp, "_text_sort", 0, NULL), &inner);
 }
 

@@ -46,7 +46,7 @@ static void find_jet_visit(void *ud, const Ast *e) {
 		if (f->found.source && add) f->found = e->span;
 		return;
 	}
-	Jet j;
+	JetVariable j;
 	if (e->kind != A_NAME) {
 		ast_children(e, find_jet_visit, f);
 		return;
@@ -90,7 +90,7 @@ typedef struct PartsOf {
 } PartsOf;
 
 static bool field_under(const PartsOf *p, const Ast *e, uint32_t *field) {
-	Jet j;
+	JetVariable j;
 	const Der d = derivative_of(p->c, p->l, e);
 	if (d.kind == DER_BY || d.kind == DER_NORMAL || d.kind == DER_GRAD)
 		return field_under(p, d.operand, field);
@@ -117,7 +117,7 @@ static void parts_visit(void *ud, const Ast *e) {
 		return;
 	}
 	const Ast *local = local_named(p->l, e->name.name);
-	Jet j;
+	JetVariable j;
 	if (local) {
 		p->depth++;
 		parts_visit(p, local->kind == A_ASSIGN ? local->assign.value : local->function.body);
@@ -126,14 +126,14 @@ static void parts_visit(void *ud, const Ast *e) {
 }
 
 /* A condition at one location, and the unknowns in it. */
-typedef struct Given {
+typedef struct LocatedCondition {
 	const Ast *q;
 	const At *at;
 	Spot spot;
 	uint32_t *parts;    /* by field */
 	uint32_t nunknowns; /* number of unknowns in it: fields, or components with an index */
-} Given;
-typedef VEC(Given) Givens;
+} LocatedCondition;
+typedef VEC(LocatedCondition) Givens;
 
 static Givens conditions_of(Ctx *c, const Ast *e, const Layout *l) {
 	Givens out = {0};
@@ -152,7 +152,9 @@ static Givens conditions_of(Ctx *c, const Ast *e, const Layout *l) {
 			Spot spots[MAX_SPOTS];
 			const uint32_t n = spots_of(c, l, &q->equation.ats[k], spots);
 			for (uint32_t s = 0; s < n; s++)
-				VEC_PUSH(a, &out, ((Given){q, &q->equation.ats[k], spots[s], p.parts, mentioned}));
+				VEC_PUSH(
+					a, &out,
+					((LocatedCondition){q, &q->equation.ats[k], spots[s], p.parts, mentioned}));
 		}
 	}
 	return out;
@@ -226,7 +228,7 @@ typedef struct Cover {
 static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32_t coord) {
 	Cover v = {0};
 	for (uint32_t i = 0; i < given->n; i++) {
-		const Given *g = &given->at[i];
+		const LocatedCondition *g = &given->at[i];
 		if (g->spot.coord != (int)coord || g->spot.side < 0 || !(g->parts[field] >> part & 1))
 			continue;
 		v.all[g->spot.side]++;
@@ -395,7 +397,7 @@ typedef struct NameCheck {
 
 static bool is_known(NameCheck *k, Atom name) {
 	Ctx *c = ctx_of_session(k->s);
-	Jet j;
+	JetVariable j;
 	for (uint32_t i = 0; i < k->known.n; i++)
 		if (k->known.at[i] == name) return true;
 	if (env_find(k->around, name) || coord_index(k->l, name) >= 0 || jet_of_name(c, k->l, name, &j))
@@ -631,7 +633,7 @@ static void check_declared(Ctx *c, const Ast *e, const Layout *l) {
 				diag_error(c, E_DUPLICATE, l->coord[i].span, "the coordinate `%s` stands twice",
 				           atom_text(c, l->coord[i].name));
 	for (uint32_t i = 0; i < e->problem->nfields; i++) {
-		const Field *f = &e->problem->fields[i];
+		const UnknownField *f = &e->problem->fields[i];
 		for (uint32_t k = 0; k < i; k++)
 			if (f->name == e->problem->fields[k].name)
 				diag_error(c, E_DUPLICATE, f->span, "the field `%s` stands twice",
@@ -645,7 +647,7 @@ static void check_declared(Ctx *c, const Ast *e, const Layout *l) {
 		const Atom name =
 			local->kind == A_DEF ? local->function.name : local->assign.target->name.name;
 		const Span at = local->kind == A_DEF ? local->function.head : local->assign.target->span;
-		Jet j;
+		JetVariable j;
 		if (jet_of_name(c, l, name, &j))
 			diag_error(c, E_DUPLICATE, at,
 			           "`%s` is an unknown of this problem, and cannot be given a value",
@@ -657,7 +659,7 @@ static void check_declared(Ctx *c, const Ast *e, const Layout *l) {
 	}
 }
 
-static const Field *field_of_parts(const Ast *e) {
+static const UnknownField *field_of_parts(const Ast *e) {
 	for (uint32_t f = 0; f < e->problem->nfields; f++)
 		if (e->problem->fields[f].size) return &e->problem->fields[f];
 	return NULL;
@@ -700,7 +702,7 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 				break;
 			}
 		}
-		const Field *v = interior > unknowns ? field_of_parts(e) : NULL;
+		const UnknownField *v = interior > unknowns ? field_of_parts(e) : NULL;
 		if (v)
 			diag_hint(c, d,
 			          "the parts of `%s` have one equation between vectors, [..., ...] == [..., "

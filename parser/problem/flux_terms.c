@@ -12,15 +12,15 @@
  */
 #include "parser/problem/problem.h"
 
-typedef struct Terms {
+typedef struct FluxTerms {
 	Sp *sp;
 	Av *problem;
 	const Layout *l;
 	VEC_AVS out;
 	uint32_t depth;
-} Terms;
+} FluxTerms;
 
-static void add_term(Terms *t, const Ast *x, double factor, int coord, int part) {
+static void add_term(FluxTerms *t, const Ast *x, double factor, int coord, int part) {
 	Sp *sp = t->sp;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, own, t->l->e);
@@ -47,7 +47,7 @@ static bool number(const Ast *x, double *value) {
 	return x->kind == A_CONST && value_as_f64(x->constant.value, value);
 }
 
-static void visit(Terms *t, const Ast *x, double factor) {
+static void visit(FluxTerms *t, const Ast *x, double factor) {
 	double by;
 	const Ast *local = x->kind == A_NAME ? local_named(t->l, x->name.name) : NULL;
 	const Der d = derivative_of(t->sp->c, t->l, x);
@@ -78,7 +78,7 @@ static void visit(Terms *t, const Ast *x, double factor) {
 }
 
 Av *problem_terms(Sp *sp, Av *problem, const Layout *l, const Ast *equation) {
-	Terms t = {.sp = sp, .problem = problem, .l = l};
+	FluxTerms t = {.sp = sp, .problem = problem, .l = l};
 	visit(&t, equation->equation.left, 1);
 	visit(&t, equation->equation.right, -1);
 	return av_seq(sp, AV_TUPLE, t.out.n, t.out.at);

@@ -31,7 +31,7 @@ uint32_t fields_with_equation(const Ast *e) {
 	return e->problem->nfields - (e->problem->eigen_apart ? 1 : 0);
 }
 
-bool jet_of_name(Ctx *c, const Layout *l, Atom name, Jet *jet) {
+bool jet_of_name(Ctx *c, const Layout *l, Atom name, JetVariable *jet) {
 	memset(jet, 0, sizeof *jet);
 	int f = field_index(l, name);
 	if (f >= 0) {
@@ -67,7 +67,7 @@ bool jet_of_name(Ctx *c, const Layout *l, Atom name, Jet *jet) {
 }
 
 /* The name of a jet, such as u_xt. */
-Atom jet_name(Ctx *c, const Layout *l, const Jet *j) {
+Atom jet_name(Ctx *c, const Layout *l, const JetVariable *j) {
 	const char *text = atom_text(c, l->e->problem->fields[j->field].name);
 	bool any = false;
 	for (uint32_t k = 0; k < l->ncoords; k++)
@@ -119,23 +119,23 @@ const char *ordinal(uint32_t n) {
 
 /* ---- jets ---------------------------------------------------------------- */
 
-int jet_find(const Layout *l, const Jet *j) {
+int jet_find(const Layout *l, const JetVariable *j) {
 	for (uint32_t i = 0; i < l->njets; i++)
 		if (l->jets[i].field == j->field && !memcmp(l->jets[i].order, j->order, sizeof j->order))
 			return (int)i;
 	return -1;
 }
 
-static void add_jet(Layout *l, const Jet *j) {
+static void add_jet(Layout *l, const JetVariable *j) {
 	if (jet_find(l, j) < 0 && l->njets < MAX_JETS) l->jets[l->njets++] = *j;
 }
 
 /* Adds a jet and, if it is shifted, those that the product rule passes
  * through. */
-static void need_jet(Needs *n, const Jet *j) {
+static void need_jet(Needs *n, const JetVariable *j) {
 	uint8_t k[MAX_COORDS] = {0};
 	while (n->l->njets < MAX_JETS) { /* too many: evaluation reports it */
-		Jet one = *j;
+		JetVariable one = *j;
 		for (int i = 0; i < MAX_COORDS; i++) one.order[i] = (uint8_t)(one.order[i] + k[i]);
 		add_jet(n->l, &one);
 		int i = 0;
@@ -201,7 +201,7 @@ static void need_visit(void *ud, const Ast *e);
  * derivatives with respect to a coordinate. */
 static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, int part) {
 	const int before = n->part;
-	Jet j;
+	JetVariable j;
 	if (n->shift[coord] + order > JET_MAX_ORDER) n->l->njets = MAX_JETS;
 	if (n->l->njets == MAX_JETS) return;
 	/* The derivative of a jet is a jet. */
@@ -283,7 +283,7 @@ static void need_visit(void *ud, const Ast *e) {
 	switch ((AstKind)e->kind) {
 	case A_NAME: {
 		const Ast *local = local_named(n->l, e->name.name);
-		Jet j;
+		JetVariable j;
 		if (local) {
 			n->depth++;
 			if (local->kind == A_ASSIGN) need_visit(n, local->assign.value);
@@ -394,7 +394,7 @@ static void need_equation(Ctx *c, Layout *l, const Ast *q) {
 void layout_of(Ctx *c, Layout *l, const Ast *e) {
 	layout_coords(c, l, e);
 	const uint32_t nf = fields_with_equation(e);
-	for (uint32_t f = 0; f < nf; f++) add_jet(l, &(Jet){.field = f});
+	for (uint32_t f = 0; f < nf; f++) add_jet(l, &(JetVariable){.field = f});
 	for (uint32_t i = 0; i < e->problem->nequations; i++)
 		need_equation(c, l, e->problem->equations[i]);
 	for (uint32_t i = 0; i < e->problem->nevents; i++)
@@ -404,7 +404,7 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 		for (uint32_t i = 0; i < l->njets; i++)
 			if (l->jets[i].field != nf) l->jets[n++] = l->jets[i];
 		l->njets = n;
-		add_jet(l, &(Jet){.field = nf});
+		add_jet(l, &(JetVariable){.field = nf});
 	}
 	if (l->entangled)
 		malformed(c, e->problem->name_span,

@@ -17,7 +17,7 @@
 
 typedef VEC(Handed) VEC_HANDED;
 
-typedef struct Jumps {
+typedef struct JumpTerms {
 	Sp *sp;
 	Av *problem;
 	const Layout *l;
@@ -25,23 +25,24 @@ typedef struct Jumps {
 	int under; /* the coordinate of the enclosing derivative, or -1 */
 	uint32_t depth;
 	VEC_HANDED out;
-} Jumps;
+} JumpTerms;
 
 static void visit(void *ud, const Ast *e);
 
 /* The variables in which smoothness is tested: a coordinate and another one, or
  * -1; the fields; the values that are passed in. */
-typedef struct In {
+typedef struct SmoothnessTest {
 	int coord, other;
 	bool fields, values;
-} In;
+} SmoothnessTest;
 
 /* The smoothness of a function of coordinates and jets and, if `more` is not
  * NULL, of n values of these types, `groups` times. *result (may be NULL): the
  * type of its result, unchanged if that is not one array. *depends (may be
  * NULL): true if it depends on the variables `in`. */
-static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint32_t n,
-                                const TypeId *more, In in, TypeId *result, bool *depends) {
+static Smoothness smoothness_of(JumpTerms *t, Av *f, Span at, uint32_t groups, uint32_t n,
+                                const TypeId *more, SmoothnessTest in, TypeId *result,
+                                bool *depends) {
 	Sp *sp = t->sp;
 	const Layout *l = t->l;
 	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1),
@@ -60,8 +61,9 @@ static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint3
 	Av *args[4] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets),
 	               given, given};
 	Span spans[4] = {at, at, at, at};
-	Call call = {.span = at, .callee_span = at, .n = 2 + groups, .args = args, .spans = spans};
-	const Spec s = sp_specialise(sp, f, &call);
+	CallArguments call = {
+		.span = at, .callee_span = at, .n = 2 + groups, .args = args, .spans = spans};
+	const Specialisation s = sp_specialise(sp, f, &call);
 	if (depends) *depends = true;
 	if (s.promised || !s.fn) return SMOOTH_JUMPS;
 	if (result && fn_nresults(s.fn) == 1) *result = ref_type(s.fn, fn_result(s.fn, 0));
@@ -84,30 +86,30 @@ static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint3
 	return fn_smoothness(s.fn, active, depends);
 }
 
-static Smoothness smoothness_by(Jumps *t, const Ast *e, int coord, int other) {
+static Smoothness smoothness_by(JumpTerms *t, const Ast *e, int coord, int other) {
 	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span,
-	                     0, 0, NULL, (In){coord, other, true, false}, NULL, NULL);
+	                     0, 0, NULL, (SmoothnessTest){coord, other, true, false}, NULL, NULL);
 }
 
-static TypeId type_by(Jumps *t, const Ast *e) {
+static TypeId type_by(JumpTerms *t, const Ast *e) {
 	TypeId type = type_scalar(t->sp->c, DT_F64);
 	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0,
-	                    0, NULL, (In){-1, -1, false, false}, &type, NULL);
+	                    0, NULL, (SmoothnessTest){-1, -1, false, false}, &type, NULL);
 	/* A derivative is real, also that of an integer. */
 	return type_with_dtype(t->sp->c, type, DT_F64);
 }
 
 /* True for a name whose derivatives are known: a coordinate, a jet, a function
  * or data. */
-static bool is_plain(const Jumps *t, const Ast *e) {
+static bool is_plain(const JumpTerms *t, const Ast *e) {
 	if (e->kind == A_CONST) return true;
 	if (e->kind != A_NAME) return false;
 	const Ast *local = local_named(t->l, e->name.name);
 	return !local || local->kind == A_DEF;
 }
 
-static uint32_t inside(const Jumps *t, const Ast *operand, int under, VEC_HANDED *out) {
-	Jumps inner = *t;
+static uint32_t inside(const JumpTerms *t, const Ast *operand, int under, VEC_HANDED *out) {
+	JumpTerms inner = *t;
 	inner.under = under;
 	inner.depth++;
 	memset(&inner.out, 0, sizeof inner.out);
@@ -116,7 +118,7 @@ static uint32_t inside(const Jumps *t, const Ast *operand, int under, VEC_HANDED
 	return inner.out.n;
 }
 
-static void consider(Jumps *t, const Ast *whole, const Ast *operand, uint32_t coord,
+static void consider(JumpTerms *t, const Ast *whole, const Ast *operand, uint32_t coord,
                      uint32_t order) {
 	if (is_plain(t, operand)) return;
 	for (uint32_t i = 0; i < t->out.n; i++)
@@ -136,7 +138,7 @@ static void consider(Jumps *t, const Ast *whole, const Ast *operand, uint32_t co
 }
 
 static void visit(void *ud, const Ast *e) {
-	Jumps *t = ud;
+	JumpTerms *t = ud;
 	if (t->depth > 64) return;
 	const Layout *l = t->l;
 	const Der d = derivative_of(t->sp->c, l, e);
@@ -162,7 +164,7 @@ static void visit(void *ud, const Ast *e) {
 	t->depth--;
 }
 
-static Av *jets_in(Jumps *t, const Ast *e) {
+static Av *jets_in(JumpTerms *t, const Ast *e) {
 	Sp *sp = t->sp;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, own, t->l->e);
@@ -179,7 +181,7 @@ static Av *record_of(Sp *sp, uint32_t n, const char *const *labels, Av *const *v
 	return av_record(sp, n, names, values);
 }
 
-static Av *inner_record(Jumps *t, const Handed *g) {
+static Av *inner_record(JumpTerms *t, const Handed *g) {
 	Sp *sp = t->sp;
 	static const char *const labels[] = {"coord", "order", "f", "jets", "slope", "jumps"};
 	const Smoothness s = smoothness_by(t, g->operand, (int)g->coord, -1);
@@ -194,7 +196,7 @@ static Av *inner_record(Jumps *t, const Handed *g) {
 
 /* by: the equation as a function of the values of all these derivatives, whose
  * types are `slots`. k: the number of this one. */
-static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots,
+static Av *jump_record(JumpTerms *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots,
                        uint32_t k) {
 	Sp *sp = t->sp;
 	static const char *const labels[] = {"coord", "order", "f",    "jets",   "inner", "place",
@@ -224,26 +226,27 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 	Smoothness place = SMOOTH_ALWAYS, state = SMOOTH_ALWAYS;
 	if (g->order == 1) {
 		place = smoothness_of(t, f, g->text->span, 1, within.n, types,
-		                      (In){(int)g->coord, -1, false, false}, NULL, NULL);
-		state = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){-1, -1, true, false},
-		                      NULL, NULL);
+		                      (SmoothnessTest){(int)g->coord, -1, false, false}, NULL, NULL);
+		state = smoothness_of(t, f, g->text->span, 1, within.n, types,
+		                      (SmoothnessTest){-1, -1, true, false}, NULL, NULL);
 	}
 	/* Smooth in the fields: jumps are at fixed positions only. */
 	Av *operand = problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL);
-	const bool fixed = smoothness_of(t, operand, g->text->span, 0, 0, NULL,
-	                                 (In){-1, -1, true, false}, NULL, NULL) == SMOOTH_ALWAYS;
+	const bool fixed =
+		smoothness_of(t, operand, g->text->span, 0, 0, NULL, (SmoothnessTest){-1, -1, true, false},
+	                  NULL, NULL) == SMOOTH_ALWAYS;
 	/* c in c*∂(f). The term is linear if c does not depend on the derivatives
 	 * that are passed in. Integration by parts loses nothing if c is
 	 * continuous. */
 	Av *factor = av_builtin(sp, "_given_factor", 2,
 	                        (Av *[]){by, av_string(sp, arena_printf(sp->a, "%u", k))});
 	bool linear = false;
-	(void)smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){-1, -1, false, true}, NULL,
-	                    &linear);
+	(void)smoothness_of(t, factor, g->text->span, 2, nslots, slots,
+	                    (SmoothnessTest){-1, -1, false, true}, NULL, &linear);
 	linear = !linear;
-	const bool plain =
-		linear && smoothness_of(t, factor, g->text->span, 2, nslots, slots,
-	                            (In){(int)g->coord, -1, true, false}, NULL, NULL) != SMOOTH_JUMPS;
+	const bool plain = linear && smoothness_of(t, factor, g->text->span, 2, nslots, slots,
+	                                           (SmoothnessTest){(int)g->coord, -1, true, false},
+	                                           NULL, NULL) != SMOOTH_JUMPS;
 	Av *values[] = {av_int(sp, g->coord),
 	                av_int(sp, g->order),
 	                f,
@@ -261,7 +264,7 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 
 Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation,
                   Av **by) {
-	Jumps t = {.sp = sp, .problem = problem, .l = l, .sizes = sizes, .under = -1};
+	JumpTerms t = {.sp = sp, .problem = problem, .l = l, .sizes = sizes, .under = -1};
 	visit(&t, equation->equation.left);
 	visit(&t, equation->equation.right);
 	Av **records = ARENA_ARRAY(sp->a, Av *, t.out.n + 1);

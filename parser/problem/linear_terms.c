@@ -19,21 +19,21 @@ typedef struct Under {
 	const struct Under *outer;
 } Under;
 
-typedef struct Linear {
+typedef struct LinearTerms {
 	Ctx *c;
 	Layout *bent; /* collects the jets of all other terms */
 	const Under *under;
 	uint32_t place, depth;
-} Linear;
+} LinearTerms;
 
-typedef struct Mention {
+typedef struct CoordinateUse {
 	const Layout *l;
 	bool found;
 	uint32_t depth;
-} Mention;
+} CoordinateUse;
 
 static void find_coordinate(void *ud, const Ast *e) {
-	Mention *m = ud;
+	CoordinateUse *m = ud;
 	if (m->found || m->depth > 64) return;
 	if (e->kind == A_NAME) {
 		const Ast *local = local_named(m->l, e->name.name);
@@ -49,18 +49,18 @@ static void find_coordinate(void *ud, const Ast *e) {
 }
 
 /* True when e names no field and no coordinate. */
-static bool is_constant(const Linear *n, const Ast *e) {
+static bool is_constant(const LinearTerms *n, const Ast *e) {
 	Layout own;
 	layout_coords(n->c, &own, n->bent->e);
 	layout_need(n->c, &own, e, n->place);
-	Mention m = {.l = n->bent};
+	CoordinateUse m = {.l = n->bent};
 	find_coordinate(&m, e);
 	return own.njets == 0 && !m.found;
 }
 
 /* e is not linear. Adds the jets that it needs under each of the enclosing
  * derivatives, which apply to this term alone. */
-static void need_bent(const Linear *n, const Ast *e) {
+static void need_bent(const LinearTerms *n, const Ast *e) {
 	Arena *a = ctx_arena(n->c);
 	for (const Under *u = n->under; u; u = u->outer) {
 		Ast *one = ARENA_NEW(a, Ast);
@@ -73,7 +73,7 @@ static void need_bent(const Linear *n, const Ast *e) {
 	layout_need(n->c, n->bent, e, n->place);
 }
 
-static void visit(Linear *n, const Ast *e) {
+static void visit(LinearTerms *n, const Ast *e) {
 	if (n->depth > 64) return;
 	const Der d = derivative_of(n->c, n->bent, e);
 	if (d.kind != DER_NONE && d.kind != DER_ALONG) {
@@ -122,7 +122,7 @@ static void visit(Linear *n, const Ast *e) {
 
 void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place) {
 	layout_coords(c, l, e);
-	Linear n = {.c = c, .bent = l, .place = place};
+	LinearTerms n = {.c = c, .bent = l, .place = place};
 	visit(&n, q->equation.left);
 	visit(&n, q->equation.right);
 }

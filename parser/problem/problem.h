@@ -16,10 +16,10 @@
 
 enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_VISITS = 1 << 18 };
 
-typedef struct Jet {
+typedef struct JetVariable {
 	uint32_t field;
 	uint8_t order[MAX_COORDS]; /* by coordinate */
-} Jet;
+} JetVariable;
 
 typedef struct Coordinate {
 	Atom name;
@@ -40,16 +40,16 @@ typedef struct Layout {
 	const Domain *region;       /* NULL: every space coordinate has an interval */
 	uint32_t njets;
 	bool entangled; /* too many paths lead to its jets, so the visit was given up */
-	Jet jets[MAX_JETS];
+	JetVariable jets[MAX_JETS];
 } Layout;
 
 /* The location of an expression, as one integer that closures can store. */
-typedef enum PlaceKind { PLACE_INSIDE, PLACE_PART, PLACE_POINT, PLACE_FACE } PlaceKind;
+typedef enum LocationKind { PLACE_INSIDE, PLACE_PART, PLACE_POINT, PLACE_FACE } LocationKind;
 static inline uint32_t place_face(uint32_t coord, uint32_t side) {
 	return PLACE_FACE + 2 * coord + side;
 }
-static inline PlaceKind place_kind(uint32_t place) {
-	return place < PLACE_FACE ? (PlaceKind)place : PLACE_FACE;
+static inline LocationKind place_kind(uint32_t place) {
+	return place < PLACE_FACE ? (LocationKind)place : PLACE_FACE;
 }
 static inline uint32_t place_coord(uint32_t place) { return (place - PLACE_FACE) / 2; }
 static inline uint32_t place_side(uint32_t place) { return (place - PLACE_FACE) % 2; }
@@ -107,13 +107,14 @@ void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place);
 /* linear_terms.c: the jets of an equation in terms that are not linear with
  * constant factors. */
 void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place);
-int jet_find(const Layout *l, const Jet *j); /* its index; -1 when it is not in the layout */
+int jet_find(const Layout *l,
+             const JetVariable *j); /* its index; -1 when it is not in the layout */
 int coord_index(const Layout *l, Atom name);
 int field_index(const Layout *l, Atom name);
 bool coord_is_time(const Layout *l, uint32_t i);
 /* Parses u, u_t, u_xx: the field and its order in each coordinate. */
-bool jet_of_name(Ctx *c, const Layout *l, Atom name, Jet *jet);
-Atom jet_name(Ctx *c, const Layout *l, const Jet *j);
+bool jet_of_name(Ctx *c, const Layout *l, Atom name, JetVariable *jet);
+Atom jet_name(Ctx *c, const Layout *l, const JetVariable *j);
 const Ast *local_named(const Layout *l, Atom name); /* the A_ASSIGN or A_DEF, or NULL */
 Der derivative_of(Ctx *c, const Layout *l, const Ast *e);
 /* The locations that one `at` means, at most 2 * MAX_COORDS + 1. Returns 0 when

@@ -17,7 +17,7 @@ typedef struct Reflection {
 	const Layout *l;
 	Av **sizes;
 	bool vectors;
-	Statement statement;
+	ProblemResiduals statement;
 } Reflection;
 
 static Av *record_of(Sp *sp, uint32_t n, const char *const *labels, Av *const *values) {
@@ -53,7 +53,7 @@ static Av *at_record(Reflection *r, const Spot *s, Span at) {
 
 /* The number of components of a residual, 0 for a scalar. The residual must be
  * specialised to find it, which is needed only for vectors. */
-static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spec) {
+static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Specialisation *spec) {
 	Sp *sp = r->sp;
 	const Layout *l = r->l;
 	if (!r->vectors && !l->nspace) return 0;
@@ -72,12 +72,12 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spe
 	Av *args[3] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets),
 	               av_seq(sp, AV_TUPLE, l->nspace, normal)};
 	Span spans[3] = {at, at, at};
-	Call call = {.span = at,
-	             .callee_span = at,
-	             .n = place == PLACE_PART ? 3 : 2,
-	             .args = args,
-	             .spans = spans};
-	const Spec s = sp_specialise(sp, f, &call);
+	CallArguments call = {.span = at,
+	                      .callee_span = at,
+	                      .n = place == PLACE_PART ? 3 : 2,
+	                      .args = args,
+	                      .spans = spans};
+	const Specialisation s = sp_specialise(sp, f, &call);
 	*spec = s;
 	if (s.promised || !s.result || s.result->kind != AV_ARRAY) return 0;
 	const Type t = *ref_ty(s.fn, fn_result(s.fn, 0));
@@ -205,7 +205,7 @@ static bool is_number(const Residual *r) {
  * was found. */
 static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) {
 	const Layout *l = r->l;
-	Statement *s = &r->statement;
+	ProblemResiduals *s = &r->statement;
 	s->sp = r->sp;
 	s->l = l;
 	s->checking = r->sp->top != NULL;

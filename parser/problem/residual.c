@@ -33,7 +33,7 @@ typedef struct ProblemScope {
 
 #define BUILTIN(fname)                                                                             \
 	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const Call *call)
+	                 const CallArguments *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 /* ---- names inside an equation -------------------------------------------- */
@@ -45,7 +45,7 @@ Av *sp_problem_name(Sp *sp, const Ast *e) {
 	if (v) return v;
 	const int coord = coord_index(p->l, name);
 	if (coord >= 0) return p->coords[coord];
-	Jet j;
+	JetVariable j;
 	if (jet_of_name(sp->c, p->l, name, &j)) {
 		const int at = jet_find(p->l, &j);
 		if (at < 0)
@@ -113,7 +113,7 @@ static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 
 /* True for a field or one of its derivatives, whose total derivative is the
  * next jet. */
-static bool is_jet(Sp *sp, const Ast *e, Jet *j) {
+static bool is_jet(Sp *sp, const Ast *e, JetVariable *j) {
 	return e->kind == A_NAME && !local_named(sp->problem->l, e->name.name) &&
 	       jet_of_name(sp->c, sp->problem->l, e->name.name, j);
 }
@@ -122,7 +122,7 @@ static bool is_jet(Sp *sp, const Ast *e, Jet *j) {
 static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 	const ProblemScope *p = sp->problem;
 	const Layout *l = p->l;
-	Jet j;
+	JetVariable j;
 	Av *given = given_value(sp, e, order);
 	if (given) return given;
 	if (is_jet(sp, e, &j)) {
@@ -162,15 +162,15 @@ static Av *joined(Sp *sp, uint32_t n, Av *const *parts, Span at) {
 	for (uint32_t i = 0; i < n; i++) spans[i] = at;
 	Atom axis = atom(sp->c, "axis");
 	Av *value = av_int(sp, rank);
-	Call call = {.span = at,
-	             .callee_span = at,
-	             .n = n,
-	             .args = (Av **)parts,
-	             .spans = spans,
-	             .nnamed = 1,
-	             .names = &axis,
-	             .named = &value,
-	             .named_spans = &at};
+	CallArguments call = {.span = at,
+	                      .callee_span = at,
+	                      .n = n,
+	                      .args = (Av **)parts,
+	                      .spans = spans,
+	                      .nnamed = 1,
+	                      .names = &axis,
+	                      .named = &value,
+	                      .named_spans = &at};
 	return sp_call(sp, av_builtin(sp, "stack", 0, NULL), &call);
 }
 
@@ -285,7 +285,7 @@ static Av *derivative(Sp *sp, const Der *d, Span at) {
 
 /* grad(V)(x) of a function V has the same meaning as outside of problems. */
 static bool is_function(Sp *sp, const Ast *e) {
-	Jet j;
+	JetVariable j;
 	if (e->kind != A_NAME || coord_index(sp->problem->l, e->name.name) >= 0 || is_jet(sp, e, &j))
 		return e->kind == A_LAMBDA;
 	const Ast *local = local_named(sp->problem->l, e->name.name);
@@ -338,8 +338,9 @@ static void mention_visit(void *ud, const Ast *e) {
 
 /* Makes a Sp whose names are those of the problem at given coordinates and
  * jets. Evaluates the local definitions that e needs, in order. */
-static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem, const Call *call,
-                  uint32_t place, Av *normal, const char *given, Av *const *values, const Ast *e) {
+static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem,
+                  const CallArguments *call, uint32_t place, Av *normal, const char *given,
+                  Av *const *values, const Ast *e) {
 	*sp = *outer;
 	Av *coords = call->args[0], *jets = call->args[1];
 	layout_of(sp->c, l, problem->code);
@@ -384,7 +385,7 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 /* Enters the problem captured[0] and returns the expression of number
  * captured[1]. */
 static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured,
-                             Av *const *captured, const Call *call) {
+                             Av *const *captured, const CallArguments *call) {
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
 	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING
 	                        ? atom_text(sp->c, captured[3]->text)
@@ -455,7 +456,7 @@ BUILTIN(total) {
 		dc[i] = av_array(sp, build_full(sp->b, ref_type(build_fn(sp->b), coords->items[i]->ref),
 		                                i == coord ? 1 : 0));
 	for (uint32_t i = 0; i < l->njets; i++) {
-		Jet next = l->jets[i];
+		JetVariable next = l->jets[i];
 		next.order[coord]++;
 		const int at = jet_find(l, &next);
 		/* A jet whose successor is not in the layout does not occur under the

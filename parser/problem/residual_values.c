@@ -26,11 +26,11 @@ static bool numbers_of(Ctx *c, Value v, uint32_t n, double *out) {
 	return true;
 }
 
-bool residual_at(const Statement *s, const Residual *r, const double *coords, const double *jets,
-                 double *out) {
+bool residual_at(const ProblemResiduals *s, const Residual *r, const double *coords,
+                 const double *jets, double *out) {
 	Sp *sp = s->sp;
 	const Layout *l = s->l;
-	const Spec *spec = &r->spec;
+	const Specialisation *spec = &r->spec;
 	if (!spec->fn || spec->promised || spec->effects || fn_nresults(spec->fn) != 1) return false;
 	const uint32_t captured = spec->nleaves - l->ncoords - l->njets -
 	                          (r->spot.place == PLACE_PART && r->at ? l->nspace : 0);
@@ -70,8 +70,8 @@ bool residual_at(const Statement *s, const Residual *r, const double *coords, co
 	return good;
 }
 
-bool residual_slope(const Statement *s, const Residual *r, const double *coords, const double *base,
-                    uint32_t component, bool any, double *out) {
+bool residual_slope(const ProblemResiduals *s, const Residual *r, const double *coords,
+                    const double *base, uint32_t component, bool any, double *out) {
 	const uint32_t n = residual_rows(r);
 	double *at = ARENA_ARRAY(s->sp->a, double, s->total + 1),
 		   *zero = ARENA_ARRAY(s->sp->a, double, 2 * n + 1), *twice = zero + n;
@@ -91,14 +91,14 @@ bool residual_slope(const Statement *s, const Residual *r, const double *coords,
 	return true;
 }
 
-static bool derived(const Layout *l, const Jet *j) {
+static bool derived(const Layout *l, const JetVariable *j) {
 	for (uint32_t i = 0; i < l->ncoords; i++)
 		if (j->order[i]) return true;
 	return false;
 }
 
-bool value_given(const Statement *s, const Residual *r, const double *coords, uint32_t *field,
-                 double *out) {
+bool value_given(const ProblemResiduals *s, const Residual *r, const double *coords,
+                 uint32_t *field, double *out) {
 	const Layout *l = s->l;
 	int jet = -1;
 	for (uint32_t j = 0; j < l->njets; j++) {
@@ -124,7 +124,7 @@ bool value_given(const Statement *s, const Residual *r, const double *coords, ui
 	return true;
 }
 
-void sample_of(const Statement *s, uint32_t k, bool rest, double *coords, double *jets) {
+void sample_of(const ProblemResiduals *s, uint32_t k, bool rest, double *coords, double *jets) {
 	const Layout *l = s->l;
 	for (uint32_t i = 0; i < l->ncoords; i++) {
 		const double at = fmod(0.5 + 0.6180339887498949 * k * (i + 1) + 0.31 * i * (k > 0), 1);
@@ -139,7 +139,7 @@ void sample_of(const Statement *s, uint32_t k, bool rest, double *coords, double
 		memcpy(at, coords, sizeof at);
 		at[l->time] = r->spot.side ? s->hi[l->time] : s->lo[l->time];
 		if (!value_given(s, r, at, &field, value)) continue;
-		const int j = jet_find(l, &(Jet){.field = field});
+		const int j = jet_find(l, &(JetVariable){.field = field});
 		if (j >= 0) memcpy(jets + s->offset[j], value, statement_parts(s, field) * sizeof *value);
 	}
 }

@@ -22,7 +22,7 @@
 
 #include <math.h>
 
-static const char *coordinates_text(const Statement *s, bool space) {
+static const char *coordinates_text(const ProblemResiduals *s, bool space) {
 	const Layout *l = s->l;
 	const char *text = "";
 	const uint32_t n = space ? l->nspace : l->ncoords;
@@ -34,19 +34,19 @@ static const char *coordinates_text(const Statement *s, bool space) {
 	return text;
 }
 
-static uint32_t jet_order(const Layout *l, const Jet *j, bool space) {
+static uint32_t jet_order(const Layout *l, const JetVariable *j, bool space) {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < l->ncoords; i++)
 		if (!space || !coord_is_time(l, i)) n += j->order[i];
 	return n;
 }
 
-static uint32_t time_order(const Layout *l, const Jet *j) {
+static uint32_t time_order(const Layout *l, const JetVariable *j) {
 	return l->time < 0 ? 0 : j->order[l->time];
 }
 
 /* Warns only once, because a problem is checked whenever it is solved. */
-static Diag *warn_once(const Statement *s, DiagCode code, Span at, const char *message) {
+static Diag *warn_once(const ProblemResiduals *s, DiagCode code, Span at, const char *message) {
 	for (uint32_t i = 0; i < diag_total(s->sp->c); i++) {
 		const Diag *d = diag_at(s->sp->c, i);
 		if (d->code == code && d->span.source == at.source && d->span.start == at.start)
@@ -57,7 +57,7 @@ static Diag *warn_once(const Statement *s, DiagCode code, Span at, const char *m
 
 /* ---- unknowns against equations, by component ---------------------------- */
 
-void statement_counts(const Statement *s) {
+void statement_counts(const ProblemResiduals *s) {
 	const Ast *e = s->l->e;
 	uint32_t unknowns = 0, equations = 0;
 	for (uint32_t f = 0; f < fields_with_equation(e); f++) unknowns += statement_parts(s, f);
@@ -80,19 +80,19 @@ void statement_counts(const Statement *s) {
 
 /* The terms of highest order of all equations at one point. Rows are equations,
  * columns are components of the unknowns. */
-typedef struct Symbol {
+typedef struct PrincipalSymbol {
 	/* n: unknowns. q: order in t, the same for all or 0. p: highest order in
 	 * space of terms without t. */
 	uint32_t n, q, p;
 	double m[MAX_SYSTEM * MAX_SYSTEM]; /* of the q-th derivatives with respect to t */
 	struct Term {
-		Jet jet;
+		JetVariable jet;
 		double c[MAX_SYSTEM * MAX_SYSTEM];
 	} * terms;
 	uint32_t nterms;
-} Symbol;
+} PrincipalSymbol;
 
-static uint32_t first_part(const Statement *s, uint32_t field) {
+static uint32_t first_part(const ProblemResiduals *s, uint32_t field) {
 	uint32_t n = 0;
 	for (uint32_t f = 0; f < field; f++) n += statement_parts(s, f);
 	return n;
@@ -100,7 +100,7 @@ static uint32_t first_part(const Statement *s, uint32_t field) {
 
 /* The orders of the jets in the equations inside. Returns false when the
  * unknowns differ in their order in t, or are too many. */
-static bool orders_of(const Statement *s, Symbol *y) {
+static bool orders_of(const ProblemResiduals *s, PrincipalSymbol *y) {
 	const Layout *l = s->l;
 	const uint32_t nf = fields_with_equation(l->e);
 	y->n = first_part(s, nf);
@@ -124,7 +124,7 @@ static bool orders_of(const Statement *s, Symbol *y) {
 
 /* Coefficients at the k-th sample. Returns false when they cannot be evaluated,
  * or when the problem is not linear in its terms of highest order. */
-static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
+static bool symbol_at(const ProblemResiduals *s, PrincipalSymbol *y, uint32_t k, bool rest) {
 	const Layout *l = s->l;
 	double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1),
 							   *slope = ARENA_ARRAY(s->sp->a, double, MAX_SYSTEM * 2 + s->total);
@@ -133,7 +133,7 @@ static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 	y->nterms = 0;
 	memset(y->m, 0, sizeof y->m);
 	for (uint32_t j = 0; j < l->njets; j++) {
-		const Jet *jet = &l->jets[j];
+		const JetVariable *jet = &l->jets[j];
 		const uint32_t t = time_order(l, jet), x = jet_order(l, jet, true);
 		if (jet->field >= fields_with_equation(l->e)) continue;
 		const bool rate = y->q && t == y->q && x == 0;
@@ -167,8 +167,8 @@ static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 
 /* True when the terms of highest order do not depend on the solution: they are
  * the same with all jets zero. */
-static bool state_free(const Statement *s, const Symbol *of) {
-	Symbol a = *of, b = *of;
+static bool state_free(const ProblemResiduals *s, const PrincipalSymbol *of) {
+	PrincipalSymbol a = *of, b = *of;
 	for (uint32_t k = 0; k < 2; k++) {
 		if (!symbol_at(s, &a, k, false) || !symbol_at(s, &b, k, true) || a.nterms != b.nterms)
 			return false;
@@ -183,7 +183,7 @@ static bool state_free(const Statement *s, const Symbol *of) {
 }
 
 /* True when every unknown has an initial value that can be evaluated. */
-static bool starts_known(const Statement *s) {
+static bool starts_known(const ProblemResiduals *s) {
 	double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1), out[64];
 	uint32_t known = 0;
 	if (first_part(s, s->l->e->problem->nfields) > 64) return false;
@@ -229,7 +229,8 @@ static bool solve_left(uint32_t n, const double *m, double *a) {
 }
 
 /* S(xi): the terms without t times powers of a direction in space. */
-static void along(const Statement *s, const Symbol *y, const double *xi, double *out) {
+static void along(const ProblemResiduals *s, const PrincipalSymbol *y, const double *xi,
+                  double *out) {
 	memset(out, 0, y->n * y->n * sizeof *out);
 	for (uint32_t t = 0; t < y->nterms; t++) {
 		double power = 1;
@@ -266,7 +267,7 @@ typedef struct Growth {
 	bool known, oscillates; /* mu is i times these values: an odd order, q = 1 */
 } Growth;
 
-static Growth growth_of(const Statement *s, const Symbol *y) {
+static Growth growth_of(const ProblemResiduals *s, const PrincipalSymbol *y) {
 	Growth g = {.most = -INFINITY, .least = INFINITY, .known = true};
 	double xi[MAX_COORDS], a[MAX_SYSTEM * MAX_SYSTEM], re[MAX_SYSTEM], im[MAX_SYSTEM], size = 0;
 	const uint32_t turn = y->p % 4; /* -i^p = -1, -i, 1, i */
@@ -297,7 +298,7 @@ static Growth growth_of(const Statement *s, const Symbol *y) {
 }
 
 /* The location of a term of highest order in space. */
-static Span principal_span(const Statement *s, const Symbol *y) {
+static Span principal_span(const ProblemResiduals *s, const PrincipalSymbol *y) {
 	const Ast *e = s->l->e;
 	for (uint32_t t = 0; t < y->nterms; t++)
 		for (uint32_t k = 0; k < s->l->ncoords; k++) {
@@ -310,7 +311,7 @@ static Span principal_span(const Statement *s, const Symbol *y) {
 }
 
 /* A condition at this end of t, or NULL. */
-static const Residual *condition_in_time(const Statement *s, int side) {
+static const Residual *condition_in_time(const ProblemResiduals *s, int side) {
 	for (uint32_t i = 0; i < s->residuals.n; i++) {
 		const Residual *r = &s->residuals.at[i];
 		if (r->at && s->l->time >= 0 && r->spot.coord == s->l->time && r->spot.side == side)
@@ -319,14 +320,14 @@ static const Residual *condition_in_time(const Statement *s, int side) {
 	return NULL;
 }
 
-static const char *time_end(const Statement *s, int side) {
+static const char *time_end(const ProblemResiduals *s, int side) {
 	const Coordinate *t = &s->l->coord[s->l->time];
 	return arena_printf(s->sp->a, "%s = %s", atom_text(s->sp->c, t->name),
 	                    source_of(s->sp->c, side ? t->hi : t->lo));
 }
 
 /* Checks a problem that evolves in t, and returns its type. */
-static const char *check_evolution(const Statement *s, Symbol *y) {
+static const char *check_evolution(const ProblemResiduals *s, PrincipalSymbol *y) {
 	Ctx *c = s->sp->c;
 	const Residual *first = condition_in_time(s, 0), *last = condition_in_time(s, 1);
 	uint32_t seen = 0, bad = 0, stiff = 0, waves = 0, turning = 0, both = 0;
@@ -403,7 +404,7 @@ static const char *check_evolution(const Statement *s, Symbol *y) {
 
 /* Several unknowns without t: elliptic if no direction is characteristic, det
  * S(xi) != 0. */
-static const char *steady_system(const Statement *s, Symbol *y) {
+static const char *steady_system(const ProblemResiduals *s, PrincipalSymbol *y) {
 	uint32_t seen = 0;
 	for (uint32_t k = 0; k < SAMPLES && y->p; k++) {
 		double xi[MAX_COORDS], a[MAX_SYSTEM * MAX_SYSTEM], re[MAX_SYSTEM], im[MAX_SYSTEM];
@@ -425,7 +426,7 @@ static const char *steady_system(const Statement *s, Symbol *y) {
 
 /* One unknown without t: the signs of the eigenvalues of the second-order part
  * (Courant and Hilbert II, ch. III). */
-static const char *check_steady(const Statement *s, Symbol *y) {
+static const char *check_steady(const ProblemResiduals *s, PrincipalSymbol *y) {
 	const Layout *l = s->l;
 	uint32_t seen = 0, elliptic = 0, hyperbolic = 0, degenerate = 0;
 	if (y->p == 1 && y->n == 1) return "first order";
@@ -471,7 +472,7 @@ static const char *check_steady(const Statement *s, Symbol *y) {
 /* ---- direction of transport ---------------------------------------------- */
 
 /* True when a condition contains the value of a field, not only derivatives. */
-static bool has_value(const Statement *s, const Residual *r) {
+static bool has_value(const ProblemResiduals *s, const Residual *r) {
 	for (uint32_t j = 0; j < s->l->njets; j++)
 		if (r->mentions[j] && !jet_order(s->l, &s->l->jets[j], false)) return true;
 	return false;
@@ -479,7 +480,7 @@ static bool has_value(const Statement *s, const Residual *r) {
 
 /* First order in t and x: an end takes as many conditions as characteristics
  * enter there. */
-static void check_flow(const Statement *s, Symbol *y) {
+static void check_flow(const ProblemResiduals *s, PrincipalSymbol *y) {
 	const Layout *l = s->l;
 	Ctx *c = s->sp->c;
 	if (y->q != 1 || y->p != 1 || (y->n > 1 && l->nspace > 1) || condition_in_time(s, 1) ||
@@ -555,7 +556,7 @@ static void check_flow(const Statement *s, Symbol *y) {
 
 /* ---- conditions at corners ----------------------------------------------- */
 
-static const char *place_text(const Statement *s, const Residual *a, const Residual *b) {
+static const char *place_text(const ProblemResiduals *s, const Residual *a, const Residual *b) {
 	const char *text = "";
 	for (int k = 0; k < 2; k++) {
 		const Spot *x = k ? &b->spot : &a->spot;
@@ -566,7 +567,7 @@ static const char *place_text(const Statement *s, const Residual *a, const Resid
 	return text;
 }
 
-static void check_pair(const Statement *s, const Residual *a, const Residual *b) {
+static void check_pair(const ProblemResiduals *s, const Residual *a, const Residual *b) {
 	const Layout *l = s->l;
 	double scale = 0;
 	/* The size of the values: a small mismatch may be the rounding of a
@@ -609,7 +610,7 @@ static void check_pair(const Statement *s, const Residual *a, const Residual *b)
 	}
 }
 
-static void check_corners(const Statement *s) {
+static void check_corners(const ProblemResiduals *s) {
 	for (uint32_t i = 0; i < fields_with_equation(s->l->e); i++)
 		if (s->sizes[i] > 64) return;
 	for (uint32_t i = 0; i < s->residuals.n; i++)
@@ -624,11 +625,11 @@ static void check_corners(const Statement *s) {
 
 /* ---- unknowns up to a constant ------------------------------------------- */
 
-static void check_constants(const Statement *s) {
+static void check_constants(const ProblemResiduals *s) {
 	const Layout *l = s->l;
 	const Ast *e = l->e;
 	for (uint32_t f = 0; f < fields_with_equation(e); f++) {
-		const Jet value = {.field = f};
+		const JetVariable value = {.field = f};
 		const int j = jet_find(l, &value);
 		bool fixed = j < 0, evolves = false, occurs = false;
 		for (uint32_t k = 0; k < l->njets; k++)
@@ -681,13 +682,13 @@ static void check_constants(const Statement *s) {
 
 /* ---- the whole problem --------------------------------------------------- */
 
-void statement_check(Statement *s) {
+void statement_check(ProblemResiduals *s) {
 	Ctx *c = s->sp->c;
 	const uint32_t before = diag_count(c, SEV_ERROR);
 	s->type = "";
 	statement_counts(s);
 	if (diag_count(c, SEV_ERROR) == before && s->bounded) {
-		Symbol y;
+		PrincipalSymbol y;
 		if (orders_of(s, &y)) {
 			s->type = y.q == 1 || y.q == 2 ? check_evolution(s, &y)
 			          : y.q == 0           ? check_steady(s, &y)

@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Out {
+typedef struct RecordOutput {
 	Value f, result;
-} Out;
+} RecordOutput;
 
 static Value text_value(Ctx *c, const char *s, size_t n) {
 	Value v = value_string(c, s, n);
@@ -54,7 +54,7 @@ static Value ir_words(Ctx *c, Value f) {
 }
 
 static void function_out(Ctx *c, void *arg) {
-	Out *o = arg;
+	RecordOutput *o = arg;
 	const FunctionObject *f = (const FunctionObject *)o->f.object;
 	const char *name = atom_text(c, f->name);
 	static const char *const names[] = {"module", "name", "text", "captured"};
@@ -102,7 +102,7 @@ static void function_out(Ctx *c, void *arg) {
 }
 
 Status session_function_out(Ctx *c, Value f, Value *record) {
-	Out o = {.f = f, .result = {.kind = V_UNSET}};
+	RecordOutput o = {.f = f, .result = {.kind = V_UNSET}};
 	Status st = ctx_protect(c, function_out, &o);
 	*record = o.result;
 	return st;
@@ -110,16 +110,16 @@ Status session_function_out(Ctx *c, Value f, Value *record) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-typedef struct Search {
+typedef struct AstSearch {
 	Ctx *c;
 	const char *text;
 	size_t n;
 	AstKind a, b;
 	const Ast *found;
-} Search;
+} AstSearch;
 
 static void search(void *ud, const Ast *e) {
-	Search *s = ud;
+	AstSearch *s = ud;
 	if (s->found) return;
 	if ((e->kind == s->a || e->kind == s->b) && e->span.source &&
 	    e->span.end - e->span.start == s->n) {
@@ -133,9 +133,9 @@ static void search(void *ud, const Ast *e) {
 	ast_children(e, search, s);
 }
 
-typedef struct In {
+typedef struct RecordInput {
 	Value record, result;
-} In;
+} RecordInput;
 
 static _Noreturn void refuse(Ctx *c, const char *name, const char *why) {
 	diag_error(c, E_FILE, NO_SPAN, "the function `%.60s` in this file %s", name, why);
@@ -163,7 +163,7 @@ static Value of_words(Ctx *c, Value words, const char *called) {
 }
 
 static void function_in(Ctx *c, void *arg) {
-	In *in = arg;
+	RecordInput *in = arg;
 	Session *s = session_of(c);
 	Value module = value_field(in->record, atom(c, "module")),
 		  name = value_field(in->record, atom(c, "name")),
@@ -198,7 +198,7 @@ static void function_in(Ctx *c, void *arg) {
 		const Ast *e = NULL;
 		if (*from) {
 			Module *m = session_library_module(s, from);
-			Search look = {c, code->text, code->head.n, A_LAMBDA, A_DEF, NULL};
+			AstSearch look = {c, code->text, code->head.n, A_LAMBDA, A_DEF, NULL};
 			for (uint32_t i = 0; m && i < m->globals.n && !look.found; i++) {
 				const Value g = m->globals.at[i].value;
 				const FunctionObject *f =
@@ -228,7 +228,7 @@ static void function_in(Ctx *c, void *arg) {
 }
 
 Status session_function_in(Ctx *c, Value record, Value *f) {
-	In in = {.record = record, .result = {.kind = V_UNSET}};
+	RecordInput in = {.record = record, .result = {.kind = V_UNSET}};
 	Status st = ctx_protect(c, function_in, &in);
 	*f = in.result;
 	return st;

@@ -96,18 +96,18 @@ static void definition_head(Text *out, const char *text, size_t n, const char *n
 	text_add(out, text, k);
 }
 
-typedef struct Options {
+typedef struct RestOptions {
 	Session *s;
 	Text *out;
 	VEC(Atom) seen;
-} Options;
+} RestOptions;
 
 static const Ast *find_option(void *ud, const Ast *in, Atom name) {
-	return rest_find(((Options *)ud)->s, in, name);
+	return rest_find(((RestOptions *)ud)->s, in, name);
 }
 
 static void add_option(void *ud, const Param *p, Atom name) {
-	Options *o = ud;
+	RestOptions *o = ud;
 	for (uint32_t i = 0; i < o->seen.n; i++)
 		if (o->seen.at[i] == name) return;
 	if (o->seen.n) text_str(o->out, ", ");
@@ -133,7 +133,7 @@ static bool head_with_options(Session *s, const Ast *e, Text *out, const char *n
 	if (!rest || !rest->rest || !rest->named || !k || e->span.start + k < rest->span.end)
 		return false;
 	text_add(out, text, rest->span.start - e->span.start);
-	Options o = {.s = s, .out = out};
+	RestOptions o = {.s = s, .out = out};
 	const bool all = rest_each(ctx_of_session(s), e, find_option, add_option, &o);
 	if (!all)
 		text_format(out, "%s...%s", o.seen.n ? ", " : "", atom_text(ctx_of_session(s), rest->name));

@@ -22,16 +22,16 @@ typedef struct Local {
 
 /* The names of a function, or of a construct inside it with names of its own.
  * The outermost scope is the program. */
-typedef struct Scope {
-	struct Scope *outer;
+typedef struct LintScope {
+	struct LintScope *outer;
 	VEC(Local) locals;
-} Scope;
+} LintScope;
 
 typedef struct Checker {
 	Ctx *c;
 	Session *s;
 	Sp sp;
-	Scope *scope, *program;
+	LintScope *scope, *program;
 	const Program *p;
 	bool problem; /* inside a problem: coordinates, fields and their derivatives are names */
 	bool indices; /* inside index notation: a name that is only an index has its own message */
@@ -41,7 +41,7 @@ typedef struct Checker {
 
 /* ---- bindings ------------------------------------------------------------ */
 
-static Local *find(const Scope *s, Atom name) {
+static Local *find(const LintScope *s, Atom name) {
 	for (uint32_t i = 0; i < s->locals.n; i++)
 		if (s->locals.at[i].name == name) return &s->locals.at[i];
 	return NULL;
@@ -113,7 +113,7 @@ static void bind_params(Checker *k, uint32_t n, const Param *params) {
 /* ---- uses ---------------------------------------------------------------- */
 
 static Local *resolve(Checker *k, Atom name) {
-	for (Scope *s = k->scope; s; s = s->outer) {
+	for (LintScope *s = k->scope; s; s = s->outer) {
 		Local *l = find(s, name);
 		if (l) return l;
 	}
@@ -132,7 +132,7 @@ static bool in_library(Checker *k, Atom name) {
  * the program, or the library's. */
 static const Ast *definition(Checker *k, Atom name) {
 	const Ast *found = NULL;
-	for (Scope *s = k->scope; s->outer; s = s->outer)
+	for (LintScope *s = k->scope; s->outer; s = s->outer)
 		if (find(s, name)) return NULL;
 	for (uint32_t i = 0; i < k->p->n; i++) {
 		const Ast *e = k->p->items[i];
@@ -230,7 +230,7 @@ static void use_name(Checker *k, const Ast *e) {
 		return;
 	}
 	struct text_names names = {.k = k, .suggest = {.sp = &k->sp, .local = text_fits, .ud = &names}};
-	for (Scope *s = k->scope; s; s = s->outer)
+	for (LintScope *s = k->scope; s; s = s->outer)
 		for (uint32_t i = 0; i < s->locals.n; i++)
 			suggest_name(&names.suggest, atom_text(k->c, s->locals.at[i].name));
 	const char *best = suggest_best(&names.suggest, text, k->statement, e->span);
@@ -238,19 +238,19 @@ static void use_name(Checker *k, const Ast *e) {
 	else diag_error(k->c, E_NAME, e->span, "no `%s`", text);
 }
 
-typedef struct Taken { /* the named arguments that a function takes */
+typedef struct NamedParameters { /* the named arguments that a function takes */
 	Checker *k;
 	VEC(const char *) names;
-} Taken;
+} NamedParameters;
 
 static const Ast *find_taken(void *ud, const Ast *in, Atom name) {
-	Checker *k = ((Taken *)ud)->k;
+	Checker *k = ((NamedParameters *)ud)->k;
 	return source_is_library(k->c, in->span.source) ? rest_find(k->s, in, name)
 	                                                : definition(k, name);
 }
 
 static void add_taken(void *ud, const Param *p, Atom name) {
-	Taken *t = ud;
+	NamedParameters *t = ud;
 	(void)p;
 	VEC_PUSH(t->k->sp.a, &t->names, atom_text(t->k->c, name));
 }
@@ -280,7 +280,7 @@ static void check_call(Checker *k, const Ast *e) {
 				if (p->name == a->name && !p->named && !p->rest && !p->fallback) required--;
 			}
 			if (known) continue;
-			Taken t = {.k = k};
+			NamedParameters t = {.k = k};
 			const char *wrong = atom_text(k->c, a->name);
 			if (!rest_each(k->c, fn, find_taken, add_taken, &t)) continue;
 			for (uint32_t m = 0; m < t.names.n; m++) known |= !strcmp(t.names.at[m], wrong);
@@ -427,13 +427,13 @@ static void walk_value(Checker *k, const Ast *e, bool used) {
 
 /* ---- traversal ----------------------------------------------------------- */
 
-static void open_scope(Checker *k, Scope *s) {
-	*s = (Scope){.outer = k->scope};
+static void open_scope(Checker *k, LintScope *s) {
+	*s = (LintScope){.outer = k->scope};
 	k->scope = s;
 }
 
 static void close_scope(Checker *k) {
-	const Scope *s = k->scope;
+	const LintScope *s = k->scope;
 	k->scope = s->outer;
 	for (uint32_t i = 0; i < s->locals.n; i++) {
 		const Local *l = &s->locals.at[i];
@@ -446,7 +446,7 @@ static void close_scope(Checker *k) {
 }
 
 static void walk_function(Checker *k, const Ast *e) {
-	Scope scope;
+	LintScope scope;
 	bool indices = k->indices;
 	open_scope(k, &scope);
 	bind_params(k, e->function.nparams, e->function.params);
@@ -465,7 +465,7 @@ static void bind_clauses(Checker *k, uint32_t n, const ForClause *clauses) {
 
 static void walk(void *ud, const Ast *e) {
 	Checker *k = ud;
-	Scope scope;
+	LintScope scope;
 	bool indices = k->indices, problem = k->problem;
 	switch ((AstKind)e->kind) {
 	case A_NAME: use_name(k, e); return;
@@ -535,7 +535,7 @@ static void walk(void *ud, const Ast *e) {
 }
 
 void check_program(Session *s, Arena *a, const Program *p, bool whole) {
-	Scope scope;
+	LintScope scope;
 	Checker k = {.c = ctx_of_session(s), .s = s, .p = p, .broken = !whole};
 	k.sp = (Sp){.c = k.c, .session = s, .a = a, .module = session_main(s)};
 	open_scope(&k, &scope);

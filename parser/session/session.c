@@ -23,13 +23,13 @@ typedef struct FamilyEntry {
 	struct FamilyEntry *next;
 } FamilyEntry;
 
-typedef struct Export {
+typedef struct LibraryExport {
 	Atom name;
 	uint32_t library; /* index in library_texts */
 	/* The next in the same bucket, in the library's order; NO_EXPORT: the
 	 * last. */
 	uint32_t next;
-} Export;
+} LibraryExport;
 
 #define NO_EXPORT UINT32_MAX
 enum { EXPORT_BUCKETS = 1024 };
@@ -68,14 +68,14 @@ struct Session {
 	 * under private names, and builtins that it looked up. */
 	Module *given;
 	Hidden hidden;
-	Frame *retry;
+	FunctionFrame *retry;
 	const Builder *bottom;
-	struct Member *finished;
+	struct FamilyMember *finished;
 	uint32_t yielded, left_out;
 	bool wants_unroll;
 	uint64_t specialised; /* number of finished functions */
 	FamilyEntry *families[FAMILY_BUCKETS];
-	VEC(Export) exports;
+	VEC(LibraryExport) exports;
 	uint32_t export_heads[EXPORT_BUCKETS]; /* by name */
 	VEC(Module *) loaded;                  /* by library index */
 	VEC(RuleDef) rules;
@@ -95,8 +95,8 @@ struct Session {
 Session *session_of(const Ctx *c) { return ctx_slot(c, SLOT_PARSER); }
 Module *session_main(Session *s) { return s->main; }
 const Hidden *session_hidden(Session *s) { return &s->hidden; }
-void session_set_retry(Session *s, Frame *frame) { s->retry = frame; }
-Frame *session_retry(Session *s) { return s->retry; }
+void session_set_retry(Session *s, FunctionFrame *frame) { s->retry = frame; }
+FunctionFrame *session_retry(Session *s) { return s->retry; }
 void session_set_wants_unroll(Session *s, Ref r, const Fn *f) {
 	(void)r;
 	(void)f;
@@ -113,7 +113,7 @@ const Builder *session_take_bottom(Session *s) {
 	s->bottom = NULL;
 	return was;
 }
-struct Member **session_finished(Session *s) {
+struct FamilyMember **session_finished(Session *s) {
 	return &s->finished;
 }
 uint32_t *session_yielded(Session *s) { return &s->yielded; }
@@ -237,12 +237,12 @@ static Module *module_new(Session *s, Atom name, SourceId source, bool library) 
 }
 
 /* The first export of the name from index `from` of its bucket on, or NULL. */
-static const Export *find_export(const Session *s, Atom name, uint32_t from) {
+static const LibraryExport *find_export(const Session *s, Atom name, uint32_t from) {
 	while (from != NO_EXPORT && s->exports.at[from].name != name) from = s->exports.at[from].next;
 	return from == NO_EXPORT ? NULL : &s->exports.at[from];
 }
 
-static const Export *first_export(const Session *s, Atom name) {
+static const LibraryExport *first_export(const Session *s, Atom name) {
 	return find_export(s, name, s->export_heads[name % EXPORT_BUCKETS]);
 }
 
@@ -286,7 +286,7 @@ static void index_library(Session *s, uint32_t k) {
 		if (p + 1 < line_end && *p == ' ') p++;
 		bool defines = p < line_end && (*p == '(' || *p == '=' || (problem && *p == '{'));
 		if (n && defines && !isdigit((unsigned char)*name) && strncmp(name, "derivative", 10)) {
-			Export e = {.name = atom_n(s->c, name, n), .library = k};
+			LibraryExport e = {.name = atom_n(s->c, name, n), .library = k};
 			VEC_PUSH(s->a, &s->exports, e);
 		}
 		t = line_end + 1;
@@ -296,19 +296,19 @@ static void index_library(Session *s, uint32_t k) {
 static void chain_exports(Session *s) {
 	for (uint32_t i = 0; i < EXPORT_BUCKETS; i++) s->export_heads[i] = NO_EXPORT;
 	for (uint32_t i = s->exports.n; i-- > 0;) {
-		Export *e = &s->exports.at[i];
+		LibraryExport *e = &s->exports.at[i];
 		e->next = s->export_heads[e->name % EXPORT_BUCKETS];
 		s->export_heads[e->name % EXPORT_BUCKETS] = i;
 	}
 }
 
-typedef struct Load {
+typedef struct ModuleLoad {
 	Session *s;
 	Module *m;
-} Load;
+} ModuleLoad;
 
 static void load_protected(Ctx *c, void *arg) {
-	Load *l = arg;
+	ModuleLoad *l = arg;
 	bool ok;
 	Program p = parse_program(c, l->s->a, l->m->source, &ok);
 	if (!ok) ctx_throw(c, ST_ERROR);
@@ -318,7 +318,7 @@ static void load_protected(Ctx *c, void *arg) {
 /* Runs a module's text. A module that fails is not found again, so the next use
  * loads it again. */
 static Status load_module(Session *s, Module *m) {
-	Load l = {s, m};
+	ModuleLoad l = {s, m};
 	Status st = ctx_protect(s->c, load_protected, &l);
 	if (st != ST_OK) m->source = UINT32_MAX;
 	return st;
@@ -377,7 +377,7 @@ static Module *library_named(Session *s, const char *name) {
 Module *session_library_module(Session *s, const char *name) { return library_named(s, name); }
 
 Value session_library(Session *s, Atom name) {
-	for (const Export *e = first_export(s, name); e; e = find_export(s, name, e->next)) {
+	for (const LibraryExport *e = first_export(s, name); e; e = find_export(s, name, e->next)) {
 		Global *g = own_global(load_library(s, e->library), name);
 		if (g) return g->value;
 	}
@@ -486,7 +486,7 @@ void session_use(Session *s, Module *m, const Ast *e) {
 
 /* ---- running a statement ------------------------------------------------- */
 
-typedef struct Statement {
+typedef struct StatementRun {
 	Session *s;
 	Module *m;
 	const Ast *e;
@@ -496,7 +496,7 @@ typedef struct Statement {
 	Av *value;
 	VEC(Binding) assigned;
 	Fn *fn;
-} Statement;
+} StatementRun;
 
 Sp session_top(Session *s, Module *m, Arena *a, Builder *b) {
 	Sp sp = {.c = s->c, .session = s, .a = a, .b = b, .module = m};
@@ -514,7 +514,7 @@ Sp session_top(Session *s, Module *m, Arena *a, Builder *b) {
 }
 
 static void specialise_statement(Ctx *c, void *arg) {
-	Statement *st = arg;
+	StatementRun *st = arg;
 	Session *s = st->s;
 	(void)c;
 	st->sp = session_top(s, st->m, st->a, st->b);
@@ -561,7 +561,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 /* Specialises, runs, and binds. Throws on failure with nothing bound. */
 static Value run_statement(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
-	Statement st = {.s = s, .m = m, .e = e, .a = arena_new(c)};
+	StatementRun st = {.s = s, .m = m, .e = e, .a = arena_new(c)};
 	st.b = build_begin(c, 0, span_intern(c, e->span), NULL);
 	Builder *b = st.b;
 	Status status = ctx_protect(c, specialise_statement, &st);
@@ -652,13 +652,13 @@ static Value define_function(Session *s, Module *m, const Ast *e) {
 
 /* Tests an expression: does it call something with a string, such as
  * mesh("part.msh"), and does it name a parameter of the problem? */
-typedef struct Reads {
+typedef struct RegionInputs {
 	const Ast *problem;
 	bool text, parameter;
-} Reads;
+} RegionInputs;
 
 static void reads_visit(void *ud, const Ast *e) {
-	Reads *r = ud;
+	RegionInputs *r = ud;
 	for (uint32_t i = 0; e->kind == A_CALL && i < e->call.n; i++)
 		r->text |= !e->call.args[i].name && e->call.args[i].value->kind == A_STRING;
 	for (uint32_t i = 0; e->kind == A_NAME && i < r->problem->problem->nparams; i++)
@@ -673,7 +673,7 @@ static void read_region(Session *s, Module *m, const Ast *e) {
 	for (uint32_t i = 0; i < e->problem->ndomains; i++) {
 		Ast *region =
 			e->problem->domains[i].kind == DOMAIN_REGION ? e->problem->domains[i].region : NULL;
-		Reads r = {.problem = e};
+		RegionInputs r = {.problem = e};
 		if (region) reads_visit(&r, region);
 		if (!r.text || r.parameter) continue;
 		Ast *value = ARENA_NEW(s->a, Ast);
@@ -783,17 +783,17 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 	}
 }
 
-typedef struct Run {
+typedef struct ProgramRun {
 	Session *s;
 	const char *name, *text;
 	size_t n;
 	ResultSink show;
 	void *ud;
 	Value *last;
-} Run;
+} ProgramRun;
 
 static void run_text(Ctx *c, void *arg) {
-	Run *r = arg;
+	ProgramRun *r = arg;
 	SourceId source = source_add(c, r->name, r->text, r->n);
 	bool ok;
 	Program p = parse_program(c, r->s->a, source, &ok);
@@ -803,7 +803,8 @@ static void run_text(Ctx *c, void *arg) {
 
 Status session_run(Session *s, const char *name, const char *text, size_t n, ResultSink show,
                    void *ud, Value *last) {
-	Run r = {.s = s, .name = name, .text = text, .n = n, .show = show, .ud = ud, .last = last};
+	ProgramRun r = {
+		.s = s, .name = name, .text = text, .n = n, .show = show, .ud = ud, .last = last};
 	if (last) *last = value_none();
 	s->done.n = 0;
 	uint32_t mark = build_mark(s->c);
@@ -824,7 +825,7 @@ uint32_t session_done(const Session *s, const StatementDone **at) {
 
 /* ---- calls by the host --------------------------------------------------- */
 
-typedef struct ValueCall {
+typedef struct FunctionCall {
 	Session *s;
 	Value f;
 	uint32_t n;
@@ -832,13 +833,13 @@ typedef struct ValueCall {
 	SpanId span;
 	Arena *a;
 	Builder *b;
-	Spec spec;
+	Specialisation spec;
 	Value *leaf; /* borrowed from constants of b */
 	uint32_t nleaf;
-} ValueCall;
+} FunctionCall;
 
 static void specialise_call(Ctx *c, void *arg) {
-	ValueCall *k = arg;
+	FunctionCall *k = arg;
 	Sp top = session_top(k->s, k->s->main, k->a, k->b), *sp = &top;
 	Span span = span_of(c, k->span);
 	Av *f = av_of_value(sp, k->f);
@@ -848,7 +849,8 @@ static void specialise_call(Ctx *c, void *arg) {
 		args[i] = av_of_value(sp, k->args[i]);
 		spans[i] = span;
 	}
-	Call call = {.span = span, .callee_span = span, .n = k->n, .args = args, .spans = spans};
+	CallArguments call = {
+		.span = span, .callee_span = span, .n = k->n, .args = args, .spans = spans};
 	if (f->kind == AV_PROBLEM) {
 		Av *p = sp_call(sp, f, &call);
 		(void)p;
@@ -865,7 +867,7 @@ static void specialise_call(Ctx *c, void *arg) {
 static Status call_values(Session *s, Value f, uint32_t n, const Value *args, Value *random_state,
                           Value *result, SpanId span) {
 	Ctx *c = s->c;
-	ValueCall k = {.s = s, .f = f, .n = n, .args = args, .span = span};
+	FunctionCall k = {.s = s, .f = f, .n = n, .args = args, .span = span};
 	result->kind = V_UNSET;
 	uint32_t mark = build_mark(c);
 	k.a = arena_new(c);
@@ -1019,7 +1021,7 @@ static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf) {
 static void specialise_typed(Ctx *c, void *arg) {
 	TypedCall *k = arg;
 	Sp sp = {.c = c, .session = k->s, .a = k->a, .b = k->b, .module = k->s->main};
-	Frame frame = {.b = k->b, .fixed = true};
+	FunctionFrame frame = {.b = k->b, .fixed = true};
 	sp.frame = &frame;
 	sp.env = env_new(&sp, NULL);
 	Av **args = ARENA_ARRAY(k->a, Av *, k->n + 1);
@@ -1037,7 +1039,7 @@ static void specialise_typed(Ctx *c, void *arg) {
 		args[i] = t.kind == TY_TENSOR ? av_array(&sp, r) : av_dyn(&sp, r);
 	}
 	Av *f = av_of_value(&sp, k->f);
-	Call call = {.n = k->n, .args = args, .spans = spans};
+	CallArguments call = {.n = k->n, .args = args, .spans = spans};
 	Av *v = sp_call(&sp, f, &call);
 	uint32_t n = av_count_leaves(v), m = 0;
 	Ref *results = ARENA_ARRAY(k->a, Ref, n + 1);
@@ -1125,7 +1127,7 @@ struct native {
 };
 
 static Av *run_native(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,
-                      const Call *call) {
+                      const CallArguments *call) {
 	(void)ncaptured;
 	(void)captured;
 	Atom name = atom(sp->c, self->name);
@@ -1239,7 +1241,7 @@ static void specialise_rule(Ctx *c, void *arg) {
 	         .b = j->b,
 	         .module = j->def->module,
 	         .session_inline_only = true};
-	Frame frame = {.b = j->b};
+	FunctionFrame frame = {.b = j->b};
 	sp.frame = &frame;
 	sp.env = env_new(&sp, NULL);
 	uint32_t n = (uint32_t)prims[j->op].nargs;

@@ -105,7 +105,7 @@ static void check_declared(Ctx *c, void *arg) {
 	(void)c;
 	Av *f = env_find(st->sp.env, d->e->function.name);
 	if (!f || f->kind != AV_FUNCTION || f->code != d->e) return;
-	Call call = {
+	CallArguments call = {
 		.span = NO_SPAN, .callee_span = NO_SPAN, .n = d->n, .args = d->args, .spans = d->spans};
 	sp_call(&st->sp, f, &call);
 }
@@ -175,14 +175,14 @@ static bool is_tainted(const Checked *st, const Ast *e, const Atom *names, uint3
 	return false;
 }
 
-typedef struct Source {
+typedef struct TypecheckInput {
 	Session *s;
 	const char *name, *text;
 	size_t n;
-} Source;
+} TypecheckInput;
 
 static void check_text(Ctx *c, void *arg) {
-	const Source *r = arg;
+	const TypecheckInput *r = arg;
 	Session *s = r->s;
 	SourceId source = source_add(c, r->name, r->text, r->n);
 	bool ok;
@@ -232,7 +232,7 @@ static void check_text(Ctx *c, void *arg) {
 
 /* The rules and modules of a checked program are visible to itself only. */
 static void check_marked(Ctx *c, void *arg) {
-	const Source *r = arg;
+	const TypecheckInput *r = arg;
 	Arena *a = arena_new(c);
 	const SessionMark *before = session_mark(r->s, a);
 	Status st = ctx_protect(c, check_text, arg);
@@ -243,7 +243,7 @@ static void check_marked(Ctx *c, void *arg) {
 
 Status session_check(Session *s, const char *name, const char *text, size_t n) {
 	Ctx *c = ctx_of_session(s);
-	Source r = {.s = s, .name = name, .text = text, .n = n};
+	TypecheckInput r = {.s = s, .name = name, .text = text, .n = n};
 	uint32_t mark = build_mark(c);
 	Status st = ctx_protect(c, check_marked, &r);
 	if (st != ST_OK) build_unwind(c, mark);

@@ -202,7 +202,7 @@ static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
 
 /* Collects the remaining named arguments in a record. It stores the function
  * they were first passed to, because messages name that one. */
-static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const Call *call, bool *used) {
+static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const CallArguments *call, bool *used) {
 	Av *r = av_record(sp, 0, NULL, NULL);
 	r->names = ARENA_ARRAY(sp->a, Atom, call->nnamed + 1);
 	r->items = ARENA_ARRAY(sp->a, Av *, call->nnamed + 1);
@@ -239,7 +239,7 @@ static void add_nearby(void *ud, const Param *p, Atom name) {
 /* The message names the function that the argument was first passed to, not the
  * one that it was forwarded to. */
 static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, const Param *params,
-                                       const Call *call, uint32_t m) {
+                                       const CallArguments *call, uint32_t m) {
 	const Av *rest = call->named_rest ? call->named_rest[m] : NULL;
 	const Ast *first = rest ? rest->code : NULL;
 	Nearby near = {.sp = sp};
@@ -268,7 +268,7 @@ static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, co
 }
 
 /* The arguments from the k-th on, as a tuple. */
-static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
+static Av *the_others(Sp *sp, const CallArguments *call, uint32_t k) {
 	const uint32_t n = call->n > k ? call->n - k : 0;
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
@@ -280,7 +280,8 @@ static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
 
 /* A function of several arguments is called with one vector, by a derivative or
  * the library. The hint shows how to write it. */
-static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn, const Call *call) {
+static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn,
+                            const CallArguments *call) {
 	if (call->n != 1 || !fn) return;
 	if (call->rows) diag_hint(sp->c, d, "map takes an array for each argument: map(f, xs, ys)");
 	const bool vector = call->args[0]->kind == AV_ARRAY && ty(sp, call->args[0]->ref)->rank == 1;
@@ -303,7 +304,7 @@ static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn, const C
 }
 
 static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
-                           const Param *params, const Call *call) {
+                           const Param *params, const CallArguments *call) {
 	uint32_t k = 0;
 	bool *used = ARENA_ARRAY(sp->a, bool, call->nnamed + 1);
 	for (uint32_t i = 0; i < nparams; i++) {
@@ -380,7 +381,7 @@ static Av *given_value(Sp *sp, void *ud) {
 }
 
 /* Specialises a function's body in the current builder. */
-static Av *run_body(Sp *outer, Av *f, const Call *call) {
+static Av *run_body(Sp *outer, Av *f, const CallArguments *call) {
 	/* The number of nested inlined calls is unbounded, so interrupts and limits
 	 * must end this as well. */
 	const Status status = ctx_poll(outer->c, 0);
@@ -436,7 +437,7 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 /* ---- specialisation ------------------------------------------------------ */
 
 /* One function of a family: the values of the demanded leaves are fixed. */
-typedef struct Member {
+typedef struct FamilyMember {
 	const char *baked_key;
 	Fn *fn;
 	const Av *result;
@@ -452,9 +453,9 @@ typedef struct Member {
 	bool underived;
 	bool called_open; /* called in this attempt before it was finished */
 	struct Family *family;
-	struct Member *before; /* the member finished before it */
-	struct Member *next;
-} Member;
+	struct FamilyMember *before; /* the member finished before it */
+	struct FamilyMember *next;
+} FamilyMember;
 
 /* All specialisations for one structure and one set of leaf types. */
 struct Family {
@@ -463,11 +464,11 @@ struct Family {
 	bool *demanded;
 	bool *signs; /* leaves of which it matters whether they may be negative */
 	bool effects;
-	Member *members, *forgotten;
+	FamilyMember *members, *forgotten;
 	struct Family *next;
 };
 
-typedef struct Signature {
+typedef struct CallKey {
 	Sp *sp;
 	Text text;
 	bool *fixed;    /* by leaf: a constant that is part of the key */
@@ -476,10 +477,10 @@ typedef struct Signature {
 	uint32_t leaf;
 	bool fix_numbers; /* integers and booleans from here on become part of the key */
 	VEC(Dim) dims;    /* caller's dims in order of first appearance */
-} Signature;
+} CallKey;
 
 /* The number of an extent that is not part of the type. */
-static uint32_t dim_number(Signature *s, Dim d) {
+static uint32_t dim_number(CallKey *s, Dim d) {
 	for (uint32_t i = 0; i < s->dims.n; i++)
 		if (s->dims.at[i] == d) return i;
 	VEC_PUSH(s->sp->a, &s->dims, d);
@@ -502,7 +503,7 @@ static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 		return ref_ty(f, r)->kind != TY_TENSOR;
 	for (const Counter *c = sp->counters; c; c = c->outer)
 		if (c->b == sp->b && c->index == r) return false;
-	const Frame *fr = sp->frame;
+	const FunctionFrame *fr = sp->frame;
 	for (uint32_t i = 0; fr && fr->b == sp->b && i < fr->nleaves; i++)
 		if (!fr->baked[i] && fr->params[i] == r) {
 			if (!fr->signs[i] && !fr->fixed) {
@@ -546,18 +547,18 @@ bool sp_may_be_negative(const Sp *sp, Ref r) { return may_be_negative(sp, r, 0);
 
 /* Adds a character for the kind and then a number, so that adjacent numbers
  * cannot merge. */
-static void tag(Signature *s, char what, uint64_t number) {
+static void tag(CallKey *s, char what, uint64_t number) {
 	text_add(&s->text, &what, 1);
 	text_number(&s->text, number);
 }
 
-static void sign_code(Signature *s, const Av *f) {
+static void sign_code(CallKey *s, const Av *f) {
 	tag(s, 'f', f->code_kind);
 	tag(s, '.', f->code_id);
 	tag(s, '.', (uint64_t)(uintptr_t)f->code);
 }
 
-static void sign(Signature *s, const Av *v) {
+static void sign(CallKey *s, const Av *v) {
 	Sp *sp = s->sp;
 	switch ((AvKind)v->kind) {
 	case AV_ARRAY: {
@@ -628,17 +629,17 @@ const Av *av_keep_strong(Arena *a, const Av *v) {
 }
 
 /* One request: the function and a call, as one list of values. */
-typedef struct Job {
+typedef struct CallRequest {
 	Sp *sp;
 	Av *f;
-	const Call *call;
+	const CallArguments *call;
 	Av *all; /* tuple of f's captured values, positional and named arguments */
 	uint32_t nleaves;
 	Ref *args;
 	struct Family *family;
-	Member *member;
-	Signature sig;
-	Frame frame;
+	FamilyMember *member;
+	CallKey sig;
+	FunctionFrame frame;
 	Builder *b;
 	bool trial;
 	uint32_t yielded, left_out; /* before this attempt */
@@ -646,9 +647,9 @@ typedef struct Job {
 	Ref *result_refs;
 	uint32_t nresults;
 	Av *result;
-} Job;
+} CallRequest;
 
-static const char *baked_key(Job *j) {
+static const char *baked_key(CallRequest *j) {
 	Sp *sp = j->sp;
 	for (uint32_t i = 0; i < j->nleaves; i++)
 		if (j->family->signs[i] && !j->family->demanded[i])
@@ -704,7 +705,7 @@ static const char *path_text(Arena *a, const Ctx *c, const Path *p) {
 /* Words for the extents of the arguments, for messages when the program gives
  * no names: "len(x)", "rows of p.W". */
 typedef struct LengthWords {
-	Job *j;
+	CallRequest *j;
 	const Fn *of;
 	Atom *words;  /* by number of the extent; 0: none yet */
 	Span *places; /* the argument in the call */
@@ -749,7 +750,7 @@ static void word_pattern(LengthWords *w, const Ast *pattern, const Av *v, Span a
 }
 
 static void word_all_lengths(LengthWords *w) {
-	const Job *j = w->j;
+	const CallRequest *j = w->j;
 	const Ast *fn = j->f->kind == AV_FUNCTION && j->f->code_kind == CODE_AST ? j->f->code : NULL;
 	for (uint32_t i = 0; i < j->all->n; i++) {
 		const uint32_t arg = i - j->f->n;
@@ -777,11 +778,11 @@ static void word_all_lengths(LengthWords *w) {
 
 /* Makes parameters of the leaves, then specialises the body. */
 static void build_member(Ctx *c, void *arg) {
-	Job *j = arg;
+	CallRequest *j = arg;
 	Sp inner = *j->sp;
 	Builder *b = inner.b = j->b;
 	Sp *outer = j->sp;
-	Frame *fr = &j->frame;
+	FunctionFrame *fr = &j->frame;
 	inner.frame = fr;
 	inner.underived = j->underived;
 	inner.inlined = NULL;
@@ -835,7 +836,7 @@ static void build_member(Ctx *c, void *arg) {
 	Av *f = ARENA_NEW(inner.a, Av);
 	*f = *j->f;
 	f->items = all->items;
-	Call call = *j->call;
+	CallArguments call = *j->call;
 	call.args = all->items + j->f->n;
 	call.named = all->items + j->f->n + call.n;
 	Av *v = f->code_kind == CODE_AST ? run_body(&inner, f, &call) : sp_call(&inner, f, &call);
@@ -852,8 +853,8 @@ static void build_member(Ctx *c, void *arg) {
 
 /* True when the results have the structure and types that a recursive function
  * promised. */
-static bool keeps_promise(Job *j) {
-	Member *m = j->member;
+static bool keeps_promise(CallRequest *j) {
+	FamilyMember *m = j->member;
 	if (m->declared_n != j->nresults || !av_same_structure(m->declared_result, j->result))
 		return false;
 	for (uint32_t i = 0; i < j->nresults; i++)
@@ -862,8 +863,8 @@ static bool keeps_promise(Job *j) {
 	return true;
 }
 
-static void make_promise(Job *j) {
-	Member *m = j->member;
+static void make_promise(CallRequest *j) {
+	FamilyMember *m = j->member;
 	Ctx *c = j->sp->c;
 	m->declared_n = j->nresults;
 	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
@@ -873,8 +874,8 @@ static void make_promise(Job *j) {
 	m->declared_result = av_keep_strong(ctx_arena(c), j->result);
 }
 
-static void forget_member(Member *gone) {
-	for (Member **p = &gone->family->members; *p; p = &(*p)->next)
+static void forget_member(FamilyMember *gone) {
+	for (FamilyMember **p = &gone->family->members; *p; p = &(*p)->next)
 		if (*p == gone) {
 			*p = gone->next;
 			return;
@@ -883,11 +884,11 @@ static void forget_member(Member *gone) {
 
 /* A failed attempt also discards the members finished during it, if its
  * function was called: their calls refer to a function that will not exist. */
-static void abandon(Job *j, const Member *mark) {
+static void abandon(CallRequest *j, const FamilyMember *mark) {
 	build_abandon(j->b);
-	Member **last = session_finished(j->sp->session);
+	FamilyMember **last = session_finished(j->sp->session);
 	for (; j->member->called_open && *last && *last != mark; *last = (*last)->before) {
-		Member *m = *last;
+		FamilyMember *m = *last;
 		forget_member(m);
 		m->next = m->family->forgotten;
 		m->family->forgotten = m;
@@ -896,19 +897,19 @@ static void abandon(Job *j, const Member *mark) {
 }
 
 /* One attempt; returns true when the member is finished. */
-static bool attempt(Job *j) {
+static bool attempt(CallRequest *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
-	const Member *finished_before = *session_finished(sp->session);
-	j->frame = (Frame){.outer = sp->frame,
-	                   .nleaves = j->nleaves,
-	                   .args = j->args,
-	                   .code_id = j->f->code_id,
-	                   .call = j->call->span,
-	                   .inlined = sp->inlined,
-	                   .signs = j->family->signs,
-	                   .negative = j->sig.negative,
-	                   .trial = j->trial};
+	const FamilyMember *finished_before = *session_finished(sp->session);
+	j->frame = (FunctionFrame){.outer = sp->frame,
+	                           .nleaves = j->nleaves,
+	                           .args = j->args,
+	                           .code_id = j->f->code_id,
+	                           .call = j->call->span,
+	                           .inlined = sp->inlined,
+	                           .signs = j->family->signs,
+	                           .negative = j->sig.negative,
+	                           .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.asked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
@@ -965,7 +966,7 @@ static bool attempt(Job *j) {
 			return false;
 		}
 	}
-	Member *m = j->member;
+	FamilyMember *m = j->member;
 	m->result =
 		m->recursive ? av_keep_strong(ctx_arena(c), j->result) : av_keep(ctx_arena(c), j->result);
 	m->yields = *session_yielded(sp->session) != j->yielded;
@@ -978,21 +979,21 @@ static bool attempt(Job *j) {
 	}
 	m->finished = true;
 	m->called_open = false;
-	Member **last = session_finished(sp->session);
+	FamilyMember **last = session_finished(sp->session);
 	m->before = *last;
 	*last = sp->frame ? m : NULL; /* none is under construction any more */
 	session_count_specialised(j->sp->session);
 	return true;
 }
 
-static Member *find_member(Job *j, const char *key) {
-	for (Member *m = j->family->members; m; m = m->next)
+static FamilyMember *find_member(CallRequest *j, const char *key) {
+	for (FamilyMember *m = j->family->members; m; m = m->next)
 		if (!strcmp(m->baked_key, key) && (j->underived || !m->underived)) return m;
 	return NULL;
 }
 
 struct job_run {
-	Job *j;
+	CallRequest *j;
 	bool done;
 };
 static void attempt_protected(Ctx *c, void *arg) {
@@ -1002,7 +1003,7 @@ static void attempt_protected(Ctx *c, void *arg) {
 }
 
 typedef struct KeyJob {
-	Job *j;
+	CallRequest *j;
 	Av *const *items;
 	uint32_t n;
 	const char *key;
@@ -1010,9 +1011,9 @@ typedef struct KeyJob {
 
 static void write_key(Ctx *c, void *arg) {
 	KeyJob *k = arg;
-	Signature *sig = &k->j->sig;
+	CallKey *sig = &k->j->sig;
 	const Av *f = k->j->f;
-	const Call *call = k->j->call;
+	const CallArguments *call = k->j->call;
 	sign_code(sig, f);
 	tag(sig, '/', call->n);
 	for (uint32_t i = 0; i < f->n; i++) tag(sig, ',', f->names[i]);
@@ -1041,7 +1042,7 @@ static uint32_t count_parts(const Av *v, uint32_t limit) {
 	return n;
 }
 
-static void check_parts(Sp *sp, Av *f, const Call *call) {
+static void check_parts(Sp *sp, Av *f, const CallArguments *call) {
 	uint32_t left = MAX_PARTS;
 	for (uint32_t i = 0; i < f->n; i++) left -= left ? count_parts(f->items[i], left) : 0;
 	for (uint32_t i = 0; i < call->n; i++) left -= left ? count_parts(call->args[i], left) : 0;
@@ -1050,9 +1051,9 @@ static void check_parts(Sp *sp, Av *f, const Call *call) {
 		        function_name(sp, f));
 }
 
-static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
+static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool underived) {
 	check_parts(sp, f, call);
-	Job j = {.sp = sp, .f = f, .call = call, .underived = underived};
+	CallRequest j = {.sp = sp, .f = f, .call = call, .underived = underived};
 	uint32_t n = f->n + call->n + call->nnamed;
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
 	for (uint32_t i = 0; i < f->n; i++) items[i] = av_named(sp, f->items[i]);
@@ -1086,14 +1087,14 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 	j.family = fam;
 	for (;;) {
 		const char *bk = baked_key(&j);
-		Member *m = find_member(&j, bk);
+		FamilyMember *m = find_member(&j, bk);
 		if (m && m->finished) {
 			j.member = m;
 			break;
 		}
 		if (m) { /* under construction: a recursive call */
 			if (!m->recursive) {
-				for (Frame *fr = sp->frame; fr; fr = fr->outer)
+				for (FunctionFrame *fr = sp->frame; fr; fr = fr->outer)
 					if (fr->b == m->building) {
 						fr->wants_trial = true;
 						session_set_retry(sp->session, fr);
@@ -1109,7 +1110,7 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 			j.member = m;
 			break;
 		}
-		m = ARENA_NEW(ctx_arena(sp->c), Member);
+		m = ARENA_NEW(ctx_arena(sp->c), FamilyMember);
 		m->baked_key = bk;
 		m->family = fam;
 		m->underived = underived;
@@ -1137,8 +1138,8 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 		if (finished) break;
 		forget_member(m);
 	}
-	Spec r = {.effects = fam->effects, .nleaves = j.nleaves};
-	Member *m = j.member;
+	Specialisation r = {.effects = fam->effects, .nleaves = j.nleaves};
+	FamilyMember *m = j.member;
 	*session_yielded(sp->session) += m->yields;
 	*session_left_out(sp->session) += m->underived;
 	r.fn = m->finished ? m->fn : build_fn(m->building);
@@ -1156,16 +1157,18 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 	return r;
 }
 
-Spec sp_specialise(Sp *sp, Av *f, const Call *call) { return specialise(sp, f, call, false); }
+Specialisation sp_specialise(Sp *sp, Av *f, const CallArguments *call) {
+	return specialise(sp, f, call, false);
+}
 
-Spec sp_specialise_underived(Sp *sp, Av *f, const Call *call) {
+Specialisation sp_specialise_underived(Sp *sp, Av *f, const CallArguments *call) {
 	return specialise(sp, f, call, true);
 }
 
 void family_release(struct Family *fam) {
-	for (Member *m = fam->members; m; m = m->next)
+	for (FamilyMember *m = fam->members; m; m = m->next)
 		if (m->fn) fn_unref(m->fn);
-	for (Member *m = fam->forgotten; m; m = m->next)
+	for (FamilyMember *m = fam->forgotten; m; m = m->next)
 		if (m->fn) fn_unref(m->fn);
 	fam->members = fam->forgotten = NULL;
 }
@@ -1202,7 +1205,7 @@ void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects,
 
 /* Results that are parameters or constants of the function are replaced by the
  * caller's values. */
-static void see_through(Sp *sp, const Spec *s, uint32_t n, Ref *results) {
+static void see_through(Sp *sp, const Specialisation *s, uint32_t n, Ref *results) {
 	for (uint32_t i = 0; i < n; i++) {
 		Ref r = fn_result(s->fn, i);
 		const Const *k = ref_constant(s->fn, r);
@@ -1212,7 +1215,7 @@ static void see_through(Sp *sp, const Spec *s, uint32_t n, Ref *results) {
 	}
 }
 
-Av *sp_failed(Sp *sp, const Spec *s, Span at) {
+Av *sp_failed(Sp *sp, const Specialisation *s, Span at) {
 	Ref results[2];
 	sp_at(sp, at);
 	sp_emit_call(sp, s->fn, s->nargs, s->args, s->effects, results);
@@ -1221,8 +1224,8 @@ Av *sp_failed(Sp *sp, const Spec *s, Span at) {
 	return av_new(sp, AV_UNSET);
 }
 
-static Av *call_specialised(Sp *sp, Av *f, const Call *call) {
-	Spec s = specialise(sp, f, call, sp->underived);
+static Av *call_specialised(Sp *sp, Av *f, const CallArguments *call) {
+	Specialisation s = specialise(sp, f, call, sp->underived);
 	uint32_t n = av_count_leaves(s.result), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
 	sp_at(sp, call->span);
@@ -1257,7 +1260,7 @@ static bool has_code(const Av *v) {
 static bool is_active(const Sp *sp, uint32_t code_id) {
 	for (const Inlined *i = sp->inlined; i; i = i->outer)
 		if (i->code_id == code_id) return true;
-	for (const Frame *f = sp->frame; f; f = f->outer)
+	for (const FunctionFrame *f = sp->frame; f; f = f->outer)
 		if (f->code_id == code_id) return true;
 	return false;
 }
@@ -1281,7 +1284,7 @@ Av *sp_keep_rule(Sp *sp, Av *f) {
 	return call;
 }
 
-static Av *call_ast(Sp *sp, Av *f, const Call *call) {
+static Av *call_ast(Sp *sp, Av *f, const CallArguments *call) {
 	const Ast *fn = f->code;
 	bool simple = fn->kind == A_DEF && !sp->session_inline_only;
 	for (uint32_t i = 0; simple && i < f->n; i++) simple = !has_code(f->items[i]);
@@ -1309,7 +1312,7 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	return run_body(sp, f, call);
 }
 
-Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
+Av *sp_call_host(Sp *sp, Av *f, const CallArguments *call) {
 	const HostDef *def = f->code;
 	if (call->nnamed)
 		sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "`%s` takes no named arguments", def->name);
@@ -1331,7 +1334,7 @@ Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
 
 /* A host function may have a rule of the program, like any function. It
  * precedes the host's own derivative. */
-static Av *call_host(Sp *sp, Av *f, const Call *call) {
+static Av *call_host(Sp *sp, Av *f, const CallArguments *call) {
 	Module *m = session_main(sp->session);
 	const Ast *rule = session_rule_of(sp->session, m, f->text);
 	Value g = session_own_global(m, f->text);
@@ -1358,7 +1361,7 @@ Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 	return av_dyn(sp, results[2]);
 }
 
-static Av *call_problem(Sp *sp, Av *f, const Call *call) {
+static Av *call_problem(Sp *sp, Av *f, const CallArguments *call) {
 	const Ast *e = f->code;
 	Sp inner = *sp;
 	inner.env = env_new(&inner, NULL);
@@ -1398,7 +1401,7 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 }
 
 /* A builtin of arrays with a dynamic argument is called at run time. */
-static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
+static Av *call_builtin_later(Sp *sp, Av *f, const CallArguments *call) {
 	if (call->nnamed) {
 		Av *named = av_record(sp, call->nnamed, call->names, call->named);
 		f = av_builtin(sp, "_with_named", 2, (Av *[]){f, named});
@@ -1406,7 +1409,7 @@ static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
 	return sp_call_dynamic(sp, f, call->n, call->args, call->span);
 }
 
-Av *sp_call(Sp *sp, Av *f, const Call *call) {
+Av *sp_call(Sp *sp, Av *f, const CallArguments *call) {
 	/* An argument without a value: an earlier failure is certain. */
 	for (uint32_t i = 0; i < call->n; i++)
 		if (call->args[i]->kind == AV_UNSET) return call->args[i];
@@ -1486,7 +1489,8 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 	Span *spans = ARENA_ARRAY(sp->a, Span, n + 1);
 	for (uint32_t i = 0; i < n; i++) spans[i] = at;
-	Call call = {.span = at, .callee_span = at, .n = n, .args = (Av **)args, .spans = spans};
+	CallArguments call = {
+		.span = at, .callee_span = at, .n = n, .args = (Av **)args, .spans = spans};
 	return sp_call(sp, f, &call);
 }
 
@@ -1495,7 +1499,7 @@ Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span 
 	                    args, at);
 }
 
-Av *call_named(const Call *call, const char *name, Ctx *c) {
+Av *call_named(const CallArguments *call, const char *name, Ctx *c) {
 	for (uint32_t i = 0; i < call->nnamed; i++)
 		if (!strcmp(atom_text(c, call->names[i]), name)) return call->named[i];
 	return NULL;

@@ -301,7 +301,7 @@ Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, v
 	if (bottom[0] && bottom[1]) {
 		/* The outer of the two functions is the one to wait for. */
 		const Builder *outer = bottom[0];
-		for (const Frame *f = sp->frame; f; f = f->outer)
+		for (const FunctionFrame *f = sp->frame; f; f = f->outer)
 			if (f->b == bottom[0] || f->b == bottom[1]) outer = f->b;
 		session_set_bottom(sp->session, outer);
 		ctx_throw(sp->c, ST_ERROR);

@@ -39,7 +39,7 @@ struct Ruled {
 	 * function of arguments, result and tangents. */
 	const Ast *rule, *lambda;
 	Module *module;
-	const Param *params; /* of the function; a rule may name them differently */
+	const Param *params;                    /* of the function; a rule may name them differently */
 	uint32_t nargs, nnamed, nleaves, first; /* leaves before `first` are captured by the function */
 	Atom *names;                            /* of named arguments */
 	const Av *args;   /* template: captured values, arguments, named arguments */
@@ -250,7 +250,7 @@ static void emit_tangent(Ctx *c, void *arg) {
 	Tangent *t = arg;
 	const Ruled *r = t->r;
 	const Ast *e = r->rule;
-	Frame frame = {.b = t->b, .fixed = true};
+	FunctionFrame frame = {.b = t->b, .fixed = true};
 	const bool ours = e && source_is_library(c, e->span.source);
 	/* The following code is the user's text, not a derivative of it. */
 	if (!ours) build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule"));
@@ -307,15 +307,15 @@ static void emit_tangent(Ctx *c, void *arg) {
 	}
 	Span *spans = ARENA_ARRAY(t->a, Span, n + m + 1);
 	for (uint32_t i = 0; i < n + m; i++) spans[i] = r->call;
-	Call call = {.span = r->call,
-	             .callee_span = e->derivative.name_span,
-	             .n = n,
-	             .args = args,
-	             .spans = spans,
-	             .nnamed = m,
-	             .names = names,
-	             .named = named,
-	             .named_spans = spans};
+	CallArguments call = {.span = r->call,
+	                      .callee_span = e->derivative.name_span,
+	                      .n = n,
+	                      .args = args,
+	                      .spans = spans,
+	                      .nnamed = m,
+	                      .names = names,
+	                      .named = named,
+	                      .named_spans = spans};
 	/* No name: inside the rule, the name means the function. */
 	Av *f = av_function(&sp, CODE_AST, r->lambda->id, r->lambda, 0, 0, NULL, NULL);
 	Av *v = sp_call(&sp, f, &call);
@@ -353,7 +353,7 @@ typedef struct Transposed {
 static void emit_transpose(Ctx *c, void *arg) {
 	Transposed *t = arg;
 	const Ruled *r = t->r;
-	Frame frame = {.b = t->b, .fixed = true};
+	FunctionFrame frame = {.b = t->b, .fixed = true};
 	Sp sp = {.c = c,
 	         .session = r->session,
 	         .a = t->a,
@@ -593,9 +593,9 @@ static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f) {
 	return names;
 }
 
-static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
+static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule) {
 	const uint32_t left_out = *session_left_out(sp->session);
-	Spec s = sp_specialise_underived(sp, f, call); /* the rule gives the derivatives */
+	Specialisation s = sp_specialise_underived(sp, f, call); /* the rule gives the derivatives */
 	*session_left_out(sp->session) = left_out;
 	if (!s.promised && s.result->kind == AV_UNSET) return sp_failed(sp, &s, call->span);
 	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
@@ -671,16 +671,16 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
+Av *sp_call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule) {
 	return call_ruled(sp, f, call, rule);
 }
 
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
-	Call call = {.span = at,
-	             .callee_span = at,
-	             .n = 3,
-	             .args = (Av *[]){f, adjoint, x},
-	             .spans = (Span[]){at, at, at}};
+	CallArguments call = {.span = at,
+	                      .callee_span = at,
+	                      .n = 3,
+	                      .args = (Av *[]){f, adjoint, x},
+	                      .spans = (Span[]){at, at, at}};
 	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL);
 }
 

@@ -100,8 +100,8 @@ static bool decomposes(Arena *a, const Fn *f) {
 
 /* ---- component functions ------------------------------------------------- */
 
-static Sp inside(Whole *w, Frame *frame) {
-	*frame = (Frame){.b = w->b, .fixed = true};
+static Sp inside(Whole *w, FunctionFrame *frame) {
+	*frame = (FunctionFrame){.b = w->b, .fixed = true};
 	const Sp *from = w->sp;
 	Sp q = {.c = from->c,
 	        .session = from->session,
@@ -133,7 +133,7 @@ static void make_moved(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const Fn *f = w->f;
 	RefMap map;
-	Frame frame;
+	FunctionFrame frame;
 	Ref *params = ARENA_ARRAY(w->a, Ref, fn_nparams(f) + 1);
 	Ref *out = ARENA_ARRAY(w->a, Ref, fn_nresults(f) + 1), made[3];
 	begin(w, "apart", &map, params);
@@ -164,7 +164,7 @@ static void make_meets(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const Fn *f = w->f;
 	RefMap map;
-	Frame frame;
+	FunctionFrame frame;
 	Ref *params = ARENA_ARRAY(w->a, Ref, fn_nparams(f) + 1), any = REF_NONE;
 	begin(w, "meets", &map, params);
 	Sp q = inside(w, &frame);
@@ -222,7 +222,7 @@ static Ref undefined(Builder *b, Ref x) { return build1(b, OP_SQRT, build2(b, OP
 static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal, Ref *out) {
 	Ctx *c = w->sp->c;
 	Builder *b = w->b;
-	Frame frame;
+	FunctionFrame frame;
 	const uint32_t n = fn_nparams(w->f), nr = fn_nresults(w->f);
 	Sp q = inside(w, &frame);
 	Av *steps = sp_call_library(&q, "_apart_steps", 0, NULL, NO_SPAN);

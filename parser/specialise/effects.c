@@ -14,18 +14,18 @@
 #include "parser/specialise/internal.h"
 
 /* Functions already visited, so that shared callees are visited once. */
-typedef struct Seen {
+typedef struct VisitedFn {
 	const Fn *f;
-	struct Seen *next;
-} Seen;
+	struct VisitedFn *next;
+} VisitedFn;
 
 /* The location of a call in f, or in its callees, whose types are known only at
  * run time; NO_SPAN when there is none. */
-static Span dynamic_place(Sp *sp, const Fn *f, Seen **seen) {
-	for (const Seen *s = *seen; s; s = s->next)
+static Span dynamic_place(Sp *sp, const Fn *f, VisitedFn **seen) {
+	for (const VisitedFn *s = *seen; s; s = s->next)
 		if (s->f == f) return NO_SPAN;
-	Seen *own = ARENA_NEW(sp->a, Seen);
-	*own = (Seen){.f = f, .next = *seen};
+	VisitedFn *own = ARENA_NEW(sp->a, VisitedFn);
+	*own = (VisitedFn){.f = f, .next = *seen};
 	*seen = own;
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Inst *in = &f->insts.at[i];
@@ -48,9 +48,9 @@ static _Noreturn void refuse_dynamic(Sp *sp, DiagCode code, Span at, Span call) 
 	sp_throw(sp);
 }
 
-void sp_no_effects(Sp *sp, const Spec *s, DiagCode code, Span at, const char *message) {
+void sp_no_effects(Sp *sp, const Specialisation *s, DiagCode code, Span at, const char *message) {
 	if (!s->effects) return;
-	Seen *seen = NULL;
+	VisitedFn *seen = NULL;
 	const Span call = s->promised ? NO_SPAN : dynamic_place(sp, s->fn, &seen);
 	if (call.source) refuse_dynamic(sp, code, at, call);
 	sp_fail(sp, code, at, "%s", message);

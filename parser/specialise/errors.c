@@ -17,7 +17,7 @@ static bool in_library(Sp *sp, Span s) { return s.source && source_is_library(sp
  * stop. */
 static void each_call(const Sp *sp, bool (*visit)(void *ud, Span call), void *ud) {
 	const Inlined *i = sp->inlined;
-	for (const Frame *f = sp->frame;; f = f->outer) {
+	for (const FunctionFrame *f = sp->frame;; f = f->outer) {
 		for (; i; i = i->outer)
 			if (i->call.source && !visit(ud, i->call)) return;
 		if (!f || (f->call.source && !visit(ud, f->call))) return;

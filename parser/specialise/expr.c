@@ -18,7 +18,7 @@ const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
 
 /* Finds the leaves of the frame from which a ref is computed. Returns false
  * when it also depends on something else (a loop's variable, data). */
-static bool depends_only_on_leaves(Sp *sp, Frame *fr, Ref r, bool *which, int depth) {
+static bool depends_only_on_leaves(Sp *sp, FunctionFrame *fr, Ref r, bool *which, int depth) {
 	if (ref_is_const(r)) return true;
 	for (uint32_t i = 0; i < fr->nleaves; i++)
 		if (fr->params[i] == r) {
@@ -39,7 +39,7 @@ static bool depends_only_on_leaves(Sp *sp, Frame *fr, Ref r, bool *which, int de
 }
 
 _Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
-	Frame *fr = sp->frame;
+	FunctionFrame *fr = sp->frame;
 	if (fr && fr->nleaves) {
 		bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves);
 		if (depends_only_on_leaves(sp, fr, r, which, 0)) {
@@ -648,16 +648,16 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 	sp_at(sp, e->span);
 	VEC_RESERVE(sp->a, &args, 1); /* at least one, so that the arrays are not NULL */
 	VEC_RESERVE(sp->a, &spans, 1);
-	Call call = {.span = e->span,
-	             .callee_span = e->call.callee->span,
-	             .n = args.n,
-	             .args = args.at,
-	             .spans = spans.at,
-	             .nnamed = names.n,
-	             .names = names.at,
-	             .named = named.at,
-	             .named_spans = named_spans.at,
-	             .named_rest = (const Av **)from.at};
+	CallArguments call = {.span = e->span,
+	                      .callee_span = e->call.callee->span,
+	                      .n = args.n,
+	                      .args = args.at,
+	                      .spans = spans.at,
+	                      .nnamed = names.n,
+	                      .names = names.at,
+	                      .named = named.at,
+	                      .named_spans = named_spans.at,
+	                      .named_rest = (const Av **)from.at};
 	return sp_call(sp, f, &call);
 }
 

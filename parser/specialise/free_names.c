@@ -9,11 +9,11 @@
  */
 #include "parser/specialise/internal.h"
 
-typedef struct Names {
+typedef struct FreeNames {
 	Arena *a;
 	VEC_ATOMS out;
 	VEC_ATOMS bound; /* parameters and locals of the enclosing functions */
-} Names;
+} FreeNames;
 
 static void add(Arena *a, VEC_ATOMS *v, Atom name) {
 	for (uint32_t i = 0; i < v->n; i++)
@@ -27,7 +27,7 @@ static bool contains(const VEC_ATOMS *v, Atom name) {
 	return false;
 }
 
-static void target_names(Names *s, const Ast *t, VEC_ATOMS *into) {
+static void target_names(FreeNames *s, const Ast *t, VEC_ATOMS *into) {
 	switch ((AstKind)t->kind) {
 	case A_NAME: add(s->a, into, t->name.name); return;
 	case A_TUPLE:
@@ -40,7 +40,7 @@ static void target_names(Names *s, const Ast *t, VEC_ATOMS *into) {
 }
 
 static void assigned_visit(void *ud, const Ast *e) {
-	Names *s = ud;
+	FreeNames *s = ud;
 	switch ((AstKind)e->kind) {
 	case A_LAMBDA: return;
 	case A_DEF: add(s->a, &s->out, e->function.name); return;
@@ -52,7 +52,7 @@ static void assigned_visit(void *ud, const Ast *e) {
 }
 
 void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n) {
-	Names s = {.a = sp->a};
+	FreeNames s = {.a = sp->a};
 	assigned_visit(&s, e);
 	*names = s.out.at;
 	*n = s.out.n;
@@ -213,7 +213,7 @@ static void free_visit(void *ud, const Ast *e);
 
 /* An annotation binds an extent that is a plain name. Other extents are
  * expressions. */
-static void bind_dims(Names *s, const Ast *type) {
+static void bind_dims(FreeNames *s, const Ast *type) {
 	for (uint32_t i = 0; i < type->type.nfields; i++)
 		if (type->type.fields[i].type) bind_dims(s, type->type.fields[i].type);
 	for (uint32_t i = 0;
@@ -224,7 +224,7 @@ static void bind_dims(Names *s, const Ast *type) {
 	}
 }
 
-static void bind_params(Names *s, uint32_t n, const Param *params) {
+static void bind_params(FreeNames *s, uint32_t n, const Param *params) {
 	for (uint32_t i = 0; i < n; i++) {
 		if (params[i].fallback) free_visit(s, params[i].fallback);
 		add(s->a, &s->bound, params[i].name);
@@ -235,7 +235,7 @@ static void bind_params(Names *s, uint32_t n, const Param *params) {
 
 /* An assigned name is local from there on. A target with an index or a field is
  * read first. */
-static void bind_target(Names *s, const Ast *t) {
+static void bind_target(FreeNames *s, const Ast *t) {
 	if (t->kind == A_NAME) add(s->a, &s->bound, t->name.name);
 	else if (t->kind == A_TUPLE)
 		for (uint32_t i = 0; i < t->tuple.n; i++) bind_target(s, t->tuple.items[i]);
@@ -243,7 +243,7 @@ static void bind_target(Names *s, const Ast *t) {
 }
 
 static void free_visit(void *ud, const Ast *e) {
-	Names *s = ud;
+	FreeNames *s = ud;
 	uint32_t mark = s->bound.n;
 	switch ((AstKind)e->kind) {
 	case A_NAME:
@@ -298,7 +298,7 @@ static void free_visit(void *ud, const Ast *e) {
 }
 
 void ast_free_names(Sp *sp, const Ast *fn, Atom **names, uint32_t *n) {
-	Names s = {.a = sp->a};
+	FreeNames s = {.a = sp->a};
 	if (fn->kind == A_PROBLEM) {
 		bind_params(&s, fn->problem->nparams, fn->problem->params);
 		for (uint32_t i = 0; i < fn->problem->ndomains; i++)

@@ -37,11 +37,11 @@ typedef struct Ix {
 	Dim whole;
 } Ix;
 
-typedef struct Scope {
-	struct Scope *outer;
+typedef struct IndexScope {
+	struct IndexScope *outer;
 	uint32_t n;
 	Ix ix[MAX_INDICES];
-} Scope;
+} IndexScope;
 
 /* A value with named leading axes. */
 typedef struct Lv {
@@ -53,19 +53,19 @@ typedef struct Lv {
 
 typedef struct Notation {
 	Sp *sp;
-	Scope *scope;
+	IndexScope *scope;
 	const Ast *e;
 } Notation;
 
 static const Ix *find_ix(const Notation *nt, Atom name) {
-	for (const Scope *s = nt->scope; s; s = s->outer)
+	for (const IndexScope *s = nt->scope; s; s = s->outer)
 		for (uint32_t i = 0; i < s->n; i++)
 			if (s->ix[i].name == name) return &s->ix[i];
 	return NULL;
 }
 
 static bool mentions_index(const Notation *nt, const Ast *e) {
-	for (const Scope *s = nt->scope; s; s = s->outer)
+	for (const IndexScope *s = nt->scope; s; s = s->outer)
 		for (uint32_t i = 0; i < s->n; i++)
 			if (ast_mentions(e, s->ix[i].name)) return true;
 	return false;
@@ -258,7 +258,7 @@ static void explicit_range(Notation *nt, Ix *ix, const Ast *range) {
 
 /* Warns, at most once, of an index that provably omits elements of an axis only
  * because it shares the range of another index. */
-static void warn_of_parts(Sp *sp, const Scope *s) {
+static void warn_of_parts(Sp *sp, const IndexScope *s) {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const Ix *ix = &s->ix[i];
 		if (!ix->shares || ix->shifted || !ix->part.source) continue;
@@ -443,7 +443,7 @@ static Lv batched(Notation *nt, const Ast *e) {
 	const Effects before = effects_now(nt->sp);
 	Lv v = batched_over(nt, e, false);
 	uint32_t n = 0;
-	for (const Scope *s = nt->scope; s; s = s->outer) n += s->n;
+	for (const IndexScope *s = nt->scope; s; s = s->outer) n += s->n;
 	return v.n < n && take_back_draws(nt->sp, before) ? batched_over(nt, e, true) : v;
 }
 
@@ -453,7 +453,7 @@ static Lv batched_over(Notation *nt, const Ast *e, bool all) {
 	Sp *sp = nt->sp;
 	const Ix *ix[MAX_INDICES];
 	uint32_t n = 0;
-	for (const Scope *s = nt->scope; s; s = s->outer)
+	for (const IndexScope *s = nt->scope; s; s = s->outer)
 		for (uint32_t i = 0; i < s->n; i++)
 			if ((all || ast_mentions(e, s->ix[i].name)) && n < MAX_INDICES) ix[n++] = &s->ix[i];
 	Atom names[MAX_INDICES];
@@ -714,9 +714,9 @@ static Lv contract(Notation *nt, Lv x, Lv y, uint32_t nsum, const Ix *const *sum
 	return out;
 }
 
-typedef VEC(const Ast *) Factors;
+typedef VEC(const Ast *) FactorList;
 
-static void product_factors(const Ast *e, Factors *out, Arena *a) {
+static void product_factors(const Ast *e, FactorList *out, Arena *a) {
 	if (e->kind == A_BINARY && e->op == AO_MUL) {
 		product_factors(e->binary.left, out, a);
 		product_factors(e->binary.right, out, a);
@@ -725,7 +725,7 @@ static void product_factors(const Ast *e, Factors *out, Arena *a) {
 	VEC_PUSH(a, out, e);
 }
 
-static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForClause *clauses,
+static void open_clauses(Notation *nt, IndexScope *s, uint32_t nclauses, const ForClause *clauses,
                          const Ast *body) {
 	Sp *sp = nt->sp;
 	uint32_t first[MAX_INDICES];
@@ -796,7 +796,7 @@ static void want_conditions(Sp *sp, const Ast *call, Ref r, Span at) {
 
 static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Sp *sp = nt->sp;
-	Scope s = {.outer = nt->scope};
+	IndexScope s = {.outer = nt->scope};
 	Notation inner = *nt;
 	open_clauses(&inner, &s, gen->comprehension.n, gen->comprehension.clauses,
 	             gen->comprehension.body);
@@ -804,7 +804,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	bool summed[MAX_INDICES] = {0};
 	for (uint32_t i = 0; i < s.n; i++) sum[i] = &s.ix[i];
 	const Ast *body = gen->comprehension.body;
-	Factors factors = {0};
+	FactorList factors = {0};
 	if (op == OP_REDUCE_SUM && !gen->comprehension.filter) product_factors(body, &factors, sp->a);
 	Lv v;
 	if (factors.n > 1) {
@@ -1070,7 +1070,7 @@ Av *sp_comprehension(Sp *sp, const Ast *e) {
 			        "the rows of %s",
 			        sp_type_text(sp, over));
 	}
-	Scope s = {0};
+	IndexScope s = {0};
 	open_clauses(&nt, &s, e->comprehension.n, e->comprehension.clauses, e->comprehension.body);
 	const Ix *order[MAX_INDICES];
 	for (uint32_t i = 0; i < s.n; i++) order[i] = &s.ix[i];
@@ -1127,7 +1127,7 @@ static void sp_check_free_indices(Sp *sp, const Ast *def) {
 
 Av *sp_index_def(Sp *sp, const Ast *e) {
 	Notation nt = {.sp = sp, .e = e};
-	Scope s = {0};
+	IndexScope s = {0};
 	if (e->index_def.nindices > MAX_INDICES)
 		sp_fail(sp, E_RANK, e->span, "more than %d indices", MAX_INDICES);
 	for (uint32_t i = 0; i < e->index_def.nindices; i++) {

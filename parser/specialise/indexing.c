@@ -498,16 +498,16 @@ static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t r
 }
 
 /* The part of an array that an update writes, by axis. */
-typedef struct Box {
+typedef struct UpdateRegion {
 	uint32_t rank;
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK];
 	bool drop[MAX_RANK]; /* a single index: the written value has no such axis */
-} Box;
+} UpdateRegion;
 
 /* x with v in the box, or with v added to the elements there. */
-static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const Box *box, Ref v,
-                      bool add, Span at) {
+static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const UpdateRegion *box,
+                      Ref v, bool add, Span at) {
 	Dim shape[MAX_RANK];
 	uint32_t rank = 0;
 	for (uint32_t i = 0; i < box->rank; i++)
@@ -519,7 +519,7 @@ static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const Bo
 	return build_update(sp->b, x, v, box->start, box->stride);
 }
 
-static bool box_takes_all(Sp *sp, const Box *box, Ref x) {
+static bool box_takes_all(Sp *sp, const UpdateRegion *box, Ref x) {
 	int64_t zero;
 	for (uint32_t i = 0; i < box->rank; i++) {
 		Dim length = build_canon(sp->b, ty(sp, x)->dims[i]);
@@ -533,13 +533,13 @@ static bool box_takes_all(Sp *sp, const Box *box, Ref x) {
 /* Each of the axes from .. to - 1 has a run-time index; the others are the
  * sides of a box. The row at these indices is gathered, updated and scattered
  * back. */
-static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box, uint32_t from,
-                      uint32_t to, const Ref *index, Ref v, bool add, Span at) {
+static Ref update_row(Sp *sp, const Av *base, const Av *written, const UpdateRegion *box,
+                      uint32_t from, uint32_t to, const Ref *index, Ref v, bool add, Span at) {
 	Ref x = base->ref, row = index[from];
 	Type t = *ty(sp, x);
 	Dim joined[MAX_RANK];
 	uint32_t rank = 0;
-	Box rest = {.rank = 0};
+	UpdateRegion rest = {.rank = 0};
 	for (uint32_t i = 0; i < t.rank; i++) {
 		if (i > from && i < to) joined[rank - 1] = dim_mul(sp->c, joined[rank - 1], t.dims[i]);
 		else joined[rank++] = t.dims[i];
@@ -722,7 +722,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	}
 	/* Slices, whole axes and static scalars are a box; with adjacent run-time
 	 * scalars, a box of a row. */
-	Box box = {.rank = t.rank};
+	UpdateRegion box = {.rank = t.rank};
 	Ref number[MAX_RANK];
 	uint32_t from = t.rank, to = 0, numbers = 0, known = 0;
 	bool boxes = t.rank > 0;

@@ -4,7 +4,8 @@
  * Needs: abstract_value.h. Private to parser/.
  *
  * Contract:
- * - A Frame is one function under construction; an Env is a layer of names.
+ * - A FunctionFrame is one function under construction; an Env is a layer of
+ *   names.
  * - For an error of the user, code here records a diagnostic and throws
  *   (sp_fail).
  *
@@ -42,9 +43,9 @@ struct Env {
 
 /* One function under construction and the call it is built for. Its leaves are
  * parameters unless they are baked in as constants. */
-typedef struct Frame Frame;
-struct Frame {
-	Frame *outer;
+typedef struct FunctionFrame FunctionFrame;
+struct FunctionFrame {
+	FunctionFrame *outer;
 	Builder *b;
 	uint32_t nleaves;
 	Ref *params;     /* in b; REF_NONE when baked */
@@ -72,7 +73,7 @@ typedef struct Inlined {
 	Atom name;
 	Span call;
 	const Ast *function;
-	const struct Call *asked;
+	const struct CallArguments *asked;
 } Inlined;
 
 /* The index of an enclosing loop, which counts from 0. */
@@ -87,7 +88,7 @@ typedef struct Sp {
 	Session *session;
 	Arena *a;
 	Builder *b;
-	Frame *frame;
+	FunctionFrame *frame;
 	Env *env;
 	Module *module;
 	Inlined *inlined;
@@ -141,8 +142,8 @@ Module *session_library_module(Session *s, const char *name);
 Module *session_module_of(Session *s, SourceId source);
 void session_count_specialised(Session *s);
 /* The frame to try again; NULL: none. */
-void session_set_retry(Session *s, Frame *frame);
-Frame *session_retry(Session *s);
+void session_set_retry(Session *s, FunctionFrame *frame);
+FunctionFrame *session_retry(Session *s);
 /* In the trial of a recursive function: this path needs the value of the
  * recursive call, which is not known yet. */
 void session_set_bottom(Session *s, const Builder *whose); /* the recursive function */
@@ -152,7 +153,7 @@ uint32_t *session_left_out(Session *s);
 /* How often a literal has adopted a narrower dtype. */
 uint32_t *session_yielded(Session *s);
 /* The specialisation finished last inside one that is not finished. */
-struct Member **session_finished(Session *s);
+struct FamilyMember **session_finished(Session *s);
 /* Checks a problem (problem/check.c). Throws after reporting all errors.
  * `around`: local names, or NULL. */
 void session_check_problem(Session *s, Module *m, const struct Env *around, const Ast *problem);
@@ -327,7 +328,7 @@ Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, v
               Span at);
 
 /* ---- calls --------------------------------------------------------------- */
-typedef struct Call {
+typedef struct CallArguments {
 	Span span; /* the whole call */
 	Span callee_span;
 	uint32_t n; /* positional */
@@ -344,8 +345,8 @@ typedef struct Call {
 	 * values decide nothing. */
 	bool rows;
 	bool derived; /* the function is differentiated */
-} Call;
-Av *sp_call(Sp *sp, Av *f, const Call *call);
+} CallArguments;
+Av *sp_call(Sp *sp, Av *f, const CallArguments *call);
 /* True when an integer may be negative at run time. Extents and loop counters
  * are not, nor are their sums and products. For an argument, the function is
  * tried again with the answer in its key. */
@@ -359,13 +360,13 @@ Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* positi
 Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at);
 /* A call of a function with a derivative rule: one host call
  * (custom_rule.c). */
-Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule);
+Av *sp_call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule);
 /* f(x) of a linear f, with `adjoint` for reverse mode: also one host call. */
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at);
 /* A call of a host function, ignoring any rule of the program for it. */
-Av *sp_call_host(Sp *sp, Av *f, const Call *call);
+Av *sp_call_host(Sp *sp, Av *f, const CallArguments *call);
 /* A call of a function that is finished IR (ir_values.c). */
-Av *sp_call_ir(Sp *sp, Av *f, const Call *call);
+Av *sp_call_ir(Sp *sp, Av *f, const CallArguments *call);
 struct KeptIr;
 struct KeptIr **session_kept_ir(Session *s);
 void kept_ir_release(struct KeptIr *k);
@@ -380,7 +381,7 @@ void ruled_release(struct Ruled *r);
  * leaves of f, then of the arguments, then (with `effects`) the random state
  * and the token. Its results are the leaves of `result`, then state and
  * token. */
-typedef struct Spec {
+typedef struct Specialisation {
 	Fn *fn;
 	const Av *result; /* template: its refs are meaningless */
 	bool effects;
@@ -392,12 +393,12 @@ typedef struct Spec {
 	const TypeId *promised;
 	uint32_t npromised;
 	int *param_of_leaf; /* -1: baked into the function */
-} Spec;
+} Specialisation;
 /* The specialisation of f for a call. Cached. */
-Spec sp_specialise(Sp *sp, Av *f, const Call *call);
+Specialisation sp_specialise(Sp *sp, Av *f, const CallArguments *call);
 /* The same for code that nothing differentiates: forms for reverse mode may be
  * omitted. */
-Spec sp_specialise_underived(Sp *sp, Av *f, const Call *call);
+Specialisation sp_specialise_underived(Sp *sp, Av *f, const CallArguments *call);
 /* The form of f for derivatives with respect to the active parameters. If f
  * decomposes a matrix, the form has derivatives also where eigenvalues or
  * singular values coincide (decompositions.c). Borrowed. */
@@ -414,18 +415,18 @@ void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at);
 void sp_effects_of_dynamic(Sp *sp, Ref *rng, Ref *io, Span at);
 /* Fails when s has effects, with `message` or with the call whose types are
  * known only at run time. */
-void sp_no_effects(Sp *sp, const Spec *s, DiagCode code, Span at, const char *message);
+void sp_no_effects(Sp *sp, const Specialisation *s, DiagCode code, Span at, const char *message);
 void sp_set_effects(Sp *sp, Ref rng, Ref io);
 /* The call of a function that always fails; nothing after it runs. */
-Av *sp_failed(Sp *sp, const Spec *s, Span at);
+Av *sp_failed(Sp *sp, const Specialisation *s, Span at);
 /* The specialisations of one function for one structure of arguments, cached by
  * the session. */
 struct Family;
 struct Family *session_find_family(Session *s, const char *key);
 void session_add_family(Session *s, struct Family *f, const char *key);
 void family_release(struct Family *f);
-/* Emits a call of fn, which comes from a Spec or a transform, and stores its
- * results. Threads the effects when `effects`. */
+/* Emits a call of fn, which comes from a Specialisation or a transform, and
+ * stores its results. Threads the effects when `effects`. */
 void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects, Ref *results);
 
 /* ---- arrays -------------------------------------------------------------- */
@@ -457,7 +458,7 @@ struct Builtin {
 	int min_args, max_args; /* -1: any */
 	const char *named;      /* "axis keepdims": allowed named arguments */
 	Av *(*run)(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,
-	           const Call *call);
+	           const CallArguments *call);
 	Op op;           /* for builtins that share `run` */
 	const char *doc; /* signature and meaning; NULL: internal */
 	/* Handles a dynamic call on the values themselves. Returns false if it
@@ -475,7 +476,7 @@ bool builtin_derives(const Builtin *b);
 bool builtin_waits(const Builtin *b);
 /* Visits all builtins, for help and completion. */
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud);
-Av *call_named(const Call *call, const char *name, Ctx *c); /* NULL when not given */
+Av *call_named(const CallArguments *call, const char *name, Ctx *c); /* NULL when not given */
 
 /* A lambda over the indices of an expression of index notation: one for each
  * expression, owned by the session. */
@@ -535,6 +536,6 @@ Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at);
 /* True when a value is a list or tuple of strings, or may be one at run time.
  * sp_sort_texts: sort(...) of such a value. */
 bool sp_is_texts(const Av *v);
-Av *sp_sort_texts(Sp *sp, const Call *call);
+Av *sp_sort_texts(Sp *sp, const CallArguments *call);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define REST_DEPTH 8 /* longest chain of functions that forward options */
 
-typedef struct Search {
+typedef struct RestSearch {
 	Ctx *c;
 	const Ast *fn;
 	Atom rest;
@@ -23,7 +23,7 @@ typedef struct Search {
 	void *ud;
 	uint32_t depth;
 	bool known;
-} Search;
+} RestSearch;
 
 static const Param *rest_param(const Ast *fn) {
 	for (uint32_t i = 0; i < fn->function.nparams; i++)
@@ -42,7 +42,7 @@ static bool given(const Ast *call, Atom name) {
 
 /* A call that receives the options: visits its own named parameters, and the
  * functions to which it forwards the remaining options. */
-static void receiver(Search *s, const Ast *call) {
+static void receiver(RestSearch *s, const Ast *call) {
 	Ctx *c = s->c;
 	const Ast *callee = call->call.callee;
 	if (callee->kind != A_NAME) {
@@ -69,7 +69,7 @@ static void receiver(Search *s, const Ast *call) {
 		s->known = false;
 		return;
 	}
-	Search inner = *s;
+	RestSearch inner = *s;
 	inner.fn = fn;
 	inner.rest = rest_param(fn)->name;
 	inner.depth++;
@@ -78,7 +78,7 @@ static void receiver(Search *s, const Ast *call) {
 }
 
 static void search(void *ud, const Ast *e) {
-	Search *s = ud;
+	RestSearch *s = ud;
 	if (e->kind == A_NAME) {
 		if (e->name.name == s->rest) s->known = false; /* used in some other way */
 		return;
@@ -98,13 +98,13 @@ static void search(void *ud, const Ast *e) {
 bool rest_each(Ctx *c, const Ast *fn, RestFind find, RestVisit visit, void *ud) {
 	const Param *rest = rest_param(fn);
 	if (!rest) return true;
-	Search all = {.c = c,
-	              .fn = fn,
-	              .rest = rest->name,
-	              .find = find,
-	              .visit = visit,
-	              .ud = ud,
-	              .known = true};
+	RestSearch all = {.c = c,
+	                  .fn = fn,
+	                  .rest = rest->name,
+	                  .find = find,
+	                  .visit = visit,
+	                  .ud = ud,
+	                  .known = true};
 	search(&all, fn->function.body);
 	return all.known;
 }

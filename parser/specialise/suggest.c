@@ -32,13 +32,13 @@ typedef struct NameUse {
 
 /* ---- the use of the name ------------------------------------------------- */
 
-typedef struct Search {
+typedef struct NameSearch {
 	Sp *sp;
 	Span name;
 	const Ast *parent;
 	bool found;
 	NameUse use;
-} Search;
+} NameSearch;
 
 static bool is_name_at(const Ast *e, Span at) {
 	return e && e->kind == A_NAME && e->span.source == at.source && e->span.start == at.start &&
@@ -100,7 +100,7 @@ static UseKind use_of_argument(Sp *sp, const Ast *call, uint32_t k) {
 }
 
 static void search_visit(void *ud, const Ast *e) {
-	Search *s = ud;
+	NameSearch *s = ud;
 	if (s->found) return;
 	if (is_name_at(e, s->name)) {
 		s->found = true;
@@ -294,7 +294,7 @@ const char *suggest_best(Suggest *s, const char *text, const Ast *root, Span at)
 	for (uint32_t i = 0; sp->top && sp->top != sp->env && i < sp->top->vars.n; i++)
 		suggest_name(s, atom_text(sp->c, sp->top->vars.at[i].name));
 	session_each_name(sp->session, each_name, s);
-	Search found = {.sp = sp, .name = at};
+	NameSearch found = {.sp = sp, .name = at};
 	if (root) search_visit(&found, root);
 	s->use = found.found && found.use.kind != USE_ANY ? &found.use : NULL;
 	const char *best = diag_nearest_of(text, s->names.at, s->names.n, candidate_fits, s);

@@ -161,25 +161,25 @@ void ast_children(const Ast *a, void (*visit)(void *ud, const Ast *child), void 
 
 /* ---- printing ------------------------------------------------------------ */
 
-typedef struct Printer {
+typedef struct AstPrinter {
 	Text *out;
 	Ctx *ctx;
-} Printer;
+} AstPrinter;
 
-static void print_node(Printer w, const Ast *a);
+static void print_node(AstPrinter w, const Ast *a);
 
-static void put(Printer w, const char *s) { text_str(w.out, s); }
+static void put(AstPrinter w, const char *s) { text_str(w.out, s); }
 
-static void put_atom(Printer w, Atom a) { text_str(w.out, atom_text(w.ctx, a)); }
+static void put_atom(AstPrinter w, Atom a) { text_str(w.out, atom_text(w.ctx, a)); }
 
 /* Writes " item", or " _" for a missing one. */
-static void put_item(Printer w, const Ast *a) {
+static void put_item(AstPrinter w, const Ast *a) {
 	put(w, " ");
 	if (a) print_node(w, a);
 	else put(w, "_");
 }
 
-static void put_items(Printer w, uint32_t n, Ast *const *items) {
+static void put_items(AstPrinter w, uint32_t n, Ast *const *items) {
 	for (uint32_t i = 0; i < n; i++) put_item(w, items[i]);
 }
 
@@ -198,7 +198,7 @@ static const char *op_text(uint8_t op) {
 
 /* Writes the shortest form that reads back to the same f64, always with a point
  * or an exponent. */
-static void put_float(Printer w, double x) {
+static void put_float(AstPrinter w, double x) {
 	char buf[40];
 	int n = 0;
 	for (int digits = 15; digits <= 17; digits++) {
@@ -212,7 +212,7 @@ static void put_float(Printer w, double x) {
 	if (isfinite(x) && !strpbrk(buf, ".e")) put(w, ".0");
 }
 
-static void put_value(Printer w, Value v) {
+static void put_value(AstPrinter w, Value v) {
 	if (v.kind == V_NONE) {
 		put(w, "none");
 	} else if (v.dtype == DT_BOOL) {
@@ -227,7 +227,7 @@ static void put_value(Printer w, Value v) {
 	}
 }
 
-static void put_quoted(Printer w, const char *text, size_t n) {
+static void put_quoted(AstPrinter w, const char *text, size_t n) {
 	put(w, "\"");
 	for (size_t i = 0; i < n; i++) {
 		unsigned char ch = (unsigned char)text[i];
@@ -242,7 +242,7 @@ static void put_quoted(Printer w, const char *text, size_t n) {
 
 /* A string without interpolations is "text", one with them is (str "a " (x
  * ".3e") " b"). For {x=}, the expression's text precedes the spec. */
-static void put_string(Printer w, const Ast *a) {
+static void put_string(AstPrinter w, const Ast *a) {
 	if (a->string.n == 1) {
 		put_quoted(w, a->string.pieces[0].text, a->string.pieces[0].n);
 		return;
@@ -270,7 +270,7 @@ static void put_string(Printer w, const Ast *a) {
 	put(w, ")");
 }
 
-static void put_args(Printer w, uint32_t n, const Arg *args) {
+static void put_args(AstPrinter w, uint32_t n, const Arg *args) {
 	for (uint32_t i = 0; i < n; i++) {
 		if (args[i].name) {
 			put(w, " (");
@@ -289,7 +289,7 @@ static void put_args(Printer w, uint32_t n, const Arg *args) {
 }
 
 /* Writes (x (y : f64) (k = 1)); named parameters follow a `;`. */
-static void put_params(Printer w, uint32_t n, const Param *params) {
+static void put_params(AstPrinter w, uint32_t n, const Param *params) {
 	put(w, " (");
 	for (uint32_t i = 0; i < n; i++) {
 		const Param *q = &params[i];
@@ -313,7 +313,7 @@ static void put_params(Printer w, uint32_t n, const Param *params) {
 	put(w, ")");
 }
 
-static void put_clauses(Printer w, uint32_t n, const ForClause *clauses) {
+static void put_clauses(AstPrinter w, uint32_t n, const ForClause *clauses) {
 	for (uint32_t i = 0; i < n; i++) {
 		put(w, " (for");
 		put_items(w, clauses[i].n, clauses[i].names);
@@ -325,7 +325,7 @@ static void put_clauses(Printer w, uint32_t n, const ForClause *clauses) {
 	}
 }
 
-static void put_type(Printer w, const Ast *a) {
+static void put_type(AstPrinter w, const Ast *a) {
 	if (a->type.is_record) {
 		put(w, "(record");
 		for (uint32_t i = 0; i < a->type.nfields; i++) {
@@ -356,7 +356,7 @@ static void put_type(Printer w, const Ast *a) {
 	}
 }
 
-static void put_domain(Printer w, const Domain *d) {
+static void put_domain(AstPrinter w, const Domain *d) {
 	put(w, " (domain");
 	for (uint32_t i = 0; i < d->ncoords; i++) {
 		put(w, " ");
@@ -372,7 +372,7 @@ static void put_domain(Printer w, const Domain *d) {
 	put(w, d->periodic ? " periodic)" : ")");
 }
 
-static void put_event(Printer w, const Event *e) {
+static void put_event(AstPrinter w, const Event *e) {
 	put(w, " (event ");
 	put_atom(w, e->name);
 	put_item(w, e->expr);
@@ -382,7 +382,7 @@ static void put_event(Printer w, const Event *e) {
 	put(w, ")");
 }
 
-static void put_problem(Printer w, const Ast *a) {
+static void put_problem(AstPrinter w, const Ast *a) {
 	put(w, "(problem ");
 	put_atom(w, a->problem->name);
 	put_params(w, a->problem->nparams, a->problem->params);
@@ -404,7 +404,7 @@ static void put_problem(Printer w, const Ast *a) {
 	put(w, ")");
 }
 
-static void put_equation(Printer w, const Ast *a) {
+static void put_equation(AstPrinter w, const Ast *a) {
 	put(w, "(==");
 	put_item(w, a->equation.left);
 	put_item(w, a->equation.right);
@@ -421,7 +421,7 @@ static void put_equation(Printer w, const Ast *a) {
 	put(w, ")");
 }
 
-static void put_tensor(Printer w, const Ast *a) {
+static void put_tensor(AstPrinter w, const Ast *a) {
 	put(w, "[");
 	uint32_t k = 0;
 	for (uint32_t row = 0; row < a->tensor.nrows; row++) {
@@ -434,7 +434,7 @@ static void put_tensor(Printer w, const Ast *a) {
 	put(w, "]");
 }
 
-static void put_index_definition(Printer w, const Ast *a) {
+static void put_index_definition(AstPrinter w, const Ast *a) {
 	put(w, "(:= ");
 	put_atom(w, a->index_def.name);
 	put(w, " [");
@@ -448,7 +448,7 @@ static void put_index_definition(Printer w, const Ast *a) {
 	put(w, ")");
 }
 
-static void put_derivative(Printer w, const Ast *a) {
+static void put_derivative(AstPrinter w, const Ast *a) {
 	put(w, "(derivative ");
 	put_atom(w, a->derivative.name);
 	put_params(w, a->derivative.nparams, a->derivative.params);
@@ -465,14 +465,14 @@ static void put_derivative(Printer w, const Ast *a) {
 }
 
 /* Writes (head item item ...). */
-static void put_list(Printer w, const char *head, uint32_t n, Ast *const *items) {
+static void put_list(AstPrinter w, const char *head, uint32_t n, Ast *const *items) {
 	put(w, "(");
 	put(w, head);
 	put_items(w, n, items);
 	put(w, ")");
 }
 
-static void print_expression(Printer w, const Ast *a) {
+static void print_expression(AstPrinter w, const Ast *a) {
 	switch ((AstKind)a->kind) {
 	case A_CONST: put_value(w, a->constant.value); return;
 	case A_STRING: put_string(w, a); return;
@@ -547,7 +547,7 @@ static void print_expression(Printer w, const Ast *a) {
 	}
 }
 
-static void print_statement(Printer w, const Ast *a) {
+static void print_statement(AstPrinter w, const Ast *a) {
 	switch ((AstKind)a->kind) {
 	case A_LAMBDA:
 		put(w, "(->");
@@ -608,9 +608,9 @@ static void print_statement(Printer w, const Ast *a) {
 	}
 }
 
-static void print_node(Printer w, const Ast *a) {
+static void print_node(AstPrinter w, const Ast *a) {
 	print_statement(w, a);
 	if (a->hidden) put(w, ";");
 }
 
-void ast_print(Text *out, Ctx *c, const Ast *a) { print_node((Printer){out, c}, a); }
+void ast_print(Text *out, Ctx *c, const Ast *a) { print_node((AstPrinter){out, c}, a); }

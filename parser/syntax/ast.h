@@ -134,11 +134,11 @@ typedef struct Domain {
 	bool periodic;
 	Ast *region; /* DOMAIN_REGION: an expression, box([0, 1], [0, 1]) */
 } Domain;
-typedef struct Field {
+typedef struct UnknownField {
 	Atom name;
 	Span span;
 	Ast *size; /* v[2]; NULL: scalar */
-} Field;
+} UnknownField;
 /* One location after `at`: coordinate = value, a name (left, boundary, a name
  * of the region), or a point (0, 0). */
 typedef struct At {
@@ -291,7 +291,7 @@ struct Ast {
 			uint32_t ndomains;
 			Domain *domains;
 			uint32_t nfields;
-			Field *fields;
+			UnknownField *fields;
 			uint32_t nlocals;
 			Ast **locals; /* A_ASSIGN of a name, or A_DEF */
 			uint32_t nequations;

@@ -39,7 +39,7 @@ typedef enum Role {
 	ROLE_OTHER
 } Role;
 
-typedef struct Piece {
+typedef struct FormatToken {
 	uint8_t kind; /* TokenKind; a whole string is TK_STR_CLOSE */
 	uint8_t role;
 	bool tight; /* no space between it and the piece before */
@@ -56,7 +56,7 @@ typedef struct Piece {
 	bool multiline;
 	uint32_t gap;    /* spaces before it, unless it starts a line */
 	uint32_t indent; /* of the line it starts */
-} Piece;
+} FormatToken;
 
 typedef struct OutLine {
 	uint32_t first, last; /* pieces [first, last) without the trailing comment */
@@ -68,13 +68,13 @@ typedef struct OutLine {
 
 #define NONE UINT32_MAX
 
-typedef struct Format {
+typedef struct SourceFormatter {
 	Arena *a;
 	const char *text;
 	uint32_t n;
-	VEC(Piece) pieces;
+	VEC(FormatToken) pieces;
 	VEC(OutLine) lines;
-} Format;
+} SourceFormatter;
 
 /* ---- pieces -------------------------------------------------------------- */
 
@@ -93,7 +93,7 @@ static bool is_close(uint8_t k) { return k == TK_RPAREN || k == TK_RBRACKET || k
 
 /* Cuts the text into pieces. A whole string is one piece; trailing space is not
  * part of a comment. */
-static void cut(Format *f) {
+static void cut(SourceFormatter *f) {
 	Lexer lx;
 	lexer_init(&lx, f->text, f->n, false);
 	uint32_t breaks = 0, line = 0, line_start = 0, end_before = 0;
@@ -105,10 +105,10 @@ static void cut(Format *f) {
 			line_start = t.end;
 			continue;
 		}
-		Piece p = {.kind = (uint8_t)t.kind,
-		           .start = t.start,
-		           .lines = (uint8_t)(breaks > 2 ? 2 : breaks),
-		           .line = line};
+		FormatToken p = {.kind = (uint8_t)t.kind,
+		                 .start = t.start,
+		                 .lines = (uint8_t)(breaks > 2 ? 2 : breaks),
+		                 .line = line};
 		p.tight = t.start == end_before && !breaks;
 		p.column = count_columns(f->text + line_start, t.start - line_start);
 		if (t.kind == TK_STR_OPEN) {
@@ -136,7 +136,7 @@ static void cut(Format *f) {
 	}
 }
 
-static void match_brackets(Format *f) {
+static void match_brackets(SourceFormatter *f) {
 	VEC(uint32_t) open = {0};
 	for (uint32_t i = 0; i < f->pieces.n; i++) {
 		uint8_t k = f->pieces.at[i].kind;
@@ -151,43 +151,43 @@ static void match_brackets(Format *f) {
 
 /* The nearest piece before or after `i` that is not a comment; NONE if there is
  * none. */
-static uint32_t piece_before(const Format *f, uint32_t i) {
+static uint32_t piece_before(const SourceFormatter *f, uint32_t i) {
 	while (i-- > 0) {
 		if (f->pieces.at[i].kind != TK_COMMENT) return i;
 	}
 	return NONE;
 }
 
-static uint32_t piece_after(const Format *f, uint32_t i) {
+static uint32_t piece_after(const SourceFormatter *f, uint32_t i) {
 	while (++i < f->pieces.n) {
 		if (f->pieces.at[i].kind != TK_COMMENT) return i;
 	}
 	return NONE;
 }
 
-static bool is_text(const Format *f, uint32_t i, const char *word) {
+static bool is_text(const SourceFormatter *f, uint32_t i, const char *word) {
 	if (i == NONE) return false;
-	const Piece *p = &f->pieces.at[i];
+	const FormatToken *p = &f->pieces.at[i];
 	return p->end - p->start == strlen(word) &&
 	       !memcmp(f->text + p->start, word, p->end - p->start);
 }
 
-static bool is_one_of(const Format *f, uint32_t i, const char *const *words) {
+static bool is_one_of(const SourceFormatter *f, uint32_t i, const char *const *words) {
 	for (; *words; words++) {
 		if (is_text(f, i, *words)) return true;
 	}
 	return false;
 }
 
-static uint8_t kind_of(const Format *f, uint32_t i) {
+static uint8_t kind_of(const SourceFormatter *f, uint32_t i) {
 	return i == NONE ? TK_EOF : f->pieces.at[i].kind;
 }
 
 /* True when an operand ends with this piece. A sign after it is then a binary
  * operator, and a bracket after it is a call. */
-static bool ends_operand(const Format *f, uint32_t i) {
+static bool ends_operand(const SourceFormatter *f, uint32_t i) {
 	if (i == NONE) return false;
-	const Piece *p = &f->pieces.at[i];
+	const FormatToken *p = &f->pieces.at[i];
 	switch (p->kind) {
 	case TK_NAME: return p->role == ROLE_OPERAND;
 	case TK_NUMBER:
@@ -206,7 +206,7 @@ static bool ends_operand(const Format *f, uint32_t i) {
 
 /* True when a statement starts with this piece, judged by tokens alone.
  * `in_list`: inside ( or [. */
-static bool starts_statement(const Format *f, uint32_t i, bool in_list) {
+static bool starts_statement(const SourceFormatter *f, uint32_t i, bool in_list) {
 	uint32_t before = piece_before(f, i);
 	uint8_t k = kind_of(f, before);
 	if (before == NONE || k == TK_LBRACE || k == TK_RBRACE) return true;
@@ -215,7 +215,7 @@ static bool starts_statement(const Format *f, uint32_t i, bool in_list) {
 }
 
 /* True when this name is a contextual keyword here. */
-static bool is_word(const Format *f, uint32_t i, bool in_list, bool in_problem) {
+static bool is_word(const SourceFormatter *f, uint32_t i, bool in_list, bool in_problem) {
 	static const char *const openers[] = {"use",   "problem", "domain",     "field",
 	                                      "eigen", "event",   "derivative", NULL};
 	static const char *const between[] = {"at",      "by",     "as",       "periodic",
@@ -237,11 +237,11 @@ static bool is_word(const Format *f, uint32_t i, bool in_list, bool in_problem) 
 	return ends_operand(f, before) && !(f->pieces.at[i].tight && kind_of(f, before) == TK_NUMBER);
 }
 
-static void give_roles(Format *f) {
+static void give_roles(SourceFormatter *f) {
 	VEC(uint8_t) open = {0}; /* the open brackets; TK_COUNT: the braces of a problem */
 	bool problem = false;    /* after the name of a problem, before its braces */
 	for (uint32_t i = 0; i < f->pieces.n; i++) {
-		Piece *p = &f->pieces.at[i];
+		FormatToken *p = &f->pieces.at[i];
 		uint32_t before = piece_before(f, i), after = piece_after(f, i);
 		bool in_list =
 			open.n && (open.at[open.n - 1] == TK_LPAREN || open.at[open.n - 1] == TK_LBRACKET);
@@ -277,21 +277,21 @@ static void give_roles(Format *f) {
 
 /* ---- spaces -------------------------------------------------------------- */
 
-typedef VEC(uint32_t) IndexList; /* the enclosing brackets, outermost first */
+typedef VEC(uint32_t) BracketStack; /* the enclosing brackets, outermost first */
 
 /* True when the author wrote no space on either side. */
-static bool close_on_both_sides(const Format *f, uint32_t i) {
+static bool close_on_both_sides(const SourceFormatter *f, uint32_t i) {
 	return f->pieces.at[i].tight && i + 1 < f->pieces.n && f->pieces.at[i + 1].tight;
 }
 
 /* True when a product next to this sum, at the same depth, is written with
  * spaces. The sum then needs spaces as well. */
-static bool beside_wide_product(const Format *f, uint32_t i) {
+static bool beside_wide_product(const SourceFormatter *f, uint32_t i) {
 	for (int way = -1; way <= 1; way += 2) {
 		uint32_t steps = 0;
 		for (uint32_t j = i + (uint32_t)way; j < f->pieces.n && steps < NEAR;
 		     j += (uint32_t)way, steps++) {
-			const Piece *p = &f->pieces.at[j];
+			const FormatToken *p = &f->pieces.at[j];
 			if ((way > 0 && is_open(p->kind)) || (way < 0 && is_close(p->kind))) {
 				if (p->match == j) return false;
 				j = p->match;
@@ -309,9 +309,9 @@ static bool beside_wide_product(const Format *f, uint32_t i) {
 }
 
 /* True when the sum is part of an index or of an end of a range. */
-static bool in_index(const Format *f, uint32_t i, const IndexList *open) {
+static bool in_index(const SourceFormatter *f, uint32_t i, const BracketStack *open) {
 	for (uint32_t k = open->n; k > 0; k--) { /* also in (i+1) % n */
-		const Piece *p = &f->pieces.at[open->at[k - 1]];
+		const FormatToken *p = &f->pieces.at[open->at[k - 1]];
 		if (p->kind == TK_LBRACKET && p->call) return true;
 		if (p->kind != TK_LPAREN || p->call) break;
 	}
@@ -319,7 +319,7 @@ static bool in_index(const Format *f, uint32_t i, const IndexList *open) {
 		uint32_t steps = 0;
 		for (uint32_t j = i + (uint32_t)way; j < f->pieces.n && steps < NEAR;
 		     j += (uint32_t)way, steps++) {
-			const Piece *p = &f->pieces.at[j];
+			const FormatToken *p = &f->pieces.at[j];
 			if (p->kind == TK_RANGE) return true;
 			if ((way > 0 && is_open(p->kind) && p->kind != TK_LBRACE) ||
 			    (way < 0 && is_close(p->kind) && p->kind != TK_RBRACE)) {
@@ -337,8 +337,8 @@ static bool in_index(const Format *f, uint32_t i, const IndexList *open) {
 }
 
 /* True when the operator is written without spaces. */
-static bool is_close_operator(const Format *f, uint32_t i, const IndexList *open) {
-	const Piece *p = &f->pieces.at[i];
+static bool is_close_operator(const SourceFormatter *f, uint32_t i, const BracketStack *open) {
+	const FormatToken *p = &f->pieces.at[i];
 	if (p->kind == TK_CARET) return true;
 	if (!close_on_both_sides(f, i)) return false;
 	if (p->kind >= TK_STAR && p->kind <= TK_COMPOSE) return true;
@@ -347,7 +347,7 @@ static bool is_close_operator(const Format *f, uint32_t i, const IndexList *open
 
 /* True when the lexer would read these two pieces as other tokens if there were
  * no space between them. */
-static bool would_merge(const Format *f, const Piece *a, const Piece *b) {
+static bool would_merge(const SourceFormatter *f, const FormatToken *a, const FormatToken *b) {
 	char pair[64];
 	uint32_t n = a->end - a->start, m = b->end - b->start;
 	if (a->kind == TK_STR_CLOSE || b->kind == TK_STR_CLOSE || n > 40) return false;
@@ -361,8 +361,8 @@ static bool would_merge(const Format *f, const Piece *a, const Piece *b) {
 	return first.end != n || first.kind != (TokenKind)a->kind || first.error;
 }
 
-static bool wants_space(const Format *f, uint32_t i, const IndexList *open) {
-	const Piece *a = &f->pieces.at[i - 1], *b = &f->pieces.at[i];
+static bool wants_space(const SourceFormatter *f, uint32_t i, const BracketStack *open) {
+	const FormatToken *a = &f->pieces.at[i - 1], *b = &f->pieces.at[i];
 	uint8_t ka = a->kind, kb = b->kind;
 	bool operand_a = ends_operand(f, i - 1);
 	if (kb == TK_COMMA || kb == TK_SEMICOLON || kb == TK_RPAREN || kb == TK_RBRACKET ||
@@ -386,10 +386,10 @@ static bool wants_space(const Format *f, uint32_t i, const IndexList *open) {
 	return true;
 }
 
-static void set_gaps(Format *f) {
-	IndexList open = {0};
+static void set_gaps(SourceFormatter *f) {
+	BracketStack open = {0};
 	for (uint32_t i = 0; i < f->pieces.n; i++) {
-		Piece *p = &f->pieces.at[i];
+		FormatToken *p = &f->pieces.at[i];
 		if (is_close(p->kind) && open.n) open.n--;
 		if (i) {
 			p->gap = wants_space(f, i, &open);
@@ -402,9 +402,9 @@ static void set_gaps(Format *f) {
 /* Moves `else` and `catch` onto the line of the closing brace before them. A
  * brace that ends a one-line block is an exception: such branches may be
  * stacked. */
-static void join_branches(Format *f) {
+static void join_branches(SourceFormatter *f) {
 	for (uint32_t i = 1; i < f->pieces.n; i++) {
-		Piece *p = &f->pieces.at[i];
+		FormatToken *p = &f->pieces.at[i];
 		bool branch = (p->kind == TK_ELSE || p->kind == TK_CATCH) && p->role != ROLE_OPERAND;
 		if (branch && f->pieces.at[i - 1].kind == TK_RBRACE && f->pieces.at[i - 1].lines)
 			p->lines = 0;
@@ -414,12 +414,12 @@ static void join_branches(Format *f) {
 /* ---- columns ------------------------------------------------------------- */
 
 /* The width that the pieces before `i` on its source line have now. */
-static uint32_t width_before(const Format *f, uint32_t i) {
+static uint32_t width_before(const SourceFormatter *f, uint32_t i) {
 	uint32_t first = i;
 	while (first && !f->pieces.at[first].lines) first--;
 	uint32_t width = f->pieces.at[first].indent;
 	for (uint32_t k = first; k < i; k++) {
-		const Piece *p = &f->pieces.at[k];
+		const FormatToken *p = &f->pieces.at[k];
 		width += (k > first ? p->gap : 0) + p->width;
 	}
 	return width;
@@ -427,14 +427,14 @@ static uint32_t width_before(const Format *f, uint32_t i) {
 
 /* A piece of line `line` that is in the column of `i` and of the same kind;
  * NONE if there is none. */
-static uint32_t in_column(const Format *f, uint32_t i, uint32_t line) {
-	const Piece *p = &f->pieces.at[i];
+static uint32_t in_column(const SourceFormatter *f, uint32_t i, uint32_t line) {
+	const FormatToken *p = &f->pieces.at[i];
 	uint32_t j = i;
 	int way = line < p->line ? -1 : 1;
 	while (j < f->pieces.n && (way < 0 ? f->pieces.at[j].line > line : f->pieces.at[j].line < line))
 		j += (uint32_t)way;
 	for (; j < f->pieces.n && f->pieces.at[j].line == line; j += (uint32_t)way) {
-		const Piece *q = &f->pieces.at[j];
+		const FormatToken *q = &f->pieces.at[j];
 		bool starts = q->column == p->column,
 			 ends = p->kind == TK_NUMBER && q->column + q->width == p->column + p->width;
 		bool same = q->kind == p->kind && (q->role != ROLE_WORD || p->role == ROLE_WORD);
@@ -445,14 +445,14 @@ static uint32_t in_column(const Format *f, uint32_t i, uint32_t line) {
 
 /* A number and its sign move together. Returns the piece that has the space
  * before it. */
-static uint32_t lead(const Format *f, uint32_t i) {
-	const Piece *p = &f->pieces.at[i];
+static uint32_t lead(const SourceFormatter *f, uint32_t i) {
+	const FormatToken *p = &f->pieces.at[i];
 	bool sign = i && p->kind == TK_NUMBER && p->tight && f->pieces.at[i - 1].role == ROLE_PREFIX;
 	return sign ? i - 1 : i;
 }
 
-static bool may_align(const Format *f, uint32_t i) {
-	const Piece *p = &f->pieces.at[i];
+static bool may_align(const SourceFormatter *f, uint32_t i) {
+	const FormatToken *p = &f->pieces.at[i];
 	uint32_t first = lead(f, i);
 	if (!first || f->pieces.at[first].lines || f->pieces.at[first].tight || p->kind == TK_COMMENT ||
 	    p->multiline)
@@ -465,13 +465,13 @@ static bool may_align(const Format *f, uint32_t i) {
 	return true;
 }
 
-static uint32_t source_gap(const Format *f, uint32_t i) {
+static uint32_t source_gap(const SourceFormatter *f, uint32_t i) {
 	return f->pieces.at[i].start - f->pieces.at[i - 1].end;
 }
 
 /* Aligns pieces that were aligned over neighbouring lines, if at least one of
  * them followed more than one space. */
-static void align_columns(Format *f) {
+static void align_columns(SourceFormatter *f) {
 	uint32_t n = f->pieces.n;
 	bool *done = arena_zalloc(f->a, n + 1);
 	uint32_t *order = ARENA_ARRAY(f->a, uint32_t, n + 1), count = 0, most = 0;
@@ -511,17 +511,17 @@ static void align_columns(Format *f) {
 		/* Numbers that ended in one column are right-aligned. */
 		bool right = f->pieces.at[members.at[0]].kind == TK_NUMBER;
 		for (uint32_t k = 0; k < members.n; k++) {
-			const Piece *p = &f->pieces.at[members.at[k]], *q = &f->pieces.at[members.at[0]];
+			const FormatToken *p = &f->pieces.at[members.at[k]], *q = &f->pieces.at[members.at[0]];
 			right = right && p->column + p->width == q->column + q->width;
 		}
 		uint32_t column = 0;
 		for (uint32_t k = 0; k < members.n; k++) {
-			const Piece *p = &f->pieces.at[members.at[k]];
+			const FormatToken *p = &f->pieces.at[members.at[k]];
 			uint32_t at = width_before(f, members.at[k]) + p->gap + (right ? p->width : 0);
 			if (at > column) column = at;
 		}
 		for (uint32_t k = 0; k < members.n; k++) {
-			const Piece *p = &f->pieces.at[members.at[k]];
+			const FormatToken *p = &f->pieces.at[members.at[k]];
 			f->pieces.at[lead(f, members.at[k])].gap +=
 				column - (right ? p->width : 0) - width_before(f, members.at[k]) - p->gap;
 		}
@@ -530,14 +530,14 @@ static void align_columns(Format *f) {
 
 /* ---- lines --------------------------------------------------------------- */
 
-typedef struct Open {
+typedef struct OpenBracket {
 	uint32_t piece, indent; /* of the line it is on */
 	uint32_t inside;        /* column of the piece after it */
-} Open;
-typedef VEC(Open) OpenList;
+} OpenBracket;
+typedef VEC(OpenBracket) OpenList;
 
-static bool goes_on(const Format *f, uint32_t i) {
-	const Piece *p = &f->pieces.at[i];
+static bool goes_on(const SourceFormatter *f, uint32_t i) {
+	const FormatToken *p = &f->pieces.at[i];
 	uint32_t before = piece_before(f, i);
 	if (before == NONE) return false;
 	if (lex_continues_line((TokenKind)p->kind) && p->role != ROLE_PREFIX) return true;
@@ -548,7 +548,8 @@ static bool goes_on(const Format *f, uint32_t i) {
 	       (lex_wants_operand((TokenKind)k) && k != TK_PRIME);
 }
 
-static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, bool *continued) {
+static uint32_t indentation(const SourceFormatter *f, const OpenList *open, uint32_t i,
+                            bool *continued) {
 	*continued = false;
 	uint32_t top = open->n, next = i;
 	while (next < f->pieces.n && is_close(f->pieces.at[next].kind) && top &&
@@ -564,9 +565,9 @@ static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, b
 	uint32_t inner = open->n ? open->at[open->n - 1].indent + STEP : 0;
 	bool list = open->n && f->pieces.at[open->at[open->n - 1].piece].kind != TK_LBRACE;
 	if (list) { /* keep the alignment with the first piece inside the bracket */
-		const Open *o = &open->at[open->n - 1];
-		const Piece *inside = &f->pieces.at[o->piece + 1];
-		const Piece *bracket = inside - 1, *p = &f->pieces.at[i];
+		const OpenBracket *o = &open->at[open->n - 1];
+		const FormatToken *inside = &f->pieces.at[o->piece + 1];
+		const FormatToken *bracket = inside - 1, *p = &f->pieces.at[i];
 		bool under = inside->column == p->column || bracket->column + 1 == p->column;
 		if (!inside->lines && inside->line < p->line && under) return o->inside;
 	}
@@ -577,7 +578,7 @@ static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, b
 
 /* The end of the line that starts at `first`: the next piece with a line break
  * before it. */
-static uint32_t line_end(const Format *f, uint32_t first) {
+static uint32_t line_end(const SourceFormatter *f, uint32_t first) {
 	uint32_t i = first + 1;
 	while (i < f->pieces.n && !f->pieces.at[i].lines) i++;
 	return i;
@@ -585,12 +586,12 @@ static uint32_t line_end(const Format *f, uint32_t first) {
 
 /* Puts a block on lines of its own: breaks after {, after its semicolons and
  * before }. Later branches of the same `if` or `try` are expanded as well. */
-static void expand_block(Format *f, uint32_t brace) {
+static void expand_block(SourceFormatter *f, uint32_t brace) {
 	for (uint32_t open = brace; open != NONE;) {
 		uint32_t close = f->pieces.at[open].match, depth = 0;
 		if (close == open) return;
 		for (uint32_t i = open + 1; i <= close; i++) {
-			Piece *p = &f->pieces.at[i];
+			FormatToken *p = &f->pieces.at[i];
 			if (is_close(p->kind) && i < close) depth--;
 			bool after =
 				!depth && (i == open + 1 || i == close || f->pieces.at[i - 1].kind == TK_SEMICOLON);
@@ -620,7 +621,7 @@ static void expand_block(Format *f, uint32_t brace) {
 
 /* The brace of the first branch of the `if` or `try` that has a later branch at
  * `brace`. */
-static uint32_t first_branch(const Format *f, uint32_t brace, uint32_t first) {
+static uint32_t first_branch(const SourceFormatter *f, uint32_t brace, uint32_t first) {
 	for (uint32_t i = brace; i > first;) {
 		i--;
 		uint8_t k = f->pieces.at[i].kind;
@@ -641,7 +642,7 @@ static uint32_t first_branch(const Format *f, uint32_t brace, uint32_t first) {
 
 /* Pieces from `from` on were broken off a line of a list. Merges them with the
  * list's next line, which starts at `end`. */
-static void fill_list(Format *f, uint32_t from, uint32_t end) {
+static void fill_list(SourceFormatter *f, uint32_t from, uint32_t end) {
 	if (f->pieces.at[from - 1].kind != TK_COMMA || end >= f->pieces.n ||
 	    f->pieces.at[end - 1].kind != TK_COMMA)
 		return;
@@ -659,17 +660,18 @@ static void fill_list(Format *f, uint32_t from, uint32_t end) {
 /* Breaks the overlong line [first, end) at the place of least cost. Returns
  * false when there is none. The cost weighs bracket depth, the kind of place
  * and the unused characters of the line. */
-static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent, bool in_list) {
+static bool break_line(SourceFormatter *f, uint32_t first, uint32_t end, uint32_t indent,
+                       bool in_list) {
 	uint32_t depth = 0, column = indent, best = NONE, total = indent;
 	double least = 1e9;
 	bool best_block = false;
-	IndexList open = {0};
+	BracketStack open = {0};
 	for (uint32_t i = first; i < end; i++) {
 		if (f->pieces.at[i].kind != TK_COMMENT)
 			total += (i > first ? f->pieces.at[i].gap : 0) + f->pieces.at[i].width;
 	}
 	for (uint32_t i = first; i + 1 < end; i++) {
-		const Piece *p = &f->pieces.at[i], *q = &f->pieces.at[i + 1];
+		const FormatToken *p = &f->pieces.at[i], *q = &f->pieces.at[i + 1];
 		if (is_close(p->kind) && depth) {
 			depth--;
 			open.n--;
@@ -744,7 +746,7 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 }
 
 /* With `rough`, computes only the indentations, for align_columns. */
-static void make_lines(Format *f, bool rough) {
+static void make_lines(SourceFormatter *f, bool rough) {
 	OpenList open = {0};
 	for (uint32_t i = 0; i < f->pieces.n;) {
 		bool continued;
@@ -764,7 +766,7 @@ static void make_lines(Format *f, bool rough) {
 			if (end - i > 1 && f->pieces.at[end - 1].kind == TK_COMMENT) line.comment = --line.last;
 			widest = 0;
 			for (uint32_t k = i; k < line.last; k++) {
-				const Piece *p = &f->pieces.at[k];
+				const FormatToken *p = &f->pieces.at[k];
 				uint32_t start = line.width + (k > i ? p->gap : 0);
 				line.width = p->multiline ? p->after : start + p->width;
 				if (!p->multiline && line.width > widest) widest = line.width;
@@ -781,11 +783,11 @@ static void make_lines(Format *f, bool rough) {
 		 * indentation. */
 		uint32_t column = indent, base = indent;
 		for (uint32_t k = i; k < end; k++) {
-			const Piece *p = &f->pieces.at[k];
+			const FormatToken *p = &f->pieces.at[k];
 			column = p->multiline ? p->after : column + (k > i ? p->gap : 0) + p->width;
 			bool block = condition && p->kind == TK_LBRACE && open.n == outside;
 			if (is_open(p->kind))
-				VEC_PUSH(f->a, &open, ((Open){k, block ? base - STEP : base, column}));
+				VEC_PUSH(f->a, &open, ((OpenBracket){k, block ? base - STEP : base, column}));
 			else if (is_close(p->kind) && open.n && open.at[--open.n].indent < base)
 				base = open.at[open.n].indent;
 		}
@@ -795,7 +797,7 @@ static void make_lines(Format *f, bool rough) {
 
 /* Trailing comments keep their column while they fit. If one does not, the
  * comments of neighbouring lines in the same column move with it. */
-static void place_comments(Format *f) {
+static void place_comments(SourceFormatter *f) {
 	for (uint32_t i = 0, last; i < f->lines.n; i = last + 1) {
 		last = i;
 		if (f->lines.at[i].comment == NONE) continue;
@@ -823,11 +825,11 @@ static void put_spaces(Text *out, uint32_t n) {
 	text_add(out, spaces, n);
 }
 
-static void put_piece(const Format *f, const Piece *p, Text *out) {
+static void put_piece(const SourceFormatter *f, const FormatToken *p, Text *out) {
 	text_add(out, f->text + p->start, p->end - p->start);
 }
 
-static void put_lines(const Format *f, Text *out) {
+static void put_lines(const SourceFormatter *f, Text *out) {
 	for (uint32_t i = 0; i < f->lines.n; i++) {
 		const OutLine *line = &f->lines.at[i];
 		if (line->blank) text_str(out, "\n");
@@ -845,7 +847,7 @@ static void put_lines(const Format *f, Text *out) {
 }
 
 static void lay_out(Arena *a, const char *text, size_t n, Text *out) {
-	Format f = {.a = a, .text = text, .n = (uint32_t)n};
+	SourceFormatter f = {.a = a, .text = text, .n = (uint32_t)n};
 	cut(&f);
 	match_brackets(&f);
 	give_roles(&f);
@@ -860,10 +862,10 @@ static void lay_out(Arena *a, const char *text, size_t n, Text *out) {
 
 /* ---- public entry: layout and check -------------------------------------- */
 
-static bool same_pieces(const Format *x, const Format *y) {
+static bool same_pieces(const SourceFormatter *x, const SourceFormatter *y) {
 	if (x->pieces.n != y->pieces.n) return false;
 	for (uint32_t i = 0; i < x->pieces.n; i++) {
-		const Piece *p = &x->pieces.at[i], *q = &y->pieces.at[i];
+		const FormatToken *p = &x->pieces.at[i], *q = &y->pieces.at[i];
 		if (p->kind != q->kind || p->end - p->start != q->end - q->start) return false;
 		if (memcmp(x->text + p->start, y->text + q->start, p->end - p->start)) return false;
 	}
@@ -910,8 +912,8 @@ static void run_format(Ctx *c, void *arg) {
 	if (ok) print_program(c, &q, &job->after);
 	else diag_truncate(c, mark);
 	if (job->after.failed) ctx_throw(c, ST_NOMEM);
-	Format x = {.a = job->a, .text = job->text, .n = (uint32_t)job->n},
-		   y = {.a = job->a, .text = text, .n = (uint32_t)job->out->n};
+	SourceFormatter x = {.a = job->a, .text = job->text, .n = (uint32_t)job->n},
+					y = {.a = job->a, .text = text, .n = (uint32_t)job->out->n};
 	cut(&x);
 	cut(&y);
 	bool tree = ok && job->before.n == job->after.n &&

@@ -13,7 +13,7 @@
 
 typedef struct Items { /* of the problem being parsed, in the scratch arena */
 	VEC(Domain) domains;
-	VEC(Field) fields;
+	VEC(UnknownField) fields;
 	AstList locals, equations;
 	VEC(Event) events;
 	Atom eigen;
@@ -102,7 +102,7 @@ static void parse_field_item(Parser *p, Items *items) {
 	do {
 		swallow_newline(p);
 		uint32_t first = p->at;
-		Field f = {.name = parse_name(p, "the name of an unknown", NULL)};
+		UnknownField f = {.name = parse_name(p, "the name of an unknown", NULL)};
 		if (kind_now(p) == TK_LBRACKET) {
 			Bracket b = open_bracket(p);
 			f.size = parse_expression(p);
@@ -280,7 +280,7 @@ static void parse_item(Parser *p, void *out) {
  * coordinates: then it has no equation. */
 static bool eigenvalue_as_field(Parser *p, Items *items) {
 	const Domain *d = &items->domains.at[0];
-	PUSH(p, &items->fields, ((Field){.name = items->eigen, .span = items->eigen_span}));
+	PUSH(p, &items->fields, ((UnknownField){.name = items->eigen, .span = items->eigen_span}));
 	if (items->domains.n != 1 || d->kind != DOMAIN_INTERVAL || d->ncoords != 1) return true;
 	Ast *rate = node_new(p, A_NAME), *zero = node_new(p, A_CONST), *a = node_new(p, A_EQUATION);
 	rate->name.name = atom(p->ctx, arena_printf(p->arena, "%s_%s", atom_text(p->ctx, items->eigen),
