@@ -15,7 +15,7 @@
 
 enum { OPTION_FUNCTIONS, OPTION_KIND, OPTION_AXIS, OPTION_LINES, OPTIONS }; /* functions: none */
 
-typedef struct Job {
+typedef struct TransformJob {
 	const FftRealPlan *plan;
 	Backend *be;
 	int64_t n, outer, inner;
@@ -24,10 +24,10 @@ typedef struct Job {
 	double *o;
 	double *rooms; /* workspaces, one per thread */
 	uint64_t work; /* cost of one chunk */
-} Job;
+} TransformJob;
 
 static void run_part(void *ud, int64_t part) {
-	const Job *j = ud;
+	const TransformJob *j = ud;
 	double *room = j->rooms ? j->rooms + (size_t)pool_worker() * fft_real_room(j->plan)
 	                        : fft_real_own(j->plan);
 	const bool rows = j->inner == 1;
@@ -39,7 +39,7 @@ static void run_part(void *ud, int64_t part) {
 }
 
 static Status poll_part(void *ud) {
-	const Job *j = ud;
+	const TransformJob *j = ud;
 	return spend(j->be, j->work);
 }
 
@@ -57,13 +57,13 @@ static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t len
 	outer *= several;
 	if (!n || !outer || !inner) return ST_OK;
 	const char *why;
-	Job j = {.plan = fft_real_plan(c, &be->fft, kind, n, inner == 1 ? outer : inner, &why),
-	         .be = be,
-	         .n = n,
-	         .outer = outer,
-	         .inner = inner,
-	         .x = x,
-	         .o = o};
+	TransformJob j = {.plan = fft_real_plan(c, &be->fft, kind, n, inner == 1 ? outer : inner, &why),
+	                  .be = be,
+	                  .n = n,
+	                  .outer = outer,
+	                  .inner = inner,
+	                  .x = x,
+	                  .o = o};
 	if (!j.plan) {
 		if (!why) return ST_NOMEM;
 		diag_error(c, E_FILE, NO_SPAN, "%s", why);

@@ -55,18 +55,18 @@ INLINE Complex reciprocal(Complex z) {
 	else run((b).below, (b).above)
 
 /* Narrow, and long enough to have a middle. */
-static bool may_be_twisted(Band b) {
+static bool may_be_twisted(Bandwidth b) {
 	return b.below == b.above && b.below >= 1 && b.below <= 3 && b.n >= 16;
 }
 
-CLONES bool band_twisted(Band b, double *f) {
+CLONES bool band_twisted(Bandwidth b, double *f) {
 	if (!may_be_twisted(b)) return false;
 	return b.below == 1   ? real_twisted_factor(b.n, 1, f)
 	       : b.below == 2 ? real_twisted_factor(b.n, 2, f)
 	                      : real_twisted_factor(b.n, 3, f);
 }
 
-CLONES bool band_twisted_complex(Band b, double *f) {
+CLONES bool band_twisted_complex(Bandwidth b, double *f) {
 	Complex *g = (Complex *)(void *)f;
 	if (!may_be_twisted(b)) return false;
 	return b.below == 1   ? complex_twisted_factor(b.n, 1, g)
@@ -74,14 +74,14 @@ CLONES bool band_twisted_complex(Band b, double *f) {
 	                      : complex_twisted_factor(b.n, 3, g);
 }
 
-CLONES BandForm band_factor(Band b, double *f, double *exchanges) {
+CLONES BandForm band_factor(Bandwidth b, double *f, double *exchanges) {
 #define RUN(below, above)                                                                          \
 	return real_factor(b.n, below, above, f, exchanges) ? BAND_EXCHANGED : BAND_PLAIN
 	EACH_WIDTH(b, RUN);
 #undef RUN
 }
 
-CLONES BandForm band_factor_complex(Band b, double *f, double *exchanges) {
+CLONES BandForm band_factor_complex(Bandwidth b, double *f, double *exchanges) {
 #define RUN(below, above)                                                                          \
 	return complex_factor(b.n, below, above, (Complex *)(void *)f, exchanges) ? BAND_EXCHANGED     \
 	                                                                          : BAND_PLAIN
@@ -89,7 +89,7 @@ CLONES BandForm band_factor_complex(Band b, double *f, double *exchanges) {
 #undef RUN
 }
 
-CLONES void band_solve(Band b, BandForm form, bool transposed, const double *f,
+CLONES void band_solve(Bandwidth b, BandForm form, bool transposed, const double *f,
                        const double *exchanges, double *x) {
 	if (form == BAND_TWISTED) {
 		if (transposed) real_twisted_transposed(b.n, b.below, f, x);
@@ -116,7 +116,7 @@ static void conjugate(int64_t n, double *x) {
 	for (int64_t i = 0; i < n; i++) x[2 * i + 1] = -x[2 * i + 1];
 }
 
-CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double *f,
+CLONES void band_solve_complex(Bandwidth b, BandForm form, bool adjoint, const double *f,
                                const double *exchanges, double *x) {
 	const Complex *g = (const Complex *)(const void *)f;
 	Complex *z = (Complex *)(void *)x;
@@ -144,8 +144,8 @@ CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double
 
 /* ---- bandwidth-reducing order -------------------------------------------- */
 
-Band band_width(int64_t n, const int64_t *start, const int64_t *row, const int64_t *inverse) {
-	Band b = {.n = n};
+Bandwidth band_width(int64_t n, const int64_t *start, const int64_t *row, const int64_t *inverse) {
+	Bandwidth b = {.n = n};
 	for (int64_t j = 0; j < n; j++)
 		for (int64_t k = start[j]; k < start[j + 1]; k++) {
 			const int64_t off = inverse ? inverse[row[k]] - inverse[j] : row[k] - j;

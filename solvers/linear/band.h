@@ -19,19 +19,20 @@
 #include "lang/ir/host.h"
 
 /* Numbers of nonzero diagonals below and above the main one. */
-typedef struct Band {
+typedef struct Bandwidth {
 	int64_t n, below, above;
-} Band;
+} Bandwidth;
 /* Row stride of the storage, in scalars. Element (i, j) is at i * stride + (j -
  * i) + below. */
-static inline int64_t band_stride(Band b) { return 2 * b.below + b.above + 1; }
-static inline int64_t band_place(Band b, int64_t i, int64_t j) {
+static inline int64_t band_stride(Bandwidth b) { return 2 * b.below + b.above + 1; }
+static inline int64_t band_place(Bandwidth b, int64_t i, int64_t j) {
 	return i * band_stride(b) + (j - i) + b.below;
 }
 
 /* The band of a square pattern by columns, with its diagonal. order_inverse:
  * the position of each unknown in the new order; NULL: unchanged. */
-Band band_width(int64_t n, const int64_t *start, const int64_t *row, const int64_t *order_inverse);
+Bandwidth band_width(int64_t n, const int64_t *start, const int64_t *row,
+                     const int64_t *order_inverse);
 /* Computes an order that narrows the band into order[n], and the position of
  * each unknown into inverse[n]. */
 Status band_order(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, int64_t *order,
@@ -41,16 +42,16 @@ Status band_order(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, i
 typedef enum BandForm { BAND_PLAIN, BAND_EXCHANGED, BAND_TWISTED } BandForm;
 /* Overwrites f[n * stride] with the factors. exchanges[n]: row interchanges.
  * Complex: pairs of scalars. */
-BandForm band_factor(Band b, double *f, double *exchanges);
-BandForm band_factor_complex(Band b, double *f, double *exchanges);
+BandForm band_factor(Bandwidth b, double *f, double *exchanges);
+BandForm band_factor_complex(Bandwidth b, double *f, double *exchanges);
 /* Twisted factorisation, from both ends to the middle, which is faster. Its
  * form is BAND_TWISTED. Returns false when the band is not narrow or a pivot
  * needs an interchange; f is then undefined. */
-bool band_twisted(Band b, double *f);
-bool band_twisted_complex(Band b, double *f);
-void band_solve(Band b, BandForm form, bool transposed, const double *f, const double *exchanges,
-                double *x);
-void band_solve_complex(Band b, BandForm form, bool adjoint, const double *f,
+bool band_twisted(Bandwidth b, double *f);
+bool band_twisted_complex(Bandwidth b, double *f);
+void band_solve(Bandwidth b, BandForm form, bool transposed, const double *f,
+                const double *exchanges, double *x);
+void band_solve_complex(Bandwidth b, BandForm form, bool adjoint, const double *f,
                         const double *exchanges, double *x);
 
 #endif

@@ -41,7 +41,7 @@
 /* Cost model in nanoseconds; only ratios matter. It was fitted to five-point
  * stencils on grids of 6 x 6 to 100 x 100. A band that exceeds the caches is
  * reloaded from memory at each solve. */
-static double banded_time(Band b) {
+static double banded_time(Bandwidth b) {
 	const double n = (double)b.n, l = (double)b.below, u = (double)b.above;
 	const bool far = 8 * n * (double)band_stride(b) > 4e6;
 	return n * (8 + l * (1 + 0.08 * (l + u))) * (far ? 2.5 : 1) +
@@ -52,15 +52,16 @@ static double banded_time(Band b) {
  * dissection of 2-D and 3-D grids needs about ten times the cube of the
  * bandwidth. */
 #define BEYOND_FACTORS 2e11
-static double expected_flops(Band b) { return 10 * pow(0.5 * (double)(b.below + b.above), 3); }
+static double expected_flops(Bandwidth b) { return 10 * pow(0.5 * (double)(b.below + b.above), 3); }
 /* Above this many operations iterations are usually faster than factors. The
  * threshold was measured with two-field reaction-diffusion systems on squares;
  * other systems may need more iterations. */
-bool too_many(const Choice *c) { return c->flops > 1e9; }
+bool too_many(const LinearSolverChoice *c) { return c->flops > 1e9; }
 
 /* UMFPACK's cost per operation is lower than KLU's, and its cost per unknown is
  * higher. KLU reuses the pivots of earlier factors. */
-static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row, Choice *out) {
+static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row,
+                          LinearSolverChoice *out) {
 	klu_l_common common;
 	klu_l_defaults(&common);
 	klu_l_symbolic *s =
@@ -78,14 +79,15 @@ static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row, C
 	return ST_OK;
 }
 
-Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, Way wish,
-                  int64_t *order, int64_t *inverse, Choice *out) {
-	*out = (Choice){.way = wish, .band = band_width(n, start, row, NULL)};
+Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row,
+                  LinearSolverKind wish, int64_t *order, int64_t *inverse,
+                  LinearSolverChoice *out) {
+	*out = (LinearSolverChoice){.way = wish, .band = band_width(n, start, row, NULL)};
 	Status st = ST_OK;
 	if (out->band.below + out->band.above > 2) {
 		st = band_order(c, n, start, row, order, inverse);
 		if (st != ST_OK) return st;
-		const Band other = band_width(n, start, row, inverse);
+		const Bandwidth other = band_width(n, start, row, inverse);
 		/* a new order costs a copy in each direction */
 		if (other.below + other.above + 1 < out->band.below + out->band.above) {
 			out->band = other;
@@ -131,19 +133,19 @@ enum {
 /* The arrays of a plan, after its header: order[n]; place[given], of each
  * element in the matrix's values. If the way is sparse: start[n + 1], row[nnz],
  * diagonal[n] of the matrix, and start[2n + 1], row[2 nnz + 2n] of its pair. */
-typedef struct Plan {
+typedef struct ShiftedPlan {
 	int64_t n, given, way, nnz, room, pair;
 	bool ordered;
-	Band band;
+	Bandwidth band;
 	int64_t *order, *place, *start, *row, *diagonal, *start2, *row2;
-} Plan;
+} ShiftedPlan;
 
 static int64_t plan_length(int64_t n, int64_t given, int64_t way, int64_t nnz) {
 	return PLAN_HEAD + n + given +
 	       (way == WAY_SPARSE ? (n + 1) + nnz + n + (2 * n + 1) + (2 * nnz + 2 * n) : 0);
 }
 
-static void plan_parts(Plan *p, int64_t *at) {
+static void plan_parts(ShiftedPlan *p, int64_t *at) {
 	p->order = at + PLAN_HEAD;
 	p->place = p->order + p->n;
 	p->start = p->place + p->given;
@@ -158,17 +160,17 @@ static Status wrong_plan(Ctx *c) {
 	return ST_INTERNAL;
 }
 
-static Status plan_read(Ctx *c, const HostArray *t, Plan *p) {
+static Status plan_read(Ctx *c, const HostArray *t, ShiftedPlan *p) {
 	int64_t *at = t->data;
 	if (t->count < PLAN_HEAD || at[P_MARK] != MARK) return wrong_plan(c);
-	*p = (Plan){.n = at[P_N],
-	            .given = at[P_GIVEN],
-	            .way = at[P_WAY],
-	            .nnz = at[P_NNZ],
-	            .room = at[P_ROOM],
-	            .pair = at[P_PAIR],
-	            .ordered = at[P_ORDERED],
-	            .band = {at[P_N], at[P_BELOW], at[P_ABOVE]}};
+	*p = (ShiftedPlan){.n = at[P_N],
+	                   .given = at[P_GIVEN],
+	                   .way = at[P_WAY],
+	                   .nnz = at[P_NNZ],
+	                   .room = at[P_ROOM],
+	                   .pair = at[P_PAIR],
+	                   .ordered = at[P_ORDERED],
+	                   .band = {at[P_N], at[P_BELOW], at[P_ABOVE]}};
 	if (t->count != plan_length(p->n, p->given, p->way, p->nnz)) return wrong_plan(c);
 	plan_parts(p, at);
 	return ST_OK;
@@ -176,7 +178,7 @@ static Status plan_read(Ctx *c, const HostArray *t, Plan *p) {
 
 /* Fills in the diagonal and the pair by columns, from the pattern with its
  * diagonal and `place`, which are already set. */
-static void fill_sparse(Plan *p) {
+static void fill_sparse(ShiftedPlan *p) {
 	int64_t k2 = 0;
 	for (int64_t j = 0; j < p->n; j++)
 		for (int64_t k = p->start[j]; k < p->start[j + 1]; k++)
@@ -221,15 +223,15 @@ static Status with_diagonal(Ctx *c, int64_t n, const int64_t *start, const int64
 }
 
 static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, const int64_t *row,
-                        Way wish, int64_t *work, Value *results) {
+                        LinearSolverKind wish, int64_t *work, Value *results) {
 	int64_t *full_start = work, *full_row = full_start + n + 1, *place = full_row + given + n,
 			*order = place + given, *inverse = order + n;
-	Choice choice;
+	LinearSolverChoice choice;
 	Status st = with_diagonal(c, n, start, row, full_start, full_row, place);
 	if (st == ST_OK) st = choose_way(c, n, full_start, full_row, wish, order, inverse, &choice);
 	if (st != ST_OK) return st;
 	const int64_t nnz = full_start[n], length = plan_length(n, given, choice.way, nnz);
-	Plan p = {.n = n, .given = given, .way = choice.way, .nnz = nnz, .band = choice.band};
+	ShiftedPlan p = {.n = n, .given = given, .way = choice.way, .nnz = nnz, .band = choice.band};
 	const int64_t banded = n * band_stride(choice.band);
 	p.room = choice.way == WAY_BANDED ? banded + n + 1 : nnz;
 	p.pair = choice.way == WAY_BANDED ? 2 * banded + n + 1 : 2 * nnz + 2 * n;
@@ -294,7 +296,7 @@ static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 	if (st == ST_OK && !work) st = ST_NOMEM;
 	if (st == ST_OK)
 		st = make_plan(c, n, given, s, (const int64_t *)(const void *)row->data,
-		               (Way)call->options[1], work, results);
+		               (LinearSolverKind)call->options[1], work, results);
 	if (work) heap_free(c, work, bytes);
 	tensor_unref(start), tensor_unref(row);
 	return st;
@@ -305,7 +307,7 @@ static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 static bool is_pair(const HostCall *call) { return call->options[1]; }
 
 /* Writes the matrix's values into f, whose contents are overwritten. */
-static void matrix_banded(const Plan *p, bool pair, const double *values, double a, double b,
+static void matrix_banded(const ShiftedPlan *p, bool pair, const double *values, double a, double b,
                           double *f) {
 	const int64_t stride = band_stride(p->band);
 	memset(f, 0, (size_t)((pair ? 2 : 1) * p->n * stride) * sizeof *f);
@@ -321,7 +323,7 @@ static void matrix_banded(const Plan *p, bool pair, const double *values, double
 	}
 }
 
-static void factor_banded(const Plan *p, bool pair, const double *values, double a, double b,
+static void factor_banded(const ShiftedPlan *p, bool pair, const double *values, double a, double b,
                           double *f) {
 	double *exchanges = f + (pair ? 2 : 1) * p->n * band_stride(p->band);
 	matrix_banded(p, pair, values, a, b, f);
@@ -334,7 +336,7 @@ static void factor_banded(const Plan *p, bool pair, const double *values, double
 		pair ? band_factor_complex(p->band, f, exchanges) : band_factor(p->band, f, exchanges);
 }
 
-static void matrix_sparse(const Plan *p, bool pair, const double *values, double a, double b,
+static void matrix_sparse(const ShiftedPlan *p, bool pair, const double *values, double a, double b,
                           double *f) {
 	if (!pair) {
 		for (int64_t e = 0; e < p->given; e++) f[p->place[e]] = -values[e];
@@ -364,7 +366,7 @@ static void matrix_sparse(const Plan *p, bool pair, const double *values, double
 static Status factor_direct(Ctx *c, const HostCall *call, const HostArray *args,
                             const HostArray *results) {
 	const bool pair = is_pair(call);
-	Plan p;
+	ShiftedPlan p;
 	Status st = plan_read(c, &args[0], &p);
 	if (st != ST_OK) return st;
 	const int64_t n = pair ? p.pair : p.room;
@@ -382,7 +384,7 @@ static Status factor_direct(Ctx *c, const HostCall *call, const HostArray *args,
 	return ST_OK;
 }
 
-static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const double *f,
+static Status solve_banded(Ctx *c, const ShiftedPlan *p, bool pair, bool adjoint, const double *f,
                            double *x) {
 	const int64_t n = p->n, numbers = n * band_stride(p->band);
 	const double *exchanges = f + (pair ? 2 : 1) * numbers;
@@ -416,7 +418,7 @@ static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const
 static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args,
                            const HostArray *results) {
 	const bool pair = is_pair(call), adjoint = call->options[2];
-	Plan p;
+	ShiftedPlan p;
 	Status st = plan_read(c, &args[0], &p);
 	if (st != ST_OK) return st;
 	const int64_t n = (pair ? 2 : 1) * p.n;

@@ -11,7 +11,7 @@
  * function takes from tens of nanoseconds to microseconds. */
 enum { PART = 256, WEIGHT = 128 };
 
-typedef struct Job {
+typedef struct SpecialJob {
 	double (*value)(const double *x);
 	uint32_t nargs;
 	int64_t count;
@@ -19,10 +19,10 @@ typedef struct Job {
 	int64_t step[EACH_ARGS]; /* 0 where an operand is the same scalar everywhere */
 	double *out;
 	Backend *be;
-} Job;
+} SpecialJob;
 
 static void run_part(void *ud, int64_t part) {
-	const Job *j = ud;
+	const SpecialJob *j = ud;
 	const int64_t from = part * PART, to = from + PART < j->count ? from + PART : j->count;
 	double x[EACH_ARGS];
 	for (int64_t i = from; i < to; i++) {
@@ -32,7 +32,7 @@ static void run_part(void *ud, int64_t part) {
 }
 
 static Status poll_part(void *ud) {
-	const Job *j = ud;
+	const SpecialJob *j = ud;
 	return spend(j->be, (uint64_t)PART * WEIGHT);
 }
 
@@ -62,7 +62,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	Tensor *t[EACH_ARGS] = {0},
 		   *out = tensor_new(c, DT_F64, args[0].tensor->rank, args[0].tensor->shape);
 	Status st = out ? ST_OK : ST_NOMEM;
-	Job j = {.value = row->value, .nargs = nargs, .be = backend_of(c)};
+	SpecialJob j = {.value = row->value, .nargs = nargs, .be = backend_of(c)};
 	for (uint32_t k = 0; k < nargs && st == ST_OK; k++) {
 		t[k] = readable(c, args[k].tensor, &j.step[k]);
 		if (!t[k]) st = ST_NOMEM;
@@ -72,8 +72,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		j.out = (double *)(void *)out->data;
 		j.count = out->count;
 		j.be->counters.scalar_operations += (double)j.count;
-		st = parallel_for(c, j.count * WEIGHT, (j.count + PART - 1) / PART, run_part, &j,
-		                 poll_part);
+		st =
+			parallel_for(c, j.count * WEIGHT, (j.count + PART - 1) / PART, run_part, &j, poll_part);
 	}
 	for (uint32_t k = 0; k < nargs; k++) tensor_unref(t[k]);
 	if (st == ST_OK) results[0] = value_tensor(out);

@@ -264,20 +264,20 @@ double gamma_upper(const double *p) {
 /* ---- the incomplete beta function ---------------------------------------- */
 
 /* x and y = 1 - x, each with full relative accuracy. */
-typedef struct Split {
+typedef struct ComplementPair {
 	long double x, y;
-} Split;
-static Split split_of(double x) { return (Split){x, 1 - (long double)x}; }
-static Split split_of_odds(double r) {
-	return r < 1 ? (Split){r / (1 + (long double)r), 1 / (1 + (long double)r)}
-	             : (Split){1 / (1 + 1 / (long double)r), 1 / (1 + (long double)r)};
+} ComplementPair;
+static ComplementPair split_of(double x) { return (ComplementPair){x, 1 - (long double)x}; }
+static ComplementPair split_of_odds(double r) {
+	return r < 1 ? (ComplementPair){r / (1 + (long double)r), 1 / (1 + (long double)r)}
+	             : (ComplementPair){1 / (1 + 1 / (long double)r), 1 / (1 + (long double)r)};
 }
 static long double log_part(long double x, long double y) {
 	return x < 0.5L ? logl(x) : log1pl(-y);
 }
 
 /* log of x^a y^b / B(a, b), 0 < x < 1 */
-static long double log_beta_weight(double a, double b, Split at) {
+static long double log_beta_weight(double a, double b, ComplementPair at) {
 	if (a < 10 || b < 10)
 		return a * log_part(at.x, at.y) + b * log_part(at.y, at.x) - log_beta_long(a, b);
 	/* (x - a/n) n/a and (y - b/n) n/b are the distances of x and y from the
@@ -288,7 +288,7 @@ static long double log_beta_weight(double a, double b, Split at) {
 	                      stirling(b);
 	return l + 0.5L * logl(a / n * b) - HALF_LOG_TWO_PI;
 }
-static long double beta_weight(double a, double b, Split at) {
+static long double beta_weight(double a, double b, ComplementPair at) {
 	return expl(log_beta_weight(a, b, at));
 }
 /* I_x(a, b) / weight for x below the mean: the even part of the continued
@@ -337,7 +337,7 @@ static long double beta_of_small(long double a, long double b, long double x, bo
 	const long double rest = expl(first) * a * sum;
 	return upper ? -expm1l(first) - rest : expl(first) + rest;
 }
-static long double beta_tail(double a, double b, Split at, bool upper) {
+static long double beta_tail(double a, double b, ComplementPair at, bool upper) {
 	if (a < 0.1 && at.x < 0.9L && at.x * (b + 1) <= 2) return beta_of_small(a, b, at.x, upper);
 	if (b < 0.1 && at.y < 0.9L && at.y * (a + 1) <= 2) return beta_of_small(b, a, at.y, !upper);
 	const bool left = at.x <= a / ((long double)a + b);
@@ -371,13 +371,13 @@ double beta_log_density(const double *p) {
 	if (!(a > 0 && b > 0) || isnan(x)) return NAN;
 	if (!shapes(a, b) || x < 0 || x > 1) return -INFINITY;
 	if (x == 0 || x == 1) return x == 0 ? log_at_end(a, b) : log_at_end(b, a);
-	const Split at = split_of(x);
+	const ComplementPair at = split_of(x);
 	return (double)(log_beta_weight(a, b, at) - log_part(at.x, at.y) - log_part(at.y, at.x));
 }
 double beta_density(const double *p) {
 	const double a = p[0], b = p[1], x = p[2];
 	if (!shapes(a, b) || !(x > 0 && x < 1)) return exp(beta_log_density(p));
-	const Split at = split_of(x);
+	const ComplementPair at = split_of(x);
 	return (double)(beta_weight(a, b, at) / (at.x * at.y));
 }
 
@@ -412,7 +412,7 @@ double binomial_log(const double *x) {
 	if (k == 0) return p == 1 && n > 0 ? -INFINITY : (double)(n * log1pl(-(long double)p));
 	if (k == n) return (double)(n * logl(p));
 	if (p == 0 || p == 1) return -INFINITY;
-	const Split at = split_of(p);
+	const ComplementPair at = split_of(p);
 	return (double)(log_beta_weight(k + 1, n - k + 1, at) - log_part(at.x, at.y) -
 	                log_part(at.y, at.x) - logl(n + 1.0L));
 }

@@ -33,28 +33,28 @@ static long double gamma_ratio(long double p, long double q, long double r, long
 
 /* A series' sum, and the ratio of its largest term to the sum. NaN when it does
  * not converge. */
-typedef struct Sum {
+typedef struct SeriesSum {
 	long double value, lost;
-} Sum;
+} SeriesSum;
 static const long double TINY_L = 1e-4800L;
-static const Sum NO_SUM = {NAN, INFINITY};
+static const SeriesSum NO_SUM = {NAN, INFINITY};
 
-static Sum power_series(uint32_t na, const long double *a, uint32_t nb, const long double *b,
-                        double x) {
+static SeriesSum power_series(uint32_t na, const long double *a, uint32_t nb, const long double *b,
+                              double x) {
 	long double term = 1, sum = 1, largest = 1;
 	for (int k = 0; k < 4000; k++) {
 		for (uint32_t i = 0; i < na; i++) term *= a[i] + k;
 		for (uint32_t i = 0; i < nb; i++) term /= b[i] + k;
 		term *= x / (k + 1.0L);
-		if (term == 0) return (Sum){sum, largest / fabsl(sum)};
+		if (term == 0) return (SeriesSum){sum, largest / fabsl(sum)};
 		sum += term;
 		if (fabsl(term) > largest) largest = fabsl(term);
 		if (!(largest < 1e4000L)) break;
-		if (fabsl(term) < 1e-20L * fabsl(sum)) return (Sum){sum, largest / fabsl(sum)};
+		if (fabsl(term) < 1e-20L * fabsl(sum)) return (SeriesSum){sum, largest / fabsl(sum)};
 	}
 	return NO_SUM;
 }
-static bool kept(Sum s) { return s.lost < 1e-13L / LDBL_EPSILON; }
+static bool kept(SeriesSum s) { return s.lost < 1e-13L / LDBL_EPSILON; }
 
 /* Double-double numbers (Dekker 1971; Knuth, The Art of Computer Programming
  * II, 4.2.2). */
@@ -105,12 +105,13 @@ static long double lost_in_series(uint32_t na, const Twice *a, uint32_t nb, cons
 	*sum = twice_of(NAN);
 	return INFINITY;
 }
-static Sum power_series_twice(uint32_t na, const Twice *a, uint32_t nb, const Twice *b, double x) {
+static SeriesSum power_series_twice(uint32_t na, const Twice *a, uint32_t nb, const Twice *b,
+                                    double x) {
 	Twice sum;
 	const long double lost = lost_in_series(na, a, nb, b, x, 1e-18, &sum);
-	return (Sum){as_long(sum), lost};
+	return (SeriesSum){as_long(sum), lost};
 }
-static bool kept_twice(Sum s) { return s.lost < 1e18L; }
+static bool kept_twice(SeriesSum s) { return s.lost < 1e18L; }
 
 /* GSL steps through large parameters one by one. */
 static bool moderate(double a) { return fabs(a) <= 2000; }
@@ -126,7 +127,7 @@ static double if_bounded(int status, const gsl_sf_result *r) {
 double hyp0f1(const double *p) {
 	const double b = p[0], x = p[1];
 	if (!isfinite(b + x) || pole(b)) return NAN;
-	const Sum s = power_series(0, NULL, 1, (long double[]){b}, x);
+	const SeriesSum s = power_series(0, NULL, 1, (long double[]){b}, x);
 	if (s.lost < 1e3) return (double)s.value;
 	const double nu = b - 1, root = sqrt(fabs(x)), at[2] = {nu, 2 * root};
 	long double l;
@@ -139,26 +140,26 @@ double hyp0f1(const double *p) {
 
 /* The asymptotic sum of (p)_s (q)_s / s! z^-s up to its smallest term, which
  * bounds its error. */
-static Sum asymptotic(long double p, long double q, long double z) {
+static SeriesSum asymptotic(long double p, long double q, long double z) {
 	long double term = 1, sum = 1, last = 1, largest = 1;
 	for (int s = 0; s < 4000; s++) {
 		term *= (p + s) * (q + s) / ((s + 1) * z);
-		if (term == 0) return (Sum){sum, largest / fabsl(sum)};
+		if (term == 0) return (SeriesSum){sum, largest / fabsl(sum)};
 		if (fabsl(term) > fabsl(last) && s > fabsl(p) + fabsl(q)) break;
 		sum += term;
 		last = term;
 		largest = fmaxl(largest, fabsl(term));
-		if (fabsl(term) < 1e-20L * fabsl(sum)) return (Sum){sum, largest / fabsl(sum)};
+		if (fabsl(term) < 1e-20L * fabsl(sum)) return (SeriesSum){sum, largest / fabsl(sum)};
 	}
 	return NO_SUM;
 }
 /* 1F1 for large |x| (DLMF 13.7.2), where the part with the other exponential is
  * below rounding. */
-static Sum hyp1f1_far(long double a, long double b, double x) {
+static SeriesSum hyp1f1_far(long double a, long double b, double x) {
 	const long double z = fabs(x), p = x > 0 ? a : b - a,
 					  q = x > 0 ? b - a : a; /* gamma(p) divides the leading part */
 	if (z < 30 || pole((double)p)) return NO_SUM;
-	const Sum s = x > 0 ? asymptotic(1 - a, b - a, z) : asymptotic(a, a - b + 1, z);
+	const SeriesSum s = x > 0 ? asymptotic(1 - a, b - a, z) : asymptotic(a, a - b + 1, z);
 	long double lb, lp, lq = 0;
 	const int sign = sign_gamma(b, &lb) * sign_gamma(p, &lp);
 	const bool other = !pole((double)q);
@@ -167,7 +168,7 @@ static Sum hyp1f1_far(long double a, long double b, double x) {
 	const long double lead = lb - lp - q * logl(z) + logl(fabsl(s.value));
 	/* the other part is gamma(b)/gamma(q) exp(-z) z^-p */
 	if (other && lb - lq - z - p * logl(z) > lead - 46) return NO_SUM;
-	return (Sum){sign * expl(lb - lp - q * logl(z) + (x > 0 ? z : 0)) * s.value, s.lost};
+	return (SeriesSum){sign * expl(lb - lp - q * logl(z) + (x > 0 ? z : 0)) * s.value, s.lost};
 }
 
 double hyp1f1(const double *p) {
@@ -177,32 +178,32 @@ double hyp1f1(const double *p) {
 	if (pole(b) && !(pole(a) && a >= b)) return NAN;
 	const bool by_kummer =
 		x < 0 && !pole(a); /* exp(x) 1F1(b - a, b, -x), whose terms eventually have one sign */
-	const Sum s =
+	const SeriesSum s =
 		by_kummer ? power_series(1, (long double[]){(long double)b - a}, 1, (long double[]){b}, -x)
 				  : power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
 	if (kept(s)) return (double)(by_kummer ? s.value * expl(x) : s.value);
-	const Sum far = hyp1f1_far(a, b, x);
+	const SeriesSum far = hyp1f1_far(a, b, x);
 	if (kept(far)) return (double)far.value;
 	if (by_kummer) {
 		const Twice less = twice_sum(b, -a);
-		const Sum turned = power_series_twice(1, &less, 1, (Twice[]){{b, 0}}, -x);
+		const SeriesSum turned = power_series_twice(1, &less, 1, (Twice[]){{b, 0}}, -x);
 		if (kept_twice(turned)) return (double)(turned.value * expl(x));
 	}
-	const Sum twice = power_series_twice(1, (Twice[]){{a, 0}}, 1, (Twice[]){{b, 0}}, x);
+	const SeriesSum twice = power_series_twice(1, (Twice[]){{a, 0}}, 1, (Twice[]){{b, 0}}, x);
 	if (kept_twice(twice)) return (double)twice.value;
 	return moderate(a) && moderate(b) ? if_bounded(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 
 /* U from two functions 1F1 (DLMF 13.2.42), and their size relative to U; b is
  * not an integer. */
-static Sum hyp_u_near(long double a, long double b, double x) {
+static SeriesSum hyp_u_near(long double a, long double b, double x) {
 	if (b == roundl(b)) return NO_SUM;
-	const Sum s = power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
-	const Sum t = power_series(1, (long double[]){a - b + 1}, 1, (long double[]){2 - b}, x);
+	const SeriesSum s = power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
+	const SeriesSum t = power_series(1, (long double[]){a - b + 1}, 1, (long double[]){2 - b}, x);
 	const long double scale = PI_L / sin_pi((double)b);
 	const long double u = scale * gamma_ratio(1, 1, a - b + 1, b) * s.value;
 	const long double v = -scale * gamma_ratio(1, 1, a, 2 - b) * powl(x, 1 - b) * t.value;
-	return (Sum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
+	return (SeriesSum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
 }
 /* U by the recurrence in a, whose minimal solution it is (N. M. Temme, Numer.
  * Math. 41, 1983). The recurrence runs down from a large a + k. The sum of
@@ -238,9 +239,9 @@ double hyp_u(const double *p) {
 	gsl_sf_result r;
 	if (!isfinite(a + b + x)) return NAN;
 	if (x > 0) {
-		const Sum far = asymptotic(a, (long double)a - b + 1, -(long double)x);
+		const SeriesSum far = asymptotic(a, (long double)a - b + 1, -(long double)x);
 		if (kept(far)) return (double)(powl(x, -a) * far.value); /* DLMF 13.7.3 */
-		const Sum near = hyp_u_near(a, b, x);
+		const SeriesSum near = hyp_u_near(a, b, x);
 		if (near.lost < 1e3L || (kept(near) && x < 1)) return (double)near.value;
 		const bool few = moderate(a) && moderate(b);
 		const double recurred = few ? (double)hyp_u_by_recurrence(a, b, x) : NAN;
@@ -262,26 +263,27 @@ static Parameters by_euler(Parameters p) {
 	return (Parameters){twice_less(p.c, p.a), twice_less(p.c, p.b), p.c};
 }
 
-static Sum series_of(Parameters p, double x) {
+static SeriesSum series_of(Parameters p, double x) {
 	return power_series(2, (long double[]){as_long(p.a), as_long(p.b)}, 1,
 	                    (long double[]){as_long(p.c)}, x);
 }
-static Sum series_of_twice(Parameters p, double x) {
+static SeriesSum series_of_twice(Parameters p, double x) {
 	return power_series_twice(2, (Twice[]){p.a, p.b}, 1, &p.c, x);
 }
 
 /* From x to y = 1 - x (DLMF 15.8.4), where c - a - b is not nearly an integer:
  * two products, and the size of their terms relative to the sum. */
-static Sum hyp2f1_from_one(Parameters p, double y) {
+static SeriesSum hyp2f1_from_one(Parameters p, double y) {
 	const Twice less = excess(p);
 	const long double a = as_long(p.a), b = as_long(p.b), c = as_long(p.c), d = as_long(less);
 	if (fabsl(d - roundl(d)) < 1e-2L) return NO_SUM;
 	const Parameters other = by_euler(p);
-	const Sum s = series_of_twice((Parameters){p.a, p.b, twice_less(twice_of(1), less)}, y);
-	const Sum t = series_of_twice((Parameters){other.a, other.b, twice_add(twice_of(1), less)}, y);
+	const SeriesSum s = series_of_twice((Parameters){p.a, p.b, twice_less(twice_of(1), less)}, y);
+	const SeriesSum t =
+		series_of_twice((Parameters){other.a, other.b, twice_add(twice_of(1), less)}, y);
 	const long double u = gamma_ratio(c, d, c - a, c - b) * s.value;
 	const long double v = powl(y, d) * gamma_ratio(c, -d, a, b) * t.value;
-	return (Sum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
+	return (SeriesSum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
 }
 
 /* One Taylor step of the differential equation y (1 - y) F'' + (c' - (a + b +
@@ -325,7 +327,7 @@ static double taylor_step(Parameters p, double y, double h, Twice *f, Twice *slo
  * the power series converges fast, and each step halves y. An error grows like
  * the second solution, y^(c-a-b). The largest contribution of all steps bounds
  * the digits lost. */
-static Sum hyp2f1_by_steps(Parameters p, double y) {
+static SeriesSum hyp2f1_by_steps(Parameters p, double y) {
 	const Twice one = twice_of(1), up[2] = {twice_add(p.a, one), twice_add(p.b, one)},
 				up_c = twice_add(p.c, one);
 	Twice value, slope;
@@ -340,7 +342,7 @@ static Sum hyp2f1_by_steps(Parameters p, double y) {
 		const double largest = taylor_step(p, at, to - at, &value, &slope);
 		at_stake = fmaxl(at_stake * powl(to / at, growth), largest);
 	}
-	return (Sum){as_long(value), at_stake / fabs(value.high)};
+	return (SeriesSum){as_long(value), at_stake / fabs(value.high)};
 }
 
 /* At x = 1 - y, 0 <= x < 1. */
@@ -349,20 +351,20 @@ static long double hyp2f1_inside(Parameters p, double x, double y) {
 	const Parameters other = by_euler(p);
 	const long double d = as_long(excess(p));
 	if (x < 0.95) {
-		const Sum s = series_of(p, x);
+		const SeriesSum s = series_of(p, x);
 		if (s.lost < 1e3L) return s.value;
 		if (d < 0) { /* after Euler's transformation the sum cancels less */
-			const Sum t = series_of(other, x);
+			const SeriesSum t = series_of(other, x);
 			if (t.lost < 1e3L || (t.lost < s.lost && kept(t))) return powl(y, d) * t.value;
 		}
 		if (kept(s)) return s.value;
-		const Sum twice = series_of_twice(p, x);
+		const SeriesSum twice = series_of_twice(p, x);
 		if (kept_twice(twice)) return twice.value;
 	}
-	const Sum at_one = hyp2f1_from_one(p, y);
+	const SeriesSum at_one = hyp2f1_from_one(p, y);
 	if (at_one.lost < 1e3L) return at_one.value;
 	if (y < 0.5) {
-		Sum steps = hyp2f1_by_steps(p, y);
+		SeriesSum steps = hyp2f1_by_steps(p, y);
 		if (kept_twice(steps)) return steps.value;
 		if (d < 0) steps = hyp2f1_by_steps(other, y);
 		if (kept_twice(steps)) return powl(y, d) * steps.value;
@@ -381,7 +383,7 @@ double hyp2f1(const double *at) {
 	if (pole(c) && !(pole(a) && a >= c) && !(pole(b) && b >= c)) return NAN;
 	if (x == 0) return 1;
 	if (ends) {
-		Sum s = series_of(p, x);
+		SeriesSum s = series_of(p, x);
 		if (kept(s)) return (double)s.value;
 		s = series_of_twice(p, x);
 		if (kept_twice(s)) return (double)s.value;

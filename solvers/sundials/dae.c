@@ -328,7 +328,7 @@ static int dae_step(void *dae, double *t) {
 
 static Status march_failed(void *dae, int flag, double t) { return dae_fail(dae, flag, t); }
 
-March dae_march(Dae *o) { return march_over(o->s.c, &o->in, o, dae_step, march_failed); }
+TimeLoop dae_march(Dae *o) { return march_over(o->s.c, &o->in, o, dae_step, march_failed); }
 
 /* ---- as ivp.h wants it --------------------------------------------------- */
 

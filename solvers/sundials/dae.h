@@ -35,7 +35,7 @@ typedef struct DaeSensitivity {
 	Directions d;
 	/* parameters: captured..., t, y, y', tangents of the active captured
 	 * values, of y, of y' */
-	Routine jvp;
+	Callback jvp;
 	bool flat; /* F depends on nothing active */
 	N_Vector *s, *sp, *atol;
 } DaeSensitivity;
@@ -44,12 +44,12 @@ typedef struct Dae {
 	Solve s;
 	const HostCall *call;
 	const Value *captured; /* of F */
-	Given in;
+	IvpInput in;
 	const double *yp0, *id;
 	bool fix_initial;
 	bool consistent; /* y and y' are consistent at t0; later failures have another cause */
 	Pattern pattern;
-	Routine f, jac;
+	Callback f, jac;
 	void *mem; /* IDAS memory */
 	N_Vector y, yp, id_vector, atol_vector;
 	double t;           /* time of y */
@@ -66,7 +66,7 @@ Status dae_start(Dae *o);
 void dae_rewind(Dae *o); /* frees the integrator and returns to the initial state */
 void dae_end(Dae *o);
 Status dae_fail(Dae *o, int flag, double t);
-March dae_march(Dae *o); /* without `row` */
+TimeLoop dae_march(Dae *o); /* without `row` */
 
 /* Prepares sensitivities in ns directions, which the caller then sets.
  * dae_start integrates them with the state. */

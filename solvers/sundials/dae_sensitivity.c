@@ -92,20 +92,20 @@ void dae_sensitivity_end(DaeSensitivity *w, Dae *o) {
 
 /* ---- the host functions -------------------------------------------------- */
 
-typedef struct Run {
-	Dae o; /* must be first: callbacks for a Dae receive the Run */
+typedef struct DaeSensitivityRun {
+	Dae o; /* must be first: callbacks for a Dae receive this type */
 	DaeSensitivity w;
 	double *out;          /* tangent: f64[nat, n]; adjoint: the gradient */
 	const double *w_rows; /* adjoint */
 	uint32_t first;       /* the gradient's column of sensitivity 0 */
-} Run;
+} DaeSensitivityRun;
 
-static int sensitivities_at(Run *r, double t) {
+static int sensitivities_at(DaeSensitivityRun *r, double t) {
 	return t == r->o.in.t0 ? IDA_SUCCESS : sundials.IDAGetSensDky(r->o.mem, t, 0, r->w.s);
 }
 
 static Status tangent_row(void *run, int64_t k, double t) {
-	Run *r = run;
+	DaeSensitivityRun *r = run;
 	int flag = sensitivities_at(r, t);
 	if (flag != IDA_SUCCESS) return dae_fail(&r->o, flag, t);
 	const double *s = vector_data(r->w.s[0]);
@@ -114,7 +114,7 @@ static Status tangent_row(void *run, int64_t k, double t) {
 }
 
 static Status adjoint_row(void *run, int64_t k, double t) {
-	Run *r = run;
+	DaeSensitivityRun *r = run;
 	const double *row = r->w_rows + k * r->o.in.n;
 	if (row_is_zero(row, r->o.in.n)) return ST_OK;
 	int flag = sensitivities_at(r, t);
@@ -128,15 +128,15 @@ static Status adjoint_row(void *run, int64_t k, double t) {
 	return ST_OK;
 }
 
-static Status integrate(Run *r, Status (*row)(void *, int64_t, double)) {
+static Status integrate(DaeSensitivityRun *r, Status (*row)(void *, int64_t, double)) {
 	Status st = dae_start(&r->o);
-	March m = dae_march(&r->o);
+	TimeLoop m = dae_march(&r->o);
 	m.ud = r;
 	m.row = row;
 	return st == ST_OK ? march(&m) : st;
 }
 
-static Status begin(Run *r, Ctx *c, const HostCall *call, const Value *args) {
+static Status begin(DaeSensitivityRun *r, Ctx *c, const HostCall *call, const Value *args) {
 	const uint32_t base = family_base(&dae_family, call);
 	Status st = dae_begin(&r->o, c, call, args);
 	r->o.in.nat = value_count(args[base]);
@@ -154,7 +154,7 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	const Value *tangents = args + family_base(&dae_family, call) + 1;
 	const double *dy0 = NULL;
 	Tensor *out = NULL;
-	Run r = {0};
+	DaeSensitivityRun r = {0};
 	Status st = begin(&r, c, call, args);
 	Dae *o = &r.o;
 	if (st == ST_OK && active.y0 &&
@@ -180,7 +180,7 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	(void)nresults;
 	const Active active = active_of(&dae_family, call);
 	const Value rows = args[family_base(&dae_family, call) + 1];
-	Run r = {0};
+	DaeSensitivityRun r = {0};
 	Status st = begin(&r, c, call, args);
 	Dae *o = &r.o;
 	if (st == ST_OK && !solve_numbers(&o->s, rows, "the cotangents of the solution",

@@ -34,7 +34,7 @@ enum { EVENTS_PARTIAL, EVENTS_COUNT, EVENTS_WORDS };
 
 typedef struct Events {
 	Solve *s;
-	Routine g;
+	Callback g;
 	bool partial;
 	uint32_t m;
 	double *value, *root;          /* scratch */

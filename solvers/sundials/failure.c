@@ -67,7 +67,7 @@ static Diag *told(Solve *s, DiagCode code, const char *format, ...) {
 	                  : diag_error(s->c, code, NO_SPAN, "%s", text);
 }
 
-static Status not_finite(Solve *s, const Given *in, const Stand *at) {
+static Status not_finite(Solve *s, const IvpInput *in, const Stand *at) {
 	const char *what = at->what ? at->what : "solution";
 	char element[120], name[80], state[400];
 	const bool known = s->bad_of && name_of(s->bad_of == 'y' ? s->names : s->equations, s->bad_at,
@@ -102,7 +102,7 @@ static Status not_finite(Solve *s, const Given *in, const Stand *at) {
 	return ST_ERROR;
 }
 
-Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
+Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at) {
 	char text[320] = "", worst[240], nan[120] = "";
 	const char *hint = NULL, *what = at->what ? at->what : "solution";
 	DiagCode code = E_SOLVER_STEP;

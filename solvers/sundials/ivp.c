@@ -4,18 +4,18 @@
  */
 #include "solvers/sundials/ivp.h"
 
-March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t),
-                 Status (*fail)(void *ud, int flag, double t)) {
-	return (March){.c = c,
-	               .t0 = in->t0,
-	               .t1 = in->t1,
-	               .max_steps = in->max_steps,
-	               .degree = in->degree,
-	               .at = in->at,
-	               .nat = in->nat,
-	               .ud = ud,
-	               .step = step,
-	               .fail = fail};
+TimeLoop march_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, double *t),
+                    Status (*fail)(void *ud, int flag, double t)) {
+	return (TimeLoop){.c = c,
+	                  .t0 = in->t0,
+	                  .t1 = in->t1,
+	                  .max_steps = in->max_steps,
+	                  .degree = in->degree,
+	                  .at = in->at,
+	                  .nat = in->nat,
+	                  .ud = ud,
+	                  .step = step,
+	                  .fail = fail};
 }
 
 /* ---- callbacks of march -------------------------------------------------- */
@@ -93,7 +93,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 	if (st == ST_OK) st = rows_begin(s, &r->rows, r->in->n, r->in->at, r->in->nat);
 	if (st == ST_OK) st = (r->between = solve_vector(s, r->in->n)) ? ST_OK : ST_NOMEM;
 	if (st == ST_OK) {
-		March m = march_over(s->c, r->in, r, take_step, march_failed);
+		TimeLoop m = march_over(s->c, r->in, r, take_step, march_failed);
 		m.row = store_row;
 		if (r->events) {
 			m.cut = cut_at_event;

@@ -50,17 +50,17 @@ typedef struct Integration {
 	const Integrator *by;
 	void *problem;
 	Solve *s;
-	const Given *in;
+	const IvpInput *in;
 	const N_Vector *y;
 	const double *t; /* time of y */
 	Events *events;  /* NULL: none */
-	Rows rows;
+	OutputRows rows;
 	N_Vector between;
 } Integration;
 
 /* A time loop over the interval, without its `row`. */
-March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t),
-                 Status (*fail)(void *ud, int flag, double t));
+TimeLoop march_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, double *t),
+                    Status (*fail)(void *ud, int flag, double t));
 
 /* The `types` and `eval` of "ode" and "dae", and with events of "ode_until" and
  * "dae_until". HostDef.ud is the Family, whose integrator does the work. The

@@ -58,10 +58,10 @@ static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	const int64_t n = p->n;
 	const size_t bytes = (size_t)(2 * n) * sizeof *p->order;
 	int64_t *order = heap_alloc(s->c, bytes), *inverse = order + n;
-	Choice choice;
+	LinearSolverChoice choice;
 	if (!order) return ST_NOMEM;
-	Status st =
-		choose_way(s->c, n, p->colptr, p->rowind, (Way)(linear - 1), order, inverse, &choice);
+	Status st = choose_way(s->c, n, p->colptr, p->rowind, (LinearSolverKind)(linear - 1), order,
+	                       inverse, &choice);
 	p->chosen = linear - 1 != WAY_AUTO;
 	p->iterated =
 		choice.way == WAY_ITERATED || (!p->chosen && choice.way == WAY_SPARSE && too_many(&choice));
@@ -137,7 +137,7 @@ static Status band_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
 	if (st != ST_OK) return st;
 	p->banded = true;
-	p->band = (Band){n, from->band.above, from->band.below};
+	p->band = (Bandwidth){n, from->band.above, from->band.below};
 	st = order_copied(s, p, from);
 	for (int64_t k = 0; k < from->nvalues; k++) {
 		const int64_t j = from->place[k] / rows, i = j + from->place[k] % rows - from->band.above;

@@ -19,17 +19,17 @@ enum { F, JAC, NFNS };
 enum { STRATEGY = 1 + NFNS, LINEAR, MAX_STEPS, MEMORY, HOLD, OPTIONS };
 enum { DENSE, SPARSE, KRYLOV };
 
-typedef struct Run {
+typedef struct KinsolRun {
 	Solve s;
 	int64_t n;
 	bool krylov, iteration; /* x = g(x): no linear systems */
 	Pattern pattern;
-	Routine f, jac; /* jac(x), or the product jac(x, v) */
+	Callback f, jac; /* jac(x), or the product jac(x, v) */
 	void *mem;
 	N_Vector x;
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
-} Run;
+} KinsolRun;
 
 static bool finite_vector(N_Vector v) {
 	const int64_t n = vector_tensor(v)->count;
@@ -41,7 +41,7 @@ static bool finite_vector(N_Vector v) {
 /* ---- callbacks ----------------------------------------------------------- */
 
 static int call_f(N_Vector x, N_Vector out, void *run) {
-	Run *r = run;
+	KinsolRun *r = run;
 	if (!finite_vector(x)) return -1;
 	r->f.args[r->f.ncaptured] = value_tensor(vector_tensor(x));
 	return routine_into(&r->s, &r->f, 0, 0, out);
@@ -49,7 +49,7 @@ static int call_f(N_Vector x, N_Vector out, void *run) {
 
 static int call_jacobian(N_Vector x, N_Vector fx, SUNMatrix m, void *run, N_Vector a, N_Vector b) {
 	(void)fx, (void)a, (void)b;
-	Run *r = run;
+	KinsolRun *r = run;
 	const double *values;
 	r->jac.args[r->jac.ncaptured] = value_tensor(vector_tensor(x));
 	if (routine_run(&r->s, &r->jac)) return -1;
@@ -61,7 +61,7 @@ static int call_jacobian(N_Vector x, N_Vector fx, SUNMatrix m, void *run, N_Vect
 
 static int call_product(N_Vector v, N_Vector out, N_Vector x, sunbooleantype *new_x, void *run) {
 	(void)new_x;
-	Run *r = run;
+	KinsolRun *r = run;
 	r->jac.args[r->jac.ncaptured] = value_tensor(vector_tensor(x));
 	r->jac.args[r->jac.ncaptured + 1] = value_tensor(vector_tensor(v));
 	return routine_into(&r->s, &r->jac, 0, 0, out);
@@ -71,7 +71,7 @@ static int call_product(N_Vector v, N_Vector out, N_Vector x, sunbooleantype *ne
 
 /* The equation with the largest residual in the scale of f. Returns its index,
  * or -1 if f cannot be evaluated; *off: its residual. */
-static int64_t worst_equation(Run *r, const double *scale, double *off) {
+static int64_t worst_equation(KinsolRun *r, const double *scale, double *off) {
 	int64_t worst = 0;
 	*off = NAN;
 	N_Vector f = solve_vector(&r->s, r->n);
@@ -85,7 +85,7 @@ static int64_t worst_equation(Run *r, const double *scale, double *off) {
 
 /* Whether the residuals are within tolerance, up to rounding and the effect of
  * the last step. */
-static bool reached(Run *r, const double *scale, double tol) {
+static bool reached(KinsolRun *r, const double *scale, double tol) {
 	N_Vector f = finite_vector(r->x) ? solve_vector(&r->s, r->n) : NULL;
 	if (!f || call_f(r->x, f, r)) return false;
 	for (int64_t i = 0; i < r->n; i++) {
@@ -97,7 +97,7 @@ static bool reached(Run *r, const double *scale, double tol) {
 	return true;
 }
 
-static Status fail(Run *r, int flag, const double *f_scale, int64_t max_steps) {
+static Status fail(KinsolRun *r, int flag, const double *f_scale, int64_t max_steps) {
 	Solve *s = &r->s;
 	if (s->status != ST_OK) return s->status;
 	if (flag == KIN_MEM_FAIL) return ST_NOMEM;
@@ -156,7 +156,7 @@ static Status fail(Run *r, int flag, const double *f_scale, int64_t max_steps) {
 
 /* ---- the solve ----------------------------------------------------------- */
 
-static int attach(Run *r, int64_t hold) {
+static int attach(KinsolRun *r, int64_t hold) {
 	Solve *s = &r->s;
 	if (r->iteration) return KIN_SUCCESS;
 	if (r->krylov) {
@@ -175,7 +175,7 @@ static int attach(Run *r, int64_t hold) {
 	return flag == KIN_SUCCESS ? sundials.KINSetMaxSetupCalls(r->mem, hold) : flag;
 }
 
-static Status result(Run *r, Value *results) {
+static Status result(KinsolRun *r, Value *results) {
 	long count[4] = {0};
 	sundials.KINGetNumNonlinSolvIters(r->mem, &count[0]);
 	sundials.KINGetNumFuncEvals(r->mem, &count[1]);
@@ -195,7 +195,7 @@ static Status result(Run *r, Value *results) {
 	return ST_OK;
 }
 
-static void detach(Run *r) {
+static void detach(KinsolRun *r) {
 	if (r->mem) sundials.KINFree(&r->mem);
 	if (r->linear) sundials.SUNLinSolFree(r->linear);
 	if (r->matrix) sundials.SUNMatDestroy(r->matrix);
@@ -203,7 +203,7 @@ static void detach(Run *r) {
 	r->matrix = NULL;
 }
 
-static int start(Run *r, const int64_t *o, int64_t memory, double tol, N_Vector x_scale,
+static int start(KinsolRun *r, const int64_t *o, int64_t memory, double tol, N_Vector x_scale,
                  N_Vector f_scale) {
 	r->mem = sundials.KINCreate(r->s.sun);
 	if (!r->mem) return KIN_MEM_FAIL;
@@ -224,7 +224,7 @@ static int start(Run *r, const int64_t *o, int64_t memory, double tol, N_Vector 
 	                           : flag;
 }
 
-static Status solve(Run *r, const HostCall *call, const Value *args, Value *results) {
+static Status solve(KinsolRun *r, const HostCall *call, const Value *args, Value *results) {
 	Solve *s = &r->s;
 	const int64_t *o = call->options;
 	const double *x0, *x_scale, *f_scale;
@@ -286,7 +286,7 @@ static Status solve(Run *r, const HostCall *call, const Value *args, Value *resu
 static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
                    uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
-	Run r = {0};
+	KinsolRun r = {0};
 	Status st = solve_begin(&r.s, c);
 	if (st == ST_OK) st = solve(&r, call, args, results);
 	detach(&r);

@@ -205,7 +205,7 @@ int ode_step(void *ode, double *t) {
 
 static Status march_failed(void *ode, int flag, double t) { return ode_fail(ode, flag, t); }
 
-March ode_march(Ode *o) { return march_over(o->s.c, &o->in, o, ode_step, march_failed); }
+TimeLoop ode_march(Ode *o) { return march_over(o->s.c, &o->in, o, ode_step, march_failed); }
 
 /* ---- as ivp.h wants it --------------------------------------------------- */
 

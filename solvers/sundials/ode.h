@@ -36,10 +36,10 @@ typedef struct Ode {
 	Solve s;
 	const HostCall *call;
 	const Value *captured; /* of f */
-	Given in;
+	IvpInput in;
 	bool adams;
 	Pattern pattern;
-	Routine f, jac;
+	Callback f, jac;
 	void *mem; /* CVODES memory */
 	N_Vector y, atol_vector;
 	double t; /* time of y */
@@ -66,7 +66,7 @@ int ode_step(void *ode, double *t);                   /* one step, for march */
  * Returns the status of a CVODES callback. */
 int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed,
                  SUNMatrix m);
-March ode_march(Ode *o); /* without `row` */
+TimeLoop ode_march(Ode *o); /* without `row` */
 
 /* ---- forward sensitivities ----------------------------------------------- */
 
@@ -77,7 +77,7 @@ typedef struct Sensitivity {
 	Directions d;
 	/* parameters: captured..., t, y, tangents of the active captured values,
 	 * tangent of y */
-	Routine jvp;
+	Callback jvp;
 	bool flat; /* f depends on nothing active: s' = 0 */
 	N_Vector *s, *atol;
 	SUNNonlinearSolver nonlinear;

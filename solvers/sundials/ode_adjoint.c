@@ -29,15 +29,15 @@ enum {
 };
 #define STORE_BYTES (64 << 20) /* limit on the memory of the steps between checkpoints */
 
-typedef struct Run {
+typedef struct AdjointRun {
 	Ode o;
 	Sensitivity w;
 	Active active;
-	int64_t count;           /* entries of the gradient */
-	double *gradient;        /* of y0, then of the captured values */
-	const double *w_rows;    /* f64[nat, n] */
-	uint32_t first;          /* the gradient's column of sensitivity 0 */
-	Routine state, captured; /* vjps: (captured..., t, y, lambda) */
+	int64_t count;            /* entries of the gradient */
+	double *gradient;         /* of y0, then of the captured values */
+	const double *w_rows;     /* f64[nat, n] */
+	uint32_t first;           /* the gradient's column of sensitivity 0 */
+	Callback state, captured; /* vjps: (captured..., t, y, lambda) */
 	/* of the backward problem */
 	int which;
 	N_Vector lambda, quadrature, lambda_atol, quadrature_atol;
@@ -46,18 +46,18 @@ typedef struct Run {
 	SUNLinearSolver linear;
 	SUNNonlinearSolver nonlinear; /* of Adams */
 	Newton newton;                /* of BDF */
-} Run;
+} AdjointRun;
 
 /* ---- forward, some columns at a time ------------------------------------- */
 
-static int run_step(void *run, double *t) { return ode_step(&((Run *)run)->o, t); }
+static int run_step(void *run, double *t) { return ode_step(&((AdjointRun *)run)->o, t); }
 
 static Status run_fail(void *run, int flag, double t) {
-	return ode_fail(&((Run *)run)->o, flag, t);
+	return ode_fail(&((AdjointRun *)run)->o, flag, t);
 }
 
 static Status contract_row(void *run, int64_t k, double t) {
-	Run *r = run;
+	AdjointRun *r = run;
 	const double *row = r->w_rows + k * r->o.in.n;
 	if (row_is_zero(row, r->o.in.n)) return ST_OK;
 	int flag = sensitivity_at(&r->w, t);
@@ -71,14 +71,14 @@ static Status contract_row(void *run, int64_t k, double t) {
 	return ST_OK;
 }
 
-static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint32_t ns) {
+static Status forward_columns(AdjointRun *r, const HostCall *call, uint32_t first, uint32_t ns) {
 	Ode *o = &r->o;
 	r->first = first;
 	Status st = sensitivity_begin(&r->w, o, r->active, call->fns[ODE_NFNS], ns);
 	for (uint32_t j = 0; j < ns && st == ST_OK; j++) st = direction_unit(&r->w.d, j, first + j);
 	if (st == ST_OK) st = ode_start(o);
 	if (st == ST_OK) st = sensitivity_start(&r->w);
-	March m = ode_march(o);
+	TimeLoop m = ode_march(o);
 	m.ud = r;
 	m.step = run_step;
 	m.row = contract_row;
@@ -90,7 +90,7 @@ static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint
 
 /* ---- backward ------------------------------------------------------------ */
 
-static int run_vjp(Run *r, Routine *f, double t, N_Vector y, N_Vector lambda) {
+static int run_vjp(AdjointRun *r, Callback *f, double t, N_Vector y, N_Vector lambda) {
 	Value *args = f->args + f->ncaptured;
 	args[0] = value_f64(t);
 	args[1] = value_tensor(vector_tensor(y));
@@ -99,7 +99,7 @@ static int run_vjp(Run *r, Routine *f, double t, N_Vector y, N_Vector lambda) {
 }
 
 static int adjoint_rhs(double t, N_Vector y, N_Vector lambda, N_Vector out, void *run) {
-	Run *r = run;
+	AdjointRun *r = run;
 	double *to = vector_data(out);
 	const int64_t n = r->o.in.n;
 	if (!r->active.vjp_state) {
@@ -115,7 +115,7 @@ static int adjoint_rhs(double t, N_Vector y, N_Vector lambda, N_Vector out, void
 }
 
 static int adjoint_quadrature(double t, N_Vector y, N_Vector lambda, N_Vector out, void *run) {
-	Run *r = run;
+	AdjointRun *r = run;
 	double *to = vector_data(out);
 	if (run_vjp(r, &r->captured, t, y, lambda)) return -1;
 	int flag = 0;
@@ -136,7 +136,7 @@ static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flam
 	(void)x1;
 	(void)x2;
 	(void)x3;
-	Run *r = run;
+	AdjointRun *r = run;
 	return ode_jacobian(&r->o, t, y, &r->transposed, -1, true, m);
 }
 
@@ -148,7 +148,7 @@ static double largest(const double *x, int64_t n) {
 
 /* Absolute tolerances of lambda and the gradient. Both scale with w, the
  * gradient also with the parameters. */
-static void adjoint_tolerances(Run *r) {
+static void adjoint_tolerances(AdjointRun *r) {
 	Ode *o = &r->o;
 	const double w = largest(r->w_rows, o->in.nat * o->in.n), small = 1e-3 * o->in.rtol;
 	double *a = vector_data(r->lambda_atol),
@@ -175,7 +175,7 @@ static void adjoint_tolerances(Run *r) {
 	}
 }
 
-static Status attach_backward(Run *r) {
+static Status attach_backward(AdjointRun *r) {
 	Ode *o = &r->o;
 	Solve *s = &o->s;
 	if (o->adams) {
@@ -200,7 +200,7 @@ static Status attach_backward(Run *r) {
 	           : ST_NOMEM;
 }
 
-static Status backward_start(Run *r, double t) {
+static Status backward_start(AdjointRun *r, double t) {
 	Ode *o = &r->o;
 	int flag = sundials.CVodeCreateB(o->mem, o->adams ? CV_ADAMS : CV_BDF, &r->which);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeInitB(o->mem, r->which, adjoint_rhs, t, r->lambda);
@@ -220,7 +220,7 @@ static Status backward_start(Run *r, double t) {
 }
 
 /* Restarts after a jump. */
-static Status backward_again(Run *r, double t) {
+static Status backward_again(AdjointRun *r, double t) {
 	Ode *o = &r->o;
 	int flag = sundials.CVodeReInitB(o->mem, r->which, t, r->lambda);
 	if (flag == CV_SUCCESS && r->quadrature)
@@ -229,7 +229,7 @@ static Status backward_again(Run *r, double t) {
 }
 
 /* Integrates lambda and the quadratures from t to `to`. */
-static Status backward_to(Run *r, double t, double to) {
+static Status backward_to(AdjointRun *r, double t, double to) {
 	Ode *o = &r->o;
 	double reached;
 	int flag = sundials.CVodeB(o->mem, to, CV_NORMAL);
@@ -240,7 +240,7 @@ static Status backward_to(Run *r, double t, double to) {
 	return flag >= 0 ? ST_OK : ode_fail_backward(o, flag, t);
 }
 
-static void jump(Run *r, int64_t k) {
+static void jump(AdjointRun *r, int64_t k) {
 	double *lambda = vector_data(r->lambda);
 	for (int64_t i = 0; i < r->o.in.n; i++) lambda[i] += r->w_rows[k * r->o.in.n + i];
 }
@@ -249,7 +249,7 @@ static void jump(Run *r, int64_t k) {
 static bool same_time(double a, double b) { return fabs(a - b) <= 1e-14 * fmax(fabs(a), fabs(b)); }
 
 /* Creates the vjps and vectors of the backward problem. */
-static Status backward_begin(Run *r, const HostCall *call) {
+static Status backward_begin(AdjointRun *r, const HostCall *call) {
 	Ode *o = &r->o;
 	Solve *s = &o->s;
 	const uint32_t ncaptured = (uint32_t)call->options[1];
@@ -272,7 +272,7 @@ static Status backward_begin(Run *r, const HostCall *call) {
 }
 
 /* Integrates the solution from t0 to t and stores checkpoints. */
-static Status keep_solution(Run *r, double t) {
+static Status keep_solution(AdjointRun *r, double t) {
 	Ode *o = &r->o;
 	const int64_t fit = STORE_BYTES / (o->in.n * (int64_t)sizeof(double));
 	int ncheck;
@@ -291,12 +291,12 @@ static Status keep_solution(Run *r, double t) {
 }
 
 /* The last row up to k that is not zero, or -1. */
-static int64_t next_jump(const Run *r, int64_t k) {
+static int64_t next_jump(const AdjointRun *r, int64_t k) {
 	while (k >= 0 && row_is_zero(r->w_rows + k * r->o.in.n, r->o.in.n)) k--;
 	return k;
 }
 
-static Status backward(Run *r, const HostCall *call) {
+static Status backward(AdjointRun *r, const HostCall *call) {
 	Ode *o = &r->o;
 	const double *at = o->in.at, t0 = o->in.t0;
 	Status st = backward_begin(r, call);
@@ -327,7 +327,7 @@ static Status backward(Run *r, const HostCall *call) {
 
 /* ---- the host function --------------------------------------------------- */
 
-static bool forward_is_cheaper(const Run *r) {
+static bool forward_is_cheaper(const AdjointRun *r) {
 	int64_t jumps = 0;
 	for (int64_t k = 0; k < r->o.in.nat; k++)
 		jumps += !row_is_zero(r->w_rows + k * r->o.in.n, r->o.in.n);
@@ -339,7 +339,7 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	(void)nargs;
 	(void)nresults;
 	const uint32_t base = family_base(call->def->ud, call);
-	Run r = {.active = active_of(call->def->ud, call)};
+	AdjointRun r = {.active = active_of(call->def->ud, call)};
 	Status st = ode_begin(&r.o, c, call, args);
 	Ode *o = &r.o;
 	o->in.nat = value_count(args[base]);

@@ -90,20 +90,20 @@ void sensitivity_end(Sensitivity *w) {
 
 /* ---- the host function --------------------------------------------------- */
 
-typedef struct Run {
+typedef struct TangentRun {
 	Ode o;
 	Sensitivity w;
 	Tensor *out;
-} Run;
+} TangentRun;
 
-static int run_step(void *run, double *t) { return ode_step(&((Run *)run)->o, t); }
+static int run_step(void *run, double *t) { return ode_step(&((TangentRun *)run)->o, t); }
 
 static Status run_fail(void *run, int flag, double t) {
-	return ode_fail(&((Run *)run)->o, flag, t);
+	return ode_fail(&((TangentRun *)run)->o, flag, t);
 }
 
 static Status run_row(void *run, int64_t k, double t) {
-	Run *r = run;
+	TangentRun *r = run;
 	int flag = sensitivity_at(&r->w, t);
 	if (flag != CV_SUCCESS) return ode_fail(&r->o, flag, t);
 	double *out = (double *)(void *)r->out->data + k * r->o.in.n;
@@ -120,7 +120,7 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	const Active active = active_of(call->def->ud, call);
 	const Value *tangents = args + base + 1;
 	const double *dy0 = NULL;
-	Run r = {0};
+	TangentRun r = {0};
 	Status st = ode_begin(&r.o, c, call, args);
 	r.o.in.nat = value_count(args[base]);
 	if (st == ST_OK &&
@@ -137,7 +137,7 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	if (st == ST_OK && r.w.d.scale[0] > 0) {
 		st = ode_start(&r.o);
 		if (st == ST_OK) st = sensitivity_start(&r.w);
-		March m = ode_march(&r.o);
+		TimeLoop m = ode_march(&r.o);
 		m.ud = &r;
 		m.step = run_step;
 		m.row = run_row;

@@ -10,15 +10,15 @@
 #include <float.h>
 #include <math.h>
 
-Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat) {
-	*r = (Rows){.fixed = at != NULL};
+Status rows_begin(Solve *s, OutputRows *r, int64_t n, const double *at, int64_t nat) {
+	*r = (OutputRows){.fixed = at != NULL};
 	const int64_t rows = at ? nat : 0;
 	r->times = tensor_new(s->c, DT_F64, 1, &rows);
 	r->values = tensor_new(s->c, DT_F64, 2, (int64_t[]){rows, n});
 	return r->times && r->values ? ST_OK : ST_NOMEM;
 }
 
-double *rows_next(Solve *s, Rows *r, double t) {
+double *rows_next(Solve *s, OutputRows *r, double t) {
 	if (!r->fixed && r->used == r->times->count) {
 		r->times = tensor_push_row(s->c, r->times);
 		r->values = r->times ? tensor_push_row(s->c, r->values) : r->values;
@@ -29,16 +29,16 @@ double *rows_next(Solve *s, Rows *r, double t) {
 	return (double *)(void *)r->values->data + k * r->values->shape[1];
 }
 
-void rows_results(const Rows *r, Value stats, Value *results) {
+void rows_results(const OutputRows *r, Value stats, Value *results) {
 	results[0] = value_tensor(tensor_ref(r->times));
 	results[1] = value_tensor(tensor_ref(r->values));
 	results[2] = stats;
 }
 
-void rows_end(Rows *r) {
+void rows_end(OutputRows *r) {
 	tensor_unref(r->times);
 	tensor_unref(r->values);
-	*r = (Rows){0};
+	*r = (OutputRows){0};
 }
 
 /* ---- merging the first steps --------------------------------------------- */
@@ -51,10 +51,10 @@ enum { FIRST_STEPS = 32, DEGREE_MOST = 16 };
  * which allow 1 per step. */
 #define PART 0.5
 
-static const double *times_of(const Rows *r) {
+static const double *times_of(const OutputRows *r) {
 	return (const double *)(const void *)r->times->data;
 }
-static const double *row_of(const Rows *r, int64_t k) {
+static const double *row_of(const OutputRows *r, int64_t k) {
 	return (const double *)(const void *)r->values->data + k * r->values->shape[1];
 }
 
@@ -84,8 +84,8 @@ static double combined(const double *w, const double *values, uint32_t degree, i
 /* Interpolates the first steps at the nodes of one step of their total length.
  * *fits: whether it reproduces all rows within the tolerances. Polls for
  * interrupts and limits at each row. */
-static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t degree, double rtol,
-                      const double *atol, double *nodes, double *values, bool *fits) {
+static Status one_for(const Solve *s, const OutputRows *r, int64_t steps, uint32_t degree,
+                      double rtol, const double *atol, double *nodes, double *values, bool *fits) {
 	const double *t = times_of(r);
 	const int64_t n = r->values->shape[1], rows = steps * degree;
 	double w[DEGREE_MOST + 1];
@@ -114,8 +114,8 @@ static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t deg
 }
 
 /* Replaces the first `rows` rows by those at `nodes` with these values. */
-static Status replace_first(Solve *s, Rows *r, int64_t rows, uint32_t degree, const double *nodes,
-                            const double *values) {
+static Status replace_first(Solve *s, OutputRows *r, int64_t rows, uint32_t degree,
+                            const double *nodes, const double *values) {
 	const int64_t n = r->values->shape[1], after = r->used - rows - 1, now = degree + 1 + after;
 	Tensor *times = tensor_new(s->c, DT_F64, 1, &now),
 		   *all = tensor_new(s->c, DT_F64, 2, (int64_t[]){now, n});
@@ -131,11 +131,11 @@ static Status replace_first(Solve *s, Rows *r, int64_t rows, uint32_t degree, co
 	memcpy(y + (degree + 1) * n, row_of(r, rows + 1), (size_t)(after * n) * sizeof *y);
 	tensor_unref(r->times);
 	tensor_unref(r->values);
-	*r = (Rows){.times = times, .values = all, .used = now};
+	*r = (OutputRows){.times = times, .values = all, .used = now};
 	return ST_OK;
 }
 
-Status rows_join_first(Solve *s, Rows *r, uint32_t degree, double rtol, const double *atol,
+Status rows_join_first(Solve *s, OutputRows *r, uint32_t degree, double rtol, const double *atol,
                        int64_t until, int64_t *less) {
 	*less = 0;
 	if (r->fixed || degree < 2 || degree > DEGREE_MOST) return ST_OK;

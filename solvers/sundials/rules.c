@@ -180,21 +180,21 @@ static Fn *capturing_once(Ctx *c, Fn *f, uint32_t ncaptured, const uint32_t *at)
 }
 
 /* A solver's call, its operands and their tangents. */
-typedef struct Derived {
+typedef struct DerivedCall {
 	const HostCall *call;
 	Ref *args, *tangents;
-} Derived;
+} DerivedCall;
 
 /* Removes duplicates among the captured values of f if a duplicate has a
  * tangent. Several inner functions may capture the same parameter; it then
  * needs a single sensitivity and a single cotangent. */
-static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
-                         const Ref *tangents) {
+static DerivedCall each_once(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                             const Ref *tangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t n = (uint32_t)call->options[1];
-	Derived d = {call, ARENA_ARRAY(scratch(b), Ref, nargs + 1),
-	             ARENA_ARRAY(scratch(b), Ref, nargs + 1)};
+	DerivedCall d = {call, ARENA_ARRAY(scratch(b), Ref, nargs + 1),
+	                 ARENA_ARRAY(scratch(b), Ref, nargs + 1)};
 	uint32_t *at = ARENA_ARRAY(scratch(b), uint32_t, n + 1), kept = 0;
 	bool moves_twice = false;
 	memcpy(d.args, args, m->operands * sizeof *args);
@@ -233,7 +233,7 @@ static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const
 void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *given_args,
                 const Ref *results, const Ref *given_tangents, Ref *result_tangents) {
 	Ctx *c = build_ctx(b);
-	const Derived d = each_once(b, given, nargs, given_args, given_tangents);
+	const DerivedCall d = each_once(b, given, nargs, given_args, given_tangents);
 	const HostCall *call = d.call;
 	const Ref *args = d.args, *tangents = d.tangents;
 	const Family *m = call->def->ud;

@@ -39,7 +39,7 @@ static Tensor *copy_of(Solve *s, Value v) {
 	return t;
 }
 
-Status directions_begin(Directions *d, Solve *s, const Given *in, Active active,
+Status directions_begin(Directions *d, Solve *s, const IvpInput *in, Active active,
                         const Value *captured, uint32_t ns) {
 	*d = (Directions){.s = s, .in = in, .active = active, .captured = captured, .ns = ns};
 	const size_t nvalues = (size_t)ns * active.ncaptured;
@@ -136,7 +136,7 @@ Status direction_unit(Directions *d, uint32_t k, int64_t index) {
 
 /* ---- gradients ----------------------------------------------------------- */
 
-int64_t active_count(const Given *in, Active active, const Value *captured) {
+int64_t active_count(const IvpInput *in, Active active, const Value *captured) {
 	int64_t n = active.y0 ? in->n : 0;
 	for (uint32_t i = 0; i < active.ncaptured; i++) n += value_count(captured[active.captured[i]]);
 	return n;

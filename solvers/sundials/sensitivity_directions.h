@@ -15,7 +15,7 @@
 /* Directions k < ns in the space of (y0, active captured values). */
 typedef struct Directions {
 	Solve *s;
-	const Given *in;
+	const IvpInput *in;
 	Active active;
 	const Value *captured; /* of f */
 	uint32_t ns;
@@ -26,7 +26,7 @@ typedef struct Directions {
 	double *scale;
 } Directions;
 
-Status directions_begin(Directions *d, Solve *s, const Given *in, Active active,
+Status directions_begin(Directions *d, Solve *s, const IvpInput *in, Active active,
                         const Value *captured, uint32_t ns);
 /* Sets direction k: dy0 (NULL: zero), and one value for each active captured
  * value, of the same shape. */
@@ -37,7 +37,7 @@ void directions_end(Directions *d);
 
 /* Number of entries of a gradient: the unknowns (if y0 is active) and the
  * elements of the active captured values. */
-int64_t active_count(const Given *in, Active active, const Value *captured);
+int64_t active_count(const IvpInput *in, Active active, const Value *captured);
 /* Splits the gradient into values with the dtypes and shapes of the
  * parameters. */
 Status gradient_cut(Solve *s, Active active, Value y0, const Value *captured,

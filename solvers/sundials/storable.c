@@ -60,13 +60,13 @@ static bool gives_solution(Builder *b, uint32_t nresults, const TypeId *stated) 
 	       dim_is_const(c, type_of(c, stated[2])->dims[0], &n) && n == SOLVER_COUNTS;
 }
 
-typedef struct Shape {
+typedef struct SolverParams {
 	uint32_t operands, least_options, degree; /* degree: index of that option */
 	const char *kinds, *f, *jac;
-} Shape;
+} SolverParams;
 
 static bool solver_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
-                       uint32_t nresults, const TypeId *stated, const Shape *s) {
+                       uint32_t nresults, const TypeId *stated, const SolverParams *s) {
 	enum { FNS = 2, DEGREE_MOST = 100 };
 	const int64_t *w = call->options;
 	if (call->nfns != FNS || call->noptions < s->least_options || w[0] != FNS) return false;
@@ -81,9 +81,10 @@ static bool solver_may(Builder *b, const HostCall *call, uint32_t nargs, const R
 	       gives_solution(b, nresults, stated);
 }
 
-static const Shape ode_shape = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE, "vsssviivs", "sv", "sv"};
-static const Shape dae_shape = {DAE_OPERANDS,  DAE_OPTIONS, DAE_DEGREE,
-                                "vvvsssviivs", "svv",       "svvs"};
+static const SolverParams ode_shape = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE,
+                                       "vsssviivs",  "sv",        "sv"};
+static const SolverParams dae_shape = {DAE_OPERANDS,  DAE_OPTIONS, DAE_DEGREE,
+                                       "vvvsssviivs", "svv",       "svvs"};
 
 bool ode_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                    uint32_t nresults, const TypeId *stated) {
@@ -99,7 +100,8 @@ bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *
  * values that the options select, and the jvp of f with respect to these and
  * its states. */
 static bool tangent_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
-                        uint32_t nresults, const TypeId *stated, const Family *m, const Shape *s) {
+                        uint32_t nresults, const TypeId *stated, const Family *m,
+                        const SolverParams *s) {
 	enum { FNS = 3, ACTIVE = 4 };
 	Ctx *c = build_ctx(b);
 	const Fn *here = build_fn(b);

@@ -93,7 +93,7 @@ static Status bad_value(Solve *s, const char *text) {
 	return ST_ERROR;
 }
 
-static Status check_values(Solve *s, const Given *in) {
+static Status check_values(Solve *s, const IvpInput *in) {
 	if (in->rtol < 0 || in->max_step < 0)
 		return bad_value(s, "rtol and the largest step cannot be negative");
 	for (int64_t i = 0; i < in->n; i++) {
@@ -113,7 +113,7 @@ static Status check_values(Solve *s, const Given *in) {
 	return in->at ? check_times(s->c, in->t0, in->t1, in->at, in->nat) : ST_OK;
 }
 
-Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) {
+Status given_read(Solve *s, IvpInput *in, const GivenAt *where, const Value *args) {
 	in->n = value_count(args[where->y0]);
 	in->nat = value_count(args[where->saveat]);
 	if (!in->n)
@@ -163,13 +163,13 @@ const char *name_of(const char *names, int64_t i, char *out, size_t cap) {
 
 /* ---- function arguments -------------------------------------------------- */
 
-Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured,
+Status routine_begin(Solve *s, Callback *r, Fn *fn, const char *what, uint32_t ncaptured,
                      const Value *captured) {
-	*r = (Routine){.fn = fn,
-	               .what = what,
-	               .nargs = fn_nparams(fn),
-	               .nresults = fn_nresults(fn),
-	               .ncaptured = ncaptured};
+	*r = (Callback){.fn = fn,
+	                .what = what,
+	                .nargs = fn_nparams(fn),
+	                .nresults = fn_nresults(fn),
+	                .ncaptured = ncaptured};
 	r->code = code_of(s->c, fn);
 	r->args = heap_alloc(s->c, (r->nargs + r->nresults + 1u) * sizeof *r->args);
 	if (!r->code || !r->args) return ST_NOMEM;
@@ -179,15 +179,15 @@ Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t nc
 	return ST_OK;
 }
 
-void routine_end(Solve *s, Routine *r) {
+void routine_end(Solve *s, Callback *r) {
 	direct_end(r->direct);
 	if (r->args) heap_free(s->c, r->args, (r->nargs + r->nresults + 1u) * sizeof *r->args);
-	*r = (Routine){0};
+	*r = (Callback){0};
 }
 
 /* into: where result 0 is written if the routine can be called directly.
  * *there: whether it was. */
-static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
+static int run_into(Solve *s, Callback *r, Tensor *into, bool *there) {
 	if (s->status != ST_OK) return -1;
 	r->calls++;
 	*there = false;
@@ -217,12 +217,12 @@ static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
 	return -1;
 }
 
-int routine_run(Solve *s, Routine *r) {
+int routine_run(Solve *s, Callback *r) {
 	bool there;
 	return run_into(s, r, NULL, &there);
 }
 
-void routine_drop(Routine *r) {
+void routine_drop(Callback *r) {
 	for (uint32_t k = 0; k < r->nresults; k++) {
 		value_unref(r->results[k]);
 		r->results[k].kind = V_UNSET;
@@ -238,7 +238,7 @@ static bool all_finite(const double *x, int64_t n) {
 }
 
 /* Returns 0, or 1 if a value is not finite, which is recorded in the Solve. */
-static int finite_or_told(Solve *s, const Routine *r, double t, int64_t n, const double *x) {
+static int finite_or_told(Solve *s, const Callback *r, double t, int64_t n, const double *x) {
 	if (all_finite(x, n)) return 0;
 	s->bad = r->what;
 	s->bad_time = t;
@@ -247,7 +247,7 @@ static int finite_or_told(Solve *s, const Routine *r, double t, int64_t n, const
 	return 1;
 }
 
-int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const double **out) {
+int routine_numbers(Solve *s, Callback *r, uint32_t k, int64_t n, double t, const double **out) {
 	Value *v = &r->results[k];
 	if (!value_is_array(*v) || dtype_is_complex(value_dtype(*v)) || value_count(*v) != n) {
 		wrong(s, r->what, *v, n, "real numbers");
@@ -274,7 +274,7 @@ int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const
 	return finite_or_told(s, r, t, n, *out);
 }
 
-int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out) {
+int routine_into(Solve *s, Callback *r, uint32_t k, double t, N_Vector out) {
 	const double *x;
 	bool there;
 	if (run_into(s, r, k ? NULL : vector_tensor(out), &there)) return -1;

@@ -20,7 +20,7 @@ double march_node(double a, double b, uint32_t j, uint32_t degree) {
 	return a + c * (b - a);
 }
 
-static Status go(March *m, Progress *p) {
+static Status go(TimeLoop *m, Progress *p) {
 	const double sign = m->t1 < m->t0 ? -1 : 1;
 	double t = m->t0;
 	int64_t k = 0;
@@ -64,7 +64,7 @@ static Status go(March *m, Progress *p) {
 	return st;
 }
 
-Status march(March *m) {
+Status march(TimeLoop *m) {
 	Progress unasked, *p = ctx_progress_enter(m->c, true);
 	if (!p) p = &unasked;
 	p->time = p->from = m->t0;

@@ -42,7 +42,7 @@ static sunindextype band_last_flag(SUNLinearSolver s) {
 
 /* Column-major to row-major storage. */
 static void take_matrix(BandContent *k, SUNMatrix m) {
-	const Band b = k->p->band;
+	const Bandwidth b = k->p->band;
 	const int64_t stride = band_stride(b), from = sundials.SUNBandMatrix_LDim(m),
 				  upper = sundials.SUNBandMatrix_StoredUpperBandwidth(m);
 	const double *data = sundials.SUNBandMatrix_Data(m);
@@ -58,7 +58,7 @@ static void take_matrix(BandContent *k, SUNMatrix m) {
 
 static int band_setup(SUNLinearSolver s, SUNMatrix m) {
 	BandContent *k = s->content;
-	const Band b = k->p->band;
+	const Bandwidth b = k->p->band;
 	take_matrix(k, m);
 	if (band_twisted(b, k->factors)) k->form = BAND_TWISTED;
 	else {

@@ -10,7 +10,7 @@
  * - Nothing throws. SUNDIALS writes nothing to the terminal.
  *
  *     Ode, Dae ──▶ Solve: vectors, routines, matrix, failure state
- *        └───────▶ March: steps from t0 to t1; reports the times at which rows
+ *        └───────▶ TimeLoop: steps from t0 to t1; reports the times at which rows
  *                         are due
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_MODULES_SUNDIALS_H
@@ -77,13 +77,13 @@ void solve_names(Solve *s, const HostCall *call, uint32_t noptions);
 const char *name_of(const char *names, int64_t i, char *out, size_t cap);
 
 /* The input of an initial value problem. */
-typedef struct Given {
+typedef struct IvpInput {
 	int64_t n, nat, max_steps;
 	double t0, t1, rtol, max_step;
 	const double *y0, *atol, *at; /* at: output times; NULL: dense output */
 	bool dense;                   /* the Jacobian is dense */
 	uint32_t degree;
-} Given;
+} IvpInput;
 
 /* The operands' indices. */
 typedef struct GivenAt {
@@ -92,7 +92,7 @@ typedef struct GivenAt {
 
 /* Reads and checks the operands; the caller sets dense, degree and max_steps
  * from the options. */
-Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args);
+Status given_read(Solve *s, IvpInput *in, const GivenAt *where, const Value *args);
 
 /* Stores SUNDIALS' messages in s->said instead of printing them. In SUNDIALS 6
  * each integrator has a handler: `set` sets that of `mem`. In SUNDIALS 7 the
@@ -110,7 +110,7 @@ bool solve_can_count(Solve *s, int64_t count, const char *what);
 
 /* ---- function arguments -------------------------------------------------- */
 
-typedef struct Routine {
+typedef struct Callback {
 	Fn *fn;
 	Code *code;
 	DirectCall *direct;    /* direct call, if compiled to a suitable unit */
@@ -120,21 +120,21 @@ typedef struct Routine {
 	const char *what; /* for messages: "the right-hand side" */
 	char of;          /* kind of its elements: see Solve.bad_of */
 	int64_t calls;
-} Routine;
+} Callback;
 
-Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured,
+Status routine_begin(Solve *s, Callback *r, Fn *fn, const char *what, uint32_t ncaptured,
                      const Value *captured);
-void routine_end(Solve *s, Routine *r);
+void routine_end(Solve *s, Callback *r);
 /* Runs the function on args. Returns 0, or -1 with s->status set. The caller
  * releases the results with routine_drop. */
-int routine_run(Solve *s, Routine *r);
-void routine_drop(Routine *r);
+int routine_run(Solve *s, Callback *r);
+void routine_drop(Callback *r);
 /* Result k as n contiguous doubles, valid until routine_drop. Returns 0; 1 if a
  * value is not finite (recoverable: the integrator reduces the step); -1 with
  * s->status set if the length is wrong. */
-int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const double **out);
+int routine_numbers(Solve *s, Callback *r, uint32_t k, int64_t n, double t, const double **out);
 /* Runs the function and copies result k to out. */
-int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out);
+int routine_into(Solve *s, Callback *r, uint32_t k, double t, N_Vector out);
 
 /* ---- Jacobian matrices --------------------------------------------------- */
 
@@ -147,7 +147,7 @@ typedef struct Pattern {
 	int64_t n, nvalues, nnz;
 	int64_t *colptr, *rowind; /* of the matrix */
 	int64_t *place;           /* of value k in the matrix */
-	Band band;                /* banded, iterated: the band in `order` (NULL: the natural order) */
+	Bandwidth band;           /* banded, iterated: the band in `order` (NULL: the natural order) */
 	int64_t *order;
 	size_t bytes, order_bytes;
 } Pattern;
@@ -171,7 +171,7 @@ void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, cons
 /* ---- time stepping ------------------------------------------------------- */
 
 /* Steps from t0 to t1, and calls row at each output time. */
-typedef struct March {
+typedef struct TimeLoop {
 	Ctx *c;
 	double t0, t1;
 	int64_t max_steps;
@@ -189,9 +189,9 @@ typedef struct March {
 	Status (*noted)(void *ud, int64_t k, bool *stop);
 	/* reports a failure; flag is that of step, or one of the three below */
 	Status (*fail)(void *ud, int flag, double t);
-} March;
+} TimeLoop;
 enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001, MARCH_EVENTS = -1002 };
-Status march(March *m);
+Status march(TimeLoop *m);
 /* The sample points of the interpolant in [a, b]: Chebyshev-Lobatto points,
  * whose interpolation is stable at every degree (Trefethen, "Approximation
  * Theory and Approximation Practice", ch. 15). */
@@ -201,23 +201,23 @@ double march_node(double a, double b, uint32_t j, uint32_t degree);
 Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n);
 
 /* The times and values of a result, row by row. */
-typedef struct Rows {
+typedef struct OutputRows {
 	Tensor *times, *values;
 	int64_t used;
 	bool fixed; /* the number of rows is known in advance */
-} Rows;
-Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
+} OutputRows;
+Status rows_begin(Solve *s, OutputRows *r, int64_t n, const double *at, int64_t nat);
 /* The row for time t; NULL when memory fails. After r->used is decreased, rows
  * are overwritten. */
-double *rows_next(Solve *s, Rows *r, double t);
+double *rows_next(Solve *s, OutputRows *r, double t);
 /* Merges up to 32 first steps into one, whose polynomial must reproduce their
  * rows to half the tolerances. until: the last row that it may contain. *less:
  * number of rows removed. It costs at most 32 * degree^2 operations per
  * unknown, and stops early for a merge that does not fit. */
-Status rows_join_first(Solve *s, Rows *r, uint32_t degree, double rtol, const double *atol,
+Status rows_join_first(Solve *s, OutputRows *r, uint32_t degree, double rtol, const double *atol,
                        int64_t until, int64_t *less);
-void rows_results(const Rows *r, Value stats, Value *results); /* times, values, stats */
-void rows_end(Rows *r);
+void rows_results(const OutputRows *r, Value stats, Value *results); /* times, values, stats */
+void rows_end(OutputRows *r);
 
 /* ---- failures ------------------------------------------------------------ */
 
@@ -247,7 +247,7 @@ typedef struct Stand { /* the state at the failure; vectors NULL: unknown */
 
 /* Records the diagnostic: time, the component with the largest error, a hint.
  * Returns ST_ERROR. */
-Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at);
+Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at);
 
 /* ---- types --------------------------------------------------------------- */
 
