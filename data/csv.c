@@ -19,25 +19,25 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Cell {
+typedef struct CsvCell {
 	const char *at;
 	uint32_t n;
 	bool quoted, doubled; /* doubled: contains "" */
 	uint32_t line;
-} Cell;
+} CsvCell;
 
-typedef struct Table {
+typedef struct CsvTable {
 	Input *in;
 	Ctx *c;
-	Cell *cells;
+	CsvCell *cells;
 	uint64_t n, cap;
 	uint64_t rows, columns;
-} Table;
+} CsvTable;
 
-static Status add_cell(Table *t, Cell cell) {
+static Status add_cell(CsvTable *t, CsvCell cell) {
 	if (t->n == t->cap) {
 		uint64_t cap = t->cap ? t->cap * 2 : 256;
-		Cell *more = heap_resize(t->c, t->cells, t->cap * sizeof cell, cap * sizeof cell);
+		CsvCell *more = heap_resize(t->c, t->cells, t->cap * sizeof cell, cap * sizeof cell);
 		if (!more) return data_no_memory(t->c, t->in->path, cap * sizeof cell);
 		t->cells = more;
 		t->cap = cap;
@@ -46,13 +46,13 @@ static Status add_cell(Table *t, Cell cell) {
 	return ST_OK;
 }
 
-static Status split(Table *t, const char *p, const char *end, char sep) {
+static Status split(CsvTable *t, const char *p, const char *end, char sep) {
 	uint64_t line = 1;
 	const char *polled = p;
 	while (p < end) {
 		uint64_t first = t->n, row_line = line;
 		for (bool more = true; more;) {
-			Cell cell = {.line = (uint32_t)line};
+			CsvCell cell = {.line = (uint32_t)line};
 			if (*p == '"' && p < end) {
 				cell.quoted = true;
 				cell.at = ++p;
@@ -88,7 +88,7 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 			more = p < end && *p == sep;
 			if (more) p++;
 			if (more && p >= end) { /* a trailing separator: one more empty cell */
-				st = add_cell(t, (Cell){.at = end, .line = (uint32_t)line});
+				st = add_cell(t, (CsvCell){.at = end, .line = (uint32_t)line});
 				if (st != ST_OK) return st;
 				more = false;
 			}
@@ -182,7 +182,7 @@ static bool complex_read(const char *p, const char *end, double z[2]) {
 	return true;
 }
 
-static Kind kind_of(const Cell *cell, bool quotes_mean) {
+static Kind kind_of(const CsvCell *cell, bool quotes_mean) {
 	if (cell->quoted && quotes_mean) return WORDS;
 	const char *p = cell->at, *end = p + cell->n;
 	int64_t whole;
@@ -198,7 +198,7 @@ static Kind kind_of(const Cell *cell, bool quotes_mean) {
 	                                              : WORDS;
 }
 
-static Value cell_text(Table *t, const Cell *cell) {
+static Value cell_text(CsvTable *t, const CsvCell *cell) {
 	if (!cell->doubled) return value_string(t->c, cell->at, cell->n);
 	char *text = heap_alloc(t->c, cell->n + 1);
 	if (!text) return (Value){.kind = V_UNSET};
@@ -213,7 +213,7 @@ static Value cell_text(Table *t, const Cell *cell) {
 }
 
 /* Stores a cell as an element of a column of dtype d. */
-static void put_cell(const Cell *cell, Dtype d, char *to) {
+static void put_cell(const CsvCell *cell, Dtype d, char *to) {
 	const char *p = cell->at, *end = p + cell->n;
 	double z[2] = {__builtin_nan(""), 0};
 	int64_t whole = 0;
@@ -238,7 +238,8 @@ static Dtype dtype_for(unsigned kinds) {
 	return kinds == WHOLE ? DT_I64 : DT_F64;
 }
 
-static Status read_column(Table *t, uint64_t first, uint64_t column, unsigned kinds, Value *out) {
+static Status read_column(CsvTable *t, uint64_t first, uint64_t column, unsigned kinds,
+                          Value *out) {
 	const uint64_t n = t->rows - first;
 	const Dtype d = dtype_for(kinds);
 	if (d == DT_COUNT) {
@@ -274,7 +275,7 @@ static Status read_column(Table *t, uint64_t first, uint64_t column, unsigned ki
 	return st;
 }
 
-static Status read_matrix(Table *t, unsigned kinds, Value *out) {
+static Status read_matrix(CsvTable *t, unsigned kinds, Value *out) {
 	const Dtype d = dtype_for(kinds);
 	const bool vector = t->columns == 1;
 	int64_t shape[2] = {(int64_t)t->rows, (int64_t)t->columns};
@@ -301,12 +302,12 @@ static char guess_separator(Input *in, const char *text, const char *end) {
 	return comma ? ',' : semicolon ? ';' : tab ? '\t' : ',';
 }
 
-Status csv_read(Input *in, const Options *o, Value *out) {
+Status csv_read(Input *in, const IoOptions *o, Value *out) {
 	char *text;
 	size_t n;
 	Status st = input_text(in, true, &text, &n);
 	if (st != ST_OK) return st;
-	Table t = {.in = in, .c = in->c};
+	CsvTable t = {.in = in, .c = in->c};
 	if (memchr(text, 0, n)) {
 		uint64_t line = 1;
 		for (const char *p = text; *p; p++) line += *p == '\n';
@@ -384,8 +385,8 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-static void put_text(Output *out, const char *s, size_t n, char sep, bool always) {
-	Cell cell = {.at = s, .n = (uint32_t)n};
+static void put_text(OutputFile *out, const char *s, size_t n, char sep, bool always) {
+	CsvCell cell = {.at = s, .n = (uint32_t)n};
 	bool quote = always || !n || s[0] == ' ' || s[n - 1] == ' ' || memchr(s, sep, n) ||
 	             memchr(s, '"', n) || memchr(s, '\n', n) || memchr(s, '\r', n) ||
 	             memchr(s, '\t', n) || kind_of(&cell, false) != WORDS;
@@ -401,7 +402,7 @@ static void put_text(Output *out, const char *s, size_t n, char sep, bool always
 	output_str(out, "\"");
 }
 
-static void put_element(Output *out, Dtype d, const char *at) {
+static void put_element(OutputFile *out, Dtype d, const char *at) {
 	char text[40];
 	double z[2] = {0};
 	float f[2];
@@ -447,7 +448,7 @@ static bool column_length(Value v, uint64_t *n) {
 	return *n = v.object->n, true;
 }
 
-static void put_item(Output *out, Value v, uint64_t i, char sep) {
+static void put_item(OutputFile *out, Value v, uint64_t i, char sep) {
 	if (v.kind == V_TENSOR) {
 		put_element(out, (Dtype)v.tensor->dtype,
 		            v.tensor->data + (int64_t)i * v.tensor->stride[0] *
@@ -461,7 +462,7 @@ static void put_item(Output *out, Value v, uint64_t i, char sep) {
 	else if (item.kind == V_SCALAR) put_element(out, value_dtype(item), value_scalar_bytes(&item));
 }
 
-Status csv_write(Output *out, const Options *o, Value v) {
+Status csv_write(OutputFile *out, const IoOptions *o, Value v) {
 	const char *dot = strrchr(out->path, '.');
 	const char sep = o->separator                  ? o->separator
 	                 : dot && !strcmp(dot, ".tsv") ? '\t'

@@ -18,21 +18,21 @@
 
 enum { KINDS = 3 }; /* lines, triangles, tetrahedra */
 
-typedef struct Elements {
+typedef struct ElementTable {
 	int64_t *node, *group; /* heap; node: k + 2 per element of kind k */
 	size_t n, node_cap, group_cap;
-} Elements;
-typedef struct Group {
+} ElementTable;
+typedef struct PhysicalGroup {
 	int64_t dim, tag;
 	const char *name;
 	size_t length;
-} Group;
+} PhysicalGroup;
 typedef struct Entity {
 	int64_t dim, tag, group;
 } Entity;
-typedef struct Place {
+typedef struct NodeRow {
 	int64_t id, row;
-} Place;
+} NodeRow;
 
 typedef struct Msh {
 	Input *in;
@@ -42,10 +42,10 @@ typedef struct Msh {
 	Status st;
 	int version; /* 2 or 4 */
 	double *xyz;
-	Place *place;
+	NodeRow *place;
 	size_t nodes, xyz_cap, place_cap;
-	Elements e[KINDS];
-	Group *groups;
+	ElementTable e[KINDS];
+	PhysicalGroup *groups;
 	size_t ngroups, groups_cap;
 	Entity *entities;
 	size_t nentities, entities_cap;
@@ -147,7 +147,7 @@ static void read_format(Msh *m) {
 static void read_names(Msh *m) {
 	const size_t n = number_of(m, "the number of names");
 	for (size_t i = 0; i < n && m->st == ST_OK; i++) {
-		Group g = {.dim = whole(m, "the dimension of a physical group")};
+		PhysicalGroup g = {.dim = whole(m, "the dimension of a physical group")};
 		g.tag = whole(m, "the number of a physical group");
 		if (m->st != ST_OK) return;
 		blanks(m);
@@ -207,7 +207,7 @@ static bool room_for_nodes(Msh *m, size_t n) {
 	       grow(m, (void **)&m->place, &m->place_cap, n + 1, sizeof *m->place);
 }
 static int by_id(const void *a, const void *b) {
-	const Place *p = a, *q = b;
+	const NodeRow *p = a, *q = b;
 	return p->id < q->id ? -1 : p->id > q->id;
 }
 static void read_nodes(Msh *m) {
@@ -228,7 +228,7 @@ static void read_nodes(Msh *m) {
 		if (m->st == ST_OK && many > n - row) FAIL(m, "more nodes than the %zu that were said", n);
 		for (size_t i = 0; i < many && m->st == ST_OK; i++) {
 			const int64_t id = whole(m, "the number of a node");
-			m->place[row + i] = (Place){id, (int64_t)(row + i)};
+			m->place[row + i] = (NodeRow){id, (int64_t)(row + i)};
 			if (m->version == 2) read_point(m, row + i);
 		}
 		for (size_t i = 0; m->version == 4 && i < many && m->st == ST_OK; i++)
@@ -247,13 +247,13 @@ static void read_nodes(Msh *m) {
 }
 
 static void read_element(Msh *m, int kind, int64_t group) {
-	Elements *e = &m->e[kind];
+	ElementTable *e = &m->e[kind];
 	const size_t k = (size_t)kind + 2;
 	if (!grow(m, (void **)&e->node, &e->node_cap, (e->n + 1) * k, sizeof *e->node)) return;
 	if (!grow(m, (void **)&e->group, &e->group_cap, e->n + 1, sizeof *e->group)) return;
 	for (size_t i = 0; i < k; i++) {
-		const Place key = {.id = whole(m, "the number of a node")};
-		const Place *found =
+		const NodeRow key = {.id = whole(m, "the number of a node")};
+		const NodeRow *found =
 			m->st == ST_OK ? bsearch(&key, m->place, m->nodes, sizeof key, by_id) : NULL;
 		if (m->st == ST_OK && !found) FAIL(m, "there is no node %lld", (long long)key.id);
 		if (m->st != ST_OK) return;
@@ -363,7 +363,7 @@ static Value table(Msh *m, Dtype dtype, uint32_t rank, const int64_t *shape, con
 }
 /* Replaces group tags by indices into the names of that dimension. */
 static void name_groups(Msh *m, int kind) {
-	Elements *e = &m->e[kind];
+	ElementTable *e = &m->e[kind];
 	for (size_t i = 0; i < e->n; i++) {
 		int64_t at = -1;
 		for (size_t g = 0; g < m->ngroups; g++)
@@ -380,7 +380,7 @@ static Status give(Msh *m, Value *out) {
 	           table(m, DT_F64, 2, (int64_t[]){(int64_t)m->nodes, 3}, m->xyz,
 	                 3 * m->nodes * sizeof *m->xyz));
 	for (int k = 0; k < KINDS && m->st == ST_OK; k++) {
-		Elements *e = &m->e[k];
+		ElementTable *e = &m->e[k];
 		const int64_t shape[2] = {(int64_t)e->n, k + 2};
 		name_groups(m, k);
 		fields_add(&r, cells[k], strlen(cells[k]),
@@ -400,7 +400,7 @@ static Status give(Msh *m, Value *out) {
 	return out->kind == V_UNSET ? data_no_memory(m->c, m->in->path, 64) : ST_OK;
 }
 
-Status msh_read(Input *in, const Options *o, Value *out) {
+Status msh_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	char *text;
 	size_t n;
@@ -421,7 +421,7 @@ Status msh_read(Input *in, const Options *o, Value *out) {
 	return st;
 }
 
-Status msh_write(Output *out, const Options *o, Value v) {
+Status msh_write(OutputFile *out, const IoOptions *o, Value v) {
 	(void)o;
 	(void)v;
 	return output_bad(out, "meshes are read from .msh files, and written to .vtu ones");

@@ -34,34 +34,37 @@ typedef herr_t herr;
 	F(H5open)                                                                                      \
 	F(H5dont_atexit)                                                                               \
 	F(H5Eset_auto2)                                                                                \
-	F(H5Eclear2) F(H5Ewalk2) F(H5Fopen) F(H5Fcreate) F(H5Fclose) F(H5Gcreate2) F(H5Gget_info)      \
-		F(H5Gget_create_plist) F(H5Oopen) F(H5Oclose) F(H5Iget_type) F(H5Lget_name_by_idx) F(      \
-			H5Rcreate) F(H5Dget_space) F(H5Dget_type) F(H5Dget_create_plist) F(H5Dread)            \
-			F(H5Dcreate2) F(H5Dwrite) F(H5Dclose) F(H5Dvlen_reclaim) F(H5Sget_simple_extent_type)  \
-				F(H5Sget_simple_extent_ndims) F(H5Sget_simple_extent_dims) F(H5Screate)            \
-					F(H5Screate_simple) F(H5Sclose) F(H5Sselect_hyperslab) F(H5Tget_class)         \
-						F(H5Tget_size) F(H5Tget_sign) F(H5Tget_nmembers) F(H5Tget_member_name)     \
-							F(H5Tget_member_type) F(H5Tget_member_value) F(H5free_memory) F(       \
-								H5Tis_variable_str) F(H5Tcopy) F(H5Tset_size) F(H5Tset_cset)       \
-								F(H5Tget_cset) F(H5Tset_strpad) F(H5Tcreate) F(H5Tinsert) F(       \
-									H5Tenum_create) F(H5Tenum_insert) F(H5Tclose) F(H5Tget_super)  \
-									F(H5Acreate2) F(H5Awrite) F(H5Aexists) F(H5Aopen) F(H5Aread)   \
-										F(H5Aget_type) F(H5Aget_space) F(H5Aclose) F(H5Pcreate)    \
-											F(H5Pclose) F(H5Pset_chunk) F(H5Pget_chunk)            \
-												F(H5Pset_deflate) F(H5Pset_shuffle)                \
-													F(H5Pget_layout) F(H5Pget_external_count)      \
-														F(H5Pset_link_creation_order)              \
-															F(H5Pget_link_creation_order)          \
-																F(H5Pset_elink_cb)                 \
-																	F(H5Pset_obj_track_times)
+	F(H5Eclear2)                                                                                   \
+	F(H5Ewalk2)                                                                                    \
+	F(H5Fopen) F(H5Fcreate) F(H5Fclose) F(H5Gcreate2) F(H5Gget_info) F(H5Gget_create_plist)        \
+		F(H5Oopen) F(H5Oclose) F(H5Iget_type) F(H5Lget_name_by_idx) F(H5Rcreate) F(H5Dget_space)   \
+			F(H5Dget_type) F(H5Dget_create_plist) F(H5Dread) F(H5Dcreate2) F(H5Dwrite) F(H5Dclose) \
+				F(H5Dvlen_reclaim) F(H5Sget_simple_extent_type) F(H5Sget_simple_extent_ndims)      \
+					F(H5Sget_simple_extent_dims) F(H5Screate) F(H5Screate_simple) F(H5Sclose) F(   \
+						H5Sselect_hyperslab) F(H5Tget_class) F(H5Tget_size) F(H5Tget_sign)         \
+						F(H5Tget_nmembers) F(H5Tget_member_name) F(H5Tget_member_type) F(          \
+							H5Tget_member_value) F(H5free_memory) F(H5Tis_variable_str) F(H5Tcopy) \
+							F(H5Tset_size) F(H5Tset_cset) F(H5Tget_cset) F(H5Tset_strpad)          \
+								F(H5Tcreate) F(H5Tinsert) F(H5Tenum_create) F(H5Tenum_insert)      \
+									F(H5Tclose) F(H5Tget_super) F(H5Acreate2) F(H5Awrite)          \
+										F(H5Aexists) F(H5Aopen) F(H5Aread) F(H5Aget_type)          \
+											F(H5Aget_space) F(H5Aclose) F(H5Pcreate) F(H5Pclose)   \
+												F(H5Pset_chunk) F(H5Pget_chunk) F(H5Pset_deflate)  \
+													F(H5Pset_shuffle) F(H5Pget_layout)             \
+														F(H5Pget_external_count)                   \
+															F(H5Pset_link_creation_order)          \
+																F(H5Pget_link_creation_order)      \
+																	F(H5Pset_elink_cb)             \
+																		F(H5Pset_obj_track_times)
 
 #define VARIABLES(V)                                                                               \
 	V(H5T_NATIVE_INT8_g)                                                                           \
 	V(H5T_NATIVE_INT32_g)                                                                          \
 	V(H5T_NATIVE_INT64_g)                                                                          \
-	V(H5T_NATIVE_UINT64_g) V(H5T_NATIVE_FLOAT_g) V(H5T_NATIVE_DOUBLE_g) V(H5T_C_S1_g)              \
-		V(H5P_CLS_DATASET_CREATE_ID_g) V(H5P_CLS_GROUP_CREATE_ID_g) V(H5P_CLS_FILE_CREATE_ID_g)    \
-			V(H5P_CLS_LINK_ACCESS_ID_g)
+	V(H5T_NATIVE_UINT64_g)                                                                         \
+	V(H5T_NATIVE_FLOAT_g)                                                                          \
+	V(H5T_NATIVE_DOUBLE_g) V(H5T_C_S1_g) V(H5P_CLS_DATASET_CREATE_ID_g)                            \
+		V(H5P_CLS_GROUP_CREATE_ID_g) V(H5P_CLS_FILE_CREATE_ID_g) V(H5P_CLS_LINK_ACCESS_ID_g)
 
 static struct {
 #define F(name) __typeof__(&(name)) name;
@@ -112,7 +115,7 @@ static Status h5_bad(Input *in, const char *where, const char *what) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-typedef struct Reader {
+typedef struct Hdf5Reader {
 	Input *in;
 	Ctx *c;
 	hid lapl;
@@ -120,14 +123,14 @@ typedef struct Reader {
 	int depth;
 	uint32_t objects;
 	char path[4096]; /* of the current object, for messages */
-} Reader;
+} Hdf5Reader;
 
 /* How a type is read: its element type, and the memory type to request. */
-typedef struct Plan {
+typedef struct MemoryType {
 	Elem elem;
 	hid mem; /* closed by the caller if own */
 	bool own;
-} Plan;
+} MemoryType;
 
 /* Whether the type has the real and imaginary part of a complex number. *part:
  * the larger part's size. */
@@ -173,14 +176,14 @@ static bool is_truth(hid type) {
 	return ok;
 }
 
-static bool plan_type(hid type, Plan *p) {
+static bool plan_type(hid type, MemoryType *p) {
 	size_t part;
-	*p = (Plan){0};
+	*p = (MemoryType){0};
 	int class = h5.H5Tget_class(type);
 	hid whole = type;
 	if (class == H5T_ENUM) {
 		/* with its type in the file */
-		if (is_truth(type)) return *p = (Plan){EL_BOOL, type, false}, true;
+		if (is_truth(type)) return *p = (MemoryType){EL_BOOL, type, false}, true;
 		whole = h5.H5Tget_super(type);
 		class = whole >= 0 ? H5T_INTEGER : -1;
 	}
@@ -188,20 +191,21 @@ static bool plan_type(hid type, Plan *p) {
 		const size_t size = h5.H5Tget_size(whole);
 		const bool sign = h5.H5Tget_sign(whole) == H5T_SGN_2;
 		if (size > 8) return false;
-		if (size < 4 || (size == 4 && sign)) *p = (Plan){EL_I32, *h5.H5T_NATIVE_INT32_g, false};
-		else if (size < 8 || sign) *p = (Plan){EL_I64, *h5.H5T_NATIVE_INT64_g, false};
-		else *p = (Plan){EL_U64, *h5.H5T_NATIVE_UINT64_g, false};
+		if (size < 4 || (size == 4 && sign))
+			*p = (MemoryType){EL_I32, *h5.H5T_NATIVE_INT32_g, false};
+		else if (size < 8 || sign) *p = (MemoryType){EL_I64, *h5.H5T_NATIVE_INT64_g, false};
+		else *p = (MemoryType){EL_U64, *h5.H5T_NATIVE_UINT64_g, false};
 		if (whole != type) h5.H5Tclose(whole);
 		return true;
 	}
 	if (class == H5T_FLOAT) {
 		const bool single = h5.H5Tget_size(type) <= 4;
-		*p = (Plan){single ? EL_F32 : EL_F64,
-		            single ? *h5.H5T_NATIVE_FLOAT_g : *h5.H5T_NATIVE_DOUBLE_g, false};
+		*p = (MemoryType){single ? EL_F32 : EL_F64,
+		                  single ? *h5.H5T_NATIVE_FLOAT_g : *h5.H5T_NATIVE_DOUBLE_g, false};
 		return true;
 	}
 	if (class == H5T_COMPOUND && is_complex(type, &part)) {
-		*p = (Plan){part <= 4 ? EL_C64 : EL_C128, complex_type(type, part <= 4), true};
+		*p = (MemoryType){part <= 4 ? EL_C64 : EL_C128, complex_type(type, part <= 4), true};
 		return p->mem >= 0;
 	}
 	return false;
@@ -209,7 +213,7 @@ static bool plan_type(hid type, Plan *p) {
 
 /* Reads all elements of a dataset as type `mem`, in slabs along the first axis.
  * `size`: bytes of an element in memory. */
-static Status read_slabs(Reader *r, hid set, hid space, hid mem, uint32_t rank,
+static Status read_slabs(Hdf5Reader *r, hid set, hid space, hid mem, uint32_t rank,
                          const int64_t *shape, size_t size, char *to) {
 	hsize start[32] = {0}, count[32], chunk[32] = {0};
 	int64_t row = 1;
@@ -247,7 +251,7 @@ static Status read_slabs(Reader *r, hid set, hid space, hid mem, uint32_t rank,
 	return st;
 }
 
-static Status read_array(Reader *r, hid set, hid space, const Plan *p, uint32_t rank,
+static Status read_array(Hdf5Reader *r, hid set, hid space, const MemoryType *p, uint32_t rank,
                          const int64_t *shape, Value *out) {
 	Tensor *t;
 	Status st = input_tensor(r->in, elem_dtype(p->elem), rank, shape, &t);
@@ -265,7 +269,7 @@ static Status read_array(Reader *r, hid set, hid space, const Plan *p, uint32_t 
 	return st;
 }
 
-static Status text_of(Reader *r, const char *text, size_t n, Value *out) {
+static Status text_of(Hdf5Reader *r, const char *text, size_t n, Value *out) {
 	size_t wrong;
 	while (n && (text[n - 1] == 0)) n--;
 	const char *zero = n ? memchr(text, 0, n) : NULL;
@@ -277,8 +281,8 @@ static Status text_of(Reader *r, const char *text, size_t n, Value *out) {
 }
 
 /* Reads the strings of a dataset, or of an attribute if `attribute`. */
-static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid type, uint32_t rank,
-                         const int64_t *shape, Value *out) {
+static Status read_texts(Hdf5Reader *r, hid from, bool attribute, hid space, hid type,
+                         uint32_t rank, const int64_t *shape, Value *out) {
 	if (rank > 1) return input_bad(r->in, "%.200s: texts with more than one axis", r->path);
 	const uint64_t n = rank ? (uint64_t)shape[0] : 1;
 	const bool variable = h5.H5Tis_variable_str(type) > 0;
@@ -323,7 +327,7 @@ static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid typ
 }
 
 /* Reads a table of compounds as a record of columns. */
-static Status read_compound(Reader *r, hid set, hid space, hid type, uint32_t rank,
+static Status read_compound(Hdf5Reader *r, hid set, hid space, hid type, uint32_t rank,
                             const int64_t *shape, Value *out) {
 	Fields f;
 	fields_init(&f, r->c);
@@ -332,7 +336,7 @@ static Status read_compound(Reader *r, hid set, hid space, hid type, uint32_t ra
 	for (int k = 0; k < n && st == ST_OK; k++) {
 		char *name = h5.H5Tget_member_name(type, (unsigned)k);
 		hid member = h5.H5Tget_member_type(type, (unsigned)k);
-		Plan p;
+		MemoryType p;
 		Value v = {.kind = V_UNSET};
 		size_t wrong;
 		if (!name || member < 0 || !utf8_valid(name, strlen(name), &wrong))
@@ -343,7 +347,7 @@ static Status read_compound(Reader *r, hid set, hid space, hid type, uint32_t ra
 		else {
 			hid one = h5.H5Tcreate(H5T_COMPOUND, elem_size(p.elem));
 			h5.H5Tinsert(one, name, 0, p.mem);
-			Plan part = {p.elem, one, true};
+			MemoryType part = {p.elem, one, true};
 			st = read_array(r, set, space, &part, rank, shape, &v);
 			h5.H5Tclose(one);
 			if (p.own) h5.H5Tclose(p.mem);
@@ -361,7 +365,7 @@ static Status read_compound(Reader *r, hid set, hid space, hid type, uint32_t ra
 	return out->kind == V_UNSET ? data_no_memory(r->c, r->in->path, 64) : ST_OK;
 }
 
-static Status read_dataset(Reader *r, hid set, Value *out) {
+static Status read_dataset(Hdf5Reader *r, hid set, Value *out) {
 	hid space = h5.H5Dget_space(set), type = h5.H5Dget_type(set),
 		list = h5.H5Dget_create_plist(set);
 	Status st = ST_OK;
@@ -379,7 +383,7 @@ static Status read_dataset(Reader *r, hid set, Value *out) {
 		else shape[i] = (int64_t)dims[i];
 	}
 	if (st == ST_OK) {
-		Plan p;
+		MemoryType p;
 		const int class = h5.H5Tget_class(type);
 		if (h5.H5Sget_simple_extent_type(space) == H5S_NULL) *out = value_none();
 		else if (class == H5T_STRING)
@@ -402,7 +406,7 @@ static Status read_dataset(Reader *r, hid set, Value *out) {
 }
 
 /* Reads the attribute atled_kind as the field .kind. */
-static Status read_kind(Reader *r, hid group, Fields *f) {
+static Status read_kind(Hdf5Reader *r, hid group, Fields *f) {
 	if (h5.H5Aexists(group, "atled_kind") <= 0) return ST_OK;
 	hid a = h5.H5Aopen(group, "atled_kind", 0), type = a >= 0 ? h5.H5Aget_type(a) : -1,
 		space = a >= 0 ? h5.H5Aget_space(a) : -1;
@@ -419,9 +423,9 @@ static Status read_kind(Reader *r, hid group, Fields *f) {
 	return st == ST_OK && f->failed ? data_no_memory(r->c, r->in->path, 64) : st;
 }
 
-static Status read_group(Reader *r, hid group, Value *out);
+static Status read_group(Hdf5Reader *r, hid group, Value *out);
 
-static Status read_member(Reader *r, hid group, const char *name, size_t n, Fields *f) {
+static Status read_member(Hdf5Reader *r, hid group, const char *name, size_t n, Fields *f) {
 	const size_t before = strlen(r->path);
 	if (before + n + 2 > sizeof r->path)
 		return input_bad(r->in, "%.200s: the names of groups are too long", r->path);
@@ -462,7 +466,7 @@ done:
 	return st;
 }
 
-static Status read_group(Reader *r, hid group, Value *out) {
+static Status read_group(Hdf5Reader *r, hid group, Value *out) {
 	Fields f;
 	fields_init(&f, r->c);
 	H5G_info_t info = {0};
@@ -500,7 +504,7 @@ static herr no_other_files(const char *parent, const char *group, const char *fi
 	return -1;
 }
 
-static Status read_file(Reader *r, const char *path, Value *out) {
+static Status read_file(Hdf5Reader *r, const char *path, Value *out) {
 	hid file = h5.H5Fopen(path, 0, 0);
 	if (file < 0) return h5_bad(r->in, "/", "this is no HDF5 file, or a damaged one");
 	r->lapl = h5.H5Pcreate(*h5.H5P_CLS_LINK_ACCESS_ID_g);
@@ -537,7 +541,7 @@ static bool write_all(int fd, const void *bytes, size_t n) {
 	return true;
 }
 
-Status hdf5_read(Input *in, const Options *o, Value *out) {
+Status hdf5_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	pthread_mutex_lock(&lock);
 	const char *missing = open_library();
@@ -551,10 +555,10 @@ Status hdf5_read(Input *in, const Options *o, Value *out) {
 	uint8_t magic[8];
 	if (st == ST_OK && (in->size < 8 || pread(fd, magic, 8, 0) != 8))
 		st = input_bad_byte(in, in->size, "the file ends before an HDF5 file could");
-	Reader *r = heap_alloc(in->c, sizeof *r);
+	Hdf5Reader *r = heap_alloc(in->c, sizeof *r);
 	if (st == ST_OK && !r) st = data_no_memory(in->c, in->path, sizeof *r);
 	if (st == ST_OK) {
-		*r = (Reader){.in = in, .c = in->c, .path = "/"};
+		*r = (Hdf5Reader){.in = in, .c = in->c, .path = "/"};
 		char path[40];
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 		st = read_file(r, path, out);
@@ -567,7 +571,7 @@ Status hdf5_read(Input *in, const Options *o, Value *out) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-static Status not_written(Output *out) {
+static Status not_written(OutputFile *out) {
 	char why[200] = "";
 	h5.H5Ewalk2(0, 0, innermost, why);
 	h5.H5Eclear2(0);
@@ -598,7 +602,8 @@ static hid type_for(Dtype d) {
 	}
 }
 
-static Status write_array(Output *out, const Options *o, hid group, const char *name, Value v) {
+static Status write_array(OutputFile *out, const IoOptions *o, hid group, const char *name,
+                          Value v) {
 	const Dtype d = value_dtype(v);
 	const uint32_t rank = value_rank(v);
 	Tensor *t = value_to_tensor(out->c, v), *whole = t ? tensor_contiguous(out->c, t) : NULL;
@@ -653,7 +658,7 @@ static Status write_array(Output *out, const Options *o, hid group, const char *
 }
 
 /* Writes a string or a list of strings. */
-static Status write_texts(Output *out, hid group, const char *name, Value v) {
+static Status write_texts(OutputFile *out, hid group, const char *name, Value v) {
 	const uint32_t n = v.kind == V_STRING ? 1 : v.object->n;
 	const char **texts = heap_alloc(out->c, (n + 1) * sizeof *texts);
 	if (!texts) return data_no_memory(out->c, out->path, n * sizeof *texts);
@@ -674,7 +679,7 @@ static Status write_texts(Output *out, hid group, const char *name, Value v) {
 	return st;
 }
 
-static Status write_kind(Output *out, hid group, const char *kind) {
+static Status write_kind(OutputFile *out, hid group, const char *kind) {
 	hid type = text_type(), space = h5.H5Screate(H5S_SCALAR),
 		a = h5.H5Acreate2(group, "atled_kind", type, space, 0, 0);
 	Status st = a < 0 || h5.H5Awrite(a, type, &kind) < 0 ? not_written(out) : ST_OK;
@@ -684,7 +689,7 @@ static Status write_kind(Output *out, hid group, const char *kind) {
 	return st;
 }
 
-static Status write_group(Output *out, const Options *o, hid group, Value v, hid in_order) {
+static Status write_group(OutputFile *out, const IoOptions *o, hid group, Value v, hid in_order) {
 	const RecordObject *r = (const RecordObject *)v.object;
 	Status st = ST_OK;
 	for (uint32_t i = 0; i < r->head.n && st == ST_OK; i++) {
@@ -711,7 +716,7 @@ static Status write_group(Output *out, const Options *o, hid group, Value v, hid
 	return st;
 }
 
-static Status write_tree(Output *out, const Options *o, Value v) {
+static Status write_tree(OutputFile *out, const IoOptions *o, Value v) {
 	Value tree = {.kind = V_UNSET}, whole = v;
 	Status st = ST_OK;
 	const bool bare = v.kind != V_RECORD;
@@ -743,7 +748,7 @@ static Status write_tree(Output *out, const Options *o, Value v) {
 	return st;
 }
 
-Status hdf5_write(Output *out, const Options *o, Value v) {
+Status hdf5_write(OutputFile *out, const IoOptions *o, Value v) {
 	if (out->direct) return output_bad(out, "this format cannot be written to a pipe");
 	pthread_mutex_lock(&lock);
 	const char *missing = open_library();

@@ -43,7 +43,7 @@ Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *
                     Tensor **out);
 
 /* A temporary file beside its target. The first failure persists. */
-typedef struct Output {
+typedef struct OutputFile {
 	Ctx *c;
 	const char *path;
 	char *target, *beside; /* heap */
@@ -54,22 +54,22 @@ typedef struct Output {
 	uint8_t *buffer;
 	size_t held;
 	uint64_t written, at; /* bytes written and added */
-} Output;
-Status output_open(Output *out, Ctx *c, const char *path);
-void output_add(Output *out, const void *bytes, size_t n);
-void output_str(Output *out, const char *text);
-void output_format(Output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+} OutputFile;
+Status output_open(OutputFile *out, Ctx *c, const char *path);
+void output_add(OutputFile *out, const void *bytes, size_t n);
+void output_str(OutputFile *out, const char *text);
+void output_format(OutputFile *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Overwrites bytes written earlier. */
-void output_patch(Output *out, uint64_t at, const void *bytes, size_t n);
-Status output_flush(Output *out);
-Status output_bad(Output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void output_patch(OutputFile *out, uint64_t at, const void *bytes, size_t n);
+Status output_flush(OutputFile *out);
+Status output_bad(OutputFile *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Flushes and closes the temporary file, so that only the rename remains, and
  * frees its buffer. For files that must appear together. */
-Status output_settle(Output *out);
+Status output_settle(OutputFile *out);
 /* Removes the file to be replaced. */
-void output_withdraw(Output *out);
+void output_withdraw(OutputFile *out);
 /* Renames the file to its target, or removes it after a failure. */
-Status output_close(Output *out);
+Status output_close(OutputFile *out);
 
 /* Element types of files. */
 typedef enum Elem {
@@ -98,45 +98,45 @@ int64_t elem_convert(Elem e, bool swap, size_t n, const void *from, void *to);
 bool machine_is_little(void);
 
 /* Options of load and save. */
-typedef struct Options {
+typedef struct IoOptions {
 	const char *format; /* "": by the file's extension */
 	int header;         /* -1: unspecified */
 	char separator;     /* 0: unspecified */
 	bool compress;
-} Options;
+} IoOptions;
 
 /* A reader returns an owned value. A writer accepts any value and refuses those
  * that its format cannot represent. */
-Status npy_read(Input *in, const Options *o, Value *out);
-Status npy_write(Output *out, const Options *o, Value v);
-Status npz_read(Input *in, const Options *o, Value *out);
-Status npz_write(Output *out, const Options *o, Value v);
-Status csv_read(Input *in, const Options *o, Value *out);
-Status csv_write(Output *out, const Options *o, Value v);
-Status json_read(Input *in, const Options *o, Value *out);
-Status json_write(Output *out, const Options *o, Value v);
-Status text_read(Input *in, const Options *o, Value *out);
-Status text_write(Output *out, const Options *o, Value v);
-Status air_read(Input *in, const Options *o, Value *out);
-Status air_write(Output *out, const Options *o, Value v);
-Status hdf5_read(Input *in, const Options *o, Value *out);
-Status hdf5_write(Output *out, const Options *o, Value v);
-Status vtk_read(Input *in, const Options *o, Value *out);
-Status vti_write(Output *out, const Options *o, Value v);
-Status vtu_write(Output *out, const Options *o, Value v);
-Status pvd_read(Input *in, const Options *o, Value *out);
-Status pvd_write(Output *out, const Options *o, Value v);
-Status msh_read(Input *in, const Options *o, Value *out);
-Status msh_write(Output *out, const Options *o, Value v);
+Status npy_read(Input *in, const IoOptions *o, Value *out);
+Status npy_write(OutputFile *out, const IoOptions *o, Value v);
+Status npz_read(Input *in, const IoOptions *o, Value *out);
+Status npz_write(OutputFile *out, const IoOptions *o, Value v);
+Status csv_read(Input *in, const IoOptions *o, Value *out);
+Status csv_write(OutputFile *out, const IoOptions *o, Value v);
+Status json_read(Input *in, const IoOptions *o, Value *out);
+Status json_write(OutputFile *out, const IoOptions *o, Value v);
+Status text_read(Input *in, const IoOptions *o, Value *out);
+Status text_write(OutputFile *out, const IoOptions *o, Value v);
+Status air_read(Input *in, const IoOptions *o, Value *out);
+Status air_write(OutputFile *out, const IoOptions *o, Value v);
+Status hdf5_read(Input *in, const IoOptions *o, Value *out);
+Status hdf5_write(OutputFile *out, const IoOptions *o, Value v);
+Status vtk_read(Input *in, const IoOptions *o, Value *out);
+Status vti_write(OutputFile *out, const IoOptions *o, Value v);
+Status vtu_write(OutputFile *out, const IoOptions *o, Value v);
+Status pvd_read(Input *in, const IoOptions *o, Value *out);
+Status pvd_write(OutputFile *out, const IoOptions *o, Value v);
+Status msh_read(Input *in, const IoOptions *o, Value *out);
+Status msh_write(OutputFile *out, const IoOptions *o, Value v);
 
 /* .npy data from a sequential stream, for npz. */
-typedef struct Stream {
-	Status (*read)(struct Stream *s, void *to, size_t n);
+typedef struct NpyStream {
+	Status (*read)(struct NpyStream *s, void *to, size_t n);
 	const Input *in;
 	const char *part;  /* the member's name, or NULL */
 	uint64_t at, left; /* position; upper bound on the remaining bytes */
-} Stream;
-Status npy_from_stream(Stream *s, Value *out);
+} NpyStream;
+Status npy_from_stream(NpyStream *s, Value *out);
 /* Writes header and elements of an array, a string or a list of strings through
  * `put`. put NULL: only computes *bytes, the total size. */
 Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t n), void *ud,

@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct Format {
+typedef struct FileFormat {
 	const char *name, *endings; /* endings: extensions between blanks */
-	Status (*read)(Input *in, const Options *o, Value *out);
-	Status (*write)(Output *out, const Options *o, Value v);
-} Format;
+	Status (*read)(Input *in, const IoOptions *o, Value *out);
+	Status (*write)(OutputFile *out, const IoOptions *o, Value v);
+} FileFormat;
 
-static const Format formats[] = {
+static const FileFormat formats[] = {
 	{"npy", " .npy ", npy_read, npy_write},
 	{"npz", " .npz ", npz_read, npz_write},
 	{"csv", " .csv .tsv ", csv_read, csv_write},
@@ -58,7 +58,7 @@ static Status want_path(Ctx *c, Value v, const char **path) {
 	return ST_OK;
 }
 
-static Status find_format(Ctx *c, const char *path, const char *name, const Format **out) {
+static Status find_format(Ctx *c, const char *path, const char *name, const FileFormat **out) {
 	char names[200] = "";
 	size_t k = 0;
 	for (int i = 0; i < FORMATS; i++)
@@ -88,15 +88,15 @@ static Status find_format(Ctx *c, const char *path, const char *name, const Form
 
 /* Chooses the format from the options or the extension. Format "tsv" also sets
  * the separator. */
-static Status choose_format(Ctx *c, const char *path, Options *o, const Format **out) {
+static Status choose_format(Ctx *c, const char *path, IoOptions *o, const FileFormat **out) {
 	if (!strcmp(o->format, "tsv") && !o->separator) o->separator = '\t';
 	return find_format(c, path, o->format, out);
 }
 
 /* Reads the options format, header and separator from args[0 .. 2]. */
-static Status read_options(Ctx *c, const Value *args, Options *o) {
+static Status read_options(Ctx *c, const Value *args, IoOptions *o) {
 	size_t n;
-	*o = (Options){.format = string_text(args[0], NULL), .header = -1};
+	*o = (IoOptions){.format = string_text(args[0], NULL), .header = -1};
 	bool header;
 	if (args[0].kind != V_STRING) return wrong(c, "format is a string: \"csv\", \"npy\" ...");
 	if (args[1].kind != V_NONE) {
@@ -114,8 +114,8 @@ static Status read_options(Ctx *c, const Value *args, Options *o) {
 static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	const char *path;
-	const Format *f;
-	Options o;
+	const FileFormat *f;
+	IoOptions o;
 	if (nargs != 4) return wrong(c, "_load takes path, format, header and separator");
 	Status st = want_path(c, args[0], &path);
 	if (st == ST_OK) st = want_grant(c, "reading", path);
@@ -134,8 +134,8 @@ static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 
 Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n,
                         Value *result) {
-	const Format *f;
-	Options o = {.format = format, .header = -1};
+	const FileFormat *f;
+	IoOptions o = {.format = format, .header = -1};
 	Status st = choose_format(c, name, &o, &f);
 	if (st != ST_OK) return st;
 	Input in = {.c = c, .path = name, .fd = -1, .mem = bytes, .size = n};
@@ -143,8 +143,9 @@ Status data_read_memory(Ctx *c, const char *format, const char *name, const void
 	return f->read(&in, &o, result);
 }
 
-static Status write_with(Ctx *c, const char *path, const Format *f, const Options *o, Value v) {
-	Output out;
+static Status write_with(Ctx *c, const char *path, const FileFormat *f, const IoOptions *o,
+                         Value v) {
+	OutputFile out;
 	Status st = output_open(&out, c, path);
 	if (st != ST_OK) return st;
 	st = f->write(&out, o, v);
@@ -155,8 +156,8 @@ static Status write_with(Ctx *c, const char *path, const Format *f, const Option
 static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	const char *path;
-	const Format *f;
-	Options o;
+	const FileFormat *f;
+	IoOptions o;
 	if (nargs != 6)
 		return wrong(c, "_save takes path, value, format, header, separator and compress");
 	Status st = want_path(c, args[0], &path);
@@ -173,7 +174,7 @@ static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 /* ---- text files and folders ---------------------------------------------- */
 
 /* Requires UTF-8; an error names the line. */
-Status text_read(Input *in, const Options *o, Value *out) {
+Status text_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	char *text;
 	size_t n;
@@ -189,7 +190,7 @@ Status text_read(Input *in, const Options *o, Value *out) {
 }
 
 /* Writes a string, or a list of strings as lines. */
-Status text_write(Output *out, const Options *o, Value v) {
+Status text_write(OutputFile *out, const IoOptions *o, Value v) {
 	(void)o;
 	size_t n;
 	const char *text = string_text(v, &n);
@@ -212,7 +213,7 @@ Status text_write(Output *out, const Options *o, Value v) {
 
 /* Functions as IR in binary form. The encoding and the conversion are in other
  * modules, reached through the hooks. */
-Status air_read(Input *in, const Options *o, Value *out) {
+Status air_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	const DataHooks *h = data_hooks(in->c);
 	if (!h) return input_bad(in, "functions cannot be loaded here");
@@ -225,7 +226,7 @@ Status air_read(Input *in, const Options *o, Value *out) {
 	return st;
 }
 
-Status air_write(Output *out, const Options *o, Value v) {
+Status air_write(OutputFile *out, const IoOptions *o, Value v) {
 	(void)o;
 	const DataHooks *h = data_hooks(out->c);
 	if (!h) return output_bad(out, "functions cannot be saved here");
@@ -256,12 +257,12 @@ static Status read_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Val
 
 static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
-	static const Format plain = {"text", "", text_read, text_write};
+	static const FileFormat plain = {"text", "", text_read, text_write};
 	const char *path;
 	if (nargs != 2) return wrong(c, "a path and a string are wanted");
 	Status st = want_path(c, args[0], &path);
 	if (st == ST_OK) st = want_grant(c, "writing", path);
-	if (st == ST_OK) st = write_with(c, path, &plain, &(Options){0}, args[1]);
+	if (st == ST_OK) st = write_with(c, path, &plain, &(IoOptions){0}, args[1]);
 	if (st == ST_OK) *result = value_none();
 	return st;
 }

@@ -19,15 +19,15 @@
 
 /* ---- reading ------------------------------------------------------------- */
 
-typedef struct Parser {
+typedef struct JsonParser {
 	Input *in;
 	Ctx *c;
 	const char *text, *p, *end;
 	int depth;
 	size_t polled;
-} Parser;
+} JsonParser;
 
-static Status bad(Parser *j, const char *at, const char *what) {
+static Status bad(JsonParser *j, const char *at, const char *what) {
 	uint64_t line = 1, column = 1;
 	for (const char *p = j->text; p < at; p++) {
 		if (*p == '\n') line++, column = 1;
@@ -37,7 +37,7 @@ static Status bad(Parser *j, const char *at, const char *what) {
 	                 (unsigned long long)column, what);
 }
 
-static void blanks(Parser *j) {
+static void blanks(JsonParser *j) {
 	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
 		j->p++;
 }
@@ -72,7 +72,7 @@ static void add_letter(Text *t, uint32_t u) {
 }
 
 /* Reads a string; j->p is at the opening quote. */
-static Status read_string(Parser *j, Text *t) {
+static Status read_string(JsonParser *j, Text *t) {
 	const char *start = j->p++;
 	for (;;) {
 		const char *from = j->p;
@@ -112,7 +112,7 @@ static Status read_string(Parser *j, Text *t) {
 	}
 }
 
-static Status read_number(Parser *j, Value *out) {
+static Status read_number(JsonParser *j, Value *out) {
 	const char *p = j->p, *start = p;
 	bool whole = true;
 	if (*p == '-') p++;
@@ -157,7 +157,7 @@ static Status read_number(Parser *j, Value *out) {
 
 /* Combines items into one array if they are numbers, booleans, or arrays of one
  * shape; else into a list. */
-static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
+static Status join(JsonParser *j, uint32_t n, const Value *items, Value *out) {
 	bool arrays = true, same = true, bools = true, ints = true;
 	for (uint32_t i = 0; i < n && arrays; i++) {
 		arrays = value_is_array(items[i]);
@@ -221,9 +221,9 @@ static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 	return ST_OK;
 }
 
-static Status read_value(Parser *j, Value *out);
+static Status read_value(JsonParser *j, Value *out);
 
-static Status read_array(Parser *j, Value *out) {
+static Status read_array(JsonParser *j, Value *out) {
 	ValueList l = {.c = j->c};
 	Status st = ST_OK;
 	j->p++;
@@ -253,7 +253,7 @@ static Status read_array(Parser *j, Value *out) {
 	return st;
 }
 
-static Status read_object(Parser *j, Value *out) {
+static Status read_object(JsonParser *j, Value *out) {
 	Fields f;
 	fields_init(&f, j->c);
 	Status st = ST_OK;
@@ -307,14 +307,14 @@ static Status read_object(Parser *j, Value *out) {
 	return out->kind == V_UNSET ? data_no_memory(j->c, j->in->path, 64) : ST_OK;
 }
 
-static bool word(Parser *j, const char *w) {
+static bool word(JsonParser *j, const char *w) {
 	size_t n = strlen(w);
 	if ((size_t)(j->end - j->p) < n || memcmp(j->p, w, n)) return false;
 	j->p += n;
 	return true;
 }
 
-static Status read_value(Parser *j, Value *out) {
+static Status read_value(JsonParser *j, Value *out) {
 	Status st = ST_OK;
 	blanks(j);
 	if ((size_t)(j->p - j->text) > j->polled + 65536) {
@@ -358,13 +358,13 @@ static Status read_value(Parser *j, Value *out) {
 	return bad(j, j->p, "no value of JSON begins like this");
 }
 
-Status json_read(Input *in, const Options *o, Value *out) {
+Status json_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	char *text;
 	size_t n;
 	Status st = input_text(in, true, &text, &n);
 	if (st != ST_OK) return st;
-	Parser j = {.in = in, .c = in->c, .text = text, .p = text, .end = text + n};
+	JsonParser j = {.in = in, .c = in->c, .text = text, .p = text, .end = text + n};
 	st = read_value(&j, out);
 	if (st == ST_OK) {
 		blanks(&j);
@@ -380,7 +380,7 @@ Status json_read(Input *in, const Options *o, Value *out) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-static void put_string(Output *out, const char *s, size_t n) {
+static void put_string(OutputFile *out, const char *s, size_t n) {
 	output_str(out, "\"");
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
@@ -395,7 +395,7 @@ static void put_string(Output *out, const char *s, size_t n) {
 	output_str(out, "\"");
 }
 
-static Status put_number(Output *out, Dtype d, const char *at) {
+static Status put_number(OutputFile *out, Dtype d, const char *at) {
 	double x;
 	switch (d) {
 	case DT_BOOL: output_str(out, *at ? "true" : "false"); return out->status;
@@ -430,7 +430,8 @@ static Status put_number(Output *out, Dtype d, const char *at) {
 	return out->status;
 }
 
-static Status put_array(Output *out, const Tensor *t, uint32_t axis, const char *at, int indent) {
+static Status put_array(OutputFile *out, const Tensor *t, uint32_t axis, const char *at,
+                        int indent) {
 	if (axis == t->rank) return put_number(out, (Dtype)t->dtype, at);
 	const bool inner = axis + 1 == t->rank;
 	output_str(out, "[");
@@ -445,7 +446,7 @@ static Status put_array(Output *out, const Tensor *t, uint32_t axis, const char 
 	return out->status;
 }
 
-static Status put_value(Output *out, Value v, int depth) {
+static Status put_value(OutputFile *out, Value v, int depth) {
 	if (depth > DEEPEST) return output_bad(out, "this is nested too deeply");
 	switch ((ValueKind)v.kind) {
 	case V_NONE: output_str(out, "null"); break;
@@ -496,7 +497,7 @@ static Status put_value(Output *out, Value v, int depth) {
 	return out->status;
 }
 
-Status json_write(Output *out, const Options *o, Value v) {
+Status json_write(OutputFile *out, const IoOptions *o, Value v) {
 	(void)o;
 	put_value(out, v, 0);
 	output_str(out, "\n");

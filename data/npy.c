@@ -14,16 +14,16 @@
 
 enum { HEADER_MOST = 1 << 20, PIECE = 1 << 18 };
 
-typedef struct Header {
+typedef struct NpyHeader {
 	Elem elem;
 	char text;        /* 'U', 'S', or 0 for numbers */
 	uint64_t letters; /* characters of a string */
 	bool swap, fortran;
 	uint32_t rank;
 	int64_t shape[32];
-} Header;
+} NpyHeader;
 
-static Status bad(const Stream *s, uint64_t at, const char *what) {
+static Status bad(const NpyStream *s, uint64_t at, const char *what) {
 	if (s->part)
 		return input_bad(s->in, "%s: byte %llu: %s", s->part, (unsigned long long)at, what);
 	return input_bad_byte(s->in, at, "%s", what);
@@ -41,7 +41,7 @@ static const char *value_of(const char *text, const char *key) {
 	return NULL;
 }
 
-static const char *read_descr(const char *p, Header *h) {
+static const char *read_descr(const char *p, NpyHeader *h) {
 	static const struct {
 		const char *code;
 		Elem elem;
@@ -74,7 +74,7 @@ static const char *read_descr(const char *p, Header *h) {
 	return "a dtype that Atled does not have";
 }
 
-static const char *read_shape(const char *p, Header *h) {
+static const char *read_shape(const char *p, NpyHeader *h) {
 	if (*p != '(') return "shape is no tuple";
 	for (p++;;) {
 		p += strspn(p, " ,");
@@ -91,7 +91,7 @@ static const char *read_shape(const char *p, Header *h) {
 }
 
 /* Reads fixed-width strings: one string, or a list of them. */
-static Status read_texts(Stream *s, const Header *h, Value *out) {
+static Status read_texts(NpyStream *s, const NpyHeader *h, Value *out) {
 	Ctx *c = s->in->c;
 	if (h->rank > 1) return bad(s, s->at, "texts with more than one axis");
 	const uint64_t unit = h->text == 'U' ? 4 : 1;
@@ -148,7 +148,7 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 	return st;
 }
 
-static Status read_numbers(Stream *s, const Header *h, Value *out) {
+static Status read_numbers(NpyStream *s, const NpyHeader *h, Value *out) {
 	Ctx *c = s->in->c;
 	if (h->rank > MAX_RANK) return bad(s, s->at, "more than 8 axes");
 	int64_t shape[MAX_RANK], back[MAX_RANK] = {0};
@@ -207,9 +207,9 @@ static Status read_numbers(Stream *s, const Header *h, Value *out) {
 	return st;
 }
 
-Status npy_from_stream(Stream *s, Value *out) {
+Status npy_from_stream(NpyStream *s, Value *out) {
 	uint8_t head[12];
-	Header h = {0};
+	NpyHeader h = {0};
 	Status st = s->left < 10 ? bad(s, s->at, "too short for an .npy file") : s->read(s, head, 10);
 	if (st != ST_OK) return st;
 	if (memcmp(head, "\x93NUMPY", 6))
@@ -246,16 +246,16 @@ Status npy_from_stream(Stream *s, Value *out) {
 	return h.text ? read_texts(s, &h, out) : read_numbers(s, &h, out);
 }
 
-static Status read_file(Stream *s, void *to, size_t n) {
+static Status read_file(NpyStream *s, void *to, size_t n) {
 	Status st = input_read((Input *)s->in, s->at, to, n);
 	s->at += n;
 	s->left -= n < s->left ? n : s->left;
 	return st;
 }
 
-Status npy_read(Input *in, const Options *o, Value *out) {
+Status npy_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
-	Stream s = {.read = read_file, .in = in, .left = in->size};
+	NpyStream s = {.read = read_file, .in = in, .left = in->size};
 	return npy_from_stream(&s, out);
 }
 
@@ -359,7 +359,7 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 
 static void put_output(void *ud, const void *bytes, size_t n) { output_add(ud, bytes, n); }
 
-Status npy_write(Output *out, const Options *o, Value v) {
+Status npy_write(OutputFile *out, const IoOptions *o, Value v) {
 	(void)o;
 	if (!npy_can_hold(v))
 		return output_bad(

@@ -38,17 +38,17 @@ static void z_free(void *ud, void *p) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-typedef struct Member {
-	Stream stream; /* must be first: npy_from_stream receives it */
+typedef struct ZipMember {
+	NpyStream stream; /* must be first: npy_from_stream receives it */
 	Input *file;
 	uint64_t next, packed; /* position in the file; compressed bytes still to be read */
 	bool deflated, ended;
 	z_stream z;
 	uint32_t crc;
 	uint8_t *piece;
-} Member;
+} ZipMember;
 
-static Status refill(Member *m) {
+static Status refill(ZipMember *m) {
 	size_t n = m->packed < PIECE ? (size_t)m->packed : PIECE;
 	Status st = input_read(m->file, m->next, m->piece, n);
 	m->next += n;
@@ -58,8 +58,8 @@ static Status refill(Member *m) {
 	return st;
 }
 
-static Status read_member(Stream *s, void *to, size_t n) {
-	Member *m = (Member *)s;
+static Status read_member(NpyStream *s, void *to, size_t n) {
+	ZipMember *m = (ZipMember *)s;
 	if (n > s->left)
 		return input_bad(m->file, "%s: the member ends after %llu bytes, and more are wanted",
 		                 s->part, (unsigned long long)s->at);
@@ -102,15 +102,15 @@ static Status read_member(Stream *s, void *to, size_t n) {
 }
 
 /* A tree of nested records under construction. */
-typedef struct Node {
+typedef struct RecordNode {
 	char *name; /* heap, `bytes` long */
 	size_t bytes;
 	Value value; /* V_UNSET: a record */
-	struct Node *first, *last, *next;
-} Node;
+	struct RecordNode *first, *last, *next;
+} RecordNode;
 
-static void node_free(Ctx *c, Node *n) {
-	for (Node *k = n->first, *next; k; k = next) {
+static void node_free(Ctx *c, RecordNode *n) {
+	for (RecordNode *k = n->first, *next; k; k = next) {
 		next = k->next;
 		node_free(c, k);
 	}
@@ -119,12 +119,12 @@ static void node_free(Ctx *c, Node *n) {
 	heap_free(c, n, sizeof *n);
 }
 
-static Node *node_child(Ctx *c, Node *of, const char *name, size_t n) {
-	for (Node *k = of->first; k; k = k->next)
+static RecordNode *node_child(Ctx *c, RecordNode *of, const char *name, size_t n) {
+	for (RecordNode *k = of->first; k; k = k->next)
 		if (strlen(k->name) == n && !memcmp(k->name, name, n)) return k;
-	Node *k = heap_alloc(c, sizeof *k);
+	RecordNode *k = heap_alloc(c, sizeof *k);
 	if (!k) return NULL;
-	*k = (Node){.bytes = n + 1, .value = {.kind = V_UNSET}, .name = heap_alloc(c, n + 1)};
+	*k = (RecordNode){.bytes = n + 1, .value = {.kind = V_UNSET}, .name = heap_alloc(c, n + 1)};
 	if (!k->name) {
 		heap_free(c, k, sizeof *k);
 		return NULL;
@@ -137,11 +137,11 @@ static Node *node_child(Ctx *c, Node *of, const char *name, size_t n) {
 	return k;
 }
 
-static Value node_value(Ctx *c, const Node *n) {
+static Value node_value(Ctx *c, const RecordNode *n) {
 	if (n->value.kind != V_UNSET) return value_ref(n->value);
 	Fields f;
 	fields_init(&f, c);
-	for (const Node *k = n->first; k; k = k->next) {
+	for (const RecordNode *k = n->first; k; k = k->next) {
 		char plain[NAME_MOST];
 		size_t len = name_unescape(k->name, strlen(k->name), plain, sizeof plain);
 		fields_add(&f, plain, len, node_value(c, k));
@@ -149,8 +149,8 @@ static Value node_value(Ctx *c, const Node *n) {
 	return fields_record(&f);
 }
 
-static Status place(Input *in, Node *root, const char *name, Value v) {
-	Node *at = root;
+static Status place(Input *in, RecordNode *root, const char *name, Value v) {
+	RecordNode *at = root;
 	int depth = 0;
 	bool twice = false;
 	for (const char *p = name; *p && at && !twice && depth <= DEEPEST; depth++) {
@@ -160,7 +160,7 @@ static Status place(Input *in, Node *root, const char *name, Value v) {
 		p += n + (p[n] == '/');
 	}
 	Status st = ST_OK;
-	if (!at) st = data_no_memory(in->c, in->path, sizeof(Node));
+	if (!at) st = data_no_memory(in->c, in->path, sizeof(RecordNode));
 	else if (depth > DEEPEST) st = input_bad(in, "the name of a member is nested too deeply");
 	else if (twice || at == root || at->first || at->value.kind != V_UNSET)
 		st = input_bad(in, "two members are named %.100s", name);
@@ -169,13 +169,13 @@ static Status place(Input *in, Node *root, const char *name, Value v) {
 	return st;
 }
 
-typedef struct Entry {
+typedef struct DirectoryEntry {
 	char name[NAME_MOST];
 	uint32_t method, crc;
 	uint64_t packed, size, header;
-} Entry;
+} DirectoryEntry;
 
-static Status read_entry(Input *in, const Entry *e, Node *root, uint8_t *piece) {
+static Status read_entry(Input *in, const DirectoryEntry *e, RecordNode *root, uint8_t *piece) {
 	uint8_t h[30];
 	Status st = input_read(in, e->header, h, 30);
 	if (st != ST_OK) return st;
@@ -195,12 +195,12 @@ static Status read_entry(Input *in, const Entry *e, Node *root, uint8_t *piece) 
 		return input_bad_byte(in, e->header,
 		                      "%s: says it holds %llu bytes, which %llu compressed ones cannot",
 		                      e->name, (unsigned long long)e->size, (unsigned long long)e->packed);
-	Member m = {.stream = {.read = read_member, .in = in, .part = e->name, .left = e->size},
-	            .file = in,
-	            .next = from,
-	            .packed = e->packed,
-	            .deflated = e->method == 8,
-	            .piece = piece};
+	ZipMember m = {.stream = {.read = read_member, .in = in, .part = e->name, .left = e->size},
+	               .file = in,
+	               .next = from,
+	               .packed = e->packed,
+	               .deflated = e->method == 8,
+	               .piece = piece};
 	m.z.zalloc = z_alloc;
 	m.z.zfree = z_free;
 	m.z.opaque = in->c;
@@ -230,7 +230,7 @@ static Status read_entry(Input *in, const Entry *e, Node *root, uint8_t *piece) 
 }
 
 /* Reads the zip64 extra field, which holds sizes and offsets above 32 bits. */
-static bool zip64_field(const uint8_t *x, size_t n, Entry *e) {
+static bool zip64_field(const uint8_t *x, size_t n, DirectoryEntry *e) {
 	for (size_t i = 0; i + 4 <= n;) {
 		size_t len = le2(x + i + 2), at = i + 4;
 		if (at + len > n) return false;
@@ -294,16 +294,16 @@ static Status find_list(Input *in, uint64_t *at, uint64_t *bytes, uint64_t *n) {
 	return st;
 }
 
-Status npz_read(Input *in, const Options *o, Value *out) {
+Status npz_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	uint64_t at = 0, bytes = 0, n = 0;
 	Status st = find_list(in, &at, &bytes, &n);
 	if (st != ST_OK) return st;
 	const uint64_t list_end = at + bytes;
-	Entry *e = heap_alloc(in->c, sizeof *e);
+	DirectoryEntry *e = heap_alloc(in->c, sizeof *e);
 	uint8_t *piece = heap_alloc(in->c, PIECE), *extra = heap_alloc(in->c, 65536);
-	Node *root = heap_alloc(in->c, sizeof *root);
-	if (root) *root = (Node){.value = {.kind = V_UNSET}};
+	RecordNode *root = heap_alloc(in->c, sizeof *root);
+	if (root) *root = (RecordNode){.value = {.kind = V_UNSET}};
 	if (!e || !piece || !extra || !root) st = data_no_memory(in->c, in->path, 2 * PIECE);
 	for (uint64_t i = 0; i < n && st == ST_OK; i++) {
 		uint8_t h[46];
@@ -349,19 +349,19 @@ Status npz_read(Input *in, const Options *o, Value *out) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-typedef struct Written {
+typedef struct ZipEntry {
 	uint64_t header, packed, size;
 	uint32_t crc;
 	bool deflated;
 	char *name; /* heap */
-	struct Written *next;
-} Written;
+	struct ZipEntry *next;
+} ZipEntry;
 
 typedef struct Zip {
-	Output *out;
+	OutputFile *out;
 	bool compress;
-	Written *first, *last;
-	Written *now;
+	ZipEntry *first, *last;
+	ZipEntry *now;
 	z_stream z;
 	uint8_t *piece;
 	uint64_t n;
@@ -397,14 +397,14 @@ static void put_member(void *ud, const void *bytes, size_t n) {
 }
 
 static Status write_member(Zip *z, const char *name, Value v) {
-	Output *out = z->out;
+	OutputFile *out = z->out;
 	const size_t len = strlen(name) + 5;
-	Written *w = heap_alloc(out->c, sizeof *w);
+	ZipEntry *w = heap_alloc(out->c, sizeof *w);
 	if (!w) return out->status = ST_NOMEM;
-	*w = (Written){.header = out->at,
-	               .deflated = z->compress,
-	               .crc = (uint32_t)crc32(0, NULL, 0),
-	               .name = heap_alloc(out->c, len)};
+	*w = (ZipEntry){.header = out->at,
+	                .deflated = z->compress,
+	                .crc = (uint32_t)crc32(0, NULL, 0),
+	                .name = heap_alloc(out->c, len)};
 	if (z->last) z->last->next = w;
 	else z->first = w;
 	z->last = z->now = w;
@@ -477,7 +477,7 @@ static Status write_tree(Zip *z, const char *path, size_t n, Value v, int depth)
 }
 
 /* A single array is stored like NumPy's savez. */
-static Status write_alone(Output *out, const Options *o, Value v) {
+static Status write_alone(OutputFile *out, const IoOptions *o, Value v) {
 	const Atom name = atom(out->c, "arr_0");
 	const Value record = value_record(out->c, 1, &name, &v);
 	if (record.kind == V_UNSET) return ST_NOMEM;
@@ -486,7 +486,7 @@ static Status write_alone(Output *out, const Options *o, Value v) {
 	return st;
 }
 
-Status npz_write(Output *out, const Options *o, Value v) {
+Status npz_write(OutputFile *out, const IoOptions *o, Value v) {
 	if (value_is_array(v)) return write_alone(out, o, v);
 	if (v.kind != V_RECORD && v.kind != V_TUPLE && v.kind != V_LIST)
 		return output_bad(out, "an .npz file holds arrays: save(path, x), or a record of them, "
@@ -498,7 +498,7 @@ Status npz_write(Output *out, const Options *o, Value v) {
 	if (st == ST_OK) st = write_tree(&z, "", 0, tree, 0);
 	value_unref(tree);
 	const uint64_t list = out->at;
-	for (Written *w = z.first; w && st == ST_OK; w = w->next) {
+	for (ZipEntry *w = z.first; w && st == ST_OK; w = w->next) {
 		const size_t len = strlen(w->name);
 		const bool wide =
 			w->size >= 0xf0000000u || w->packed >= 0xffffffffu || w->header >= 0xffffffffu;
@@ -548,7 +548,7 @@ Status npz_write(Output *out, const Options *o, Value v) {
 		put4(h + 92, narrow(list));
 		output_add(out, h + 76, 22);
 	}
-	for (Written *w = z.first, *next; w; w = next) {
+	for (ZipEntry *w = z.first, *next; w; w = next) {
 		next = w->next;
 		if (w->name) heap_free(out->c, w->name, strlen(w->name) + 1);
 		heap_free(out->c, w, sizeof *w);

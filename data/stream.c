@@ -252,7 +252,7 @@ Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *
 
 /* ---- writing ------------------------------------------------------------- */
 
-Status output_bad(Output *out, const char *format, ...) {
+Status output_bad(OutputFile *out, const char *format, ...) {
 	if (out->status != ST_OK) return out->status;
 	va_list args;
 	va_start(args, format);
@@ -261,7 +261,7 @@ Status output_bad(Output *out, const char *format, ...) {
 	return out->status;
 }
 
-static Status gave_up(Output *out, Status st) {
+static Status gave_up(OutputFile *out, Status st) {
 	if (out->fd >= 0) close(out->fd);
 	if (out->beside && !out->direct) unlink(out->beside);
 	if (out->target) free(out->target);
@@ -273,8 +273,8 @@ static Status gave_up(Output *out, Status st) {
 	return st;
 }
 
-Status output_open(Output *out, Ctx *c, const char *path) {
-	*out = (Output){.c = c, .path = path, .fd = -1};
+Status output_open(OutputFile *out, Ctx *c, const char *path) {
+	*out = (OutputFile){.c = c, .path = path, .fd = -1};
 	char *made;
 	size_t bytes;
 	const char *real = resolve(c, path, &made, &bytes);
@@ -321,7 +321,7 @@ Status output_open(Output *out, Ctx *c, const char *path) {
 	return ST_OK;
 }
 
-static void write_bytes(Output *out, const uint8_t *bytes, size_t n) {
+static void write_bytes(OutputFile *out, const uint8_t *bytes, size_t n) {
 	while (n && out->status == ST_OK) {
 		ssize_t put = write(out->fd, bytes, n < PIECE ? n : PIECE);
 		if (put < 0 && errno == EINTR) continue;
@@ -336,14 +336,14 @@ static void write_bytes(Output *out, const uint8_t *bytes, size_t n) {
 	}
 }
 
-Status output_flush(Output *out) {
+Status output_flush(OutputFile *out) {
 	size_t n = out->held;
 	out->held = 0;
 	write_bytes(out, out->buffer, n);
 	return out->status;
 }
 
-void output_add(Output *out, const void *bytes, size_t n) {
+void output_add(OutputFile *out, const void *bytes, size_t n) {
 	if (out->status != ST_OK || !n) return;
 	out->at += n;
 	if (n >= PIECE - out->held) {
@@ -357,9 +357,9 @@ void output_add(Output *out, const void *bytes, size_t n) {
 	out->held += n;
 }
 
-void output_str(Output *out, const char *text) { output_add(out, text, strlen(text)); }
+void output_str(OutputFile *out, const char *text) { output_add(out, text, strlen(text)); }
 
-void output_format(Output *out, const char *format, ...) {
+void output_format(OutputFile *out, const char *format, ...) {
 	char text[1000];
 	va_list args;
 	va_start(args, format);
@@ -368,14 +368,14 @@ void output_format(Output *out, const char *format, ...) {
 	output_add(out, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-void output_patch(Output *out, uint64_t at, const void *bytes, size_t n) {
+void output_patch(OutputFile *out, uint64_t at, const void *bytes, size_t n) {
 	if (output_flush(out) != ST_OK) return;
 	if (out->direct) output_bad(out, "this format cannot be written to a pipe");
 	else if (pwrite(out->fd, bytes, n, (off_t)at) != (ssize_t)n)
 		output_bad(out, "%s", strerror(errno));
 }
 
-Status output_settle(Output *out) {
+Status output_settle(OutputFile *out) {
 	if (out->status == ST_OK) output_flush(out);
 	if (out->status == ST_OK && !out->direct && out->fd >= 0) {
 		const bool lost = out->replaces && fsync(out->fd) && errno != EINVAL && errno != ENOSYS;
@@ -390,11 +390,11 @@ Status output_settle(Output *out) {
 	return out->status;
 }
 
-void output_withdraw(Output *out) {
+void output_withdraw(OutputFile *out) {
 	if (out->status == ST_OK && !out->direct && out->replaces) unlink(out->target);
 }
 
-Status output_close(Output *out) {
+Status output_close(OutputFile *out) {
 	output_settle(out);
 	if (out->status == ST_OK && !out->direct) {
 		if (rename(out->beside, out->target)) output_bad(out, "%s", strerror(errno));

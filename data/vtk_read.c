@@ -18,7 +18,7 @@
 #include <string.h>
 #include <zlib.h>
 
-typedef struct File {
+typedef struct VtkFile {
 	Input *in;
 	Ctx *c;
 	const char *text, *end;
@@ -27,7 +27,7 @@ typedef struct File {
 	bool swap, packed;
 	const char *appended; /* first byte after the mark _; NULL: no appended data */
 	bool appended_base64;
-} File;
+} VtkFile;
 
 /* The bytes of an array, raw or base64. */
 typedef struct Bytes {
@@ -83,7 +83,7 @@ static bool bytes_read(Bytes *b, void *to, uint64_t n) {
 	return true;
 }
 
-static bool read_length(File *f, Bytes *b, uint64_t *n) {
+static bool read_length(VtkFile *f, Bytes *b, uint64_t *n) {
 	uint8_t raw[8];
 	if (!bytes_read(b, raw, f->wide ? 8 : 4)) return false;
 	uint32_t narrow;
@@ -94,7 +94,7 @@ static bool read_length(File *f, Bytes *b, uint64_t *n) {
 	return true;
 }
 
-static Status bad(File *f, const XmlNode *n, const char *what) {
+static Status bad(VtkFile *f, const XmlNode *n, const char *what) {
 	return xml_bad(f->in, f->text, n, what);
 }
 
@@ -139,7 +139,7 @@ static bool elem_named(XmlText t, Elem *e) {
 
 /* ---- arrays -------------------------------------------------------------- */
 
-static Status from_raw(File *f, const XmlNode *n, Elem e, const uint8_t *raw, uint64_t bytes,
+static Status from_raw(VtkFile *f, const XmlNode *n, Elem e, const uint8_t *raw, uint64_t bytes,
                        Tensor **out) {
 	const int64_t count = (int64_t)(bytes / elem_size(e));
 	if (bytes % elem_size(e))
@@ -154,7 +154,7 @@ static Status from_raw(File *f, const XmlNode *n, Elem e, const uint8_t *raw, ui
 	return ST_OK;
 }
 
-static Status read_packed(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **out) {
+static Status read_packed(VtkFile *f, const XmlNode *n, Elem e, Bytes *b, Tensor **out) {
 	uint64_t blocks, size, last, *packed = NULL, total = 0, most = 0;
 	if (!read_length(f, b, &blocks) || !read_length(f, b, &size) || !read_length(f, b, &last))
 		return bad(f, n, "the data end inside their header");
@@ -191,7 +191,7 @@ static Status read_packed(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **
 	return st;
 }
 
-static Status read_binary(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **out) {
+static Status read_binary(VtkFile *f, const XmlNode *n, Elem e, Bytes *b, Tensor **out) {
 	if (f->packed) return read_packed(f, n, e, b, out);
 	uint64_t bytes;
 	if (!read_length(f, b, &bytes)) return bad(f, n, "the data end inside their header");
@@ -206,7 +206,7 @@ static Status read_binary(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **
 	return st == ST_OK ? ctx_poll(f->c, bytes / 16) : st;
 }
 
-static Status read_ascii(File *f, const XmlNode *n, Elem e, Tensor **out) {
+static Status read_ascii(VtkFile *f, const XmlNode *n, Elem e, Tensor **out) {
 	const char *p = n->text.at, *end = p + n->text.n; /* set for every element */
 	int64_t count = 0;
 	for (const char *q = p; q < end;) {
@@ -254,7 +254,7 @@ static Status read_ascii(File *f, const XmlNode *n, Elem e, Tensor **out) {
 }
 
 /* Reads a DataArray as a vector, with its number of components. */
-static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *components) {
+static Status read_array(VtkFile *f, const XmlNode *n, Tensor **out, int64_t *components) {
 	Elem e;
 	*out = NULL;
 	*components = 1;
@@ -303,8 +303,8 @@ static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *compo
 /* Reshapes the vector to (lengths[rank-1], ..., lengths[0], components) and
  * reverses the grid's axes, so that x is the first. drop_one: omits a single
  * component. Takes t. */
-static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, const int64_t *lengths,
-                       int64_t components, bool drop_one, Value *out) {
+static Status in_shape(VtkFile *f, const XmlNode *n, Tensor *t, uint32_t rank,
+                       const int64_t *lengths, int64_t components, bool drop_one, Value *out) {
 	int64_t want = components, shape[MAX_RANK], stride[MAX_RANK], step = components;
 	for (uint32_t i = 0; i < rank; i++)
 		if (__builtin_mul_overflow(want, lengths[i], &want)) want = -1;
@@ -332,7 +332,7 @@ static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, cons
 }
 
 /* Reads PointData or CellData as a record of arrays. */
-static Status read_fields(File *f, const XmlNode *piece, const char *section, uint32_t rank,
+static Status read_fields(VtkFile *f, const XmlNode *piece, const char *section, uint32_t rank,
                           const int64_t *lengths, Value *out) {
 	Fields fields;
 	fields_init(&fields, f->c);
@@ -372,7 +372,7 @@ static Value vector_of(Ctx *c, Dtype d, int64_t n, const void *from) {
 	return t ? value_tensor(t) : (Value){.kind = V_UNSET};
 }
 
-static Status only_piece(File *f, const XmlNode *grid, const XmlNode **piece) {
+static Status only_piece(VtkFile *f, const XmlNode *grid, const XmlNode **piece) {
 	*piece = xml_child(grid, "Piece");
 	if (!*piece) return bad(f, grid, "there is no Piece in it");
 	for (const XmlNode *n = (*piece)->next; n; n = n->next)
@@ -381,7 +381,7 @@ static Status only_piece(File *f, const XmlNode *grid, const XmlNode **piece) {
 	return ST_OK;
 }
 
-static Status give(File *f, Fields *r, Status st, Value *out) {
+static Status give(VtkFile *f, Fields *r, Status st, Value *out) {
 	if (st == ST_OK) {
 		*out = fields_record(r);
 		if (out->kind == V_UNSET) st = data_no_memory(f->c, f->in->path, 64);
@@ -389,7 +389,7 @@ static Status give(File *f, Fields *r, Status st, Value *out) {
 	return st;
 }
 
-static Status read_image(File *f, const XmlNode *grid, Value *out) {
+static Status read_image(VtkFile *f, const XmlNode *grid, Value *out) {
 	double extent[6] = {0}, part[6], origin[3] = {0}, spacing[3] = {1, 1, 1};
 	const XmlNode *piece;
 	if (to_reals(xml_attribute(grid, "WholeExtent"), extent, 6) != 6)
@@ -438,7 +438,7 @@ static Status read_image(File *f, const XmlNode *grid, Value *out) {
 
 /* Reads an element's array, or that with the given name, as i64 or f64. f32 is
  * not widened. */
-static Status named_array(File *f, const XmlNode *of, const char *name, Dtype d, Tensor **out,
+static Status named_array(VtkFile *f, const XmlNode *of, const char *name, Dtype d, Tensor **out,
                           int64_t *components, const XmlNode **which) {
 	*out = NULL;
 	for (const XmlNode *n = of ? of->first : NULL; n; n = n->next) {
@@ -468,7 +468,7 @@ static Status named_array(File *f, const XmlNode *of, const char *name, Dtype d,
 	          : input_bad(f->in, "a part of the grid is missing: Points or Cells");
 }
 
-static Status read_grid(File *f, const XmlNode *grid, Value *out) {
+static Status read_grid(VtkFile *f, const XmlNode *grid, Value *out) {
 	const XmlNode *piece, *where = NULL, *cells;
 	int64_t points, ncells, components;
 	Status st = only_piece(f, grid, &piece);
@@ -541,7 +541,7 @@ static Status read_grid(File *f, const XmlNode *grid, Value *out) {
 	return give(f, &r, st, out);
 }
 
-static Status read_file(File *f, Value *out) {
+static Status read_file(VtkFile *f, Value *out) {
 	const XmlNode *root = f->root, *appended;
 	if (!xml_is(root->name, "VTKFile"))
 		return bad(f, root, "this is no file of VTK: VTKFile is wanted here");
@@ -565,7 +565,7 @@ static Status read_file(File *f, Value *out) {
 	return bad(f, root, "neither ImageData nor UnstructuredGrid, which are what is read");
 }
 
-Status vtk_read(Input *in, const Options *o, Value *out) {
+Status vtk_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	char *text;
 	size_t n;
@@ -574,7 +574,7 @@ Status vtk_read(Input *in, const Options *o, Value *out) {
 	if (st != ST_OK) return st;
 	st = xml_read(in, text, n, &root);
 	if (st == ST_OK) {
-		File f = {.in = in, .c = in->c, .text = text, .end = text + n, .root = root};
+		VtkFile f = {.in = in, .c = in->c, .text = text, .end = text + n, .root = root};
 		st = read_file(&f, out);
 	}
 	xml_free(in->c, root);

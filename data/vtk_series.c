@@ -29,7 +29,7 @@ static Value get(Ctx *c, Value record, const char *name) {
 /* The record's fields at the i-th time; their first axis are the times. Returns
  * an owned value, or V_UNSET with *st set if a field does not fit or memory
  * fails. */
-static Value at_time(Output *out, Value record, int64_t i, int64_t times, const char *section,
+static Value at_time(OutputFile *out, Value record, int64_t i, int64_t times, const char *section,
                      Status *st) {
 	Fields f;
 	fields_init(&f, out->c);
@@ -55,7 +55,7 @@ static Value at_time(Output *out, Value record, int64_t i, int64_t times, const 
 }
 
 /* The whole record at the i-th time. */
-static Value piece_of(Output *out, Value v, int64_t i, int64_t times, Status *st) {
+static Value piece_of(OutputFile *out, Value v, int64_t i, int64_t times, Status *st) {
 	Fields f;
 	fields_init(&f, out->c);
 	const RecordObject *r = (const RecordObject *)v.object;
@@ -84,7 +84,7 @@ static size_t stem_of(const char *path, const char **base) {
 	return dot && dot != *base ? (size_t)(dot - path) : strlen(path);
 }
 
-static void put_plain(Output *out, const char *text, size_t n) {
+static void put_plain(OutputFile *out, const char *text, size_t n) {
 	for (size_t i = 0; i < n; i++)
 		if (text[i] == '&') output_str(out, "&amp;");
 		else if (text[i] == '<') output_str(out, "&lt;");
@@ -92,7 +92,7 @@ static void put_plain(Output *out, const char *text, size_t n) {
 		else output_add(out, text + i, 1);
 }
 
-Status pvd_write(Output *out, const Options *o, Value v) {
+Status pvd_write(OutputFile *out, const IoOptions *o, Value v) {
 	Ctx *c = out->c;
 	const Value times = get(c, v, "times");
 	if (out->direct) return output_bad(out, "a series of files cannot be written to a pipe");
@@ -109,7 +109,7 @@ Status pvd_write(Output *out, const Options *o, Value v) {
 	const char *ending = grid ? "vtu" : "vti", *base;
 	const size_t stem = stem_of(out->path, &base), before = (size_t)(base - out->path),
 				 room = stem + NAME;
-	Output *pieces = heap_alloc(c, (size_t)n * sizeof *pieces);
+	OutputFile *pieces = heap_alloc(c, (size_t)n * sizeof *pieces);
 	char *names = heap_alloc(c, (size_t)n * room);
 	Status st = pieces && names
 	                ? ST_OK
@@ -183,7 +183,7 @@ static size_t plain_of(XmlText t, char *to, size_t cap) {
 	return k;
 }
 
-static Status read_piece(Input *in, const Options *o, const char *text, const XmlNode *n,
+static Status read_piece(Input *in, const IoOptions *o, const char *text, const XmlNode *n,
                          Value *out) {
 	char name[1000], path[4200];
 	XmlText file = xml_attribute(n, "file");
@@ -204,7 +204,7 @@ static Status read_piece(Input *in, const Options *o, const char *text, const Xm
 	return st;
 }
 
-static Status read_series(Input *in, const Options *o, const char *text, const XmlNode *root,
+static Status read_series(Input *in, const IoOptions *o, const char *text, const XmlNode *root,
                           Value *out) {
 	Ctx *c = in->c;
 	const XmlNode *all = xml_is(root->name, "VTKFile") ? xml_child(root, "Collection") : NULL;
@@ -245,7 +245,7 @@ static Status read_series(Input *in, const Options *o, const char *text, const X
 	return out->kind == V_UNSET ? data_no_memory(c, in->path, 64) : ST_OK;
 }
 
-Status pvd_read(Input *in, const Options *o, Value *out) {
+Status pvd_read(Input *in, const IoOptions *o, Value *out) {
 	char *text;
 	size_t n;
 	XmlNode *root;

@@ -17,16 +17,16 @@ enum { ARRAYS_MOST = 1000, BLOCK = 1 << 18 };
 
 /* An appended array: its elements in file order, and the position of its offset
  * in the file. */
-typedef struct Piece {
+typedef struct AppendedArray {
 	Tensor *t;
 	uint64_t offset_at;
-} Piece;
+} AppendedArray;
 
 typedef struct Writer {
-	Output *out;
+	OutputFile *out;
 	Ctx *c;
 	bool compress;
-	Piece *pieces;
+	AppendedArray *pieces;
 	uint32_t n;
 } Writer;
 
@@ -42,7 +42,7 @@ static Status no_memory(Writer *w) {
 }
 
 /* Writes a name into a quoted attribute. */
-static void put_name(Output *out, const char *name, size_t n) {
+static void put_name(OutputFile *out, const char *name, size_t n) {
 	char plain[1200];
 	if (n > 390) n = 390;
 	size_t k = name_escape(name, n, plain, sizeof plain);
@@ -60,7 +60,7 @@ static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_
                         const char *more) {
 	static const char *const types[DT_COUNT] = {"UInt8",   "Int32",   "Int64",  "Float32",
 	                                            "Float64", "Float32", "Float64"};
-	Output *out = w->out;
+	OutputFile *out = w->out;
 	if (!t) return no_memory(w);
 	if (w->n == ARRAYS_MOST) {
 		tensor_unref(t);
@@ -75,7 +75,7 @@ static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_
 	              : dtype_is_complex(d) ? " atled=\"complex\""
 	                                    : "",
 	              more);
-	w->pieces[w->n++] = (Piece){t, out->at};
+	w->pieces[w->n++] = (AppendedArray){t, out->at};
 	output_str(out, "00000000000000000000\"/>\n");
 	return out->status;
 }
@@ -101,7 +101,7 @@ static Tensor *turned(Ctx *c, Value x, uint32_t rank) {
  * may have one more axis for components. */
 static Status put_fields(Writer *w, const char *section, Value record, uint32_t rank,
                          const int64_t *lengths) {
-	Output *out = w->out;
+	OutputFile *out = w->out;
 	output_format(out, "      <%s>\n", section);
 	const RecordObject *r = record.kind == V_RECORD ? (const RecordObject *)record.object : NULL;
 	for (uint32_t i = 0; r && i < r->head.n && out->status == ST_OK; i++) {
@@ -127,7 +127,7 @@ static Status put_fields(Writer *w, const char *section, Value record, uint32_t 
 static void put8(uint8_t *p, uint64_t v) { memcpy(p, &v, 8); }
 
 static Status put_packed(Writer *w, const Tensor *t, uint64_t bytes) {
-	Output *out = w->out;
+	OutputFile *out = w->out;
 	const uint64_t blocks = (bytes + BLOCK - 1) / BLOCK, head = (3 + blocks) * 8, at = out->at;
 	uint8_t *header = heap_alloc(w->c, head);
 	const uLong most = compressBound(BLOCK);
@@ -156,7 +156,7 @@ static Status put_packed(Writer *w, const Tensor *t, uint64_t bytes) {
 }
 
 static Status put_appended(Writer *w) {
-	Output *out = w->out;
+	OutputFile *out = w->out;
 	output_str(out, "  <AppendedData encoding=\"raw\">\n_");
 	const uint64_t first = out->at;
 	for (uint32_t i = 0; i < w->n && out->status == ST_OK; i++) {
@@ -175,7 +175,7 @@ static Status put_appended(Writer *w) {
 	return out->status;
 }
 
-static Status whole_file(Output *out, const Options *o, const char *type, Value v,
+static Status whole_file(OutputFile *out, const IoOptions *o, const char *type, Value v,
                          Status (*body)(Writer *w, Value v)) {
 	if (out->direct) return output_bad(out, "this format cannot be written to a pipe");
 	Writer w = {.out = out, .c = out->c, .compress = o->compress};
@@ -212,7 +212,7 @@ static bool numbers(Ctx *c, Value record, const char *name, uint32_t n, double *
 }
 
 static Status image(Writer *w, Value v) {
-	Output *out = w->out;
+	OutputFile *out = w->out;
 	Ctx *c = w->c;
 	Value point = get(c, v, "point"), cell = get(c, v, "cell"), dims = get(c, v, "dims");
 	const bool told = point.kind == V_RECORD || cell.kind == V_RECORD;
@@ -279,7 +279,7 @@ static Status image(Writer *w, Value v) {
 	return out->status;
 }
 
-Status vti_write(Output *out, const Options *o, Value v) {
+Status vti_write(OutputFile *out, const IoOptions *o, Value v) {
 	return whole_file(out, o, "ImageData", v, image);
 }
 
@@ -300,7 +300,7 @@ static Tensor *whole_i64(Ctx *c, Value v) {
 static bool whole_numbers(Value v) { return value_is_array(v) && dtype_is_int(value_dtype(v)); }
 
 static Status grid(Writer *w, Value v) {
-	Output *out = w->out;
+	OutputFile *out = w->out;
 	Ctx *c = w->c;
 	Value points = get(c, v, "points"), cells = get(c, v, "cells"), offsets = get(c, v, "offsets"),
 		  types = get(c, v, "types");
@@ -391,7 +391,7 @@ static Status grid(Writer *w, Value v) {
 	if (!bytes) return no_memory(w);
 	output_str(out, "        <DataArray type=\"UInt8\" Name=\"types\" NumberOfComponents=\"1\" "
 	                "format=\"appended\" offset=\"");
-	w->pieces[w->n++] = (Piece){bytes, out->at};
+	w->pieces[w->n++] = (AppendedArray){bytes, out->at};
 	output_str(out, "00000000000000000000\"/>\n      </Cells>\n");
 	put_fields(w, "PointData", get(c, v, "point"), 1, &n);
 	if (out->status == ST_OK) put_fields(w, "CellData", get(c, v, "cell"), 1, &m);
@@ -399,6 +399,6 @@ static Status grid(Writer *w, Value v) {
 	return out->status;
 }
 
-Status vtu_write(Output *out, const Options *o, Value v) {
+Status vtu_write(OutputFile *out, const IoOptions *o, Value v) {
 	return whole_file(out, o, "UnstructuredGrid", v, grid);
 }

@@ -13,28 +13,28 @@
 
 #include <string.h>
 
-typedef struct Parser {
+typedef struct XmlParser {
 	Input *in;
 	const char *text, *p, *end;
 	XmlNode *pool; /* list of all nodes, for freeing */
 	int depth;
 	uint64_t nodes;
-} Parser;
+} XmlParser;
 
-static Status bad(Parser *x, const char *at, const char *what) {
+static Status bad(XmlParser *x, const char *at, const char *what) {
 	uint64_t line = 1;
 	for (const char *p = x->text; p < at && p < x->end; p++) line += *p == '\n';
 	return input_bad_line(x->in, line, "%s", what);
 }
 
-static bool begins(const Parser *x, const char *what) {
+static bool begins(const XmlParser *x, const char *what) {
 	const size_t n = strlen(what);
 	return (size_t)(x->end - x->p) >= n && !memcmp(x->p, what, n);
 }
 
 static bool blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-static void blanks(Parser *x) {
+static void blanks(XmlParser *x) {
 	while (x->p < x->end && blank(*x->p)) x->p++;
 }
 
@@ -43,14 +43,14 @@ static bool name_byte(char c) {
 	       c == ':' || c == '-' || c == '.';
 }
 
-static XmlText name(Parser *x) {
+static XmlText name(XmlParser *x) {
 	XmlText t = {x->p, 0};
 	while (x->p < x->end && name_byte(*x->p)) x->p++;
 	t.n = (size_t)(x->p - t.at);
 	return t;
 }
 
-static bool find(Parser *x, const char *what, const char **at) {
+static bool find(XmlParser *x, const char *what, const char **at) {
 	const size_t n = strlen(what);
 	const char *p = x->p;
 	while ((p = p < x->end ? memchr(p, *what, (size_t)(x->end - p)) : NULL)) {
@@ -61,7 +61,7 @@ static bool find(Parser *x, const char *what, const char **at) {
 }
 
 /* Skips declarations and comments. */
-static Status skip_others(Parser *x) {
+static Status skip_others(XmlParser *x) {
 	for (;;) {
 		blanks(x);
 		const char *close = begins(x, "<!--") ? "-->"
@@ -75,7 +75,7 @@ static Status skip_others(Parser *x) {
 	}
 }
 
-static Status element(Parser *x, XmlNode **out) {
+static Status element(XmlParser *x, XmlNode **out) {
 	const char *start = x->p++;
 	XmlNode *node = heap_alloc(x->in->c, sizeof *node);
 	if (!node) return data_no_memory(x->in->c, x->in->path, sizeof *node);
@@ -159,7 +159,7 @@ static Status element(Parser *x, XmlNode **out) {
 }
 
 Status xml_read(Input *in, const char *text, size_t n, XmlNode **root) {
-	Parser x = {.in = in, .text = text, .p = text, .end = text + n};
+	XmlParser x = {.in = in, .text = text, .p = text, .end = text + n};
 	*root = NULL;
 	Status st = skip_others(&x);
 	if (st == ST_OK && (x.p >= x.end || *x.p != '<'))
