@@ -22,19 +22,19 @@ typedef struct Handle Handle;
 
 /* Links handles to their context and outlives both. The context and each handle
  * hold one reference. */
-typedef struct Life {
+typedef struct HandleRegistry {
 	pthread_mutex_t lock;
 	uint32_t refs;        /* under the lock */
 	HeapAccount *account; /* allocates the handles; each block keeps it alive */
 	atled_context *ctx;   /* NULL after the context is freed */
 	Handle *live;
 	_Atomic(Handle *) dead; /* freed while the context was busy; released at the next entry */
-} Life;
+} HandleRegistry;
 
 typedef enum HandleKind { HANDLE_VALUE, HANDLE_FUNCTION } HandleKind;
 
 struct Handle {
-	Life *life; /* NULL: a passing handle on a callback's stack */
+	HandleRegistry *life; /* NULL: a passing handle on a callback's stack */
 	Handle *prev, *next;
 	uint8_t kind; /* HandleKind */
 };
@@ -93,7 +93,7 @@ typedef struct FloatEnv {
 struct atled_context {
 	Ctx *c;
 	atled_engine *engine;
-	Life *life;
+	HandleRegistry *life;
 	Session *session;
 	atomic_int busy;
 	_Atomic uintptr_t owner; /* the thread inside */

@@ -49,7 +49,7 @@ void atled_engine_free(atled_engine *e) {
 
 /* ---- handles ------------------------------------------------------------- */
 
-static void life_drop(Life *life) { /* called with the lock held; unlocks it */
+static void life_drop(HandleRegistry *life) { /* called with the lock held; unlocks it */
 	bool last = --life->refs == 0;
 	pthread_mutex_unlock(&life->lock);
 	if (!last) return;
@@ -67,7 +67,7 @@ static void handle_release(Handle *h) {
 }
 
 void *handle_new(atled_context *x, HandleKind kind, size_t bytes) {
-	Life *life = x->life;
+	HandleRegistry *life = x->life;
 	Handle *h = account_alloc(life->account, bytes);
 	if (!h) return NULL;
 	memset(h, 0, bytes);
@@ -84,7 +84,7 @@ void *handle_new(atled_context *x, HandleKind kind, size_t bytes) {
 
 /* Frees a handle's own block. */
 static void handle_discard(Handle *h) {
-	Life *life = h->life;
+	HandleRegistry *life = h->life;
 	if (h->kind == HANDLE_FUNCTION) {
 		atled_function *f = (atled_function *)h;
 		if (f->type) account_free(life->account, f->type, f->type_bytes);
@@ -105,7 +105,7 @@ static bool is_owner(atled_context *x) {
 void handle_free(Handle *h, size_t bytes) {
 	(void)bytes;
 	if (!h || !h->life) return;
-	Life *life = h->life;
+	HandleRegistry *life = h->life;
 	pthread_mutex_lock(&life->lock);
 	if (h->prev) h->prev->next = h->next;
 	else life->live = h->next;
@@ -128,7 +128,7 @@ void handle_free(Handle *h, size_t bytes) {
 }
 
 /* Releases handles that were freed while the context was busy. */
-static void bury(Life *life) {
+static void bury(HandleRegistry *life) {
 	pthread_mutex_lock(&life->lock);
 	Handle *h = life->dead;
 	life->dead = NULL;
@@ -203,11 +203,11 @@ static void set_up(Ctx *c, void *arg) {
 	if (x->engine->threads) parallel_set_threads(c, x->engine->threads);
 }
 
-static Life *life_new(atled_context *x) {
+static HandleRegistry *life_new(atled_context *x) {
 	HeapAccount *account = heap_account(x->c);
-	Life *life = account_alloc(account, sizeof *life);
+	HandleRegistry *life = account_alloc(account, sizeof *life);
 	if (!life) return NULL;
-	*life = (Life){.refs = 1, .account = account, .ctx = x};
+	*life = (HandleRegistry){.refs = 1, .account = account, .ctx = x};
 	/* Recursive: releasing a handle may run the host's release callback, which
 	 * may free handles. */
 	pthread_mutexattr_t attr;
@@ -435,18 +435,18 @@ unsigned atled_granted(const atled_context *x) {
 	return grants;
 }
 
-typedef struct Output {
+typedef struct ClientSink {
 	atled_sink sink;
 	void *ud;
-} Output;
+} ClientSink;
 
 static void output_body(Ctx *c, void *arg) {
-	Output *o = arg;
+	ClientSink *o = arg;
 	ctx_set_output(c, o->sink, o->ud);
 }
 
 atled_status atled_output(atled_context *x, atled_sink sink, void *ud) {
-	Output o = {sink, ud};
+	ClientSink o = {sink, ud};
 	return api_run(x, ENTER_ALONE, output_body, &o);
 }
 

@@ -821,14 +821,14 @@ atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *
 
 /* ---- printing ------------------------------------------------------------ */
 
-typedef struct Show {
+typedef struct StageDump {
 	const atled_function *fn;
 	const char *stage;
 	Text text;
-} Show;
+} StageDump;
 
 static void show_body(Ctx *c, void *arg) {
-	Show *s = arg;
+	StageDump *s = arg;
 	if (s->stage && strcmp(s->stage, "typed"))
 		api_misuse(c, "there is no stage \"%.60s\": typed is known", s->stage);
 	fn_print(&s->text, s->fn->fn);
@@ -838,7 +838,7 @@ static void show_body(Ctx *c, void *arg) {
 atled_status atled_ir(atled_context *x, const atled_function *fn, const char *stage,
                       atled_sink sink, void *ud) {
 	if (!x || !fn || !sink || fn->h.life != x->life) return ATLED_MISUSE;
-	Show s = {.fn = fn, .stage = stage};
+	StageDump s = {.fn = fn, .stage = stage};
 	text_init(&s.text, x->c);
 	atled_status st = api_run(x, ENTER_CALLBACK, show_body, &s);
 	if (st == ATLED_OK && s.text.n) sink(ud, s.text.at, s.text.n);

@@ -453,15 +453,15 @@ static void want_known_lengths(Ctx *c, const HostFn *h) {
 			           h->host.name);
 }
 
-typedef struct Define {
+typedef struct HostDefinition {
 	const atled_host *host;
-} Define;
+} HostDefinition;
 
 static void define_body(Ctx *c, void *arg) {
 	atled_context *x = api_of(c);
 	Arena *a = ctx_arena(c);
 	atled_host given = {0};
-	const atled_host *from = ((Define *)arg)->host;
+	const atled_host *from = ((HostDefinition *)arg)->host;
 	memcpy(&given, from, from->size < sizeof given ? from->size : sizeof given);
 	if (!given.name || !given.type || !given.value)
 		api_misuse(c, "a host function needs a name, a type and a value");
@@ -501,5 +501,5 @@ static void define_body(Ctx *c, void *arg) {
 
 atled_status atled_define_host(atled_context *x, const atled_host *host) {
 	if (!host || host->size < offsetof(atled_host, jvp)) return ATLED_MISUSE;
-	return api_run(x, ENTER_ALONE, define_body, &(Define){host});
+	return api_run(x, ENTER_ALONE, define_body, &(HostDefinition){host});
 }

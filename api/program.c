@@ -151,15 +151,15 @@ const char *atled_keyword(size_t i) {
 
 /* ---- names --------------------------------------------------------------- */
 
-typedef struct Names {
+typedef struct NameVisitor {
 	Ctx *c;
 	atled_name_visit visit;
 	void *ud;
 	const char *module;
-} Names;
+} NameVisitor;
 
 static void variables_body(Ctx *c, void *arg) {
-	Names *k = arg;
+	NameVisitor *k = arg;
 	Module *m = session_main(api_of(c)->session);
 	for (uint32_t i = 0; i < m->globals.n; i++) {
 		const Global *g = &m->globals.at[i];
@@ -172,7 +172,7 @@ static void variables_body(Ctx *c, void *arg) {
 }
 
 static void pass_name(void *ud, const char *name, Value v) {
-	Names *k = ud;
+	NameVisitor *k = ud;
 	(void)v;
 	const Module *m = session_main(api_of(k->c)->session);
 	for (uint32_t i = 0; i < m->globals.n; i++) /* atled_variables visits the user's own */
@@ -183,23 +183,23 @@ static void pass_name(void *ud, const char *name, Value v) {
 }
 
 static void library_body(Ctx *c, void *arg) {
-	Names *k = arg;
+	NameVisitor *k = arg;
 	k->c = c;
 	session_each_name(api_of(c)->session, pass_name, k);
 }
 
 atled_status atled_variables(atled_context *x, atled_name_visit visit, void *ud) {
 	if (!visit) return ATLED_MISUSE;
-	return api_run(x, ENTER_ALONE, variables_body, &(Names){.visit = visit, .ud = ud});
+	return api_run(x, ENTER_ALONE, variables_body, &(NameVisitor){.visit = visit, .ud = ud});
 }
 
 atled_status atled_library_names(atled_context *x, atled_name_visit visit, void *ud) {
 	if (!visit) return ATLED_MISUSE;
-	return api_run(x, ENTER_ALONE, library_body, &(Names){.visit = visit, .ud = ud});
+	return api_run(x, ENTER_ALONE, library_body, &(NameVisitor){.visit = visit, .ud = ud});
 }
 
 static void pass_module(void *ud, const char *name, Value v) {
-	Names *k = ud;
+	NameVisitor *k = ud;
 	(void)v;
 	if (name[0] == '_') return;
 	api_callback_begin(k->c);
@@ -208,27 +208,27 @@ static void pass_module(void *ud, const char *name, Value v) {
 }
 
 static void modules_body(Ctx *c, void *arg) {
-	Names *k = arg;
+	NameVisitor *k = arg;
 	k->c = c;
 	session_each_module(api_of(c)->session, pass_module, k);
 }
 
 static void module_body(Ctx *c, void *arg) {
-	Names *k = arg;
+	NameVisitor *k = arg;
 	k->c = c;
 	session_each_in_module(api_of(c)->session, k->module, pass_module, k);
 }
 
 atled_status atled_modules(atled_context *x, atled_name_visit visit, void *ud) {
 	if (!visit) return ATLED_MISUSE;
-	return api_run(x, ENTER_ALONE, modules_body, &(Names){.visit = visit, .ud = ud});
+	return api_run(x, ENTER_ALONE, modules_body, &(NameVisitor){.visit = visit, .ud = ud});
 }
 
 atled_status atled_module_names(atled_context *x, const char *module, atled_name_visit visit,
                                 void *ud) {
 	if (!visit || !module) return ATLED_MISUSE;
 	return api_run(x, ENTER_ALONE, module_body,
-	               &(Names){.visit = visit, .ud = ud, .module = module});
+	               &(NameVisitor){.visit = visit, .ud = ud, .module = module});
 }
 
 typedef struct Write {

@@ -150,15 +150,15 @@ atled_status atled_tensor_view(const atled_tensor *handle, atled_array *view) {
 
 /* ---- DLPack -------------------------------------------------------------- */
 
-typedef struct Export {
+typedef struct TensorExport {
 	DLManagedTensor dl;
 	HeapAccount *account;
 	Tensor *t;
-} Export;
+} TensorExport;
 
 static void export_delete(DLManagedTensor *dl) {
 	if (!dl) return;
-	Export e = *(Export *)dl->manager_ctx;
+	TensorExport e = *(TensorExport *)dl->manager_ctx;
 	tensor_unref(e.t);
 	account_free(e.account, dl->manager_ctx, sizeof e);
 }
@@ -171,7 +171,7 @@ static DLDataType dl_type(Dtype d) {
 
 typedef struct Exchange {
 	Tensor *t;
-	Export *out;
+	TensorExport *out;
 	DLManagedTensor *dl;
 } Exchange;
 
@@ -181,7 +181,7 @@ static void export_body(Ctx *c, void *arg) {
 	e->out = account_alloc(account, sizeof *e->out);
 	if (!e->out) ctx_throw(c, ST_NOMEM);
 	Tensor *t = tensor_ref(e->t);
-	*e->out = (Export){.account = account, .t = t};
+	*e->out = (TensorExport){.account = account, .t = t};
 	e->out->dl = (DLManagedTensor){.manager_ctx = e->out, .deleter = export_delete};
 	e->out->dl.dl_tensor = (DLTensor){
 		.data = t->data, .device = {1, 0}, .ndim = t->rank, .dtype = dl_type((Dtype)t->dtype)};

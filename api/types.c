@@ -11,15 +11,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-typedef struct Reader {
+typedef struct SignatureReader {
 	Ctx *c;
 	const char *text, *p;
 	Signature s;
 	bool bound[TYPE_SYMS]; /* appeared alone in an argument */
 	bool results;
-} Reader;
+} SignatureReader;
 
-static _Noreturn void bad(Reader *r, const char *what) {
+static _Noreturn void bad(SignatureReader *r, const char *what) {
 	Diag *d = diag_error(r->c, E_ANNOTATION, NO_SPAN, "%s in the type \"%s\" at character %d", what,
 	                     r->text, (int)(r->p - r->text) + 1);
 	diag_hint(r->c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
@@ -27,11 +27,11 @@ static _Noreturn void bad(Reader *r, const char *what) {
 	ctx_throw(r->c, ST_ERROR);
 }
 
-static void blanks(Reader *r) {
+static void blanks(SignatureReader *r) {
 	while (*r->p == ' ' || *r->p == '\t' || *r->p == '\n') r->p++;
 }
 
-static bool eat(Reader *r, const char *mark) {
+static bool eat(SignatureReader *r, const char *mark) {
 	blanks(r);
 	size_t n = strlen(mark);
 	if (strncmp(r->p, mark, n)) return false;
@@ -52,7 +52,7 @@ static size_t name_length(const char *p) {
 	return n;
 }
 
-static SymId symbol(Reader *r, const char *name, size_t n) {
+static SymId symbol(SignatureReader *r, const char *name, size_t n) {
 	Atom a = atom_n(r->c, name, n);
 	for (uint32_t i = 0; i < r->s.nsyms; i++)
 		if (r->s.syms[i] == a) return i;
@@ -62,7 +62,7 @@ static SymId symbol(Reader *r, const char *name, size_t n) {
 }
 
 /* integer | name | integer name | factor * factor */
-static Dim read_term(Reader *r) {
+static Dim read_term(SignatureReader *r) {
 	Dim d = 0;
 	bool any = false;
 	do {
@@ -91,7 +91,7 @@ static Dim read_term(Reader *r) {
 }
 
 typedef struct Unbound {
-	const Reader *r;
+	const SignatureReader *r;
 	bool found;
 } Unbound;
 
@@ -100,7 +100,7 @@ static void see_unbound(void *ud, SymId s) {
 	if (!u->r->bound[s]) u->found = true;
 }
 
-static Dim read_dim(Reader *r) {
+static Dim read_dim(SignatureReader *r) {
 	Dim d = read_term(r);
 	for (;;) {
 		if (eat(r, "+")) d = dim_add(r->c, d, read_term(r));
@@ -121,7 +121,7 @@ static Dim read_dim(Reader *r) {
 	return d;
 }
 
-static TypeId read_type(Reader *r) {
+static TypeId read_type(SignatureReader *r) {
 	blanks(r);
 	size_t n = name_length(r->p);
 	char word[8] = "";
@@ -145,7 +145,7 @@ static TypeId read_type(Reader *r) {
 }
 
 /* An argument may be written `name: type`. */
-static TypeId read_argument(Reader *r) {
+static TypeId read_argument(SignatureReader *r) {
 	blanks(r);
 	size_t n = name_length(r->p);
 	const char *after = r->p + n;
@@ -154,7 +154,8 @@ static TypeId read_argument(Reader *r) {
 	return read_type(r);
 }
 
-static void read_list(Reader *r, TypeId *out, uint32_t *n, TypeId (*one)(Reader *r)) {
+static void read_list(SignatureReader *r, TypeId *out, uint32_t *n,
+                      TypeId (*one)(SignatureReader *r)) {
 	if (eat(r, ")")) return;
 	do {
 		if (*n == TYPE_PLACES) bad(r, "too many places");
@@ -165,7 +166,7 @@ static void read_list(Reader *r, TypeId *out, uint32_t *n, TypeId (*one)(Reader 
 
 Signature signature_read(Ctx *c, const char *text) {
 	Arena *a = ctx_arena(c);
-	Reader r = {.c = c, .text = text, .p = text};
+	SignatureReader r = {.c = c, .text = text, .p = text};
 	TypeId in[TYPE_PLACES], out[TYPE_PLACES];
 	Atom syms[TYPE_SYMS];
 	r.s = (Signature){.in = in, .out = out, .syms = syms};
@@ -191,18 +192,18 @@ Signature signature_read(Ctx *c, const char *text) {
 
 /* ---- printing ------------------------------------------------------------ */
 
-typedef struct Names {
+typedef struct SignatureNames {
 	Ctx *c;
 	const Signature *s;
-} Names;
+} SignatureNames;
 
 static const char *sym_name(void *ud, SymId s) {
-	const Names *n = ud;
+	const SignatureNames *n = ud;
 	return s < n->s->nsyms ? atom_text(n->c, n->s->syms[s]) : "?";
 }
 
 const char *signature_type_text(Ctx *c, const Signature *s, TypeId t, char *buf, size_t cap) {
-	Names names = {c, s};
+	SignatureNames names = {c, s};
 	type_print(c, t, sym_name, &names, buf, cap);
 	return buf;
 }

@@ -270,18 +270,18 @@ atled_status atled_set(atled_context *x, const char *name, const atled_value *v)
 
 /* ---- calls --------------------------------------------------------------- */
 
-typedef struct ValueCall {
+typedef struct ApiCall {
 	const atled_value *fn;
 	size_t n;
 	const atled_value *const *args;
 	bool wanted;
 	atled_value *out;
-} ValueCall;
+} ApiCall;
 
 #define CALL_MOST 64
 
 static void call_body(Ctx *c, void *arg) {
-	ValueCall *k = arg;
+	ApiCall *k = arg;
 	if (k->fn->c != c) api_misuse(c, "the function of another context");
 	if (k->n > CALL_MOST) api_misuse(c, "a call has at most %d arguments", CALL_MOST);
 	Value args[CALL_MOST], result = {.kind = V_UNSET};
@@ -298,7 +298,7 @@ static void call_body(Ctx *c, void *arg) {
 atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n,
                               const atled_value *const *args, atled_value **out) {
 	if (!fn) return ATLED_MISUSE;
-	ValueCall k = {.fn = fn, .n = n, .args = args, .wanted = out != NULL};
+	ApiCall k = {.fn = fn, .n = n, .args = args, .wanted = out != NULL};
 	atled_status st = api_run(x, ENTER_CALLBACK, call_body, &k);
 	if (out) *out = st == ATLED_OK ? k.out : NULL;
 	return st;
@@ -344,13 +344,13 @@ static Status run_native(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	return st;
 }
 
-typedef struct Define {
+typedef struct NativeDefinition {
 	const char *name;
 	Native native;
-} Define;
+} NativeDefinition;
 
 static void define_body(Ctx *c, void *arg) {
-	Define *d = arg;
+	NativeDefinition *d = arg;
 	if (!api_is_name(d->name)) api_misuse(c, "`%s` cannot be a name", d->name);
 	Native *k = ARENA_NEW(ctx_arena(c), Native);
 	*k = d->native;
@@ -360,7 +360,7 @@ static void define_body(Ctx *c, void *arg) {
 
 atled_status atled_define_native(atled_context *x, const char *name, atled_native fn, void *ud) {
 	if (!name || !fn) return ATLED_MISUSE;
-	Define d = {name, {fn, ud, NULL}};
+	NativeDefinition d = {name, {fn, ud, NULL}};
 	return api_run(x, ENTER_ALONE, define_body, &d);
 }
 
