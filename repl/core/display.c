@@ -24,7 +24,7 @@
 
 /* ---- strings ------------------------------------------------------------- */
 
-static bool reserve(Buffer *b, size_t n) {
+static bool reserve(StringBuffer *b, size_t n) {
 	if (b->failed) return false;
 	if (b->n + n + 1 <= b->cap) return true;
 	size_t cap = b->cap ? b->cap * 2 : 256;
@@ -39,16 +39,16 @@ static bool reserve(Buffer *b, size_t n) {
 	return true;
 }
 
-void buffer_add(Buffer *b, const char *text, size_t n) {
+void buffer_add(StringBuffer *b, const char *text, size_t n) {
 	if (!reserve(b, n)) return;
 	memcpy(b->at + b->n, text, n);
 	b->n += n;
 	b->at[b->n] = 0;
 }
 
-void buffer_str(Buffer *b, const char *text) { buffer_add(b, text, strlen(text)); }
+void buffer_str(StringBuffer *b, const char *text) { buffer_add(b, text, strlen(text)); }
 
-void buffer_format(Buffer *b, const char *format, ...) {
+void buffer_format(StringBuffer *b, const char *format, ...) {
 	va_list args;
 	va_start(args, format);
 	int n = vsnprintf(NULL, 0, format, args);
@@ -60,14 +60,14 @@ void buffer_format(Buffer *b, const char *format, ...) {
 	b->n += (size_t)n;
 }
 
-void buffer_free(Buffer *b) {
+void buffer_free(StringBuffer *b) {
 	free(b->at);
-	*b = (Buffer){0};
+	*b = (StringBuffer){0};
 }
 
 void buffer_sink(void *ud, const char *text, size_t n) { buffer_add(ud, text, n); }
 
-bool buffer_read_file(Buffer *b, const char *path, const char **why) {
+bool buffer_read_file(StringBuffer *b, const char *path, const char **why) {
 	bool standard = !strcmp(path, "-");
 	struct stat st;
 	if (!standard && !stat(path, &st) && S_ISDIR(st.st_mode)) {
@@ -145,7 +145,7 @@ static bool is_tall(const atled_value *v, int64_t most) {
 	return tall;
 }
 
-static void put_array(const atled_value *v, int64_t most, Buffer *out) {
+static void put_array(const atled_value *v, int64_t most, StringBuffer *out) {
 	atled_array a = {.size = sizeof a};
 	atled_tensor *t = atled_value_tensor(v);
 	if (!t || atled_tensor_view(t, &a) != ATLED_OK) a.rank = 0;
@@ -154,7 +154,7 @@ static void put_array(const atled_value *v, int64_t most, Buffer *out) {
 		atled_value_describe(v, 1, buffer_sink, out);
 		buffer_str(out, "\n");
 	}
-	Buffer text = {0};
+	StringBuffer text = {0};
 	if (a.rank >= 2 && a.count > 0) {
 		atled_value_write(v, NULL, edge, buffer_sink, &text);
 		if (!text.failed) put_rows(text.at, text.n, buffer_sink, out);
@@ -164,7 +164,7 @@ static void put_array(const atled_value *v, int64_t most, Buffer *out) {
 }
 
 /* Indents all lines of an element to the column where the element begins. */
-static void put_indented(const Buffer *part, size_t in, Buffer *out) {
+static void put_indented(const StringBuffer *part, size_t in, StringBuffer *out) {
 	for (size_t i = 0; i < part->n; i++) {
 		buffer_add(out, part->at + i, 1);
 		for (size_t k = 0; part->at[i] == '\n' && k < in; k++) buffer_str(out, " ");
@@ -173,7 +173,7 @@ static void put_indented(const Buffer *part, size_t in, Buffer *out) {
 
 /* Writes a string inside another value, quoted as print does. A long string of
  * several lines is cut after the first. */
-static void put_quoted(const atled_value *v, Buffer *out) {
+static void put_quoted(const atled_value *v, StringBuffer *out) {
 	size_t n = 0;
 	const char *text = atled_value_string(v, &n);
 	const char *end = text && n > TEXT_MOST ? memchr(text, '\n', n) : NULL;
@@ -191,7 +191,7 @@ static void put_quoted(const atled_value *v, Buffer *out) {
 	buffer_str(out, end ? " ...\"" : "\"");
 }
 
-static void put_value(const atled_value *v, int64_t most, Buffer *out) {
+static void put_value(const atled_value *v, int64_t most, StringBuffer *out) {
 	const atled_kind kind = atled_value_kind(v);
 	if (kind == ATLED_ARRAY) {
 		put_array(v, most, out);
@@ -205,7 +205,7 @@ static void put_value(const atled_value *v, int64_t most, Buffer *out) {
 	buffer_str(out, kind == ATLED_LIST ? "list(" : "(");
 	const size_t in = kind == ATLED_LIST ? 5 : 1;
 	for (size_t i = 0; i < n && !out->failed; i++) {
-		Buffer part = {0};
+		StringBuffer part = {0};
 		atled_value *item = atled_value_item(v, i);
 		size_t name = 0;
 		if (i) buffer_format(out, ",\n%*s", (int)in, "");
@@ -258,7 +258,7 @@ static void put_line(const char *line, size_t n, int columns, FILE *out) {
 void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	FILE *file = sink == file_sink ? ud : NULL;
 	if (atled_value_kind(v) == ATLED_RECORD && plot_show(v, file, sink, ud)) return;
-	Buffer text = {0};
+	StringBuffer text = {0};
 	put_value(v, WHOLE_MOST, &text);
 	int columns, rows;
 	if (text.failed) {

@@ -650,7 +650,7 @@ bool plot_show(const atled_value *v, FILE *out, atled_sink sink, void *ud) {
 	if (!is_figure(v)) return false;
 	Drawing d;
 	open_drawing(&d, v);
-	Buffer text = {0};
+	StringBuffer text = {0};
 	if (d.status == ATLED_OK) write_terminal(&d, out, buffer_sink, &text);
 	/* the caller ends the last line */
 	if (d.status == ATLED_OK && text.n) sink(ud, text.at, text.n - 1);
@@ -723,10 +723,10 @@ static atled_status draw(void *ud, atled_context *ctx, uint32_t nargs,
 
 /* ---- animations ---------------------------------------------------------- */
 
-typedef struct Reached {
+typedef struct DataRange {
 	bool any, fixed;
 	double low, high;
-} Reached;
+} DataRange;
 
 /* Returns frame k: an item of a list, or the result of a function of k. The
  * caller frees it. */
@@ -750,7 +750,7 @@ static atled_value *frame(Drawing *d, atled_context *ctx, const atled_value *fra
 /* Computes the extent of the data of all frames, for the axes without fixed
  * limits. */
 static void measure_films(Drawing *total, atled_context *ctx, const atled_value *frames,
-                          int64_t count, Reached *reached) {
+                          int64_t count, DataRange *reached) {
 	for (int64_t k = 0; k < count && total->status == ATLED_OK; k++) {
 		atled_value *v = frame(total, ctx, frames, k);
 		if (total->status != ATLED_OK) break;
@@ -759,7 +759,7 @@ static void measure_films(Drawing *total, atled_context *ctx, const atled_value 
 		for (int panel = 0;
 		     d.status == ATLED_OK && panel < figure_count(d.figure) && panel < PANELS_MOST; panel++)
 			for (int a = 0; a < AXES; a++) {
-				Reached *r = &reached[AXES * panel + a];
+				DataRange *r = &reached[AXES * panel + a];
 				double low, high;
 				if (panel_fixed(d.figure, panel, (PlotAxis)a)) r->fixed = true;
 				if (!panel_reach(d.figure, panel, (PlotAxis)a, &low, &high)) continue;
@@ -774,7 +774,7 @@ static void measure_films(Drawing *total, atled_context *ctx, const atled_value 
 }
 
 static void shoot_film(Drawing *total, atled_context *ctx, const atled_value *frames, int64_t count,
-                       const char *file, double rate, double dpi, const Reached *reached) {
+                       const char *file, double rate, double dpi, const DataRange *reached) {
 	Film *film = film_begin(NULL, file, ends_in(file, ".gif"), (int)count, rate);
 	if (!film) {
 		fail(total, ATLED_NOMEM, NULL);
@@ -788,7 +788,7 @@ static void shoot_film(Drawing *total, atled_context *ctx, const atled_value *fr
 		for (int i = 0;
 		     d.status == ATLED_OK && i < AXES * figure_count(d.figure) && i < AXES * PANELS_MOST;
 		     i++) {
-			const Reached *r = &reached[i];
+			const DataRange *r = &reached[i];
 			if (r->any && !r->fixed && r->high > r->low)
 				want(&d,
 				     panel_limits_loose(d.figure, i / AXES, (PlotAxis)(i % AXES), r->low, r->high));
@@ -823,7 +823,7 @@ static atled_status film(void *ud, atled_context *ctx, uint32_t nargs,
 		fail(&d, ATLED_ERROR, "a film shows more than 0 and at most 1000 frames a second");
 	else if (!(dpi >= 10 && dpi <= 2400)) fail(&d, ATLED_ERROR, "dpi is a number from 10 to 2400");
 	else check_grant(&d, ctx);
-	Reached *reached = calloc(AXES * PANELS_MOST, sizeof *reached);
+	DataRange *reached = calloc(AXES * PANELS_MOST, sizeof *reached);
 	if (!reached) fail(&d, ATLED_NOMEM, NULL);
 	if (d.status == ATLED_OK) measure_films(&d, ctx, args[0], count, reached);
 	if (d.status == ATLED_OK) shoot_film(&d, ctx, args[0], count, file, rate, dpi, reached);

@@ -65,19 +65,19 @@ bool options_read(Options *o, int argc, char **argv, int *code);
 void options_free(Options *o);
 
 /* A growable string. After an allocation fails, `failed` stays true. */
-typedef struct Buffer {
+typedef struct StringBuffer {
 	char *at; /* zero-terminated when not NULL */
 	size_t n, cap;
 	bool failed;
-} Buffer;
-void buffer_add(Buffer *b, const char *text, size_t n);
-void buffer_str(Buffer *b, const char *text);
-void buffer_format(Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buffer_free(Buffer *b);
+} StringBuffer;
+void buffer_add(StringBuffer *b, const char *text, size_t n);
+void buffer_str(StringBuffer *b, const char *text);
+void buffer_format(StringBuffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_free(StringBuffer *b);
 void buffer_sink(void *ud, const char *text, size_t n); /* An atled_sink; `ud` is a Buffer. */
 /* Appends a whole file; the path "-" is standard input. When it returns false,
  * *why holds the reason. */
-bool buffer_read_file(Buffer *b, const char *path, const char **why);
+bool buffer_read_file(StringBuffer *b, const char *path, const char **why);
 
 /* session.c: returns a new context configured by the options, or NULL after a
  * message on stderr. The caller closes it. */

@@ -67,7 +67,7 @@ static double interval(const char *name, double otherwise) {
 	return text && end != text && !*end && s >= 0 ? s : otherwise;
 }
 
-static void describe_one(Buffer *b, const atled_progress_state *s) {
+static void describe_one(StringBuffer *b, const atled_progress_state *s) {
 	if (s->from != s->to) buffer_format(b, "t = %.4g of %.4g  dt %.2g  ", s->time, s->to, s->dt);
 	if (s->steps > 0)
 		buffer_format(b, "step %lld of %lld  ", (long long)s->step, (long long)s->steps);
@@ -78,7 +78,7 @@ static void describe_one(Buffer *b, const atled_progress_state *s) {
 
 /* Describes the outermost loop, whose remaining time is known best, and the
  * innermost loop, which is running. */
-static void describe(Buffer *b, const atled_progress_state *s, double now) {
+static void describe(StringBuffer *b, const atled_progress_state *s, double now) {
 	char text[32];
 	const double part = done(s), took = now - began;
 	const atled_progress_state *last = s;
@@ -113,7 +113,7 @@ static void tell(void *ud, const atled_progress_state *s) {
 	if (now - began < FIRST_AFTER ||
 	    (!terminal && now - last_line < interval("ATLED_PROGRESS_EVERY", LINE_EVERY)))
 		return;
-	Buffer line = {0};
+	StringBuffer line = {0};
 	describe(&line, s, now);
 	if (line.failed) {
 		buffer_free(&line);

@@ -62,11 +62,11 @@ static void put_bytes(Film *film, const void *bytes, size_t n) {
 
 /* The bounding box of the pixels that changed since the previous frame; at
  * least one pixel. */
-typedef struct Part {
+typedef struct DirtyRect {
 	int x, y, width, height;
-} Part;
+} DirtyRect;
 
-static Part changed_part(const Film *film, const uint8_t *rgb) {
+static DirtyRect changed_part(const Film *film, const uint8_t *rgb) {
 	int x0 = film->width, y0 = film->height, x1 = 0, y1 = 0;
 	for (int y = 0; y < film->height; y++) {
 		const uint8_t *a = film->before + 3 * (size_t)y * (size_t)film->width,
@@ -80,7 +80,7 @@ static Part changed_part(const Film *film, const uint8_t *rgb) {
 		if (y < y0) y0 = y;
 		y1 = y + 1;
 	}
-	return x0 < x1 ? (Part){x0, y0, x1 - x0, y1 - y0} : (Part){0, 0, 1, 1};
+	return x0 < x1 ? (DirtyRect){x0, y0, x1 - x0, y1 - y0} : (DirtyRect){0, 0, 1, 1};
 }
 
 /* ---- APNG ---------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void put_chunk(Film *film, const char *kind, const uint8_t *head, size_t 
 	put_bytes(film, check, 4);
 }
 
-static void put_frame_control(Film *film, Part p) {
+static void put_frame_control(Film *film, DirtyRect p) {
 	uint8_t d[26] = {0};
 	put_be32(d, film->sequence++);
 	put_be32(d + 4, (uint32_t)p.width);
@@ -126,7 +126,8 @@ static void put_frame_control(Film *film, Part p) {
 }
 
 static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
-	Part p = film->written ? changed_part(film, rgb) : (Part){0, 0, film->width, film->height};
+	DirtyRect p =
+		film->written ? changed_part(film, rgb) : (DirtyRect){0, 0, film->width, film->height};
 	size_t bytes = 3 * (size_t)p.width * (size_t)p.height;
 	uint8_t *part = plot_resize(&film->alloc, NULL, 0, bytes);
 	PlotBuffer png = {.alloc = &film->alloc};
@@ -180,10 +181,10 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 
 #define BINS 32768 /* colours by five bits of each component */
 
-typedef struct Box {
+typedef struct ColourBox {
 	uint16_t lo[3], hi[3]; /* included, in steps of eight */
 	uint64_t count;
-} Box;
+} ColourBox;
 
 typedef struct Palette {
 	uint32_t count[BINS];
@@ -195,8 +196,8 @@ typedef struct Palette {
 
 static int bin_of(const uint8_t *p) { return p[0] >> 3 << 10 | p[1] >> 3 << 5 | p[2] >> 3; }
 
-static uint64_t shrink_box(const Palette *p, Box *b) {
-	Box tight = {{31, 31, 31}, {0, 0, 0}, 0};
+static uint64_t shrink_box(const Palette *p, ColourBox *b) {
+	ColourBox tight = {{31, 31, 31}, {0, 0, 0}, 0};
 	for (uint16_t r = b->lo[0]; r <= b->hi[0]; r++)
 		for (uint16_t g = b->lo[1]; g <= b->hi[1]; g++)
 			for (uint16_t c = b->lo[2]; c <= b->hi[2]; c++) {
@@ -214,21 +215,21 @@ static uint64_t shrink_box(const Palette *p, Box *b) {
 }
 
 /* Cuts the box across its longest side at the median pixel. */
-static Box cut_box(const Palette *p, Box *b) {
+static ColourBox cut_box(const Palette *p, ColourBox *b) {
 	int side = 0;
 	for (int k = 1; k < 3; k++)
 		if (b->hi[k] - b->lo[k] > b->hi[side] - b->lo[side]) side = k;
 	uint64_t half = 0;
 	uint16_t cut = b->lo[side];
 	for (uint16_t v = b->lo[side]; v < b->hi[side]; v++) {
-		Box slice = *b;
+		ColourBox slice = *b;
 		slice.lo[side] = slice.hi[side] = v;
-		Box probe = slice;
+		ColourBox probe = slice;
 		half += shrink_box(p, &probe);
 		cut = v;
 		if (2 * half >= b->count) break;
 	}
-	Box upper = *b;
+	ColourBox upper = *b;
 	upper.lo[side] = (uint16_t)(cut + 1);
 	b->hi[side] = cut;
 	shrink_box(p, b);
@@ -243,13 +244,13 @@ static void make_palette(Palette *p, const uint8_t *rgb, size_t pixels) {
 		p->count[bin]++;
 		for (int k = 0; k < 3; k++) p->sum[bin][k] += rgb[3 * i + (size_t)k];
 	}
-	Box boxes[256] = {{{0, 0, 0}, {31, 31, 31}, 0}};
+	ColourBox boxes[256] = {{{0, 0, 0}, {31, 31, 31}, 0}};
 	shrink_box(p, &boxes[0]);
 	for (p->n = 1; p->n < 256; p->n++) {
 		int best = -1;
 		double worth = 0;
 		for (int k = 0; k < p->n; k++) {
-			const Box *b = &boxes[k];
+			const ColourBox *b = &boxes[k];
 			int longest = 0;
 			for (int c = 0; c < 3; c++)
 				if (b->hi[c] - b->lo[c] > longest) longest = b->hi[c] - b->lo[c];
@@ -354,7 +355,8 @@ static void put_le16(PlotBuffer *b, int v) {
 }
 
 static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
-	Part p = film->written ? changed_part(film, rgb) : (Part){0, 0, film->width, film->height};
+	DirtyRect p =
+		film->written ? changed_part(film, rgb) : (DirtyRect){0, 0, film->width, film->height};
 	size_t pixels = (size_t)p.width * (size_t)p.height;
 	PlotArena arena = {&film->alloc, NULL, false};
 	Palette *palette = plot_take(&arena, 1, sizeof *palette);

@@ -125,14 +125,14 @@ double bar_width(const PlotItem *it, size_t i) {
 double bar_base(const PlotItem *it, size_t i) { return it->more.a ? it->more.a[i] : it->more.base; }
 
 /* Receives one point of a layer; a NaN coordinate adds nothing to its axis. */
-typedef void (*Reach)(void *ud, double x, double y);
+typedef void (*PointVisit)(void *ud, double x, double y);
 
-static void grid_reach(const PlotField *g, Reach to, void *ud) {
+static void grid_reach(const PlotField *g, PointVisit to, void *ud) {
 	for (size_t i = 0; i < g->nx; i++) to(ud, grid_x(g, i), NAN);
 	for (size_t j = 0; j < g->ny; j++) to(ud, NAN, grid_y(g, j));
 }
 
-static void item_reach(const PlotItem *it, Reach to, void *ud) {
+static void item_reach(const PlotItem *it, PointVisit to, void *ud) {
 	const PlotLayer *m = &it->more;
 	if (it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW ||
 	    (it->kind == PLOT_ARROWS && m->grid.z)) {
@@ -168,16 +168,16 @@ static void item_reach(const PlotItem *it, Reach to, void *ud) {
 	}
 }
 
-typedef struct Reached {
+typedef struct ExtentSearch {
 	const PlotPanel *p;
 	Extent e;
 	int axis;   /* 0: x; 1: y */
 	PlotAxis y; /* the y axis of the layer */
 	bool log[2];
-} Reached;
+} ExtentSearch;
 
 static void reach_point(void *ud, double x, double y) {
-	Reached *r = ud;
+	ExtentSearch *r = ud;
 	double at[2] = {x, y};
 	if (!plot_usable(at[r->axis])) return;
 	for (int a = 0; a < 2; a++) {
@@ -194,7 +194,7 @@ static void reach_point(void *ud, double x, double y) {
 }
 
 /* Unlike in grids, a NaN coordinate of a series omits the whole sample. */
-static void reach_series(Reached *r, const PlotItem *it) {
+static void reach_series(ExtentSearch *r, const PlotItem *it) {
 	for (size_t i = 0; i < it->s.n; i++) {
 		double x = item_x(it, i), y = item_y(it, i);
 		if (x == x && y == y) reach_point(r, x, y);
@@ -204,7 +204,7 @@ static void reach_series(Reached *r, const PlotItem *it) {
 static PlotAxis item_axis(const PlotItem *it) { return it->more.right ? PLOT_Y2 : PLOT_Y; }
 
 static Extent data_extent(const PlotPanel *p, PlotAxis axis) {
-	Reached r = {
+	ExtentSearch r = {
 		p, {INFINITY, -INFINITY}, axis != PLOT_X, PLOT_Y, {p->scale[PLOT_X] == PLOT_LOG, false}};
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];

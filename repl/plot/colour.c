@@ -45,23 +45,23 @@ typedef struct Shade {
 	double light, chroma, hue; /* hue in degrees */
 } Shade;
 
-typedef struct Linear {
+typedef struct LinearColour {
 	double r, g, b;
-} Linear;
+} LinearColour;
 
-static Linear oklab_to_linear(double light, double a, double b) {
+static LinearColour oklab_to_linear(double light, double a, double b) {
 	double l = light + 0.3963377774 * a + 0.2158037573 * b;
 	double m = light - 0.1055613458 * a - 0.0638541728 * b;
 	double s = light - 0.0894841775 * a - 1.2914855480 * b;
 	l = l * l * l;
 	m = m * m * m;
 	s = s * s * s;
-	return (Linear){4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-	                -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-	                -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
+	return (LinearColour){4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+	                      -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+	                      -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
 }
 
-static bool shown(Linear c) {
+static bool shown(LinearColour c) {
 	return plot_min(c.r, plot_min(c.g, c.b)) >= 0 && plot_max(c.r, plot_max(c.g, c.b)) <= 1;
 }
 
@@ -82,7 +82,7 @@ static PlotColour oklab_colour(double light, double a, double b) {
 		}
 		keep = lo;
 	}
-	Linear c = oklab_to_linear(light, keep * a, keep * b);
+	LinearColour c = oklab_to_linear(light, keep * a, keep * b);
 	return (PlotColour){screen_byte(c.r), screen_byte(c.g), screen_byte(c.b), 255};
 }
 

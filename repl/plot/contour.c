@@ -63,7 +63,7 @@ uint8_t contour_band(const PlotSpan *z, const double *levels, int n, int k) {
 
 /* ---- marching squares ---------------------------------------------------- */
 
-typedef struct March {
+typedef struct MarchingSquares {
 	const PlotField *g;
 	bool rim, log;
 	size_t nx, ny; /* nodes, with the border */
@@ -72,9 +72,9 @@ typedef struct March {
 	PlotArena *arena;
 	PlotPoint *at;
 	size_t n, cap;
-} March;
+} MarchingSquares;
 
-static double node_value(const March *m, size_t i, size_t j) {
+static double node_value(const MarchingSquares *m, size_t i, size_t j) {
 	if (m->rim) {
 		if (!i || !j || i + 1 == m->nx || j + 1 == m->ny) return -INFINITY;
 		i--, j--;
@@ -85,15 +85,15 @@ static double node_value(const March *m, size_t i, size_t j) {
 	return good ? v : m->rim ? -INFINITY : NAN;
 }
 
-static bool march_open(March *m, const PanelBox *box, const PlotItem *it, bool rim,
+static bool march_open(MarchingSquares *m, const PanelBox *box, const PlotItem *it, bool rim,
                        PlotArena *arena) {
 	const PlotField *g = &it->more.grid;
-	*m = (March){.g = g,
-	             .rim = rim,
-	             .log = box->axes.axis[PLOT_Z].log,
-	             .nx = g->nx + 2 * rim,
-	             .ny = g->ny + 2 * rim,
-	             .arena = arena};
+	*m = (MarchingSquares){.g = g,
+	                       .rim = rim,
+	                       .log = box->axes.axis[PLOT_Z].log,
+	                       .nx = g->nx + 2 * rim,
+	                       .ny = g->ny + 2 * rim,
+	                       .arena = arena};
 	m->px = plot_take(arena, m->nx, sizeof *m->px);
 	m->py = plot_take(arena, m->ny, sizeof *m->py);
 	m->seen = plot_take(arena, m->nx * m->ny / 4 + 1, 1);
@@ -112,7 +112,7 @@ static bool march_open(March *m, const PanelBox *box, const PlotItem *it, bool r
 	return true;
 }
 
-static void march_point(March *m, PlotPoint p) {
+static void march_point(MarchingSquares *m, PlotPoint p) {
 	if (m->n && m->at[m->n - 1].x == p.x && m->at[m->n - 1].y == p.y) return;
 	if (m->n == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 256;
@@ -125,7 +125,8 @@ static void march_point(March *m, PlotPoint p) {
 	m->at[m->n++] = p;
 }
 
-static void edge_ends(const March *m, size_t edge, size_t *i, size_t *j, size_t *i2, size_t *j2) {
+static void edge_ends(const MarchingSquares *m, size_t edge, size_t *i, size_t *j, size_t *i2,
+                      size_t *j2) {
 	size_t node = edge / 2;
 	*i = node / m->ny;
 	*j = node % m->ny;
@@ -133,7 +134,7 @@ static void edge_ends(const March *m, size_t edge, size_t *i, size_t *j, size_t 
 	*j2 = *j + (edge & 1);
 }
 
-static bool edge_crossed(const March *m, size_t edge) {
+static bool edge_crossed(const MarchingSquares *m, size_t edge) {
 	size_t i, j, i2, j2;
 	edge_ends(m, edge, &i, &j, &i2, &j2);
 	if (i2 >= m->nx || j2 >= m->ny) return false;
@@ -141,7 +142,7 @@ static bool edge_crossed(const March *m, size_t edge) {
 	return a == a && b == b && (a >= m->level) != (b >= m->level);
 }
 
-static PlotPoint edge_place(const March *m, size_t edge) {
+static PlotPoint edge_place(const MarchingSquares *m, size_t edge) {
 	size_t i, j, i2, j2;
 	edge_ends(m, edge, &i, &j, &i2, &j2);
 	double a = node_value(m, i, j), b = node_value(m, i2, j2), t;
@@ -156,7 +157,7 @@ static PlotPoint edge_place(const March *m, size_t edge) {
 
 /* Returns the edge by which the line leaves square (i, j) that it enters by
  * `entry`; SIZE_MAX when it ends there. */
-static size_t square_exit(const March *m, size_t i, size_t j, size_t entry) {
+static size_t square_exit(const MarchingSquares *m, size_t i, size_t j, size_t entry) {
 	if (i + 1 >= m->nx || j + 1 >= m->ny) return SIZE_MAX;
 	double a = node_value(m, i, j), b = node_value(m, i + 1, j), c = node_value(m, i + 1, j + 1),
 		   d = node_value(m, i, j + 1);
@@ -179,7 +180,7 @@ static size_t square_exit(const March *m, size_t i, size_t j, size_t entry) {
 	return SIZE_MAX;
 }
 
-static bool edge_mark(March *m, size_t edge) { /* true the first time */
+static bool edge_mark(MarchingSquares *m, size_t edge) { /* true the first time */
 	uint8_t bit = (uint8_t)(1u << edge % 8);
 	if (m->seen[edge / 8] & bit) return false;
 	m->seen[edge / 8] |= bit;
@@ -188,7 +189,7 @@ static bool edge_mark(March *m, size_t edge) { /* true the first time */
 
 /* Follows the line from an edge into the square on one side of it. Returns
  * whether it is closed. */
-static bool march_along(March *m, size_t edge, bool forward) {
+static bool march_along(MarchingSquares *m, size_t edge, bool forward) {
 	size_t start = edge, i = edge / 2 / m->ny, j = edge / 2 % m->ny;
 	if (!forward) {
 		if (edge & 1 ? !i : !j) return false;
@@ -214,7 +215,7 @@ static bool march_along(March *m, size_t edge, bool forward) {
 typedef void (*LineFn)(void *ud, PlotPoint *at, size_t n, bool closed);
 
 /* Sends every line of m->level. */
-static void march_level(March *m, LineFn line, void *ud) {
+static void march_level(MarchingSquares *m, LineFn line, void *ud) {
 	memset(m->seen, 0, m->nx * m->ny / 4 + 1);
 	for (size_t edge = 0; edge < 2 * m->nx * m->ny; edge++) {
 		if (m->seen[edge / 8] & 1u << edge % 8 || !edge_crossed(m, edge)) continue;
@@ -265,7 +266,7 @@ static void draw_areas(Scene *s, const PanelBox *box, const PlotItem *it, const 
 	PlotArena arena = {s->arena.alloc, NULL, false};
 	PlotColour map[256];
 	plot_map_colours(box->axes.map, map);
-	March m;
+	MarchingSquares m;
 	if (march_open(&m, box, it, true, &arena)) {
 		Rings rings = {.arena = &arena};
 		for (int k = 0; k <= n; k++) {
@@ -285,7 +286,7 @@ static void draw_areas(Scene *s, const PanelBox *box, const PlotItem *it, const 
 
 #define MOST_LABELS 200
 
-typedef struct Lines {
+typedef struct LabelledLines {
 	Scene *s;
 	const PanelBox *box;
 	const PlotItem *it;
@@ -295,7 +296,7 @@ typedef struct Lines {
 	PlotPoint taken[MOST_LABELS];
 	double reach[MOST_LABELS];
 	int labels;
-} Lines;
+} LabelledLines;
 
 /* Returns the point at distance d along the line. */
 static PlotPoint along(const PlotPoint *at, const double *length, size_t n, double d) {
@@ -311,8 +312,8 @@ static PlotPoint along(const PlotPoint *at, const double *length, size_t n, doub
 }
 
 /* Returns the quality of a label at d; 0: not possible. */
-static double label_worth(const Lines *l, const PlotPoint *at, const double *length, size_t n,
-                          double d) {
+static double label_worth(const LabelledLines *l, const PlotPoint *at, const double *length,
+                          size_t n, double d) {
 	double half = l->width / 2 + 2;
 	PlotPoint a = along(at, length, n, d - half), b = along(at, length, n, d + half),
 			  m = along(at, length, n, d);
@@ -330,7 +331,7 @@ static double label_worth(const Lines *l, const PlotPoint *at, const double *len
 	return straight + 0.15 * level + 0.1 * plot_min(apart, 60) / 60;
 }
 
-static void put_label(Lines *l, PlotPoint a, PlotPoint b) {
+static void put_label(LabelledLines *l, PlotPoint a, PlotPoint b) {
 	double angle = atan2(-(b.y - a.y), b.x - a.x) * 180 / PLOT_PI, size = plot_style.tick * 0.9;
 	if (angle > 90) angle -= 180;
 	if (angle <= -90) angle += 180;
@@ -340,8 +341,8 @@ static void put_label(Lines *l, PlotPoint a, PlotPoint b) {
 	                  plot_shade(l->colour, 0.8));
 }
 
-static void draw_part(Lines *l, const PlotPoint *at, const double *length, size_t n, double from,
-                      double to) {
+static void draw_part(LabelledLines *l, const PlotPoint *at, const double *length, size_t n,
+                      double from, double to) {
 	PlotPoint *part = plot_take(&l->s->arena, n + 2, sizeof *part);
 	if (!part || to <= from) return;
 	size_t count = 0;
@@ -354,7 +355,7 @@ static void draw_part(Lines *l, const PlotPoint *at, const double *length, size_
 }
 
 static void draw_level_line(void *ud, PlotPoint *at, size_t n, bool closed) {
-	Lines *l = ud;
+	LabelledLines *l = ud;
 	(void)closed;
 	double *length = plot_take(&l->s->arena, n, sizeof *length);
 	if (!length) return;
@@ -392,10 +393,10 @@ static void draw_lines(Scene *s, const PanelBox *box, const PlotItem *it, const 
 	PlotArena arena = {s->arena.alloc, NULL, false};
 	PlotColour map[256];
 	plot_map_colours(box->axes.map, map);
-	Lines *l = plot_take(&arena, 1, sizeof *l);
-	March m;
+	LabelledLines *l = plot_take(&arena, 1, sizeof *l);
+	MarchingSquares m;
 	if (l && march_open(&m, box, it, false, &arena)) {
-		*l = (Lines){.s = s, .box = box, .it = it};
+		*l = (LabelledLines){.s = s, .box = box, .it = it};
 		for (int k = 0; k < n; k++) {
 			double u = span_place(z, levels[k]);
 			uint8_t index =

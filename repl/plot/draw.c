@@ -540,7 +540,7 @@ static void ink_stroke(Ink *k, PlotPoint a, PlotPoint b) {
 }
 
 /* Adds an area to every cell whose centre is inside, by the even-odd rule. */
-static void ink_area(Ink *k, const Prim *p) {
+static void ink_area(Ink *k, const PlotPrimitive *p) {
 	double top = INFINITY, bottom = -INFINITY;
 	for (size_t i = 0; i < p->n; i++)
 		if (p->points[i].y == p->points[i].y) {
@@ -561,7 +561,7 @@ static void ink_area(Ink *k, const Prim *p) {
 
 /* Adds everything that was drawn. */
 static void ink_scene(Ink *k, const Scene *s) {
-	for (const Prim *p = s->first; p; p = p->next) {
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		if (p->kind == PRIM_POLYGON && p->n < 4000) ink_area(k, p);
 		if (p->kind == PRIM_LINE)
 			for (size_t i = 0; i + 1 < p->n; i++) ink_stroke(k, p->points[i], p->points[i + 1]);

@@ -15,11 +15,11 @@
 #define ACCENT_LIFT 17 /* over tall letters */
 
 /* One character at its place, in units of the text. */
-typedef struct Placed {
+typedef struct PlacedGlyph {
 	const char *stroke;
 	double x, y, scale; /* y up from the baseline; scale: units per hundredth */
 	double weight;      /* superscripts and subscripts are a little thinner */
-} Placed;
+} PlacedGlyph;
 
 static bool is_tall(uint32_t c) {
 	static const char low[] = "acegijmnopqrsuvwxyz";
@@ -31,7 +31,7 @@ static bool is_tall(uint32_t c) {
 	return c < 0x3b1 ? c != 0x131 && c != 0xe6 && c != 0xf8 : c > 0x2200;
 }
 
-typedef void (*PlacedFn)(void *ud, const Placed *p);
+typedef void (*PlacedFn)(void *ud, const PlacedGlyph *p);
 
 /* Calls `each` for every glyph of the string and returns the string's width. */
 static double walk_text(const char *text, double size, PlacedFn each, void *ud) {
@@ -52,8 +52,8 @@ static double walk_text(const char *text, double size, PlacedFn each, void *ud) 
 			scale *= FONT_SCRIPT;
 		}
 		const PlotGlyph *g = glyph_find(base);
-		Placed p = {g ? g->stroke : "M 9 4 L 51 4 L 51 68 L 9 68 L 9 4", x, y, scale,
-		            0.4 + 0.6 * scale * 100 / size};
+		PlacedGlyph p = {g ? g->stroke : "M 9 4 L 51 4 L 51 68 L 9 68 L 9 4", x, y, scale,
+		                 0.4 + 0.6 * scale * 100 / size};
 		double advance = (g ? g->advance : MISSING_WIDTH) * scale;
 		bool accent = g && !g->advance;
 		if (accent) {
@@ -68,7 +68,7 @@ static double walk_text(const char *text, double size, PlacedFn each, void *ud) 
 		if (each) each(ud, &p);
 		if (each && alias && alias->accent) {
 			const PlotGlyph *mark = glyph_find(alias->accent);
-			Placed over = {mark ? mark->stroke : "", centre, y, scale, p.weight};
+			PlacedGlyph over = {mark ? mark->stroke : "", centre, y, scale, p.weight};
 			if (tall && alias->accent != 0x327) over.y += ACCENT_LIFT * scale;
 			each(ud, &over);
 		}
@@ -102,7 +102,7 @@ typedef struct Pen {
 	PlotPiece piece;
 	void *ud;
 	double pixels; /* per unit */
-	const Placed *where;
+	const PlacedGlyph *where;
 	PlotPoint at; /* in hundredths */
 	bool down;
 } Pen;
@@ -154,7 +154,7 @@ static void pen_dot(Pen *pen, double x, double y) {
 	pen->down = false;
 }
 
-static void draw_placed(void *ud, const Placed *p) {
+static void draw_placed(void *ud, const PlacedGlyph *p) {
 	Pen *pen = ud;
 	pen->where = p;
 	pen->down = false;

@@ -266,8 +266,8 @@ void font_strokes(const char *text, double size, double pixels_per_unit, PlotPie
 typedef enum PrimKind { PRIM_LINE, PRIM_POLYGON, PRIM_MARKERS, PRIM_TEXT, PRIM_IMAGE } PrimKind;
 typedef enum PlotAnchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END } PlotAnchor;
 
-typedef struct Prim {
-	struct Prim *next;
+typedef struct PlotPrimitive {
+	struct PlotPrimitive *next;
 	PrimKind kind;
 	const PlotRect *clip; /* NULL: the whole picture */
 	int clip_number;      /* number of the clip in the scene, from 1; 0: none */
@@ -285,14 +285,14 @@ typedef struct Prim {
 	int width, height;
 	const uint8_t *index;      /* image: width*height */
 	const PlotColour *palette; /* 256 entries */
-} Prim;
+} PlotPrimitive;
 
 typedef struct Scene {
 	PlotArena arena;
 	double width, height;
 	double resolution; /* pixels per unit, for images and alignment of fine lines */
 	const char *title;
-	Prim *first, *last;
+	PlotPrimitive *first, *last;
 	const PlotRect *clip;
 	int clips, clip_number;
 } Scene;
@@ -307,7 +307,7 @@ void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double 
 /* Fills by the even-odd rule. A NaN point ends a ring and begins the next. */
 void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c);
 /* whether the point is inside, by the even-odd rule */
-bool prim_holds(const Prim *polygon, double x, double y);
+bool prim_holds(const PlotPrimitive *polygon, double x, double y);
 void scene_box(Scene *s, PlotRect r, PlotColour c);
 void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width,
                    PlotColour c);

@@ -256,25 +256,25 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 
 /* ---- contents of the box ------------------------------------------------- */
 
-typedef struct Piece { /* a square, a line segment or a point */
+typedef struct DepthPiece { /* a square, a line segment or a point */
 	double depth;
 	PlotPoint at[4];
 	int n;
 	PlotColour fill, line;
 	double width;
 	PlotMarker marker;
-} Piece;
+} DepthPiece;
 
-typedef struct Pieces {
+typedef struct DepthPieces {
 	PlotArena *arena;
-	Piece *at;
+	DepthPiece *at;
 	size_t n, cap;
-} Pieces;
+} DepthPieces;
 
-static void add_piece(Pieces *list, const Piece *p) {
+static void add_piece(DepthPieces *list, const DepthPiece *p) {
 	if (list->n == list->cap) {
 		size_t cap = list->cap ? list->cap * 2 : 512;
-		Piece *more = plot_take(list->arena, cap, sizeof *more);
+		DepthPiece *more = plot_take(list->arena, cap, sizeof *more);
 		if (!more) return;
 		if (list->n) memcpy(more, list->at, list->n * sizeof *more);
 		list->at = more;
@@ -284,7 +284,7 @@ static void add_piece(Pieces *list, const Piece *p) {
 }
 
 static int by_depth(const void *a, const void *b) {
-	const Piece *p = a, *q = b;
+	const DepthPiece *p = a, *q = b;
 	return p->depth < q->depth ? -1 : p->depth > q->depth;
 }
 
@@ -300,7 +300,7 @@ static double light_of(const View *v, const Vec c[4]) {
 	return 0.72 + 0.34 * fabs(dot3(n, lamp)) / length;
 }
 
-static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
+static void add_surface(DepthPieces *list, const View *v, const PlotItem *it) {
 	const PlotField *g = &it->more.grid;
 	if (g->nx < 2 || g->ny < 2) return;
 	/* the last square may be smaller */
@@ -312,7 +312,7 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 	for (size_t i = 0; i + 1 < nx; i++) {
 		for (size_t j = 0; j + 1 < ny; j++) {
 			Vec corner[4];
-			Piece p = {.n = 4};
+			DepthPiece p = {.n = 4};
 			double sum = 0, depth = 0;
 			bool whole = true;
 			for (int k = 0; k < 4 && whole; k++) {
@@ -346,7 +346,8 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 }
 
 /* Adds a line by segments only if a surface may hide parts of it. */
-static void add_line(Pieces *list, Scene *s, const View *v, const PlotItem *it, bool by_piece) {
+static void add_line(DepthPieces *list, Scene *s, const View *v, const PlotItem *it,
+                     bool by_piece) {
 	PlotColour c = draw_colour(it, 1);
 	double width = draw_line_width(it);
 	PlotPoint *run = plot_take(&s->arena, it->s.n + 1, sizeof *run), last = {0, 0};
@@ -365,24 +366,24 @@ static void add_line(Pieces *list, Scene *s, const View *v, const PlotItem *it, 
 		PlotPoint at = project(v, q, &depth);
 		if (n && hypot(at.x - last.x, at.y - last.y) < 0.35) continue;
 		if (by_piece && n)
-			add_piece(list, &(Piece){.depth = (depth + before) / 2 + 1e-3,
-			                         .at = {last, at},
-			                         .n = 2,
-			                         .line = c,
-			                         .width = width});
+			add_piece(list, &(DepthPiece){.depth = (depth + before) / 2 + 1e-3,
+			                              .at = {last, at},
+			                              .n = 2,
+			                              .line = c,
+			                              .width = width});
 		run[n++] = at;
 		last = at;
 		before = depth;
 	}
 }
 
-static void add_points(Pieces *list, const View *v, const PlotItem *it) {
+static void add_points(DepthPieces *list, const View *v, const PlotItem *it) {
 	PlotColour map[256], c = draw_colour(it, 1);
 	plot_map_colours(v->box->axes.map, map);
 	for (size_t i = 0; i < it->s.n; i++) {
 		Vec q = place(v, item_x(it, i), item_y(it, i), it->more.a[i]);
 		if (missing(q)) continue;
-		Piece p = {.n = 1, .fill = c, .width = draw_marker_width(it), .marker = it->marker};
+		DepthPiece p = {.n = 1, .fill = c, .width = draw_marker_width(it), .marker = it->marker};
 		p.at[0] = project(v, q, &p.depth);
 		p.width *= v->eye / (v->eye - p.depth);
 		p.depth += 2e-3;
@@ -391,10 +392,10 @@ static void add_points(Pieces *list, const View *v, const PlotItem *it) {
 	}
 }
 
-static void draw_pieces(Scene *s, Pieces *list) {
+static void draw_pieces(Scene *s, DepthPieces *list) {
 	if (list->n) qsort(list->at, list->n, sizeof *list->at, by_depth);
 	for (size_t i = 0; i < list->n; i++) {
-		const Piece *p = &list->at[i];
+		const DepthPiece *p = &list->at[i];
 		if (p->n == 4) {
 			scene_polygon(s, p->at, 4, p->fill);
 			if (!(p->width > 0)) continue;
@@ -429,7 +430,7 @@ void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	}
 	draw_panes(s, v, ticks);
 	PlotArena arena = {s->arena.alloc, NULL, false};
-	Pieces list = {.arena = &arena};
+	DepthPieces list = {.arena = &arena};
 	bool surface = false;
 	for (size_t i = 0; i < p->n; i++) surface = surface || p->items[i].kind != PLOT_LINE_3D;
 	for (size_t i = 0; i < p->n; i++) {

@@ -55,14 +55,14 @@ static void on_write(png_structp png, png_bytep bytes, size_t n) {
 
 static void on_flush(png_structp png) { (void)png; }
 
-typedef struct Picture {
+typedef struct PngImage {
 	int width, height;
 	const uint8_t *pixels;
 	const PlotColour *palette;
-} Picture;
+} PngImage;
 
 /* Everything after setjmp; no local variable must survive a jump. */
-static bool encode(png_structp png, png_infop info, const Picture *p, PlotBuffer *out) {
+static bool encode(png_structp png, png_infop info, const PngImage *p, PlotBuffer *out) {
 	if (setjmp(png_jmpbuf(png))) return false;
 	png_set_write_fn(png, out, on_write, on_flush);
 	png_set_IHDR(png, info, (png_uint_32)p->width, (png_uint_32)p->height, 8,
@@ -88,7 +88,7 @@ static bool encode(png_structp png, png_infop info, const Picture *p, PlotBuffer
 
 bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels,
                 const PlotColour *palette, PlotBuffer *out) {
-	Picture picture = {width, height, pixels, palette};
+	PngImage picture = {width, height, pixels, palette};
 	png_structp png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning,
 	                                            (png_voidp)(uintptr_t)alloc, take, give);
 	if (!png) return false;

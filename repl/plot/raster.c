@@ -21,16 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Area {
+typedef struct PixelRect {
 	int x0, y0, x1, y1; /* x1, y1 excluded */
-} Area;
+} PixelRect;
 
 typedef struct Brush {
 	Raster *r;
 	double scale_x, scale_y;
 	uint8_t *mask; /* zero outside `dirty` */
 	float *row;    /* width + 1, zero between uses */
-	Area clip, dirty;
+	PixelRect clip, dirty;
 	double half; /* half the width of the current stroke, in pixels */
 	PlotArena *arena;
 	double *cross; /* crossings of a polygon's edges with the slices of rows */
@@ -39,11 +39,12 @@ typedef struct Brush {
 
 static int pixel_floor(double v) { return (int)floor(plot_clamp(v, -1e8, 1e8)); }
 
-static Area brush_clip(const Brush *b, const PlotRect *clip) {
-	Area all = {0, 0, b->r->width, b->r->height};
+static PixelRect brush_clip(const Brush *b, const PlotRect *clip) {
+	PixelRect all = {0, 0, b->r->width, b->r->height};
 	if (!clip) return all;
-	Area a = {pixel_floor(clip->x0 * b->scale_x + 0.5), pixel_floor(clip->y0 * b->scale_y + 0.5),
-	          pixel_floor(clip->x1 * b->scale_x + 0.5), pixel_floor(clip->y1 * b->scale_y + 0.5)};
+	PixelRect a = {
+		pixel_floor(clip->x0 * b->scale_x + 0.5), pixel_floor(clip->y0 * b->scale_y + 0.5),
+		pixel_floor(clip->x1 * b->scale_x + 0.5), pixel_floor(clip->y1 * b->scale_y + 0.5)};
 	if (a.x0 < 0) a.x0 = 0;
 	if (a.y0 < 0) a.y0 = 0;
 	if (a.x1 > all.x1) a.x1 = all.x1;
@@ -74,7 +75,7 @@ static void brush_apply(Brush *b, PlotColour c) {
 			p[2] = (uint8_t)((p[2] * (255 - a) + c.b * a + 127) / 255);
 		}
 	}
-	b->dirty = (Area){b->r->width, b->r->height, 0, 0};
+	b->dirty = (PixelRect){b->r->width, b->r->height, 0, 0};
 }
 
 /* ---- strokes ------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static PlotPoint to_pixels(const Brush *b, PlotPoint p) {
 	return (PlotPoint){p.x * b->scale_x, p.y * b->scale_y};
 }
 
-static void draw_dashes(Brush *b, const Prim *p, const double *pattern, int parts) {
+static void draw_dashes(Brush *b, const PlotPrimitive *p, const double *pattern, int parts) {
 	int part = 0;
 	double left = pattern[0] * p->size; /* of the current ink or gap */
 	PlotPoint at = p->points[0];
@@ -153,7 +154,7 @@ static void draw_dashes(Brush *b, const Prim *p, const double *pattern, int part
 	}
 }
 
-static void draw_line(Brush *b, const Prim *p) {
+static void draw_line(Brush *b, const PlotPrimitive *p) {
 	double pattern[4];
 	int parts = plot_dash_pattern(p->dash, pattern);
 	b->half = p->size * sqrt(b->scale_x * b->scale_y) / 2;
@@ -303,7 +304,7 @@ static void fill_polygon(Brush *b, const PlotPoint *at, size_t n) {
 	brush_touch(b, x0, y0, x1, y1);
 }
 
-static void draw_polygon(Brush *b, const Prim *p, PlotArena *arena) {
+static void draw_polygon(Brush *b, const PlotPrimitive *p, PlotArena *arena) {
 	PlotPoint *at = plot_take(arena, p->n, sizeof *at);
 	if (!at) return;
 	for (size_t i = 0; i < p->n; i++) at[i] = to_pixels(b, p->points[i]);
@@ -338,7 +339,7 @@ static void draw_circle(Brush *b, PlotPoint middle, double size, double edge, Pl
 	brush_apply(b, c);
 }
 
-static void draw_markers(Brush *b, const Prim *p) {
+static void draw_markers(Brush *b, const PlotPrimitive *p) {
 	PlotPoint shape[PLOT_MARKER_CORNERS], bars[4];
 	int corners = plot_marker_outline(p->marker, shape), ends = plot_marker_bars(p->marker, bars);
 	double scale = sqrt(b->scale_x * b->scale_y), size = p->size * scale,
@@ -378,7 +379,7 @@ static void text_piece(void *ud, PlotPoint a, PlotPoint b, double weight) {
 	            (PlotPoint){t->origin.x + q.x, t->origin.y + q.y});
 }
 
-static void draw_text(Brush *b, const Prim *p) {
+static void draw_text(Brush *b, const PlotPrimitive *p) {
 	double scale = sqrt(b->scale_x * b->scale_y), width = font_width(p->text, p->size);
 	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
 	double angle = p->angle * PLOT_PI / 180;
@@ -402,10 +403,10 @@ static void draw_text(Brush *b, const Prim *p) {
 	brush_apply(b, p->colour);
 }
 
-static void draw_image(Brush *b, const Prim *p) {
+static void draw_image(Brush *b, const PlotPrimitive *p) {
 	double x0 = p->rect.x0 * b->scale_x, x1 = p->rect.x1 * b->scale_x;
 	double y0 = p->rect.y0 * b->scale_y, y1 = p->rect.y1 * b->scale_y;
-	Area a = brush_clip(b, &p->rect);
+	PixelRect a = brush_clip(b, &p->rect);
 	for (int y = a.y0; y < a.y1; y++) {
 		if (y < b->clip.y0 || y >= b->clip.y1) continue;
 		int row = (int)plot_clamp((y + 0.5 - y0) / (y1 - y0) * p->height, 0, p->height - 1);
@@ -432,8 +433,8 @@ bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raste
 	b.row = plot_take(arena, (size_t)width + 2, sizeof *b.row);
 	if (!out->rgb || !b.mask || !b.row) return false;
 	memset(out->rgb, 255, 3 * pixels);
-	b.dirty = (Area){width, height, 0, 0};
-	for (const Prim *p = s->first; p; p = p->next) {
+	b.dirty = (PixelRect){width, height, 0, 0};
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		b.clip = brush_clip(&b, p->clip);
 		switch (p->kind) {
 		case PRIM_LINE: draw_line(&b, p); break;

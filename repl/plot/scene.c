@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-static Prim *add(Scene *s, PrimKind kind, PlotColour c) {
-	Prim *p = plot_take(&s->arena, 1, sizeof *p);
+static PlotPrimitive *add(Scene *s, PrimKind kind, PlotColour c) {
+	PlotPrimitive *p = plot_take(&s->arena, 1, sizeof *p);
 	if (!p) return NULL;
 	p->kind = kind;
 	p->colour = c;
@@ -25,9 +25,10 @@ static Prim *add(Scene *s, PrimKind kind, PlotColour c) {
 	return p;
 }
 
-static Prim *add_points(Scene *s, PrimKind kind, PlotColour c, const PlotPoint *points, size_t n) {
+static PlotPrimitive *add_points(Scene *s, PrimKind kind, PlotColour c, const PlotPoint *points,
+                                 size_t n) {
 	PlotPoint *copy = plot_take(&s->arena, n, sizeof *copy);
-	Prim *p = copy ? add(s, kind, c) : NULL;
+	PlotPrimitive *p = copy ? add(s, kind, c) : NULL;
 	if (!p) return NULL;
 	if (n) memcpy(copy, points, n * sizeof *copy);
 	p->points = copy;
@@ -49,7 +50,7 @@ void scene_clip(Scene *s, const PlotRect *rect) {
 void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotColour c,
                 PlotDash dash) {
 	if (!n || dash == PLOT_NO_LINE) return;
-	Prim *p = add_points(s, PRIM_LINE, c, points, n);
+	PlotPrimitive *p = add_points(s, PRIM_LINE, c, points, n);
 	if (!p) return;
 	p->size = width;
 	p->dash = dash;
@@ -61,7 +62,7 @@ void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double 
 	scene_line(s, ends, 2, width, c, PLOT_SOLID);
 }
 
-bool prim_holds(const Prim *p, double x, double y) {
+bool prim_holds(const PlotPrimitive *p, double x, double y) {
 	bool in = false;
 	size_t start = 0;
 	for (size_t i = 0; i < p->n; i++) {
@@ -89,17 +90,17 @@ void scene_box(Scene *s, PlotRect r, PlotColour c) {
 void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width,
                    PlotColour c) {
 	if (!n || m == PLOT_MARKER_NONE) return;
-	Prim *p = add_points(s, PRIM_MARKERS, c, points, n);
+	PlotPrimitive *p = add_points(s, PRIM_MARKERS, c, points, n);
 	if (!p) return;
 	p->marker = m;
 	p->size = width;
 }
 
-static Prim *add_text(Scene *s, const char *text, double x, double y, double size,
-                      PlotAnchor anchor, PlotColour c) {
+static PlotPrimitive *add_text(Scene *s, const char *text, double x, double y, double size,
+                               PlotAnchor anchor, PlotColour c) {
 	if (!text || !*text) return NULL;
 	PlotPoint at = {x, y};
-	Prim *p = add_points(s, PRIM_TEXT, c, &at, 1);
+	PlotPrimitive *p = add_points(s, PRIM_TEXT, c, &at, 1);
 	if (!p) return NULL;
 	p->text = plot_take_text(&s->arena, text, strlen(text));
 	p->size = size;
@@ -119,7 +120,7 @@ void scene_text_upright(Scene *s, const char *text, double x, double y, double s
 
 void scene_text_turned(Scene *s, const char *text, double x, double y, double size,
                        PlotAnchor anchor, double angle, PlotColour c) {
-	Prim *p = add_text(s, text, x, y, size, anchor, c);
+	PlotPrimitive *p = add_text(s, text, x, y, size, anchor, c);
 	if (p) p->angle = angle;
 }
 
@@ -129,7 +130,7 @@ void scene_bold(Scene *s) {
 
 void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,
                  const PlotColour *palette) {
-	Prim *p = add(s, PRIM_IMAGE, (PlotColour){0, 0, 0, 255});
+	PlotPrimitive *p = add(s, PRIM_IMAGE, (PlotColour){0, 0, 0, 255});
 	if (!p) return;
 	p->rect = r;
 	p->width = width;

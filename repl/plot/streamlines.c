@@ -23,7 +23,7 @@
 #define LONGEST 5000 /* steps in one direction */
 #define SHORTEST 26.0
 
-typedef struct Flow {
+typedef struct FlowField {
 	const PlotField *g;
 	const double *w;
 	double *px, *py; /* positions of the grid lines, rising or falling */
@@ -35,7 +35,7 @@ typedef struct Flow {
 	int line;
 	PlotPoint *at;
 	size_t n;
-} Flow;
+} FlowField;
 
 /* Returns the interval of the grid lines that contains v, -1 outside. */
 static ptrdiff_t find_interval(const double *at, size_t n, double v) {
@@ -52,7 +52,7 @@ static ptrdiff_t find_interval(const double *at, size_t n, double v) {
 
 /* Gets the unit vector of the field in the picture; false where there is
  * none. */
-static bool flow_direction(const Flow *f, PlotPoint p, PlotPoint *out) {
+static bool flow_direction(const FlowField *f, PlotPoint p, PlotPoint *out) {
 	ptrdiff_t i = find_interval(f->px, f->g->nx, p.x), j = find_interval(f->py, f->g->ny, p.y);
 	if (i < 0 || j < 0) return false;
 	double s = (p.x - f->px[i]) / (f->px[i + 1] - f->px[i]),
@@ -72,14 +72,14 @@ static bool flow_direction(const Flow *f, PlotPoint p, PlotPoint *out) {
 	return true;
 }
 
-static int *flow_cell(const Flow *f, PlotPoint p) {
+static int *flow_cell(const FlowField *f, PlotPoint p) {
 	int x = (int)floor((p.x - f->r.x0) / f->cell), y = (int)floor((p.y - f->r.y0) / f->cell);
 	return x >= 0 && y >= 0 && x < f->across && y < f->down ? &f->taken[y * f->across + x] : NULL;
 }
 
 /* Integrates in one direction and appends to f->at. Returns true when the line
  * came back to `p`: it is closed. */
-static bool flow_walk(Flow *f, PlotPoint p, double sign) {
+static bool flow_walk(FlowField *f, PlotPoint p, double sign) {
 	const PlotPoint start = p;
 	/* steps left to reach the start, after the line entered one of its own
 	 * cells */
@@ -119,7 +119,7 @@ static bool flow_walk(Flow *f, PlotPoint p, double sign) {
 	return false;
 }
 
-static void flow_line(Flow *f, Scene *s, const PlotItem *it, PlotPoint seed) {
+static void flow_line(FlowField *f, Scene *s, const PlotItem *it, PlotPoint seed) {
 	int *cell = flow_cell(f, seed);
 	if (!cell || *cell) return;
 	f->line++;
@@ -153,9 +153,9 @@ static void flow_line(Flow *f, Scene *s, const PlotItem *it, PlotPoint seed) {
 	}
 }
 
-static bool flow_open(Flow *f, const PanelBox *box, const PlotItem *it, PlotArena *arena) {
+static bool flow_open(FlowField *f, const PanelBox *box, const PlotItem *it, PlotArena *arena) {
 	const PlotField *g = &it->more.grid;
-	*f = (Flow){.g = g, .w = it->more.w, .r = box->plot};
+	*f = (FlowField){.g = g, .w = it->more.w, .r = box->plot};
 	f->cell = CELL / plot_clamp(it->more.scale > 0 ? it->more.scale : 1, 0.1, 6);
 	f->across = (int)((f->r.x1 - f->r.x0) / f->cell) + 1;
 	f->down = (int)((f->r.y1 - f->r.y0) / f->cell) + 1;
@@ -184,7 +184,7 @@ static bool flow_open(Flow *f, const PanelBox *box, const PlotItem *it, PlotAren
 
 void flow_draw(Scene *s, const PanelBox *box, const PlotItem *it) {
 	PlotArena arena = {s->arena.alloc, NULL, false};
-	Flow f;
+	FlowField f;
 	if (it->more.grid.nx >= 2 && it->more.grid.ny >= 2 && flow_open(&f, box, it, &arena)) {
 		int rings = (f.across < f.down ? f.across : f.down) / 2 + 1;
 		for (int ring = 0; ring < rings; ring++) {

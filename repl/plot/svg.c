@@ -56,7 +56,7 @@ static void put_point(PlotBuffer *b, PlotPoint p) {
 	plot_put_fixed(b, p.y, 2);
 }
 
-static void put_points(PlotBuffer *b, const Prim *p) {
+static void put_points(PlotBuffer *b, const PlotPrimitive *p) {
 	plot_puts(b, " points=\"");
 	for (size_t i = 0; i < p->n; i++) {
 		if (i) plot_put(b, " ", 1);
@@ -69,7 +69,7 @@ static void put_points(PlotBuffer *b, const Prim *p) {
 	plot_put(b, "\"", 1);
 }
 
-static void write_line(PlotBuffer *b, const Prim *p) {
+static void write_line(PlotBuffer *b, const PlotPrimitive *p) {
 	plot_puts(b, "<polyline fill=\"none\"");
 	put_colour(b, "stroke", p->colour);
 	put_attribute(b, "stroke-width", p->size, 2);
@@ -91,8 +91,8 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 
 /* Returns the next line if it is the outline of polygon `p`, so that one
  * element can draw both; else NULL. */
-static const Prim *edge_of(const Prim *p) {
-	const Prim *q = p->next;
+static const PlotPrimitive *edge_of(const PlotPrimitive *p) {
+	const PlotPrimitive *q = p->next;
 	if (!q || q->kind != PRIM_LINE || q->clip_number != p->clip_number || q->n != p->n + 1 ||
 	    q->dash > PLOT_SOLID)
 		return NULL;
@@ -103,7 +103,7 @@ static const Prim *edge_of(const Prim *p) {
 }
 
 /* Writes one or several rings, each closed; overlaps of two rings are holes. */
-static void write_polygon(PlotBuffer *b, const Prim *p, const Prim *edge) {
+static void write_polygon(PlotBuffer *b, const PlotPrimitive *p, const PlotPrimitive *edge) {
 	plot_puts(b, "<path");
 	if (edge) {
 		put_colour(b, "stroke", edge->colour);
@@ -127,7 +127,7 @@ static void write_polygon(PlotBuffer *b, const Prim *p, const Prim *edge) {
 	plot_puts(b, start ? "\"/>\n" : "Z\"/>\n");
 }
 
-static void write_markers(PlotBuffer *b, const Prim *p) {
+static void write_markers(PlotBuffer *b, const PlotPrimitive *p) {
 	PlotPoint shape[PLOT_MARKER_CORNERS], bars[4];
 	int corners = plot_marker_outline(p->marker, shape), ends = plot_marker_bars(p->marker, bars);
 	plot_puts(b, "<g");
@@ -164,7 +164,7 @@ static void write_markers(PlotBuffer *b, const Prim *p) {
 	plot_puts(b, "</g>\n");
 }
 
-static void write_text(PlotBuffer *b, const Prim *p) {
+static void write_text(PlotBuffer *b, const PlotPrimitive *p) {
 	PlotPoint at = p->points[0];
 	plot_puts(b, "<text");
 	put_attribute(b, "x", at.x, 2);
@@ -217,7 +217,7 @@ static void put_base64(PlotBuffer *b, const uint8_t *bytes, size_t n) {
 	}
 }
 
-static void write_image(PlotBuffer *b, const Prim *p) {
+static void write_image(PlotBuffer *b, const PlotPrimitive *p) {
 	PlotBuffer png = {.alloc = b->alloc};
 	if (!png_encode(b->alloc, p->width, p->height, p->index, p->palette, &png)) b->failed = true;
 	plot_puts(b, "<image");
@@ -234,7 +234,7 @@ static void write_image(PlotBuffer *b, const Prim *p) {
 /* Makes an eight-digit hash of all points of the scene. */
 static void make_stamp(const Scene *s, char out[9]) {
 	uint32_t h = 2166136261u;
-	for (const Prim *p = s->first; p; p = p->next) {
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		const unsigned char *bytes = (const unsigned char *)p->points;
 		for (size_t i = 0; bytes && i < p->n * sizeof *p->points; i++)
 			h = (h ^ bytes[i]) * 16777619u;
@@ -245,7 +245,7 @@ static void make_stamp(const Scene *s, char out[9]) {
 
 static void write_clips(PlotBuffer *b, const Scene *s, const char *stamp) {
 	int written = 0;
-	for (const Prim *p = s->first; p; p = p->next) {
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		if (p->clip_number <= written) continue;
 		written = p->clip_number;
 		plot_puts(b, "<clipPath id=\"c");
@@ -285,7 +285,7 @@ static void svg_write(const Scene *s, PlotBuffer *b) {
 	write_clips(b, s, stamp);
 	plot_puts(b, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
 	int clip = 0;
-	for (const Prim *p = s->first; p; p = p->next) {
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		if (p->clip_number != clip) {
 			if (clip) plot_puts(b, "</g>\n");
 			clip = p->clip_number;
@@ -300,7 +300,7 @@ static void svg_write(const Scene *s, PlotBuffer *b) {
 		switch (p->kind) {
 		case PRIM_LINE: write_line(b, p); break;
 		case PRIM_POLYGON: {
-			const Prim *edge = edge_of(p);
+			const PlotPrimitive *edge = edge_of(p);
 			write_polygon(b, p, edge);
 			if (edge) p = edge;
 			break;

@@ -31,28 +31,28 @@
 #define PLAIN (-1)
 #define FAINT 244
 
-typedef struct Cell {
+typedef struct CanvasCell {
 	uint32_t ch, mark; /* ch 0: blank; mark: a combining character or 0 */
 	int16_t ink, ground;
 	bool bold, taken; /* taken: the right half of a wide character */
 	bool text;        /* part of a string inside the plot */
-} Cell;
+} CanvasCell;
 
 typedef struct Canvas {
 	int width, height;
-	Cell *cell;
+	CanvasCell *cell;
 	bool colour;
 	PlotArena *arena;
 } Canvas;
 
-static Cell *canvas_at(Canvas *c, int x, int y) {
+static CanvasCell *canvas_at(Canvas *c, int x, int y) {
 	return x >= 0 && x < c->width && y >= 0 && y < c->height
 	           ? &c->cell[(size_t)y * (size_t)c->width + (size_t)x]
 	           : NULL;
 }
 
 static void canvas_put(Canvas *c, int x, int y, uint32_t ch, int ink) {
-	Cell *cell = canvas_at(c, x, y);
+	CanvasCell *cell = canvas_at(c, x, y);
 	if (!cell) return;
 	cell->ch = ch;
 	cell->mark = 0;
@@ -140,7 +140,7 @@ static int text_columns(const char *text) {
  * longer. Returns the columns used. */
 static int canvas_text(Canvas *c, int x, int y, int room, const char *text, int ink, bool bold) {
 	int used = 0, whole = text_columns(text), limit = whole > room ? room - 1 : room;
-	Cell *last = NULL;
+	CanvasCell *last = NULL;
 	for (uint32_t ch; (ch = plot_utf8(&text));) {
 		int wide = plot_char_columns(ch);
 		if (!wide) {
@@ -151,7 +151,7 @@ static int canvas_text(Canvas *c, int x, int y, int room, const char *text, int 
 		canvas_put(c, x + used, y, ch, ink);
 		last = canvas_at(c, x + used, y);
 		if (last) last->bold = bold;
-		Cell *half = wide == 2 ? canvas_at(c, x + used + 1, y) : NULL;
+		CanvasCell *half = wide == 2 ? canvas_at(c, x + used + 1, y) : NULL;
 		if (half) half->taken = true;
 		used += wide;
 	}
@@ -167,20 +167,20 @@ static void canvas_centred(Canvas *c, int x, int y, int room, const char *text, 
 
 /* ---- dots ---------------------------------------------------------------- */
 
-typedef struct Dots {
+typedef struct DottedLine {
 	Canvas *c;
 	int x, y, width, height; /* in cells */
 	int ink;
 	PlotDash dash;
 	PlotPoint last;
 	double walked; /* along the run, in dots */
-} Dots;
+} DottedLine;
 
-static void dot(Dots *d, double x, double y) {
+static void dot(DottedLine *d, double x, double y) {
 	static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
 	int i = (int)floor(x + 0.5), j = (int)floor(y + 0.5);
 	if (i < 0 || j < 0 || i >= 2 * d->width || j >= 4 * d->height) return;
-	Cell *cell = canvas_at(d->c, d->x + i / 2, d->y + j / 4);
+	CanvasCell *cell = canvas_at(d->c, d->x + i / 2, d->y + j / 4);
 	if (!cell) return;
 	if (cell->ch < 0x2800 || cell->ch > 0x28ff) {
 		if (cell->ch == 0x2580 && cell->ground == PLAIN)
@@ -202,7 +202,7 @@ static bool dash_inks(PlotDash dash, double walked) {
 }
 
 static void dots_point(void *ud, PlotPoint p, bool start) {
-	Dots *d = ud;
+	DottedLine *d = ud;
 	if (start) {
 		d->walked = 0;
 		dot(d, p.x, p.y);
@@ -262,13 +262,13 @@ static void draw_series(Pane *pane, size_t item) {
 		draw_layer(pane, it);
 		return;
 	}
-	Dots d = {.c = pane->c,
-	          .x = pane->left,
-	          .y = pane->top,
-	          .width = pane->across,
-	          .height = pane->down,
-	          .ink = plot_ansi_series(it->colour),
-	          .dash = pane_dash(pane, item)};
+	DottedLine d = {.c = pane->c,
+	                .x = pane->left,
+	                .y = pane->top,
+	                .width = pane->across,
+	                .height = pane->down,
+	                .ink = plot_ansi_series(it->colour),
+	                .dash = pane_dash(pane, item)};
 	PanelBox own;
 	const PanelBox *box = draw_box(pane->box, it, &own);
 	if (it->dash != PLOT_NO_LINE) draw_trace(box, it, dots_point, &d);
@@ -301,7 +301,7 @@ static void draw_field(Pane *pane, const PlotField *field, const double *levels,
 	plot_map_ansi(pane->box->axes.map, palette);
 	for (int y = 0; y < pane->down; y++) {
 		for (int x = 0; x < width; x++) {
-			Cell *cell = canvas_at(pane->c, pane->left + x, pane->top + y);
+			CanvasCell *cell = canvas_at(pane->c, pane->left + x, pane->top + y);
 			if (!cell) continue;
 			uint8_t half[2];
 			double u = 0;
@@ -346,7 +346,7 @@ static int ink_of(PlotColour c) {
 }
 
 /* Colours the upper or lower half of a cell. */
-static void paint_half(Cell *cell, bool lower, int ink) {
+static void paint_half(CanvasCell *cell, bool lower, int ink) {
 	int half[2] = {PLAIN, PLAIN};
 	if (cell->ch == 0x2580 || cell->ch == 0x2584) {
 		half[cell->ch == 0x2584] = cell->ink;
@@ -362,7 +362,7 @@ static void paint_half(Cell *cell, bool lower, int ink) {
 	cell->mark = 0;
 }
 
-static void cells_area(Pane *pane, Dots *d, const Prim *p) {
+static void cells_area(Pane *pane, DottedLine *d, const PlotPrimitive *p) {
 	double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->points[i].x != p->points[i].x) continue;
@@ -387,7 +387,7 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 	for (int k = 0; k < PLOT_COLOURS; k++) series = series || plot_ansi_series(k) == d->ink;
 	for (int y = (int)plot_max(y0 / 2, 0); y <= plot_min(y1 / 2 + 1, 2 * pane->down - 1); y++) {
 		for (int x = (int)plot_max(x0 / 2, 0); x <= plot_min(x1 / 2 + 1, pane->across - 1); x++) {
-			Cell *cell = canvas_at(pane->c, pane->left + x, pane->top + y / 2);
+			CanvasCell *cell = canvas_at(pane->c, pane->left + x, pane->top + y / 2);
 			if (!cell || !prim_holds(p, (2 * x + 0.5) * UNITS, (2 * y + 0.5) * UNITS)) continue;
 			if (pane->c->colour || series) paint_half(cell, y % 2, d->ink);
 			else cell->ch = light > 0.93 ? ' ' : shade(light);
@@ -395,7 +395,7 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 	}
 }
 
-static void cells_text(Pane *pane, const Prim *p) {
+static void cells_text(Pane *pane, const PlotPrimitive *p) {
 	const char *text = plain_text(pane->c, p->text);
 	int width = text_columns(text), anchor = p->anchor == ANCHOR_MIDDLE ? width / 2
 	                                         : p->anchor == ANCHOR_END  ? width
@@ -412,13 +412,13 @@ static void cells_text(Pane *pane, const Prim *p) {
 	if (row < 0 || row >= pane->down) return;
 	/* Does not overwrite other text. */
 	for (int k = -1; k <= width; k++) {
-		const Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
+		const CanvasCell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
 		if (cell && column + k >= 0 && cell->text) return;
 	}
 	canvas_text(pane->c, pane->left + column, pane->top + row, pane->across - column, text, PLAIN,
 	            false);
 	for (int k = 0; k < width; k++) {
-		Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
+		CanvasCell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
 		if (!cell) continue;
 		cell->text = true;
 		cell->ground = PLAIN;
@@ -426,18 +426,18 @@ static void cells_text(Pane *pane, const Prim *p) {
 }
 
 static void cells_scene(Pane *pane, const Scene *s) {
-	for (const Prim *p = s->first; p; p = p->next) {
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		if (p->kind == PRIM_TEXT) {
 			cells_text(pane, p);
 			continue;
 		}
-		Dots d = {.c = pane->c,
-		          .x = pane->left,
-		          .y = pane->top,
-		          .width = pane->across,
-		          .height = pane->down,
-		          .ink = ink_of(p->colour),
-		          .dash = p->dash};
+		DottedLine d = {.c = pane->c,
+		                .x = pane->left,
+		                .y = pane->top,
+		                .width = pane->across,
+		                .height = pane->down,
+		                .ink = ink_of(p->colour),
+		                .dash = p->dash};
 		bool white = p->colour.r > 250 && p->colour.g > 250 && p->colour.b > 250;
 		if (white) continue; /* edges that only separate shapes */
 		if (p->kind == PRIM_POLYGON && p->colour.r < 245) cells_area(pane, &d, p);
@@ -749,7 +749,7 @@ static void draw_pane(Pane *pane) {
 
 /* ---- the whole figure ---------------------------------------------------- */
 
-static void put_style(PlotBuffer *out, const Cell *cell) {
+static void put_style(PlotBuffer *out, const CanvasCell *cell) {
 	plot_puts(out, cell->bold ? "\x1b[0;1" : "\x1b[0");
 	if (cell->ink != PLAIN) {
 		plot_puts(out, ";38;5;");
@@ -763,19 +763,20 @@ static void put_style(PlotBuffer *out, const Cell *cell) {
 }
 
 static void put_row(PlotBuffer *out, Canvas *c, int y) {
-	const Cell plain = {.ink = PLAIN, .ground = PLAIN};
-	Cell now = plain;
+	const CanvasCell plain = {.ink = PLAIN, .ground = PLAIN};
+	CanvasCell now = plain;
 	int end = c->width;
 	for (; end > 0; end--) { /* trailing blanks are not written */
-		const Cell *cell = canvas_at(c, end - 1, y);
+		const CanvasCell *cell = canvas_at(c, end - 1, y);
 		if ((cell->ch && cell->ch != ' ') || cell->taken || (c->colour && cell->ground != PLAIN))
 			break;
 	}
 	for (int x = 0; x < end; x++) {
-		const Cell *cell = canvas_at(c, x, y);
+		const CanvasCell *cell = canvas_at(c, x, y);
 		if (cell->taken) continue;
 		bool blank = !cell->ch || cell->ch == ' ';
-		Cell want = blank && cell->ground == PLAIN ? (now.ground == PLAIN ? now : plain) : *cell;
+		CanvasCell want =
+			blank && cell->ground == PLAIN ? (now.ground == PLAIN ? now : plain) : *cell;
 		if (c->colour &&
 		    (want.ink != now.ink || want.ground != now.ground || want.bold != now.bold)) {
 			put_style(out, &want);

@@ -59,7 +59,7 @@ static bool plain_arguments(const char *open) { return !open[1 + strcspn(open + 
  * e. */
 static void look_at(Repl *r, const char *what, const char *rest) {
 	if (!is_sound(r, rest, "<look>")) return;
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *open = call_bracket(rest);
 	if (open && !plain_arguments(open)) open = NULL;
 	bool empty = open && strspn(open + 1, " \t") == strlen(open + 1) - 1;
@@ -97,7 +97,7 @@ static void show_nan(Repl *r, const char *rest) {
 	char *last = *rest ? NULL : right_side(r->last ? r->last : "");
 	if (!*rest && (!last || !*last)) fputs("there is no input yet to look at\n", stderr);
 	else {
-		Buffer text = {0};
+		StringBuffer text = {0};
 		/* As a lambda, the arguments of a call are checked too. The expression
 		 * has its own line because messages show that line. */
 		buffer_format(&text, "nan_check(() -> (\n%s\n));", *rest ? rest : last);
@@ -127,7 +127,7 @@ static void show_time(Repl *r, const char *rest) {
 }
 
 static void show_bench(Repl *r, const char *rest) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	atled_value *fn = NULL;
 	if (!is_sound(r, rest, "<bench>")) return;
 	buffer_format(&text, "() -> (\n%s\n)", rest);
@@ -156,13 +156,13 @@ static void show_variables(Repl *r, const char *rest) {
 /* Expands "~/" in a path as a shell does. The caller frees the result. */
 static char *path_of(const char *rest) {
 	const char *home = rest[0] == '~' && rest[1] == '/' ? getenv("HOME") : NULL;
-	Buffer path = {0};
+	StringBuffer path = {0};
 	buffer_format(&path, "%s%s", home ? home : "", home ? rest + 1 : rest);
 	return path.at;
 }
 
 static void run_file(Repl *r, const char *path) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why = NULL;
 	if (!buffer_read_file(&text, path, &why)) fprintf(stderr, "%s: %s\n", path, why);
 	else repl_run_kept(r, text.at, text.n, path);
@@ -205,7 +205,7 @@ static bool run_editor(const char *path) {
 	const char *editor = getenv("VISUAL");
 	if (!editor || !*editor) editor = getenv("EDITOR");
 	if (!editor || !*editor) editor = "vi";
-	Buffer command = {0};
+	StringBuffer command = {0};
 	buffer_format(&command, "%s '", editor);
 	for (const char *p = path; *p; p++) {
 		if (*p == '\'') buffer_str(&command, "'\\''");
@@ -232,7 +232,7 @@ static void edit(Repl *r, const char *rest) {
 		return;
 	}
 	const char *folder = getenv("TMPDIR");
-	Buffer path = {0}, text = {0};
+	StringBuffer path = {0}, text = {0};
 	buffer_format(&path, "%s/atled-XXXXXX.dsl", folder && *folder ? folder : "/tmp");
 	const int fd = path.failed ? -1 : mkstemps(path.at, 4);
 	const char *last = r->last ? r->last : "", *why = NULL;
@@ -269,7 +269,7 @@ static void save(Repl *r, const char *rest) {
 static void show_help(Repl *r, const char *rest) {
 	(void)r;
 	(void)rest;
-	Buffer text = {0};
+	StringBuffer text = {0};
 	buffer_str(
 		&text,
 		"expressions show their result, unless they end in `;`; `ans` is the last one\n"
@@ -321,7 +321,7 @@ const ReplCommand repl_commands[] = {
 };
 
 static void explain_name(Repl *r, const char *name, bool source) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	report(r, atled_help(r->ctx, name, source, source ? file_sink : buffer_sink,
 	                     source ? (void *)stdout : &text));
 	if (text.n && !text.failed) print_text(text.at, text.n, HELP_CODE);

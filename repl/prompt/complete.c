@@ -46,7 +46,7 @@ static void keep(Gather *g, const char *name, const char *note) {
 		c->at = at;
 		c->cap = cap;
 	}
-	Buffer text = {0};
+	StringBuffer text = {0};
 	buffer_format(&text, "%s%s%s", g->before, name, g->after);
 	if (text.failed) {
 		c->failed = true;
@@ -90,18 +90,18 @@ static bool in_name(char ch) {
 }
 
 enum { NESTED_MOST = 16 };
-typedef struct Place {
+typedef struct CursorContext {
 	bool in_string, in_comment;
 	size_t string; /* where the contents of the string begin */
-} Place;
+} CursorContext;
 
 /* Finds out whether the cursor is in a string or comment. Strings may hold
  * programs between braces, and these hold strings in turn. */
-static Place find_place(const char *text, size_t point) {
+static CursorContext find_place(const char *text, size_t point) {
 	/* open braces in the program inside the string of each level */
 	int braces[NESTED_MOST], level = 0;
 	size_t begins[NESTED_MOST] = {0};
-	Place p = {0};
+	CursorContext p = {0};
 	braces[0] = 0;
 	for (size_t i = 0; i < point; i++) {
 		const char ch = text[i];
@@ -147,7 +147,7 @@ static bool find_call(const char *text, size_t point, size_t *from, size_t *to) 
 /* ---- signatures and values ----------------------------------------------- */
 
 static char *signature(const char *name) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	if (atled_signature(context, name, buffer_sink, &text) != ATLED_OK || text.failed || !text.n) {
 		buffer_free(&text);
 		return NULL;
@@ -188,7 +188,7 @@ static void add_arguments(Gather *g, const char *head) {
 
 static void add_name(void *ud, const char *name, const atled_value *v) {
 	if (v && atled_value_kind(v) != ATLED_FUNCTION) {
-		Buffer note = {0};
+		StringBuffer note = {0};
 		atled_value_describe(v, 0, buffer_sink, &note);
 		keep(ud, name, note.failed ? NULL : note.at);
 		buffer_free(&note);
@@ -227,7 +227,7 @@ static void add_fields(Gather *g, const char *word, const char *dot) {
 		atled_value *v = value_at(word, dot);
 		for (size_t i = 0; v && i < atled_value_count(v) && atled_value_field_name(v, i); i++) {
 			atled_value *item = atled_value_item(v, i);
-			Buffer note = {0};
+			StringBuffer note = {0};
 			if (item) atled_value_describe(item, 0, buffer_sink, &note);
 			keep(g, atled_value_field_name(v, i), note.at);
 			buffer_free(&note);
@@ -293,7 +293,7 @@ static void complete_command(Completions *out, const char *text, size_t from, si
 	Gather g = gather(out, text, from, point, &word);
 	g.after = " ";
 	for (size_t i = 0; repl_commands[i].name; i++) {
-		Buffer note = {0};
+		StringBuffer note = {0};
 		buffer_format(&note, "%s%s%s", repl_commands[i].args, *repl_commands[i].args ? "  " : "",
 		              repl_commands[i].help);
 		keep(&g, repl_commands[i].name, note.at);
@@ -384,7 +384,7 @@ void complete_find(const char *text, size_t point, Completions *out) {
 				return;
 			}
 	}
-	const Place place = find_place(text, point);
+	const CursorContext place = find_place(text, point);
 	if (place.in_comment) return;
 	if (place.in_string) {
 		complete_file(out, text, place.string, point, true);

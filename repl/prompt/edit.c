@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 static bool in_colour, painted_late, leaving;
-static Buffer menu;   /* completion menu, erased by the next key */
-static int goal = -1; /* the column that vertical moves return to */
+static StringBuffer menu; /* completion menu, erased by the next key */
+static int goal = -1;     /* the column that vertical moves return to */
 
 /* ---- painting ------------------------------------------------------------ */
 
@@ -38,15 +38,15 @@ static const char *suggestion(void) {
 static void paint(void) {
 	painted_late = false;
 	const bool searching = rl_display_prompt != rl_prompt;
-	screen_paint(&(Picture){.prompt = searching ? rl_display_prompt : first_prompt,
-	                        .more = more_prompt,
-	                        .text = rl_line_buffer,
-	                        .n = (size_t)rl_end,
-	                        .point = (size_t)rl_point,
-	                        .ghost = suggestion(),
-	                        .below = leaving ? NULL : menu.at,
-	                        .colour = in_colour,
-	                        .pairs = in_colour && !leaving});
+	screen_paint(&(ScreenContents){.prompt = searching ? rl_display_prompt : first_prompt,
+	                               .more = more_prompt,
+	                               .text = rl_line_buffer,
+	                               .n = (size_t)rl_end,
+	                               .point = (size_t)rl_point,
+	                               .ghost = suggestion(),
+	                               .below = leaving ? NULL : menu.at,
+	                               .colour = in_colour,
+	                               .pairs = in_colour && !leaving});
 }
 
 static int key_tab(int count, int key);
@@ -257,7 +257,7 @@ static int key_close(int count, int key) {
 static int key_paste(int count, int key) {
 	static const char end[] = "\033[201~";
 	const size_t n_end = sizeof end - 1;
-	Buffer text = {0};
+	StringBuffer text = {0};
 	(void)count;
 	(void)key;
 	for (int ch; !text.failed && !key_cancelled && (ch = rl_read_key()) != EOF;) {

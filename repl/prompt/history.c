@@ -39,7 +39,7 @@ static void make_folders(char *path) {
 	}
 }
 
-static void escaped(Buffer *b, const char *text) {
+static void escaped(StringBuffer *b, const char *text) {
 	if (*text == '#') buffer_str(b, "\\");
 	for (; *text; text++) {
 		if (*text == '\\') buffer_str(b, "\\\\");
@@ -88,7 +88,7 @@ static bool write_whole(int fd, const char *at, size_t n) {
 }
 
 static void shorten(void) {
-	Buffer all = {0};
+	StringBuffer all = {0};
 	for (int i = 0; i < history_length; i++) escaped(&all, history_get(history_base + i)->line);
 	if (!all.failed) replace_file(history_path, all.at, all.n); /* on failure it stays long */
 	buffer_free(&all);
@@ -113,7 +113,7 @@ void history_open(void) {
 		history_path = NULL;
 		return;
 	}
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why;
 	size_t lines = 0;
 	if (buffer_read_file(&text, history_path, &why) && text.n)
@@ -136,7 +136,7 @@ void history_keep(const char *text) {
 	add_history(text);
 	const int fd = history_path ? open_locked() : -1;
 	if (fd < 0) return;
-	Buffer line = {0};
+	StringBuffer line = {0};
 	escaped(&line, text);
 	if (!line.failed) write_whole(fd, line.at, line.n);
 	buffer_free(&line);

@@ -55,7 +55,7 @@ static bool complete_text(const char *text) {
 /* Reads a whole input line by line, on a terminal that cannot move its cursor.
  * Returns NULL at the end of the input. */
 static char *read_lines(void) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	do {
 		bool cancelled;
 		char *line = line_read(text.n ? more_prompt : first_prompt, &cancelled);

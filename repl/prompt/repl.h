@@ -10,10 +10,10 @@
 typedef struct Repl {
 	const Options *options;
 	atled_context *ctx;
-	atled_value *ans;  /* the last result of an input, bound when the whole input is done */
-	char *last;        /* the last input that was run; NULL: none */
-	char *loaded;      /* the file of the last :load; NULL: none */
-	struct Kept *kept; /* the statements that succeeded, in order, for :save */
+	atled_value *ans; /* the last result of an input, bound when the whole input is done */
+	char *last;       /* the last input that was run; NULL: none */
+	char *loaded;     /* the file of the last :load; NULL: none */
+	struct KeptStatement *kept; /* the statements that succeeded, in order, for :save */
 	size_t nkept, cap_kept;
 	unsigned line; /* number of inputs so far */
 	bool colour, leave;
@@ -72,7 +72,7 @@ void history_keep(const char *text);
 const char *history_suggestion(const char *text, size_t n);
 
 /* screen.c: the contents of the screen while an input is typed. */
-typedef struct Picture {
+typedef struct ScreenContents {
 	/* prompts of the first line and of the others, without escape sequences */
 	const char *prompt, *more;
 	const char *text;
@@ -80,8 +80,8 @@ typedef struct Picture {
 	const char *ghost;  /* suggestion after the input; NULL: none */
 	const char *below;  /* lines below the input; NULL: none */
 	bool colour, pairs; /* pairs: mark the brackets at the cursor */
-} Picture;
-void screen_paint(const Picture *p);
+} ScreenContents;
+void screen_paint(const ScreenContents *p);
 void screen_leave(void); /* moves to a new line below the painted rows, which stay */
 void screen_clear(void);
 void screen_size(int *rows, int *columns);

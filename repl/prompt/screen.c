@@ -42,42 +42,42 @@ static const char *const styles[] = {
 	[STYLE_COMMENT] = "\033[90m", [STYLE_ERROR] = "\033[31m",    [STYLE_COMMAND] = "\033[35m",
 	[STYLE_PAIR] = "\033[1;4m",   [STYLE_GHOST] = "\033[90m",    [STYLE_BELOW] = ""};
 
-typedef struct Row {
-	Buffer text;
+typedef struct ScreenRow {
+	StringBuffer text;
 	int width;
-} Row;
+} ScreenRow;
 
-typedef struct Rows {
-	Row *at;
+typedef struct ScreenRows {
+	ScreenRow *at;
 	int n, cap;
-} Rows;
+} ScreenRows;
 
-static Rows shown, next;              /* on the terminal, and about to be */
+static ScreenRows shown, next;        /* on the terminal, and about to be */
 static int cursor_row, cursor_column; /* relative to the first row shown */
 static int columns_then;
 
 /* ---- layout -------------------------------------------------------------- */
 
-typedef struct Layout {
+typedef struct ScreenLayout {
 	int limit, row, column;
 	int from, to; /* rows that are written into `next` */
 	bool colour;
 	Style style; /* of the row's last bytes */
-} Layout;
+} ScreenLayout;
 
-static Row *row_at(Layout *l) {
+static ScreenRow *row_at(ScreenLayout *l) {
 	if (l->row < l->from || l->row >= l->to) return NULL;
 	const int i = l->row - l->from;
 	while (next.n <= i) {
 		if (next.n == next.cap) {
 			const int cap = next.cap ? 2 * next.cap : 32;
-			Row *at = realloc(next.at, (size_t)cap * sizeof *at);
+			ScreenRow *at = realloc(next.at, (size_t)cap * sizeof *at);
 			if (!at) return NULL;
 			memset(at + next.cap, 0, (size_t)(cap - next.cap) * sizeof *at);
 			next.at = at;
 			next.cap = cap;
 		}
-		Row *r = &next.at[next.n++];
+		ScreenRow *r = &next.at[next.n++];
 		r->text.n = 0;
 		r->width = 0;
 		if (r->text.at) r->text.at[0] = 0;
@@ -85,13 +85,13 @@ static Row *row_at(Layout *l) {
 	return &next.at[i];
 }
 
-static void end_style(Layout *l) {
-	Row *r = l->style != STYLE_PLAIN && l->colour ? row_at(l) : NULL;
+static void end_style(ScreenLayout *l) {
+	ScreenRow *r = l->style != STYLE_PLAIN && l->colour ? row_at(l) : NULL;
 	if (r && *styles[l->style]) buffer_str(&r->text, "\033[0m");
 	l->style = STYLE_PLAIN;
 }
 
-static void new_row(Layout *l) {
+static void new_row(ScreenLayout *l) {
 	end_style(l);
 	row_at(l);
 	l->row++;
@@ -99,9 +99,9 @@ static void new_row(Layout *l) {
 	row_at(l);
 }
 
-static void put(Layout *l, const char *bytes, size_t n, int width, Style style) {
+static void put(ScreenLayout *l, const char *bytes, size_t n, int width, Style style) {
 	if (l->column + width > l->limit) new_row(l);
-	Row *r = row_at(l);
+	ScreenRow *r = row_at(l);
 	if (r) {
 		if (style != l->style && l->colour) {
 			end_style(l);
@@ -132,7 +132,7 @@ static size_t character(const char *p, const char *end, int *width) {
 
 /* Only counts printable ASCII on rows that are not visible, which makes long
  * inputs cheap. Returns false when the text must be laid out. */
-static bool skip_text(Layout *l, const char *p, size_t n) {
+static bool skip_text(ScreenLayout *l, const char *p, size_t n) {
 	const long last = l->row + (long)(n / (size_t)l->limit) + 1;
 	if (last >= l->from && l->row < l->to) return false;
 	for (size_t i = 0; i < n; i++)
@@ -146,7 +146,8 @@ static bool skip_text(Layout *l, const char *p, size_t n) {
 	return true;
 }
 
-static void put_text(Layout *l, const char *p, size_t n, const unsigned char *style, Style all) {
+static void put_text(ScreenLayout *l, const char *p, size_t n, const unsigned char *style,
+                     Style all) {
 	if (skip_text(l, p, n)) return;
 	for (size_t i = 0, k; i < n; i += k) {
 		const unsigned char ch = (unsigned char)p[i];
@@ -168,7 +169,7 @@ static void put_text(Layout *l, const char *p, size_t n, const unsigned char *st
 
 /* Lays out the input with its prompts. *row and *column are the position of the
  * byte `point`. */
-static void put_lines(Layout *l, const Picture *p, const char *text, size_t n,
+static void put_lines(ScreenLayout *l, const ScreenContents *p, const char *text, size_t n,
                       const unsigned char *style, size_t point, int *row, int *column) {
 	for (size_t from = 0;;) {
 		const char *end = memchr(text + from, '\n', n - from);
@@ -194,7 +195,8 @@ static void put_lines(Layout *l, const Picture *p, const char *text, size_t n,
 
 /* Lays out the prompt, the input and the suggestion. Returns the number of
  * rows; *row and *column are the cursor's position. */
-static int lay_out(Layout *l, const Picture *p, const unsigned char *style, int *row, int *column) {
+static int lay_out(ScreenLayout *l, const ScreenContents *p, const unsigned char *style, int *row,
+                   int *column) {
 	int none[2];
 	put_text(l, p->prompt, strlen(p->prompt), NULL, STYLE_PROMPT);
 	put_lines(l, p, p->text, p->n, style, p->point, row, column);
@@ -205,7 +207,7 @@ static int lay_out(Layout *l, const Picture *p, const unsigned char *style, int 
 }
 
 /* Lays out the lines below the input, one row each; long lines are cut. */
-static void lay_out_below(Layout *l, const char *below) {
+static void lay_out_below(ScreenLayout *l, const char *below) {
 	while (*below && l->row < l->to) {
 		const char *end = strchrnul(below, '\n');
 		row_at(l);
@@ -278,7 +280,7 @@ static size_t fresh_line(size_t limit) {
 }
 
 /* Returns the colours of the input up to `to`; later bytes are unspecified. */
-static const unsigned char *style_text(const Picture *p, size_t to) {
+static const unsigned char *style_text(const ScreenContents *p, size_t to) {
 	size_t skip = strspn(p->text, " "), same = 0, from;
 	const bool command = p->text[skip] == ':' || p->text[skip] == '?';
 	char *text = malloc(p->n + 1);
@@ -311,7 +313,7 @@ static const unsigned char *style_text(const Picture *p, size_t to) {
 }
 
 /* Marks the brackets at the cursor, or with `on` false removes the marks. */
-static void mark_pair(const Picture *p, long at[2], bool on) {
+static void mark_pair(const ScreenContents *p, long at[2], bool on) {
 	if (on) {
 		at[0] = at[1] = -1;
 		if (!p->pairs) return;
@@ -327,7 +329,7 @@ static void mark_pair(const Picture *p, long at[2], bool on) {
 }
 
 /* Returns the end of the last line that can be visible with the cursor. */
-static size_t visible_end(const Picture *p, int height) {
+static size_t visible_end(const ScreenContents *p, int height) {
 	size_t i = p->point;
 	for (int lines = 0; i < p->n; i++)
 		if (p->text[i] == '\n' && ++lines > height) break;
@@ -355,7 +357,7 @@ static void write_all(const char *at, size_t n) {
 
 /* Moves the cursor to a row of those shown, or to the row after them, which is
  * then added. */
-static void go(Buffer *out, int row) {
+static void go(StringBuffer *out, int row) {
 	buffer_str(out, "\r");
 	if (row < cursor_row) buffer_format(out, "\033[%dA", cursor_row - row);
 	else if (row > cursor_row) {
@@ -369,7 +371,7 @@ static void go(Buffer *out, int row) {
 
 /* After a change of width, the terminal has rewrapped the old rows. Erases them
  * from where they began. */
-static void after_resize(Buffer *out, int columns) {
+static void after_resize(StringBuffer *out, int columns) {
 	int up = cursor_column / columns;
 	for (int i = 0; i < cursor_row && i < shown.n; i++)
 		up += shown.at[i].width ? (shown.at[i].width + columns - 1) / columns : 1;
@@ -380,8 +382,8 @@ static void after_resize(Buffer *out, int columns) {
 	cursor_row = cursor_column = 0;
 }
 
-void screen_paint(const Picture *p) {
-	static Buffer out;
+void screen_paint(const ScreenContents *p) {
+	static StringBuffer out;
 	int height, columns, row = 0, column = 0;
 	screen_size(&height, &columns);
 	out.n = 0;
@@ -392,7 +394,7 @@ void screen_paint(const Picture *p) {
 	if (!style) return;
 	long pair[2];
 	mark_pair(p, pair, true);
-	Layout l = {.limit = columns - 1, .colour = p->colour};
+	ScreenLayout l = {.limit = columns - 1, .colour = p->colour};
 	const int rows = lay_out(&l, p, style, &row, &column);
 	/* The visible rows: all, or as many as fit, with the cursor among them. */
 	static int top; /* does not change while the cursor is visible */
@@ -404,20 +406,20 @@ void screen_paint(const Picture *p) {
 	if (row >= top + room) top = row - room + 1;
 	if (top > rows - room) top = rows > room ? rows - room : 0;
 	next.n = 0;
-	l = (Layout){.limit = columns - 1, .colour = p->colour, .from = top, .to = top + room};
+	l = (ScreenLayout){.limit = columns - 1, .colour = p->colour, .from = top, .to = top + room};
 	lay_out(&l, p, style, &row, &column);
 	if (below) {
-		l = (Layout){.limit = columns - 1,
-		             .colour = p->colour,
-		             .from = 0,
-		             .row = next.n,
-		             .to = next.n + below};
+		l = (ScreenLayout){.limit = columns - 1,
+		                   .colour = p->colour,
+		                   .from = 0,
+		                   .row = next.n,
+		                   .to = next.n + below};
 		lay_out_below(&l, p->below);
 	}
 	mark_pair(p, pair, false);
 
 	for (int i = 0; i < next.n; i++) {
-		const Row *r = &next.at[i];
+		const ScreenRow *r = &next.at[i];
 		if (i < shown.n && shown.at[i].text.n == r->text.n &&
 		    (!r->text.n || !memcmp(shown.at[i].text.at, r->text.at, r->text.n)))
 			continue;
@@ -433,7 +435,7 @@ void screen_paint(const Picture *p) {
 		go(&out, next.n);
 		buffer_str(&out, "\033[J");
 	}
-	const Rows swap = shown;
+	const ScreenRows swap = shown;
 	shown = next;
 	next = swap;
 	go(&out, row - top);
@@ -444,7 +446,7 @@ void screen_paint(const Picture *p) {
 }
 
 void screen_leave(void) {
-	Buffer out = {0};
+	StringBuffer out = {0};
 	if (shown.n) go(&out, shown.n - 1);
 	buffer_str(&out, "\r\n");
 	if (!out.failed) write_all(out.at, out.n);

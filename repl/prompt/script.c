@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Kept {
+typedef struct KeptStatement {
 	char *text;
 	bool shown; /* it gave a result */
 	bool ends;  /* Its result became `ans`, which is bound when the whole input is done. */
-} Kept;
+} KeptStatement;
 
 typedef struct Keeper {
 	Repl *r;
@@ -31,13 +31,13 @@ static void keep(void *ud, size_t start, size_t end, int shown) {
 	Repl *r = k->r;
 	if (r->nkept == r->cap_kept) {
 		const size_t cap = r->cap_kept ? 2 * r->cap_kept : 64;
-		Kept *at = realloc(r->kept, cap * sizeof *at);
+		KeptStatement *at = realloc(r->kept, cap * sizeof *at);
 		if (!at) return;
 		r->kept = at;
 		r->cap_kept = cap;
 	}
 	char *text = strndup(k->text + start, end - start);
-	if (text) r->kept[r->nkept++] = (Kept){text, shown != 0, false};
+	if (text) r->kept[r->nkept++] = (KeptStatement){text, shown != 0, false};
 }
 
 void script_keep(Repl *r, const char *text) {
@@ -50,13 +50,13 @@ void script_keep(Repl *r, const char *text) {
 		}
 }
 
-typedef struct Search {
+typedef struct AnswerSearch {
 	const char *text;
 	bool found;
-} Search;
+} AnswerSearch;
 
 static void look(void *ud, atled_token kind, size_t start, size_t end) {
-	Search *s = ud;
+	AnswerSearch *s = ud;
 	if (kind == ATLED_TOKEN_NAME && end - start == 3 && !strncmp(s->text + start, "ans", 3))
 		s->found = true;
 	/* a string may use it between braces */
@@ -67,7 +67,7 @@ static void look(void *ud, atled_token kind, size_t start, size_t end) {
 /* Returns whether a later statement uses the i-th result as `ans`. */
 static bool is_used(const Repl *r, size_t i) {
 	for (size_t k = i + 1; k < r->nkept; k++) {
-		Search s = {r->kept[k].text, false};
+		AnswerSearch s = {r->kept[k].text, false};
 		atled_tokens(s.text, strlen(s.text), look, &s);
 		if (s.found) return true;
 		if (r->kept[k].ends) return false;
@@ -76,9 +76,9 @@ static bool is_used(const Repl *r, size_t i) {
 }
 
 bool script_write(const Repl *r, const char *path, const char **why) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	for (size_t i = 0; i < r->nkept; i++) {
-		const Kept *k = &r->kept[i];
+		const KeptStatement *k = &r->kept[i];
 		if (k->ends && is_used(r, i)) buffer_format(&text, "ans = %s\nans\n", k->text);
 		else buffer_format(&text, "%s\n", k->text);
 	}

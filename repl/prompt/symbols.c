@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-typedef struct Symbol {
+typedef struct SymbolEntry {
 	const char *name, *text;
-} Symbol;
+} SymbolEntry;
 
-static const Symbol symbols[] = {
+static const SymbolEntry symbols[] = {
 #define SYMBOL(name, text) {name, text},
 #include "repl/prompt/symbols.def"
 #undef SYMBOL

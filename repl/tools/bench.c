@@ -138,17 +138,17 @@ atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out
 
 /* ---- a program ----------------------------------------------------------- */
 
-typedef struct Part {
+typedef struct BenchPart {
 	unsigned line;
 	const char *text; /* points into the file */
 	size_t n;
 	double compiling; /* of the first run */
 	double run[FILE_RUNS_MOST];
 	uint64_t native_calls; /* of the last run */
-} Part;
+} BenchPart;
 
 typedef struct Parts {
-	Part *at;
+	BenchPart *at;
 	size_t n;
 	bool failed;
 } Parts;
@@ -166,7 +166,7 @@ static bool is_blank(const char *p, size_t n) {
 	return true;
 }
 
-static Parts cut(const Buffer *text) {
+static Parts cut(const StringBuffer *text) {
 	Parts parts = {0};
 	unsigned line = 1;
 	for (size_t at = 0; at < text->n;) {
@@ -178,13 +178,13 @@ static Parts cut(const Buffer *text) {
 			lines++;
 		} while (end < text->n && atled_incomplete(text->at + at, end - at));
 		if (!is_blank(text->at + at, end - at)) {
-			Part *more = realloc(parts.at, (parts.n + 1) * sizeof *more);
+			BenchPart *more = realloc(parts.at, (parts.n + 1) * sizeof *more);
 			if (!more) {
 				parts.failed = true;
 				break;
 			}
 			parts.at = more;
-			parts.at[parts.n++] = (Part){.line = line, .text = text->at + at, .n = end - at};
+			parts.at[parts.n++] = (BenchPart){.line = line, .text = text->at + at, .n = end - at};
 		}
 		at = end;
 		line += lines;
@@ -198,8 +198,8 @@ static void nowhere(void *ud, const char *text, size_t n) {
 	(void)n;
 }
 
-static atled_status run_part(atled_context *ctx, Part *p, size_t run, const char *name) {
-	Buffer text = {0};
+static atled_status run_part(atled_context *ctx, BenchPart *p, size_t run, const char *name) {
+	StringBuffer text = {0};
 	/* Messages and profiles then give line numbers of the file. */
 	for (unsigned i = 1; i < p->line; i++) buffer_add(&text, "\n", 1);
 	buffer_add(&text, p->text, p->n);
@@ -238,7 +238,7 @@ static int run_parts(const Options *o, Parts *parts, size_t run, atled_context *
 	return code;
 }
 
-static void print_start(const Part *p) {
+static void print_start(const BenchPart *p) {
 	size_t n = 0;
 	while (n < p->n && n < 48 && p->text[n] != '\n') n++;
 	/* complete UTF-8 characters only */
@@ -251,7 +251,7 @@ static void print_start(const Part *p) {
  * are in seconds. */
 static void tell_parts_json(const Parts *parts, size_t runs, double all, double compiling) {
 	for (size_t i = 0; i < parts->n; i++) {
-		const Part *p = &parts->at[i];
+		const BenchPart *p = &parts->at[i];
 		size_t n = p->n;
 		while (n && p->text[n - 1] == '\n') n--;
 		printf("{\"line\":%u,\"text\":", p->line);
@@ -268,7 +268,7 @@ static void tell_parts(Parts *parts, size_t runs, bool json) {
 	double all = 0, compiling = 0;
 	char a[32], b[32], c[32];
 	for (size_t i = 0; i < parts->n; i++) {
-		Part *p = &parts->at[i];
+		BenchPart *p = &parts->at[i];
 		qsort(p->run, runs, sizeof *p->run, by_size);
 		all += quantile(p->run, runs, 0.5);
 		compiling += p->compiling;
@@ -279,7 +279,7 @@ static void tell_parts(Parts *parts, size_t runs, bool json) {
 	}
 	printf("%6s  %10s  %10s  %10s\n", "line", "running", "spread", "compiling");
 	for (size_t i = 0; i < parts->n; i++) {
-		const Part *p = &parts->at[i];
+		const BenchPart *p = &parts->at[i];
 		const double spread = quantile(p->run, runs, 0.75) - quantile(p->run, runs, 0.25);
 		printf("%6u  %10s  %10s  %10s %c ", p->line, duration(quantile(p->run, runs, 0.5), a),
 		       duration(spread, b), duration(p->compiling, c), p->native_calls ? '*' : ' ');
@@ -292,40 +292,40 @@ static void tell_parts(Parts *parts, size_t runs, bool json) {
 
 /* ---- the profile --------------------------------------------------------- */
 
-typedef struct Row {
+typedef struct ProfileRow {
 	char *what;
 	uint64_t calls;
 	double seconds;
-} Row;
+} ProfileRow;
 
-typedef struct Rows {
-	Row *at;
+typedef struct ProfileRows {
+	ProfileRow *at;
 	size_t n;
 	double seconds;
 	bool failed;
-} Rows;
+} ProfileRows;
 
 static void note_row(void *ud, const char *function, const char *place, uint64_t calls,
                      double seconds) {
-	Rows *r = ud;
-	Row *more = realloc(r->at, (r->n + 1) * sizeof *more);
+	ProfileRows *r = ud;
+	ProfileRow *more = realloc(r->at, (r->n + 1) * sizeof *more);
 	char *what = NULL;
 	if (more) r->at = more;
 	if (!more || asprintf(&what, "%s%s%s", place, *function ? "  " : "", function) < 0) {
 		r->failed = true;
 		return;
 	}
-	r->at[r->n++] = (Row){what, calls, seconds};
+	r->at[r->n++] = (ProfileRow){what, calls, seconds};
 	r->seconds += seconds;
 }
 
 static int by_seconds(const void *a, const void *b) {
-	const double x = ((const Row *)a)->seconds, y = ((const Row *)b)->seconds;
+	const double x = ((const ProfileRow *)a)->seconds, y = ((const ProfileRow *)b)->seconds;
 	return (x < y) - (x > y);
 }
 
 static void tell_profile(atled_context *ctx, bool json) {
-	Rows rows = {0};
+	ProfileRows rows = {0};
 	atled_stat s;
 	look(ctx, &s);
 	atled_profile_read(ctx, note_row, &rows);
@@ -357,7 +357,7 @@ static void tell_profile(atled_context *ctx, bool json) {
 }
 
 int command_bench(const Options *o) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why = NULL;
 	if (!buffer_read_file(&text, o->args[0], &why)) {
 		buffer_free(&text);

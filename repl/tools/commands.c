@@ -26,7 +26,7 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 atled_status set_folder(atled_context *ctx, const char *path) {
 	const char *slash = strrchr(path, '/');
 	if (!slash || !strcmp(path, "-")) return ATLED_OK;
-	Buffer folder = {0};
+	StringBuffer folder = {0};
 	buffer_add(&folder, path, slash == path ? 1 : (size_t)(slash - path));
 	atled_status st = folder.failed ? ATLED_NOMEM : atled_folder(ctx, folder.at);
 	buffer_free(&folder);
@@ -57,7 +57,7 @@ static atled_status set_args(atled_context *ctx, int n, char **args) {
 }
 
 int command_run(const Options *o) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why = NULL;
 	if (!o->nexpressions && !buffer_read_file(&text, o->args[0], &why)) {
 		buffer_free(&text);
@@ -89,7 +89,7 @@ int command_run(const Options *o) {
 int command_check(const Options *o) {
 	int code = EXIT_OK;
 	for (int i = 0; i < o->nargs; i++) {
-		Buffer text = {0};
+		StringBuffer text = {0};
 		const char *why = NULL;
 		if (!buffer_read_file(&text, o->args[i], &why)) code = cannot_read(o->args[i], why);
 		else {
@@ -114,7 +114,7 @@ int command_check(const Options *o) {
 /* ---- ir ------------------------------------------------------------------ */
 
 typedef struct Functions {
-	Buffer names; /* one name a line */
+	StringBuffer names; /* one name a line */
 } Functions;
 
 static void note_function(void *ud, const char *name, const atled_value *v) {
@@ -125,7 +125,7 @@ static void note_function(void *ud, const char *name, const atled_value *v) {
 /* Accepts NAME, or NAME and a type: "f(f64[n], f64)". */
 static atled_status show_ir(atled_context *ctx, const char *what) {
 	const char *bracket = strchr(what, '(');
-	Buffer name = {0};
+	StringBuffer name = {0};
 	buffer_add(&name, what, bracket ? (size_t)(bracket - what) : strlen(what));
 	while (name.n && name.at[name.n - 1] == ' ') name.at[--name.n] = 0;
 	atled_function *fn = NULL;
@@ -137,7 +137,7 @@ static atled_status show_ir(atled_context *ctx, const char *what) {
 }
 
 int command_ir(const Options *o) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why = NULL;
 	if (!buffer_read_file(&text, o->args[0], &why)) return cannot_read(o->args[0], why);
 	atled_context *ctx = session_open(o);
@@ -304,7 +304,7 @@ int command_info(const Options *o) {
 	return EXIT_OK;
 }
 
-static void doc_json(const char *name, const Buffer *text) {
+static void doc_json(const char *name, const StringBuffer *text) {
 	size_t n = text->n;
 	while (n && text->at[n - 1] == '\n') n--;
 	fputs("{\"name\":", stdout);
@@ -319,7 +319,7 @@ int command_doc(const Options *o) {
 	if (!ctx) return EXIT_LIMIT;
 	int code = EXIT_OK;
 	for (int i = 0; i < o->nargs; i++) {
-		Buffer text = {0};
+		StringBuffer text = {0};
 		atled_status st = atled_help(ctx, o->args[i], 0, buffer_sink, &text);
 		if (st == ATLED_OK && text.failed) st = ATLED_NOMEM;
 		if (st != ATLED_OK) {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Block {
+typedef struct CodeBlock {
 	const char *info; /* the rest of the fence line */
 	size_t ninfo;
 	const char *text;
@@ -24,10 +24,10 @@ typedef struct Block {
 	uint32_t line; /* of the first line of `text` */
 	const char *after;
 	uint32_t after_line;
-} Block;
+} CodeBlock;
 
 /* Finds the next fenced block from `p` on; returns false at the end. */
-static bool next_block(const char *p, const char *end, uint32_t line, Block *b) {
+static bool next_block(const char *p, const char *end, uint32_t line, CodeBlock *b) {
 	while (p < end) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p));
 		if (!stop) stop = end;
@@ -38,10 +38,10 @@ static bool next_block(const char *p, const char *end, uint32_t line, Block *b) 
 			line++;
 			continue;
 		}
-		*b = (Block){.info = q + 3,
-		             .ninfo = (size_t)(stop - q - 3),
-		             .text = stop < end ? stop + 1 : end,
-		             .line = line + 1};
+		*b = (CodeBlock){.info = q + 3,
+		                 .ninfo = (size_t)(stop - q - 3),
+		                 .text = stop < end ? stop + 1 : end,
+		                 .line = line + 1};
 		line++;
 		for (p = b->text; p < end; p = stop < end ? stop + 1 : end, line++) {
 			stop = memchr(p, '\n', (size_t)(end - p));
@@ -59,7 +59,7 @@ static bool next_block(const char *p, const char *end, uint32_t line, Block *b) 
 
 /* Returns whether the info line of a block contains a word; with `first`, as
  * its first word. */
-static bool has_word(const Block *b, const char *word, bool first) {
+static bool has_word(const CodeBlock *b, const char *word, bool first) {
 	const char *p = b->info, *end = b->info + b->ninfo;
 	for (bool at_first = true; p < end; at_first = false) {
 		while (p < end && (*p == ' ' || *p == ',' || *p == '\r')) p++;
@@ -86,8 +86,8 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 
 /* Compares the whole output of a program with the text block. Error messages
  * are part of the output. */
-static void test_transcript(Tests *t, const char *path, const Block *b, const Block *want) {
-	Buffer name = {0};
+static void test_transcript(Tests *t, const char *path, const CodeBlock *b, const CodeBlock *want) {
+	StringBuffer name = {0};
 	const char *given = NULL;
 	for (size_t i = 0; i + 5 < b->ninfo && !given; i++)
 		if (!strncmp(b->info + i, "file=", 5)) given = b->info + i + 5;
@@ -104,7 +104,7 @@ static void test_transcript(Tests *t, const char *path, const Block *b, const Bl
 }
 
 void test_document(Tests *t, const char *path) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why = NULL;
 	if (!buffer_read_file(&text, path, &why)) {
 		test_fail(t, path, 0, "%s", why);
@@ -113,7 +113,7 @@ void test_document(Tests *t, const char *path) {
 	}
 	const char *p = text.at, *end = text.at + text.n;
 	uint32_t line = 1;
-	Block b, next;
+	CodeBlock b, next;
 	for (bool more = next_block(p, end, line, &b); more; b = next) {
 		more = next_block(b.after, end, b.after_line, &next);
 		if (!has_word(&b, "dsl", true)) continue;

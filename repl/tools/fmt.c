@@ -30,7 +30,7 @@ static void worst(Formatter *f, int code) {
 
 static void format_file(Formatter *f, const char *path) {
 	const Options *o = f->options;
-	Buffer text = {0}, out = {0};
+	StringBuffer text = {0}, out = {0};
 	const char *why = NULL;
 	bool input = !strcmp(path, "-");
 	if (!buffer_read_file(&text, path, &why)) {

@@ -92,13 +92,13 @@ void test_skip(Tests *t, const char *path, uint32_t line, const char *reason, si
 
 static void report_indented(void *ud, const char *text, size_t n) { buffer_add(ud, text, n); }
 
-void test_errors(atled_context *ctx, Buffer *out) {
+void test_errors(atled_context *ctx, StringBuffer *out) {
 	for (size_t i = 0; i < atled_error_count(ctx); i++)
 		atled_error_write(ctx, i, ATLED_ERROR_TEXT, report_indented, out);
 }
 
 /* Replaces each run of blanks by one blank, and removes blanks at the ends. */
-static void squeeze(const char *text, size_t n, Buffer *out) {
+static void squeeze(const char *text, size_t n, StringBuffer *out) {
 	bool blank = false;
 	for (size_t i = 0; i < n; i++) {
 		if (isspace((unsigned char)text[i])) {
@@ -113,7 +113,7 @@ static void squeeze(const char *text, size_t n, Buffer *out) {
 }
 
 bool test_same_text(const char *a, size_t na, const char *b, size_t nb) {
-	Buffer x = {0}, y = {0};
+	StringBuffer x = {0}, y = {0};
 	squeeze(a ? a : "", a ? na : 0, &x);
 	squeeze(b ? b : "", b ? nb : 0, &y);
 	bool same = !x.failed && !y.failed && x.n == y.n && !memcmp(x.at, y.at, x.n);
@@ -199,7 +199,7 @@ static bool near(double x, double y, double tol, double *worst) {
 /* Compares the last value with "EXPR [tol E]". When they differ, *why holds the
  * reason. */
 static bool close_enough(Tests *t, const Transcript *said, const char *want, size_t n,
-                         Buffer *why) {
+                         StringBuffer *why) {
 	double tol = 1e-12;
 	for (size_t i = n; i-- > 4;) {
 		if (strncmp(want + i - 4, " tol ", 5)) continue;
@@ -252,18 +252,18 @@ static bool close_enough(Tests *t, const Transcript *said, const char *want, siz
 
 /* ---- assertions ---------------------------------------------------------- */
 
-typedef struct Mark {  /* a comment that is an assertion or directive */
-	char kind;         /* > ~ ! */
-	bool alone;        /* first on its line */
-	size_t start, end; /* of the text after the two marker characters */
+typedef struct TestMark { /* a comment that is an assertion or directive */
+	char kind;            /* > ~ ! */
+	bool alone;           /* first on its line */
+	size_t start, end;    /* of the text after the two marker characters */
 	size_t line_start, line_end;
 	uint32_t line;
-} Mark;
+} TestMark;
 
 typedef struct Marks {
 	const char *text;
 	size_t n;
-	Mark *at;
+	TestMark *at;
 	size_t count, cap;
 	bool failed;
 } Marks;
@@ -276,7 +276,7 @@ static void see_token(void *ud, atled_token kind, size_t start, size_t end) {
 	if (m->text[start + 1] == '!' && start + 2 < end && m->text[start + 2] == '/') return;
 	if (m->count == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 64;
-		Mark *at = realloc(m->at, cap * sizeof *at);
+		TestMark *at = realloc(m->at, cap * sizeof *at);
 		if (!at) {
 			m->failed = true;
 			return;
@@ -284,11 +284,11 @@ static void see_token(void *ud, atled_token kind, size_t start, size_t end) {
 		m->at = at;
 		m->cap = cap;
 	}
-	Mark k = {.kind = m->text[start + 1],
-	          .start = start + 2,
-	          .end = end,
-	          .line_start = start,
-	          .line_end = end};
+	TestMark k = {.kind = m->text[start + 1],
+	              .start = start + 2,
+	              .end = end,
+	              .line_start = start,
+	              .line_end = end};
 	while (k.line_start && m->text[k.line_start - 1] != '\n') k.line_start--;
 	while (k.line_end < m->n && m->text[k.line_end] != '\n') k.line_end++;
 	if (k.line_end < m->n) k.line_end++;
@@ -308,7 +308,7 @@ static Marks find_marks(const char *text, size_t n) {
 /* Runs a part of a program. Line numbers count from the program's beginning. */
 static atled_status run_part(Tests *t, const char *name, const char *text, size_t start, size_t end,
                              uint32_t first_line) {
-	Buffer part = {0};
+	StringBuffer part = {0};
 	uint32_t line = first_line;
 	for (size_t i = 0; i < start; i++) line += text[i] == '\n';
 	for (uint32_t i = 1; i < line; i++) buffer_str(&part, "\n");
@@ -331,9 +331,9 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 	size_t done = 0;
 	uint32_t tests = 0;
 	for (size_t i = 0; i < m.count; i++) {
-		const Mark *k = &m.at[i];
+		const TestMark *k = &m.at[i];
 		if (k->kind == '!') continue;
-		Buffer want = {0}, why = {0};
+		StringBuffer want = {0}, why = {0};
 		buffer_add(&want, text + k->start, k->end - k->start);
 		size_t end = k->line_end;
 		uint32_t line = k->line + first_line - 1;
@@ -367,7 +367,7 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 		transcript_clear(&t->said);
 		atled_status st = run_part(t, name, text, done, n, first_line);
 		if (st != ATLED_OK) {
-			Buffer why = {0};
+			StringBuffer why = {0};
 			const atled_error *e = atled_last_error(t->ctx);
 			uint32_t line = e ? e->line : first_line;
 			test_errors(t->ctx, &why);
@@ -381,15 +381,15 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 
 /* ---- files that must fail ------------------------------------------------ */
 
-typedef struct Reader { /* reads one `#! error` line */
+typedef struct LineReader { /* reads one `#! error` line */
 	const char *p, *end;
-} Reader;
+} LineReader;
 
-static void blanks(Reader *r) {
+static void blanks(LineReader *r) {
 	while (r->p < r->end && isspace((unsigned char)*r->p)) r->p++;
 }
 
-static bool word(Reader *r, char *out, size_t cap) {
+static bool word(LineReader *r, char *out, size_t cap) {
 	blanks(r);
 	size_t n = 0;
 	while (r->p < r->end && !isspace((unsigned char)*r->p) && *r->p != '"') {
@@ -400,7 +400,7 @@ static bool word(Reader *r, char *out, size_t cap) {
 	return n > 0;
 }
 
-static bool quoted(Reader *r, char *out, size_t cap) {
+static bool quoted(LineReader *r, char *out, size_t cap) {
 	blanks(r);
 	if (r->p == r->end || *r->p != '"') return false;
 	size_t n = 0;
@@ -414,7 +414,7 @@ static bool quoted(Reader *r, char *out, size_t cap) {
 }
 
 /* Compares one expected error with a reported one. */
-static void match_error(Reader r, const atled_error *e, Buffer *why) {
+static void match_error(LineReader r, const atled_error *e, StringBuffer *why) {
 	char text[600];
 	unsigned line, column, end_line, end_column;
 	if (!word(&r, text, sizeof text) || strcmp(text, e->code)) {
@@ -467,8 +467,8 @@ static size_t list_errors(atled_context *ctx, bool warnings, atled_error *out, s
 	return n;
 }
 
-static bool directive(const Marks *m, const Mark *k, const char *name, Reader *rest) {
-	Reader r = {m->text + k->start, m->text + k->end};
+static bool directive(const Marks *m, const TestMark *k, const char *name, LineReader *rest) {
+	LineReader r = {m->text + k->start, m->text + k->end};
 	char text[16];
 	if (k->kind != '!' || !k->alone || !word(&r, text, sizeof text) || strcmp(text, name))
 		return false;
@@ -480,14 +480,14 @@ static bool directive(const Marks *m, const Mark *k, const char *name, Reader *r
 bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n,
                           uint32_t first_line) {
 	Marks m = find_marks(text, n);
-	Reader want[20], warned[20];
+	LineReader want[20], warned[20];
 	size_t nwant = 0, nwarned = 0;
 	for (size_t i = 0; i < m.count && nwant < 20; i++)
 		nwant += directive(&m, &m.at[i], "error", &want[nwant]);
 	for (size_t i = 0; i < m.count && nwarned < 20; i++)
 		nwarned += directive(&m, &m.at[i], "warning", &warned[nwarned]);
 	if (nwant || nwarned) {
-		Buffer why = {0};
+		StringBuffer why = {0};
 		atled_error got[20];
 		transcript_clear(&t->said);
 		atled_status st = run_part(t, name, text, 0, n, first_line);
@@ -524,7 +524,7 @@ bool test_open(Tests *t, const char *path) {
 	if (!t->ctx) return false;
 	session_catch_interrupts(t->ctx);
 	const char *slash = strrchr(path, '/');
-	Buffer folder = {0};
+	StringBuffer folder = {0};
 	if (slash) buffer_add(&folder, path, slash == path ? 1 : (size_t)(slash - path));
 	atled_status st = atled_output(t->ctx, transcript_sink, &t->said);
 	if (st == ATLED_OK && slash) st = folder.failed ? ATLED_NOMEM : atled_folder(t->ctx, folder.at);
@@ -542,12 +542,12 @@ void test_close(Tests *t) {
 }
 
 static void test_program(Tests *t, const char *path) {
-	Buffer text = {0};
+	StringBuffer text = {0};
 	const char *why = NULL;
 	if (!buffer_read_file(&text, path, &why)) test_fail(t, path, 0, "%s", why);
 	else {
 		Marks m = find_marks(text.at, text.n);
-		Reader reason;
+		LineReader reason;
 		bool skip = m.count && directive(&m, &m.at[0], "skip", &reason);
 		if (skip) test_skip(t, path, 0, reason.p, (size_t)(reason.end - reason.p));
 		else if (!test_open(t, path)) test_fail(t, path, 0, "there is no context for it");

@@ -10,7 +10,7 @@
 /* The output of a program: `last` is the last result shown, or the text printed
  * since; `all` is everything since transcript_clear. */
 typedef struct Transcript {
-	Buffer last, all;
+	StringBuffer last, all;
 	bool shown; /* `last` holds a result */
 	atled_value *value;
 } Transcript;
@@ -29,7 +29,7 @@ void test_skip(Tests *t, const char *path, uint32_t line, const char *reason, si
 /* ignores differences in blanks */
 bool test_same_text(const char *a, size_t na, const char *b, size_t nb);
 /* appends the messages of the last call */
-void test_errors(atled_context *ctx, Buffer *out);
+void test_errors(atled_context *ctx, StringBuffer *out);
 
 /* Opens a context for tests; `use` searches the folder of `path`. */
 bool test_open(Tests *t, const char *path);

@@ -68,7 +68,7 @@ static inline char *read_whole(const char *path, size_t *n) {
 
 /* ---- positions of text --------------------------------------------------- */
 
-static inline PlotRect text_box(const Prim *p) {
+static inline PlotRect text_box(const PlotPrimitive *p) {
 	double width = font_width(p->text, p->size), x = p->points[0].x, y = p->points[0].y;
 	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
 	double up = 0.76 * p->size, low = 0.1 * p->size;
@@ -80,7 +80,7 @@ static inline bool apart(PlotRect a, PlotRect b) {
 	return a.x1 <= b.x0 || b.x1 <= a.x0 || a.y1 <= b.y0 || b.y1 <= a.y0;
 }
 
-static inline bool is_upright_text(const Prim *p) {
+static inline bool is_upright_text(const PlotPrimitive *p) {
 	return p->kind == PRIM_TEXT && (p->angle == 0 || p->angle == 90);
 }
 
@@ -88,12 +88,12 @@ static inline bool is_upright_text(const Prim *p) {
  * picture by more than `outside`. */
 static inline void check_texts(const Scene *s, double outside) {
 	bool inside = true, clear = true;
-	for (const Prim *p = s->first; p; p = p->next) {
+	for (const PlotPrimitive *p = s->first; p; p = p->next) {
 		if (!is_upright_text(p)) continue;
 		PlotRect a = text_box(p);
 		inside = inside && a.x0 >= -outside && a.y0 >= -outside && a.x1 <= s->width + outside &&
 		         a.y1 <= s->height + outside;
-		for (const Prim *q = p->next; q; q = q->next) {
+		for (const PlotPrimitive *q = p->next; q; q = q->next) {
 			if (!is_upright_text(q) || apart(a, text_box(q))) continue;
 			clear = false;
 			printf("  \"%s\" lies over \"%s\" at %g by %g\n", p->text, q->text, s->width,

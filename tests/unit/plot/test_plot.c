@@ -513,8 +513,8 @@ static void test_layout(Test *t, const Data *d) {
 		panel_scatter(f, 0, &(PlotSeries){.x = x, .y = y, .n = (size_t)n, .label = "points"});
 		Scene s;
 		CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
-		const Prim *text = NULL;
-		for (const Prim *p = s.first; p; p = p->next)
+		const PlotPrimitive *text = NULL;
+		for (const PlotPrimitive *p = s.first; p; p = p->next)
 			if (p->kind == PRIM_TEXT && !strcmp(p->text, "points")) text = p;
 		CHECK(text != NULL);
 		if (text) {
@@ -583,7 +583,7 @@ static void test_png(Test *t, const Data *d) {
 	Scene s;
 	CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
 	int on = 0, all = 0;
-	for (const Prim *p = s.first; p; p = p->next) {
+	for (const PlotPrimitive *p = s.first; p; p = p->next) {
 		if (p->kind != PRIM_LINE || p->n < 50) continue;
 		for (size_t i = 10; i + 10 < p->n; i++) {
 			bool hit = false;
@@ -614,7 +614,7 @@ static void test_png(Test *t, const Data *d) {
 	im = read_png(path);
 	CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
 	PlotRect plot = {0};
-	for (const Prim *p = s.first; p; p = p->next)
+	for (const PlotPrimitive *p = s.first; p; p = p->next)
 		if (p->clip) plot = *p->clip;
 	for (int i = 1; i < 80; i++) {
 		double u = i / 80.0 * 4;
@@ -637,8 +637,8 @@ static void test_png(Test *t, const Data *d) {
 	CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
 	PlotColour map[256];
 	plot_map_colours(PLOT_MAP_SEQUENTIAL, map);
-	const Prim *image = NULL;
-	for (const Prim *p = s.last = s.first; p; p = p->next)
+	const PlotPrimitive *image = NULL;
+	for (const PlotPrimitive *p = s.last = s.first; p; p = p->next)
 		if (p->kind == PRIM_IMAGE && !image) image = p;
 	CHECK(image != NULL);
 	for (int k = 0; image && k < 4; k++) {

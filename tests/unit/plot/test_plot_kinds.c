@@ -119,7 +119,7 @@ static void test_axes(const Data *d) {
 	Scene s;
 	bool said = false;
 	CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
-	for (const Prim *p = s.first; p; p = p->next)
+	for (const PlotPrimitive *p = s.first; p; p = p->next)
 		said = said || (p->kind == PRIM_TEXT && strstr(p->text, "2 values"));
 	CHECK(said);
 	plot_arena_free(&s.arena);
@@ -146,7 +146,8 @@ static void test_axes(const Data *d) {
 	f = figure_of(&l);
 	size_t marked = 0;
 	CHECK(f && figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
-	for (const Prim *p = s.first; p; p = p->next) marked += p->kind == PRIM_MARKERS ? p->n : 0;
+	for (const PlotPrimitive *p = s.first; p; p = p->next)
+		marked += p->kind == PRIM_MARKERS ? p->n : 0;
 	CHECK(marked == 120);
 	plot_arena_free(&s.arena);
 	figure_free(f);
@@ -158,7 +159,7 @@ static void test_axes(const Data *d) {
 		CHECK(figure_scene(f, wide ? 700 : 300, wide ? 250 : 600, 4, &s) == PLOT_OK);
 		CHECK(panel_axes(f, 0, &a) == PLOT_OK);
 		PlotRect r = {0};
-		for (const Prim *p = s.first; p; p = p->next)
+		for (const PlotPrimitive *p = s.first; p; p = p->next)
 			if (p->clip) r = *p->clip;
 		double ux = (r.x1 - r.x0) / (a.axis[0].hi - a.axis[0].lo),
 			   uy = (r.y1 - r.y0) / (a.axis[1].hi - a.axis[1].lo);
@@ -272,7 +273,7 @@ static void test_contours(const Data *d) {
 	/* One closed line, close to the circle of radius 1. */
 	int lines = 0;
 	double worst = 0, length = 0;
-	for (const Prim *p = s.first; p; p = p->next) {
+	for (const PlotPrimitive *p = s.first; p; p = p->next) {
 		if (p->kind != PRIM_LINE || !p->clip || p->n < 10) continue;
 		lines++;
 		const PlotRect *r = p->clip;
@@ -314,7 +315,7 @@ static void test_contours(const Data *d) {
 	CHECK(f && figure_scene(f, 500, 500, 2, &s) == PLOT_OK && panel_axes(f, 0, &a) == PLOT_OK);
 	CHECK(raster_scene(&s, 1000, 1000, &arena, &r));
 	PlotRect plot = {0};
-	for (const Prim *p = s.first; p; p = p->next)
+	for (const PlotPrimitive *p = s.first; p; p = p->next)
 		if (p->clip) plot = *p->clip;
 	PlotColour map[256];
 	plot_map_colours(PLOT_MAP_SEQUENTIAL, map);
@@ -349,7 +350,8 @@ static void test_contours(const Data *d) {
 		f = figure_of(&one);
 		CHECK(f && figure_scene(f, 300, 300, 2, &s) == PLOT_OK);
 		int parts = 0;
-		for (const Prim *p = s.first; p; p = p->next) parts += p->kind == PRIM_LINE && p->clip;
+		for (const PlotPrimitive *p = s.first; p; p = p->next)
+			parts += p->kind == PRIM_LINE && p->clip;
 		CHECK(parts == 2);
 		plot_arena_free(&s.arena);
 		figure_free(f);
@@ -362,7 +364,7 @@ static void test_contours(const Data *d) {
 	CHECK(f && figure_scene(f, 500, 400, 2, &s) == PLOT_OK);
 	PlotPoint places[50];
 	int labels = 0;
-	for (const Prim *p = s.first; p; p = p->next) {
+	for (const PlotPrimitive *p = s.first; p; p = p->next) {
 		if (p->kind != PRIM_TEXT || !p->clip) continue;
 		double v = strtod(p->text, NULL);
 		CHECK(v >= 1 && v <= 8 && v == floor(v));
@@ -388,7 +390,7 @@ static void test_contours(const Data *d) {
 	PlotArena more = {&plot_malloc, NULL, false};
 	CHECK(f && figure_scene(f, 500, 500, 2, &s) == PLOT_OK &&
 	      raster_scene(&s, 1000, 1000, &more, &r));
-	for (const Prim *p = s.first; p; p = p->next)
+	for (const PlotPrimitive *p = s.first; p; p = p->next)
 		if (p->clip) plot = *p->clip;
 	const uint8_t *middle =
 		r.rgb + 3 * ((int)(plot.y0 + plot.y1) * 1000 + (int)(plot.x0 + plot.x1));
@@ -413,10 +415,10 @@ static bool shoot(Figure *f, Shot *out) {
 	if (!f || figure_scene(f, 480, 340, 2, &out->s) || panel_axes(f, 0, &out->a) ||
 	    !raster_scene(&out->s, 960, 680, &out->arena, &out->r))
 		return false;
-	for (const Prim *p = out->s.first; p; p = p->next)
+	for (const PlotPrimitive *p = out->s.first; p; p = p->next)
 		if (p->clip) out->plot = *p->clip;
 	/* Points have no clip rectangle: take the frame. */
-	for (const Prim *p = out->s.first; p && !(out->plot.x1 > 0); p = p->next)
+	for (const PlotPrimitive *p = out->s.first; p && !(out->plot.x1 > 0); p = p->next)
 		if (p->kind == PRIM_LINE && p->n == 5)
 			out->plot = (PlotRect){p->points[0].x, p->points[0].y, p->points[2].x, p->points[2].y};
 	return true;
@@ -526,7 +528,7 @@ static void test_flow(const Data *d) {
 	 * constant. */
 	int lines = 0;
 	double worst = 0, cx = (s.plot.x0 + s.plot.x1) / 2, cy = (s.plot.y0 + s.plot.y1) / 2;
-	for (const Prim *p = s.s.first; p; p = p->next) {
+	for (const PlotPrimitive *p = s.s.first; p; p = p->next) {
 		if (p->kind != PRIM_LINE || !p->clip || p->n < 5) continue;
 		lines++;
 		double r = hypot(p->points[0].x - cx, p->points[0].y - cy);
@@ -555,7 +557,8 @@ static void test_solid(void) {
 		PlotColour map[256];
 		plot_map_colours(PLOT_MAP_SEQUENTIAL, map);
 		int polygons = 0;
-		for (const Prim *p = s.s.first; p; p = p->next) polygons += p->kind == PRIM_POLYGON;
+		for (const PlotPrimitive *p = s.s.first; p; p = p->next)
+			polygons += p->kind == PRIM_POLYGON;
 		CHECK(polygons == 3 + 64);
 		put_away(&s, f);
 	}
@@ -570,7 +573,7 @@ static void test_solid(void) {
 	      panel_limits(f, 0, PLOT_Z, -1, 1) == PLOT_OK);
 	CHECK(shoot(f, &s));
 	bool there = false;
-	for (const Prim *p = s.s.first; p; p = p->next)
+	for (const PlotPrimitive *p = s.s.first; p; p = p->next)
 		if (p->kind == PRIM_MARKERS)
 			there = p->n == 1 && p->points[0].x > 100 && p->points[0].x < 380;
 	CHECK(there);
@@ -581,7 +584,8 @@ static void test_solid(void) {
 	                           .a = &zz});
 	CHECK(f && panel_limits(f, 0, PLOT_Z, 1, 2) == PLOT_OK && shoot(f, &s));
 	there = false;
-	for (const Prim *p = s.s.first; p; p = p->next) there = there || p->kind == PRIM_MARKERS;
+	for (const PlotPrimitive *p = s.s.first; p; p = p->next)
+		there = there || p->kind == PRIM_MARKERS;
 	CHECK(!there);
 	put_away(&s, f);
 	f = figure_of(&(PlotLayer){.kind = PLOT_SURFACE, .grid = {.z = z, .nx = 9, .ny = 9}});
@@ -680,11 +684,11 @@ static void test_legends(Test *t) {
 		Scene s;
 		CHECK(f && figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
 		PlotRect legend = {0};
-		for (const Prim *p = s.first; p; p = p->next)
+		for (const PlotPrimitive *p = s.first; p; p = p->next)
 			if (p->kind == PRIM_TEXT && !strcmp(p->text, "the data")) legend = text_box(p);
 		CHECK(legend.x1 > legend.x0);
 		bool covered = false;
-		for (const Prim *p = s.first; p; p = p->next) {
+		for (const PlotPrimitive *p = s.first; p; p = p->next) {
 			if (!p->clip) continue;
 			for (size_t i = 0; i < p->n; i++)
 				covered =

@@ -547,7 +547,7 @@ static void test_results(T *t) {
 }
 
 static bool file_is(const char *path, const char *text) {
-	Buffer b = {0};
+	StringBuffer b = {0};
 	const char *why;
 	const bool same = buffer_read_file(&b, path, &why) && !strcmp(b.at, text);
 	if (!same) printf("  %s: %s\n", path, b.at ? b.at : why);
@@ -737,7 +737,7 @@ static void test_speed(T *t) {
 
 	/* A text of 2,000 lines is pasted, then keys are typed in its middle. */
 	start(t, 40, 100, NULL);
-	Buffer text = {0};
+	StringBuffer text = {0};
 	buffer_str(&text, "\033[200~big(x) = {\n");
 	for (int i = 1; i < 1999; i++)
 		buffer_format(&text, "  y%d = x + %d * sin(%d.5) # line %d\n", i, i, i, i);
