@@ -10,6 +10,7 @@
  */
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
+#include "backend/native/jit/tier.h"
 #include "backend/native/kir/cpu.h"
 #include "parser/session/session.h"
 #include "solvers/solvers.h"
@@ -402,9 +403,6 @@ static void interrupts(void) {
 	CHECK(r.st == ST_LIMIT);
 	finish(&r);
 }
-
-/* tier.h cannot be included with the parser: both define Field. */
-int native_level(const KModule *m);
 
 /* The target's instruction set decides whether a module is too large to
  * optimise. */
