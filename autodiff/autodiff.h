@@ -27,7 +27,7 @@ void autodiff_init(Ctx *c);
  * per result of f; a result whose tangent is known to be zero has none.
  * Borrowed: lives as long as f. */
 Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active);
-/* As ad_jvp, but of f and its callees as they were before ad_settle. For
+/* As ad_jvp, but of f and its callees as they were before ad_optimise. For
  * forward-mode programs: the program is optimised afterwards as a whole, and
  * derivatives of derivatives are still recognisable then (nested_jets.h). */
 Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active);
@@ -57,9 +57,9 @@ Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals);
  * the identity. Borrowed. */
 Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
 
-/* Taylor mode, of f as it was before ad_settle. Parameters: for each parameter
- * of f, its value; then for each active parameter its coefficients 1..order (of
- * x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each,
+/* Taylor mode, of f as it was before ad_optimise. Parameters: for each
+ * parameter of f, its value; then for each active parameter its coefficients
+ * 1..order (of x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each,
  * parameter-major. With `straight` only coefficient 1 is a parameter; the
  * others are zero. Results: results of f, then for each result flagged in
  * result_active its coefficients 1..order. Borrowed. */
@@ -68,7 +68,7 @@ Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, boo
 /* (parameters of f) -> (f, its gradient). f must return one real scalar. Its
  * one active parameter is a vector of a small constant extent, or a scalar when
  * f contains an integration; otherwise NULL. The gradient uses reverse mode;
- * ad_settle may replace it with forward mode. Borrowed. */
+ * ad_optimise may replace it with forward mode. Borrowed. */
 Fn *ad_gradient(Ctx *c, Fn *f, const bool *active);
 
 /* f, with loops that store checkpoints instead of tapes in reverse mode. Either
@@ -105,7 +105,7 @@ Fn *ad_batch_partly(Ctx *c, Fn *f, const bool *batched, bool *result_batched);
  * contractions where that costs less. Takes the caller's reference to f and
  * returns a reference to the function to use instead; that is f itself when
  * nothing is gained. */
-Fn *ad_settle(Ctx *c, Fn *f);
+Fn *ad_optimise(Ctx *c, Fn *f);
 
 /* Cost: scalar operations executed by one run of f at the given symbol values.
  * A loop counts its trip count where that is constant or an extent, else once.

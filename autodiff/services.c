@@ -31,7 +31,7 @@ void autodiff_init(Ctx *c) {
 	s->checkpoint = ad_checkpoint;
 	s->checkpoint_report = ad_checkpoint_report;
 	s->in_reverse = ad_in_reverse;
-	s->settle = ad_settle;
+	s->optimise = ad_optimise;
 	s->cost = fn_cost;
 	s->explain = ad_explain;
 	fn_hooks(c)->free_derived = derived_free;

@@ -53,9 +53,9 @@ Fn *plain_of(Fn *f) {
 	return set && set->plain ? set->plain : f;
 }
 
-void plain_set(Ctx *c, Fn *settled, Fn *plain) {
+void plain_set(Ctx *c, Fn *optimised, Fn *plain) {
 	fn_ref(plain);
-	set_of(c, settled)->plain = plain;
+	set_of(c, optimised)->plain = plain;
 }
 
 Polarised polarised_of(const Fn *f) {

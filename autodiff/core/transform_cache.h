@@ -134,7 +134,7 @@ void origin_set(Ctx *c, Fn *f, TransformInfo o);
  * modes use it, since it shows which function was expanded. plain_set stores a
  * reference. */
 Fn *plain_of(Fn *f);
-void plain_set(Ctx *c, Fn *settled, Fn *plain);
+void plain_set(Ctx *c, Fn *optimised, Fn *plain);
 
 /* As fn_flatten, without the reverse overrides: batched functions have none
  * (reverse_override.c). */

@@ -20,7 +20,7 @@
 #include "autodiff/core/rules.h"
 
 /* In an entry's order: derivatives of functions as they were before
- * ad_settle. */
+ * ad_optimise. */
 enum { AS_WRITTEN = 1 };
 
 typedef struct Jvp {

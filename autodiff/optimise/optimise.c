@@ -9,7 +9,7 @@
  * Needs: sum_pushdown.h.
  *
  * Contract:
- * - As for ad_settle in autodiff.h.
+ * - As for ad_optimise in autodiff.h.
  * - f is returned unchanged unless another form takes fewer operations. They
  *   are counted by fn_cost, with TYPICAL for every symbolic extent.
  */
@@ -137,7 +137,7 @@ static Fn *forwards(void *ud, Fn *g) {
 	return forward ? forward : g;
 }
 
-static void run_settle(Ctx *c, void *arg) {
+static void run_optimise(Ctx *c, void *arg) {
 	Settling *s = arg;
 	s->scratch = arena_new(c);
 	const Found found = find_derivatives(c, s->scratch, s->f);
@@ -180,10 +180,10 @@ static void run_settle(Ctx *c, void *arg) {
 	s->f = best;
 }
 
-Fn *ad_settle(Ctx *c, Fn *f) {
+Fn *ad_optimise(Ctx *c, Fn *f) {
 	Settling s = {.c = c, .f = f};
 	const uint32_t mark = build_mark(c);
-	const Status st = ctx_protect(c, run_settle, &s);
+	const Status st = ctx_protect(c, run_optimise, &s);
 	if (st != ST_OK) build_unwind(c, mark);
 	for (uint32_t i = 0; i < s.nmade; i++) fn_unref(s.made[i]);
 	if (s.scratch) arena_free(s.scratch);

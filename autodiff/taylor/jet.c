@@ -713,9 +713,9 @@ static void make_jet(Ctx *c, Derived *d) {
 	origin_set(c, d->fn, origin);
 }
 
-Fn *ad_jet(Ctx *c, Fn *settled, uint32_t order, bool straight, const bool *active,
+Fn *ad_jet(Ctx *c, Fn *optimised, uint32_t order, bool straight, const bool *active,
            bool *result_active) {
-	Fn *f = plain_of(settled);
+	Fn *f = plain_of(optimised);
 	if (order > JET_MAX_ORDER) {
 		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %d, not %u",
 		           JET_MAX_ORDER, order);
@@ -723,7 +723,7 @@ Fn *ad_jet(Ctx *c, Fn *settled, uint32_t order, bool straight, const bool *activ
 	}
 	if (!order) { /* values only: f itself */
 		if (result_active) memset(result_active, 0, fn_nresults(f) * sizeof *result_active);
-		return settled;
+		return optimised;
 	}
 	const Derived *d =
 		derived_of(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0), active, make_jet);

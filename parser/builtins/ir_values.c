@@ -843,7 +843,7 @@ BUILTIN(rewrite) {
 	if (flat) fn_unref(flat);
 	if (st != ST_OK) ctx_throw(sp->c, st);
 	KeptIr made = *k;
-	made.fn = ir_services(sp->c)->settle(sp->c, r->made);
+	made.fn = ir_services(sp->c)->optimise(sp->c, r->made);
 	return keep(sp, made, call->args[0]->names, call->args[0]->items);
 }
 

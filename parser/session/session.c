@@ -555,7 +555,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 	VEC_RESERVE(s->a, &st->m->globals, st->m->globals.n + st->assigned.n);
 	Fn *plain = build_end(st->b, results.n, results.at);
 	st->b = NULL;
-	st->fn = ir_services(sp->c)->settle(sp->c, plain);
+	st->fn = ir_services(sp->c)->optimise(sp->c, plain);
 }
 
 /* Specialises, runs, and binds. Throws on failure with nothing bound. */
@@ -1046,7 +1046,7 @@ static void specialise_typed(Ctx *c, void *arg) {
 	av_leaves(v, results, &m);
 	Fn *plain = build_end(k->b, n, results);
 	k->b = NULL;
-	k->fn = ir_services(c)->settle(c, plain);
+	k->fn = ir_services(c)->optimise(c, plain);
 	uint32_t leaf = 0;
 	if (k->described) describe(k, v, &leaf);
 }

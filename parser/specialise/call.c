@@ -975,7 +975,7 @@ static bool attempt(CallRequest *j) {
 	if (!m->recursive) {
 		Fn *plain = m->fn;
 		m->fn = NULL;
-		m->fn = ir_services(c)->settle(c, plain);
+		m->fn = ir_services(c)->optimise(c, plain);
 	}
 	m->finished = true;
 	m->called_open = false;
