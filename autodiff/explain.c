@@ -62,7 +62,7 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	const uint32_t before = w->e->n;
 	for (const CallWalk *outer = w; outer; outer = outer->outer)
 		if (outer->of == callee) return;
-	fn_calls(plain_of(callee), syms, visit, &inner);
+	fn_calls(unoptimised_of(callee), syms, visit, &inner);
 	/* A library wrapper around another derivative gets no line of its own. */
 	const bool wraps =
 		w->e->n > before && callee->name && atom_text(w->e->c, callee->name)[0] == '_';
@@ -79,7 +79,7 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	                   .of = callee,
 	                   .outer = w};
 	if (w->where) within.where = w->where;
-	fn_calls(plain_of(source), NULL, visit, &within);
+	fn_calls(unoptimised_of(source), NULL, visit, &within);
 }
 
 /* Prints "u by x: Taylor expansion to order 3", from the name that the
@@ -121,7 +121,7 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {
 	Explanation e = {.c = c};
 	CallWalk w = {.e = &e, .of = f};
-	fn_calls(plain_of(f), syms, visit, &w);
+	fn_calls(unoptimised_of(f), syms, visit, &w);
 	if (!e.n) return;
 	text_str(out, "derivatives\n");
 	for (uint32_t i = 0; i < e.n; i++) {

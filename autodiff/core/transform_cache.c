@@ -13,7 +13,7 @@
 typedef struct DerivedSet { /* the target of Fn.derived */
 	Derived *first;
 	TransformInfo origin;
-	Fn *plain; /* one reference, or NULL */
+	Fn *unoptimised; /* one reference, or NULL */
 	Polarised polarised;
 } DerivedSet;
 
@@ -48,14 +48,14 @@ TransformInfo origin_of(const Fn *f) {
 
 void origin_set(Ctx *c, Fn *f, TransformInfo o) { set_of(c, f)->origin = o; }
 
-Fn *plain_of(Fn *f) {
+Fn *unoptimised_of(Fn *f) {
 	const DerivedSet *set = f->derived;
-	return set && set->plain ? set->plain : f;
+	return set && set->unoptimised ? set->unoptimised : f;
 }
 
-void plain_set(Ctx *c, Fn *optimised, Fn *plain) {
-	fn_ref(plain);
-	set_of(c, optimised)->plain = plain;
+void unoptimised_set(Ctx *c, Fn *optimised, Fn *unoptimised) {
+	fn_ref(unoptimised);
+	set_of(c, optimised)->unoptimised = unoptimised;
 }
 
 Polarised polarised_of(const Fn *f) {
@@ -127,7 +127,7 @@ void derived_free(Ctx *c, void *derived) {
 	(void)c;
 	DerivedSet *set = derived;
 	for (Derived *d = set->first; d; d = d->next) release(d);
-	if (set->plain) fn_unref(set->plain);
+	if (set->unoptimised) fn_unref(set->unoptimised);
 	if (set->polarised.other) fn_unref(set->polarised.other);
 }
 

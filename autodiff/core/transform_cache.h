@@ -131,10 +131,10 @@ TransformInfo origin_of(const Fn *f);
 void origin_set(Ctx *c, Fn *f, TransformInfo o);
 
 /* The unoptimised form of f, with its calls not inlined, or f itself. Forward
- * modes use it, since it shows which function was expanded. plain_set stores a
- * reference. */
-Fn *plain_of(Fn *f);
-void plain_set(Ctx *c, Fn *optimised, Fn *plain);
+ * modes use it, since it shows which function was expanded. unoptimised_set
+ * stores a reference. */
+Fn *unoptimised_of(Fn *f);
+void unoptimised_set(Ctx *c, Fn *optimised, Fn *unoptimised);
 
 /* As fn_flatten, without the reverse overrides: batched functions have none
  * (reverse_override.c). */

@@ -75,7 +75,7 @@ static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
 	bool *mask = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) mask[k] = carries(j, inst_arg(j->f, in, k));
 	Fn *callee = callee_of(j, in);
-	return derived_of(j->c, j->d->order == AS_WRITTEN ? plain_of(callee) : callee, TR_JVP,
+	return derived_of(j->c, j->d->order == AS_WRITTEN ? unoptimised_of(callee) : callee, TR_JVP,
 	                  j->d->order, mask, make_jvp);
 }
 
@@ -618,5 +618,5 @@ Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active) {
 }
 
 Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active) {
-	return jvp_of(c, plain_of(f), AS_WRITTEN, active, result_active);
+	return jvp_of(c, unoptimised_of(f), AS_WRITTEN, active, result_active);
 }

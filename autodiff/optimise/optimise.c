@@ -158,7 +158,7 @@ static void run_optimise(Ctx *c, void *arg) {
 		polar.other = !polar.taken ? lines : best && least <= nested ? best : s->f;
 		if (polar.taken) {
 			polarised_set(c, lines, polar);
-			plain_set(c, lines, s->f);
+			unoptimised_set(c, lines, s->f);
 			fn_ref(lines);
 			keep(s, s->f);
 			s->f = lines;
@@ -175,7 +175,7 @@ static void run_optimise(Ctx *c, void *arg) {
 	if (lines) polarised_set(c, best, polar);
 	if (best == s->f) return;
 	fn_ref(best);
-	plain_set(c, best, s->f);
+	unoptimised_set(c, best, s->f);
 	keep(s, s->f);
 	s->f = best;
 }

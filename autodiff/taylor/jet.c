@@ -138,7 +138,7 @@ static Derived *callee_jet(Jet *j, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
 	const uint32_t straight = j->order > 1 && args_mask(j, in) == FIRST ? STRAIGHT : 0;
 	Fn *callee = inst_callee(j->c, in);
-	return derived_of(j->c, plain_of(callee), TR_JET, j->order | straight, active, make_jet);
+	return derived_of(j->c, unoptimised_of(callee), TR_JET, j->order | straight, active, make_jet);
 }
 
 /* Whether the call is to an expansion along a scalar that moves along a
@@ -715,7 +715,7 @@ static void make_jet(Ctx *c, Derived *d) {
 
 Fn *ad_jet(Ctx *c, Fn *optimised, uint32_t order, bool straight, const bool *active,
            bool *result_active) {
-	Fn *f = plain_of(optimised);
+	Fn *f = unoptimised_of(optimised);
 	if (order > JET_MAX_ORDER) {
 		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %d, not %u",
 		           JET_MAX_ORDER, order);
