@@ -123,7 +123,7 @@ static Fn *form(Settling *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums)
 	keep(s, flat);
 	*sums = false;
 	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
-		Fn *moved = collapse(s->c, best, s->scratch);
+		Fn *moved = push_sums_down(s->c, best, s->scratch);
 		keep(s, moved);
 		if (!moved || typical_cost(s, moved) >= typical_cost(s, best)) break;
 		best = moved;

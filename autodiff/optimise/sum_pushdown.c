@@ -15,8 +15,8 @@
  * Needs: autodiff.h; a function with its calls inlined.
  *
  * Contract:
- * - collapse returns a function with the same parameters and results, and the
- *   same values up to rounding.
+ * - push_sums_down returns a function with the same parameters and results, and
+ *   the same values up to rounding.
  * - Control flow, effects and failures do not change.
  * - Only sums whose terms come out of contractions change. A sum of
  *   element-wise terms stays as the program has it.
@@ -46,7 +46,7 @@ typedef struct ProductTerm {
 	Factor at[FACTORS_MOST];
 } ProductTerm;
 
-typedef struct Collapse {
+typedef struct SumPushdown {
 	Ctx *c;
 	const Fn *f;
 	Builder *b;
@@ -56,7 +56,7 @@ typedef struct Collapse {
 	bool *absorbed;  /* by value of f: it is a term of a larger sum */
 	RegionId region; /* of the sum being processed */
 	uint32_t saved;  /* contractions that a sum was moved below, or that were merged */
-} Collapse;
+} SumPushdown;
 
 /* ---- axes ---------------------------------------------------------------- */
 
@@ -86,16 +86,16 @@ static uint32_t remaining(const Type *t, const SummedAxes *gone, Dim *dims) {
 	return n;
 }
 
-static Type type_in(const Collapse *k, Ref r) { return *ref_ty(build_fn(k->b), r); }
+static Type type_in(const SumPushdown *k, Ref r) { return *ref_ty(build_fn(k->b), r); }
 
-static TypeId reduced_type(const Collapse *k, Ref r, const SummedAxes *gone) {
+static TypeId reduced_type(const SumPushdown *k, Ref r, const SummedAxes *gone) {
 	Type t = type_in(k, r);
 	Dim dims[MAX_RANK];
 	const uint32_t n = remaining(&t, gone, dims);
 	return type_tensor(k->c, (Dtype)t.dtype, n, dims);
 }
 
-static SummedAxes attr_axes(const Collapse *k, const Inst *in, uint32_t field) {
+static SummedAxes attr_axes(const SumPushdown *k, const Inst *in, uint32_t field) {
 	SummedAxes a = {0};
 	const int64_t *words = attr_field(k->c, (Op)in->op, in->attr, field, &a.n);
 	for (uint32_t i = 0; i < a.n; i++) a.at[i] = (int)words[i];
@@ -104,19 +104,19 @@ static SummedAxes attr_axes(const Collapse *k, const Inst *in, uint32_t field) {
 
 /* ---- what can be opened -------------------------------------------------- */
 
-static const Inst *opened(const Collapse *k, Ref src) {
+static const Inst *opened(const SumPushdown *k, Ref src) {
 	if (!ref_is_value(src) || k->uses[REF_INDEX(src)] != 1) return NULL;
 	const Inst *in = ref_inst(k->f, src);
 	return in && in->parent == k->region && in->nresults == 1 ? in : NULL;
 }
 
-static Factor factor_of(Collapse *k, Ref src) {
+static Factor factor_of(SumPushdown *k, Ref src) {
 	return (Factor){src, refmap_get(k->b, &k->map, src)};
 }
 
 /* A scalar, or a scalar broadcast to the shape: it commutes with every linear
  * operation. Returns the scalar, else REF_NONE. */
-static Ref uniform(const Collapse *k, Ref r) {
+static Ref uniform(const SumPushdown *k, Ref r) {
 	const Fn *to = build_fn(k->b);
 	if (!ref_ty(to, r)->rank) return r;
 	Value v;
@@ -128,7 +128,7 @@ static Ref uniform(const Collapse *k, Ref r) {
 }
 
 /* r without the axes, when it is constant along them; else REF_NONE. */
-static Ref along(Collapse *k, Ref r, const SummedAxes *gone, int depth) {
+static Ref along(SumPushdown *k, Ref r, const SummedAxes *gone, int depth) {
 	const Fn *to = build_fn(k->b);
 	if (!gone->n) return r;
 	const TypeId type = reduced_type(k, r, gone);
@@ -162,13 +162,13 @@ static Ref along(Collapse *k, Ref r, const SummedAxes *gone, int depth) {
 
 typedef VEC(ProductTerm) ProductSum;
 
-static bool is_splat(const Collapse *k, Ref r) {
+static bool is_splat(const SumPushdown *k, Ref r) {
 	Value v;
 	return ref_splat(build_fn(k->b), r, &v);
 }
 
 /* Merges the constants among the factors into one. */
-static void join_numbers(Collapse *k, ProductTerm *t) {
+static void join_numbers(SumPushdown *k, ProductTerm *t) {
 	uint32_t n = 0, first = FACTORS_MOST;
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (first < n && is_splat(k, t->at[i].ref))
@@ -180,7 +180,7 @@ static void join_numbers(Collapse *k, ProductTerm *t) {
 }
 
 /* Opens factors of factors, and signs, while there is space. */
-static void open_factors(Collapse *k, ProductTerm *t) {
+static void open_factors(SumPushdown *k, ProductTerm *t) {
 	for (uint32_t i = 0; i < t->n;) {
 		const Inst *in = opened(k, t->at[i].src);
 		if (in && in->op == OP_NEG) {
@@ -199,7 +199,7 @@ static void open_factors(Collapse *k, ProductTerm *t) {
 
 /* The index of the factor that is a sum that can be opened, while all other
  * factors are uniform; -1: none. */
-static int sum_in(const Collapse *k, const ProductTerm *t) {
+static int sum_in(const SumPushdown *k, const ProductTerm *t) {
 	int at = -1;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const Inst *in = opened(k, t->at[i].src);
@@ -211,7 +211,7 @@ static int sum_in(const Collapse *k, const ProductTerm *t) {
 
 /* Collects the terms of a sum, each with its uniform factors. Returns false
  * when there are too many. */
-static bool open_sum(Collapse *k, ProductSum *terms, const ProductTerm *t) {
+static bool open_sum(SumPushdown *k, ProductSum *terms, const ProductTerm *t) {
 	const int at = sum_in(k, t);
 	if (at >= 0) {
 		const Inst *in = opened(k, t->at[at].src);
@@ -230,14 +230,14 @@ static bool open_sum(Collapse *k, ProductSum *terms, const ProductTerm *t) {
 	return true;
 }
 
-static Ref product(Collapse *k, const ProductTerm *t) {
+static Ref product(SumPushdown *k, const ProductTerm *t) {
 	if (t->whole != REF_NONE) return t->whole;
 	Ref r = t->at[0].ref;
 	for (uint32_t i = 1; i < t->n; i++) r = build2(k->b, OP_MUL, r, t->at[i].ref);
 	return r;
 }
 
-static Ref accumulate(Collapse *k, Ref sum, Ref x, bool minus) {
+static Ref accumulate(SumPushdown *k, Ref sum, Ref x, bool minus) {
 	if (sum == REF_NONE) return minus ? build1(k->b, OP_NEG, x) : x;
 	return build2(k->b, minus ? OP_SUB : OP_ADD, sum, x);
 }
@@ -254,13 +254,13 @@ static void without(ProductTerm *t, uint32_t i) {
 	if (t->n == 1) t->whole = t->at[0].ref;
 }
 
-static Ref total(Collapse *k, const ProductSum *given, const SummedAxes *gone);
+static Ref total(SumPushdown *k, const ProductSum *given, const SummedAxes *gone);
 
 /* ---- common factors ------------------------------------------------------ */
 
 /* The factor of term i that most terms share, among those constant along the
  * axes. Each term keeps at least one factor. */
-static Ref common_factor(Collapse *k, const ProductSum *t, const bool *done, uint32_t i,
+static Ref common_factor(SumPushdown *k, const ProductSum *t, const bool *done, uint32_t i,
                          const SummedAxes *gone, uint32_t *count) {
 	Ref best = REF_NONE;
 	*count = 0;
@@ -277,7 +277,7 @@ static Ref common_factor(Collapse *k, const ProductSum *t, const bool *done, uin
 }
 
 /* The terms that share a factor with term i, as that factor times a sum. */
-static Ref by_factor(Collapse *k, const ProductSum *t, bool *done, uint32_t i,
+static Ref by_factor(SumPushdown *k, const ProductSum *t, bool *done, uint32_t i,
                      const SummedAxes *gone) {
 	uint32_t count;
 	const Ref common = t->at[i].n > 1 ? common_factor(k, t, done, i, gone, &count) : REF_NONE;
@@ -307,7 +307,7 @@ typedef struct Outer {
 
 /* Puts the vector first in a contraction of a matrix with a vector, so that
  * both spellings compare equal. */
-static void turn_dot(const Collapse *k, Outer *o) {
+static void turn_dot(const SumPushdown *k, Outer *o) {
 	uint32_t own[2], n = 0;
 	int64_t words[4 * (MAX_RANK + 1)];
 	for (uint32_t s = 0; s < 2; s++)
@@ -326,7 +326,7 @@ static void turn_dot(const Collapse *k, Outer *o) {
 	o->arg[1] = first;
 }
 
-static bool outer_of(const Collapse *k, const ProductTerm *t, Outer *o) {
+static bool outer_of(const SumPushdown *k, const ProductTerm *t, Outer *o) {
 	int at = -1;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const Inst *in = opened(k, t->at[i].src);
@@ -354,7 +354,7 @@ static bool outer_of(const Collapse *k, const ProductTerm *t, Outer *o) {
 }
 
 /* Whether x and y are the same operation, apart from operand `side`. */
-static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32_t side) {
+static bool same_outer(const SumPushdown *k, const Outer *x, const Outer *y, uint32_t side) {
 	if (x->in.op != y->in.op || x->in.attr != y->in.attr || x->in.nargs != y->in.nargs)
 		return false;
 	for (uint32_t i = 0; i < x->in.nargs; i++) {
@@ -367,7 +367,7 @@ static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32
 /* Finds the axes of operand `side` that are summed, from the axes of the
  * contraction's result. Also returns the contracted and the shared axes as
  * numbered after the sum. */
-static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const SummedAxes *gone,
+static bool dot_axes(const SumPushdown *k, const Outer *o, uint32_t side, const SummedAxes *gone,
                      SummedAxes *summed, SummedAxes *contracted, SummedAxes *shared) {
 	const Inst *dot = &o->in;
 	const SummedAxes own_contracted = attr_axes(k, dot, side),
@@ -394,7 +394,7 @@ static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Sum
 
 /* Maps the axes of a reshape's result to those of the operand. Each must have
  * the same product of extents before it. */
-static bool reshape_axes(const Collapse *k, const Type *from, const Type *to,
+static bool reshape_axes(const SumPushdown *k, const Type *from, const Type *to,
                          const SummedAxes *gone, SummedAxes *inner) {
 	for (uint32_t i = 0; i < gone->n; i++) {
 		Dim before = dim_const(k->c, 1), reached = dim_const(k->c, 1);
@@ -417,7 +417,7 @@ static bool reshape_axes(const Collapse *k, const Type *from, const Type *to,
 
 /* Maps the axes of the result to those of the operand. Returns false where the
  * sum cannot pass through. */
-static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operand,
+static bool inner_axes(const SumPushdown *k, const Outer *o, Ref result, Ref operand,
                        const SummedAxes *gone, SummedAxes *inner) {
 	const Type from = type_in(k, operand), to = type_in(k, result);
 	*inner = (SummedAxes){0};
@@ -471,7 +471,7 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 
 /* Applies the operation to the sum of its operands. `gone` are the axes of its
  * result, `inner` those of the operand. */
-static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const SummedAxes *gone,
+static Ref outer_again(SumPushdown *k, const Outer *o, Ref result, Ref x, const SummedAxes *gone,
                        const SummedAxes *inner) {
 	Builder *b = k->b;
 	const Type t = *type_of(k->c, reduced_type(k, result, gone));
@@ -522,7 +522,7 @@ static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Sum
 
 /* Whether one side of the selection is zero; *other is the index of the other
  * side. */
-static bool zero_side(const Collapse *k, const Inst *select, uint32_t *other) {
+static bool zero_side(const SumPushdown *k, const Inst *select, uint32_t *other) {
 	Value v;
 	for (uint32_t i = 1; i <= 2; i++) {
 		if (!ref_splat(k->f, inst_arg(k->f, select, i), &v)) continue;
@@ -535,7 +535,7 @@ static bool zero_side(const Collapse *k, const Inst *select, uint32_t *other) {
 }
 
 /* The operands of the group, each times the uniform factors of its term. */
-static ProductSum operands(Collapse *k, const ProductSum *t, bool *done, const bool *grouped,
+static ProductSum operands(SumPushdown *k, const ProductSum *t, bool *done, const bool *grouped,
                            const Outer *outer, uint32_t side) {
 	ProductSum inner = {0};
 	for (uint32_t j = 0; j < t->n; j++) {
@@ -556,7 +556,7 @@ static ProductSum operands(Collapse *k, const ProductSum *t, bool *done, const b
 	return inner;
 }
 
-static uint32_t group(const Collapse *k, const ProductSum *t, const bool *done,
+static uint32_t group(const SumPushdown *k, const ProductSum *t, const bool *done,
                       const bool *has_outer, const Outer *outer, uint32_t i, uint32_t side,
                       bool *grouped) {
 	uint32_t n = 0;
@@ -568,7 +568,7 @@ static uint32_t group(const Collapse *k, const ProductSum *t, const bool *done,
 	return n;
 }
 
-static Ref by_contraction(Collapse *k, const ProductSum *t, bool *done, const bool *has_outer,
+static Ref by_contraction(SumPushdown *k, const ProductSum *t, bool *done, const bool *has_outer,
                           const Outer *outer, uint32_t i, const SummedAxes *gone) {
 	const Inst dot = outer[i].in;
 	SummedAxes summed[2], contracted[2], shared[2];
@@ -597,7 +597,7 @@ static Ref by_contraction(Collapse *k, const ProductSum *t, bool *done, const bo
 
 /* The terms with the same outermost linear operation as term i, as that
  * operation of a sum. */
-static Ref by_operation(Collapse *k, const ProductSum *t, bool *done, uint32_t i,
+static Ref by_operation(SumPushdown *k, const ProductSum *t, bool *done, uint32_t i,
                         const SummedAxes *gone) {
 	bool *has_outer = ARENA_ARRAY(k->scratch, bool, t->n),
 		 *grouped = ARENA_ARRAY(k->scratch, bool, t->n);
@@ -632,7 +632,7 @@ static Ref by_operation(Collapse *k, const ProductSum *t, bool *done, uint32_t i
 /* ---- sums ---------------------------------------------------------------- */
 
 /* The sum of the terms over the axes. */
-static Ref total(Collapse *k, const ProductSum *given, const SummedAxes *gone) {
+static Ref total(SumPushdown *k, const ProductSum *given, const SummedAxes *gone) {
 	ProductSum t = {0};
 	bool few = true;
 	for (uint32_t i = 0; i < given->n && few; i++) few = open_sum(k, &t, &given->at[i]);
@@ -659,7 +659,7 @@ static Ref total(Collapse *k, const ProductSum *given, const SummedAxes *gone) {
  * it below a contraction. */
 static void visit(Builder *b, RefMap *m, const Inst *in) {
 	(void)b;
-	Collapse *k = m->copied_ud;
+	SumPushdown *k = m->copied_ud;
 	if (in->op != OP_REDUCE_SUM && in->op != OP_ADD && in->op != OP_SUB) return;
 	const Ref result = inst_result(in, 0);
 	if (k->absorbed[REF_INDEX(result)] || !dtype_is_real((Dtype)ref_ty(k->f, result)->dtype))
@@ -680,7 +680,7 @@ static void visit(Builder *b, RefMap *m, const Inst *in) {
 }
 
 /* Marks sums that are terms of a larger sum; the larger sum handles them. */
-static void find_absorbed(Collapse *k) {
+static void find_absorbed(SumPushdown *k) {
 	for (uint32_t i = 0; i < k->f->insts.n; i++) {
 		const Inst *in = &k->f->insts.at[i];
 		if (in->op != OP_ADD && in->op != OP_SUB && in->op != OP_NEG) continue;
@@ -694,8 +694,8 @@ static void find_absorbed(Collapse *k) {
 	}
 }
 
-Fn *collapse(Ctx *c, const Fn *f, Arena *scratch) {
-	Collapse k = {.c = c, .f = f, .scratch = scratch};
+Fn *push_sums_down(Ctx *c, const Fn *f, Arena *scratch) {
+	SumPushdown k = {.c = c, .f = f, .scratch = scratch};
 	k.uses = ARENA_ARRAY(scratch, uint32_t, f->vals.n + 1);
 	k.absorbed = ARENA_ARRAY(scratch, bool, f->vals.n + 1);
 	fn_count_uses(f, k.uses);

@@ -14,6 +14,6 @@ bool is_gradient(const Fn *f);
 
 /* f, already inlined, with its sums moved below its contractions. NULL: there
  * are none to move. Owned by the caller. */
-Fn *collapse(Ctx *c, const Fn *f, Arena *scratch);
+Fn *push_sums_down(Ctx *c, const Fn *f, Arena *scratch);
 
 #endif

@@ -342,7 +342,7 @@ static void ask_moved(Ctx *c, void *arg) {
 	Law *l = arg;
 	Fn *flat = fn_flatten(c, l->sums);
 	Arena *scratch = arena_new(c);
-	l->moved = collapse(c, flat ? flat : l->sums, scratch);
+	l->moved = push_sums_down(c, flat ? flat : l->sums, scratch);
 	arena_free(scratch);
 	if (flat) fn_unref(flat);
 }

@@ -35,10 +35,10 @@ static double cost(const Fn *f) {
 static Fn *moved(Ctx *c, const char *text, double *before, double *after) {
 	Fn *f = read(c, text);
 	Arena *scratch = arena_new(c);
-	Fn *g = collapse(c, f, scratch);
+	Fn *g = push_sums_down(c, f, scratch);
 	*before = cost(f);
 	*after = g ? cost(g) : *before;
-	if (g) CHECK(fn_verify(g, "collapse"));
+	if (g) CHECK(fn_verify(g, "push_sums_down"));
 	arena_free(scratch);
 	fn_unref(f);
 	return g;
