@@ -33,7 +33,7 @@ typedef struct Explanation {
 } Explanation;
 
 static bool is_derivative(const Fn *g) {
-	const TransformInfo o = origin_of(g);
+	const TransformInfo o = transform_info(g);
 	return o.is_jvp || o.is_jet || o.is_few || o.is_gradient || o.is_linear || o.is_primal ||
 	       o.is_reverse;
 }
@@ -58,7 +58,7 @@ typedef struct CallWalk {
 
 static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	CallWalk *w = ud, inner = {.e = w->e, .where = w->where, .of = callee, .outer = w};
-	const TransformInfo o = origin_of(callee);
+	const TransformInfo o = transform_info(callee);
 	const uint32_t before = w->e->n;
 	for (const CallWalk *outer = w; outer; outer = outer->outer)
 		if (outer->of == callee) return;
@@ -95,7 +95,7 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	} else {
 		text_add(out, name, n);
 	}
-	const TransformInfo o = origin_of(g);
+	const TransformInfo o = transform_info(g);
 	const Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
 	const Atom by = f ? f->vals.at[REF_INDEX(fn_param(f, o.line_param))].name : 0;
 	if (by) text_format(out, " by %s", atom_text(c, by));
@@ -113,7 +113,8 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	else text_str(out, ": linear part");
 	const Fn *source = o.has_source ? fn_get(c, o.source) : NULL,
 			 *of = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
-	if ((o.is_primal && source && origin_of(source).reversed) || (of && has_reverse_form(c, of)))
+	if ((o.is_primal && source && transform_info(source).reversed) ||
+	    (of && has_reverse_form(c, of)))
 		text_str(out, ", by the steps of an integration once more: of many numbers that costs less "
 		              "than forwards");
 }

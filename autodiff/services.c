@@ -34,6 +34,6 @@ void autodiff_init(Ctx *c) {
 	s->optimise = ad_optimise;
 	s->cost = fn_cost;
 	s->explain = ad_explain;
-	fn_hooks(c)->free_derived = derived_free;
+	fn_hooks(c)->free_derived = transforms_free;
 	sparsity_register(c);
 }

@@ -396,7 +396,7 @@ static void lanes_loop(Batcher *s, const Inst *in, uint32_t first_arg, uint32_t 
 	}
 }
 
-Derived *batch_callee(const Batcher *s, const Inst *in) {
+Transform *batch_callee(const Batcher *s, const Inst *in) {
 	bool *mask = ARENA_ARRAY(s->scratch, bool, in->nargs + 1), array = false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		mask[k] = batch_lanes(s, inst_arg(s->f, in, k));
@@ -406,7 +406,7 @@ Derived *batch_callee(const Batcher *s, const Inst *in) {
 		batch_no_rule(
 			s, in,
 			"is given a dynamic value that differs from lane to lane, and no array that does");
-	return derived_of(s->c, inst_callee(s->c, in), TR_BATCH, 0, mask, batch_make);
+	return transform_get(s->c, inst_callee(s->c, in), TR_BATCH, 0, mask, batch_make);
 }
 
 bool batch_one_by_one(const Batcher *s, const Inst *call) {
@@ -422,7 +422,7 @@ static void lanes_call(Batcher *s, const Inst *in) {
 		for (uint32_t k = 0; k < in->nresults; k++) raise_by_control(s, inst_result(in, k), differ);
 		return;
 	}
-	const Derived *d = batch_callee(s, in);
+	const Transform *d = batch_callee(s, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref r = inst_result(in, k);
 		if (d->done) raise(s, r, d->result_active[k]);

@@ -723,7 +723,7 @@ void batch_CALL(Batcher *s, const Inst *in) {
 		batch_lane_loop(s, in);
 		return;
 	}
-	const Derived *d = batch_callee(s, in);
+	const Transform *d = batch_callee(s, in);
 	uint32_t n = in->nresults;
 	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1),
 		*results = ARENA_ARRAY(s->scratch, Ref, n + 1);
@@ -790,14 +790,14 @@ static void batch_region(Batcher *s, const Region *r) {
 	}
 }
 
-void batch_make(Ctx *c, Derived *d) {
+void batch_make(Ctx *c, Transform *d) {
 	Fn *f = d->from,
 	   *flat = batch_calls_keep_tapes(c, d->scratch, f) || batch_calls_give_lengths(c, f)
 	               ? flatten_forward(c, f)
 	               : NULL;
-	if (flat) f = derived_own(d, flat);
+	if (flat) f = transform_own(d, flat);
 	Batcher s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
-	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);
+	s.b = build_begin(c, transform_name(c, f, "map"), f->span, f);
 	s.map = refmap_new(s.b, f, true);
 	s.n = build_fresh_dim(s.b, atom(c, "batch"), f->span);
 	uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f);
@@ -823,17 +823,18 @@ void batch_make(Ctx *c, Derived *d) {
 		results[k] = broadcast_lanes(&s, results[k]);
 		d->result_active[k] = true;
 	}
-	d->fn = derived_own(d, build_end(s.b, nresults, results));
-	origin_set(c, d->fn,
-	           (TransformInfo){
-				   .is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
+	d->fn = transform_own(d, build_end(s.b, nresults, results));
+	transform_info_set(c, d->fn,
+	                   (TransformInfo){.is_jet = transform_info(d->from).is_jet,
+	                                   .has_source = true,
+	                                   .source = d->from->id});
 }
 
 /* The batch with the batch axis in every array but random states (order 1 in
  * the cache): a call of the partial batch, and broadcasts. */
-static void make_full(Ctx *c, Derived *d) {
+static void make_full(Ctx *c, Transform *d) {
 	Fn *f = d->from;
-	const Derived *part = derived_of(c, f, TR_BATCH, 0, d->mask, batch_make);
+	const Transform *part = transform_get(c, f, TR_BATCH, 0, d->mask, batch_make);
 	Fn *g = part->fn;
 	uint32_t nparams = fn_nparams(g), nresults = fn_nresults(g);
 	Builder *b = build_begin(c, g->name, g->span, g);
@@ -853,11 +854,11 @@ static void make_full(Ctx *c, Derived *d) {
 		if (d->result_active[k] && !part->result_active[k])
 			results[k] = broadcast_lanes(&s, results[k]);
 	}
-	d->fn = derived_own(d, build_end(b, nresults, results));
+	d->fn = transform_own(d, build_end(b, nresults, results));
 }
 
 Fn *ad_batch_partly(Ctx *c, Fn *f, const bool *batched, bool *result_batched) {
-	const Derived *d = derived_of(c, f, TR_BATCH, 0, batched, batch_make);
+	const Transform *d = transform_get(c, f, TR_BATCH, 0, batched, batch_make);
 	if (result_batched)
 		memcpy(result_batched, d->result_active, fn_nresults(f) * sizeof *result_batched);
 	return d->fn;
@@ -872,8 +873,8 @@ Fn *ad_batch(Ctx *c, Fn *f, const bool *batched) {
 		           "map over no array: nothing says how many lanes there are");
 		ctx_throw(c, ST_INTERNAL);
 	}
-	const Derived *d = derived_of(c, f, TR_BATCH, 0, batched, batch_make);
+	const Transform *d = transform_get(c, f, TR_BATCH, 0, batched, batch_make);
 	for (uint32_t k = 0; k < fn_nresults(f); k++)
 		full &= d->result_active[k] || !((const bool *)d->data)[k];
-	return full ? d->fn : derived_of(c, f, TR_BATCH, 1, batched, make_full)->fn;
+	return full ? d->fn : transform_get(c, f, TR_BATCH, 1, batched, make_full)->fn;
 }

@@ -27,7 +27,7 @@ typedef struct Batcher {
 	Builder *b;
 	const Fn *f;
 	Arena *scratch;
-	Derived *entry;
+	Transform *entry;
 	RefMap map;
 	Dim n;        /* the extent of the batch axis */
 	bool *lanes;  /* by value of f: it is batched */
@@ -78,7 +78,7 @@ Ref batch_thread_into(const Batcher *s, Ref r, const BatchGroup *g);
 /* Whether extents in the callee would differ between batch elements. */
 bool batch_one_by_one(const Batcher *s, const Inst *call);
 /* The entry of the callee's batch for the operands that are batched. */
-Derived *batch_callee(const Batcher *s, const Inst *in);
+Transform *batch_callee(const Batcher *s, const Inst *in);
 
 /* Whether a function that f calls, directly or indirectly, stores tapes for a
  * derivative. Such calls are inlined: batch elements may have tapes of
@@ -118,6 +118,6 @@ BatchRule batch_rule(Op op);
 
 /* Makes the entry (TR_BATCH, order 0). result_active flags the batched
  * results. */
-void batch_make(Ctx *c, Derived *d);
+void batch_make(Ctx *c, Transform *d);
 
 #endif

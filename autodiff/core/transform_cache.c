@@ -10,18 +10,18 @@
  */
 #include "autodiff/core/transform_cache.h"
 
-typedef struct DerivedSet { /* the target of Fn.derived */
-	Derived *first;
+typedef struct TransformSet { /* the target of Fn.derived */
+	Transform *first;
 	TransformInfo origin;
 	Fn *unoptimised; /* one reference, or NULL */
 	Polarised polarised;
-} DerivedSet;
+} TransformSet;
 
 typedef struct AutodiffState {
-	Derived *making; /* innermost entry under construction */
+	Transform *making; /* innermost entry under construction */
 	/* finished while a `recursive` entry was under construction; the latest
 	 * first */
-	Derived *provisional;
+	Transform *provisional;
 	uint32_t serial;
 } AutodiffState;
 
@@ -33,23 +33,23 @@ static AutodiffState *state_of(Ctx *c) {
 	return st;
 }
 
-static DerivedSet *set_of(Ctx *c, Fn *f) {
+static TransformSet *set_of(Ctx *c, Fn *f) {
 	if (f->derived) return f->derived;
-	DerivedSet *set = ARENA_NEW(f->arena, DerivedSet);
-	fn_hooks(c)->free_derived = derived_free;
+	TransformSet *set = ARENA_NEW(f->arena, TransformSet);
+	fn_hooks(c)->free_derived = transforms_free;
 	f->derived = set;
 	return set;
 }
 
-TransformInfo origin_of(const Fn *f) {
-	const DerivedSet *set = f->derived;
+TransformInfo transform_info(const Fn *f) {
+	const TransformSet *set = f->derived;
 	return set ? set->origin : (TransformInfo){0};
 }
 
-void origin_set(Ctx *c, Fn *f, TransformInfo o) { set_of(c, f)->origin = o; }
+void transform_info_set(Ctx *c, Fn *f, TransformInfo o) { set_of(c, f)->origin = o; }
 
 Fn *unoptimised_of(Fn *f) {
-	const DerivedSet *set = f->derived;
+	const TransformSet *set = f->derived;
 	return set && set->unoptimised ? set->unoptimised : f;
 }
 
@@ -59,27 +59,28 @@ void unoptimised_set(Ctx *c, Fn *optimised, Fn *unoptimised) {
 }
 
 Polarised polarised_of(const Fn *f) {
-	const DerivedSet *set = f->derived;
+	const TransformSet *set = f->derived;
 	return set ? set->polarised : (Polarised){0};
 }
 
 void polarised_set(Ctx *c, Fn *f, Polarised p) {
-	DerivedSet *set = set_of(c, f);
+	TransformSet *set = set_of(c, f);
 	fn_ref(p.other);
 	if (set->polarised.other) fn_unref(set->polarised.other);
 	set->polarised = p;
 }
 
 /* Except for a batch, a mask omits parameters that have no tangent. */
-static bool wanted(Ctx *c, const Fn *f, Transform transform, const bool *mask, uint32_t i) {
+static bool wanted(Ctx *c, const Fn *f, TransformKind transform, const bool *mask, uint32_t i) {
 	return mask && mask[i] &&
 	       (transform == TR_BATCH || type_has_tangent(c, ref_type(f, fn_param(f, i))));
 }
 
 /* The cached entry, or NULL. */
-static Derived *find(Ctx *c, const Fn *f, Transform transform, uint32_t order, const bool *mask) {
-	const DerivedSet *set = f->derived;
-	for (Derived *d = set ? set->first : NULL; d; d = d->next) {
+static Transform *find(Ctx *c, const Fn *f, TransformKind transform, uint32_t order,
+                       const bool *mask) {
+	const TransformSet *set = f->derived;
+	for (Transform *d = set ? set->first : NULL; d; d = d->next) {
 		if (d->transform != transform || d->order != order) continue;
 		bool same = true;
 		for (uint32_t i = 0; i < d->nmask && same; i++)
@@ -89,19 +90,19 @@ static Derived *find(Ctx *c, const Fn *f, Transform transform, uint32_t order, c
 	return NULL;
 }
 
-Derived *derived_that_made(const Fn *f, const Fn *made) {
-	const DerivedSet *set = f->derived;
-	for (Derived *d = set ? set->first : NULL; d; d = d->next)
+Transform *transform_that_made(const Fn *f, const Fn *made) {
+	const TransformSet *set = f->derived;
+	for (Transform *d = set ? set->first : NULL; d; d = d->next)
 		if (d->fn == made) return d;
 	return NULL;
 }
 
-Fn *derived_own(Derived *d, Fn *fn) {
+Fn *transform_own(Transform *d, Fn *fn) {
 	VEC_PUSH(d->from->arena, &d->owned, fn);
 	return fn;
 }
 
-void derived_calls(Ctx *c, Derived *d) {
+void transform_wrap(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const uint32_t n = fn_nparams(f);
 	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1u),
@@ -114,26 +115,26 @@ void derived_calls(Ctx *c, Derived *d) {
 	d->fn = build_fn(b);
 	build_at(b, f->span);
 	build_call(b, f, n, args, results);
-	d->fn = derived_own(d, build_end(b, fn_nresults(f), results));
+	d->fn = transform_own(d, build_end(b, fn_nresults(f), results));
 }
 
-static void release(Derived *d) {
+static void release(Transform *d) {
 	uint32_t n = d->owned.n;
 	d->owned.n = 0;
 	for (uint32_t i = 0; i < n; i++) fn_unref(d->owned.at[i]);
 }
 
-void derived_free(Ctx *c, void *derived) {
+void transforms_free(Ctx *c, void *derived) {
 	(void)c;
-	DerivedSet *set = derived;
-	for (Derived *d = set->first; d; d = d->next) release(d);
+	TransformSet *set = derived;
+	for (Transform *d = set->first; d; d = d->next) release(d);
 	if (set->unoptimised) fn_unref(set->unoptimised);
 	if (set->polarised.other) fn_unref(set->polarised.other);
 }
 
-static void forget(Derived *d) {
-	DerivedSet *set = d->from->derived;
-	for (Derived **at = &set->first; *at; at = &(*at)->next) {
+static void forget(Transform *d) {
+	TransformSet *set = d->from->derived;
+	for (Transform **at = &set->first; *at; at = &(*at)->next) {
 		if (*at != d) continue;
 		*at = d->next;
 		break;
@@ -144,8 +145,8 @@ static void forget(Derived *d) {
 /* ---- making -------------------------------------------------------------- */
 
 typedef struct TransformBuild {
-	Derived *d;
-	void (*make)(Ctx *c, Derived *d);
+	Transform *d;
+	void (*make)(Ctx *c, Transform *d);
 } TransformBuild;
 
 static void run_make(Ctx *c, void *arg) {
@@ -156,10 +157,10 @@ static void run_make(Ctx *c, void *arg) {
 /* Finishes an entry. It stays provisional while an entry that was requested
  * during its own construction is still being made: if that one fails, calls to
  * it dangle. */
-static void finish(AutodiffState *st, Derived *d) {
+static void finish(AutodiffState *st, Transform *d) {
 	d->done = true;
 	bool open_call = false;
-	for (const Derived *o = st->making; o; o = o->outer) open_call |= o->recursive;
+	for (const Transform *o = st->making; o; o = o->outer) open_call |= o->recursive;
 	if (open_call) {
 		d->provisional = st->provisional;
 		st->provisional = d;
@@ -167,34 +168,34 @@ static void finish(AutodiffState *st, Derived *d) {
 	if (!st->making) st->provisional = NULL;
 }
 
-static void give_up(AutodiffState *st, Derived *d) {
+static void give_up(AutodiffState *st, Transform *d) {
 	while (st->provisional && st->provisional->serial > d->serial) {
-		Derived *p = st->provisional;
+		Transform *p = st->provisional;
 		st->provisional = p->provisional;
 		forget(p);
 	}
 	forget(d);
 }
 
-Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask,
-                    void (*make)(Ctx *c, Derived *d)) {
+Transform *transform_get(Ctx *c, Fn *f, TransformKind transform, uint32_t order, const bool *mask,
+                         void (*make)(Ctx *c, Transform *d)) {
 	uint32_t n = fn_nparams(f);
-	DerivedSet *set = set_of(c, f);
+	TransformSet *set = set_of(c, f);
 	AutodiffState *st = state_of(c);
-	Derived *d = find(c, f, transform, order, mask);
+	Transform *d = find(c, f, transform, order, mask);
 	if (d) {
 		if (!d->done) d->recursive = true;
 		return d;
 	}
 	bool *kept = ARENA_ARRAY(f->arena, bool, n + 1u);
 	for (uint32_t i = 0; i < n; i++) kept[i] = wanted(c, f, transform, mask, i);
-	d = ARENA_NEW(f->arena, Derived);
-	*d = (Derived){.next = set->first,
-	               .from = f,
-	               .transform = (uint8_t)transform,
-	               .order = order,
-	               .nmask = n,
-	               .mask = kept};
+	d = ARENA_NEW(f->arena, Transform);
+	*d = (Transform){.next = set->first,
+	                 .from = f,
+	                 .transform = (uint8_t)transform,
+	                 .order = order,
+	                 .nmask = n,
+	                 .mask = kept};
 	d->result_active = ARENA_ARRAY(f->arena, bool, fn_nresults(f) + 1u);
 	d->scratch = arena_new(c);
 	d->serial = ++st->serial;
@@ -213,7 +214,7 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 		/* Derivatives, expansions and batches inherit the loop settings of the
 		 * function. */
 		const bool loops = transform == TR_JVP || transform == TR_JET || transform == TR_BATCH;
-		if (loops && !origin_of(f).in_reverse) d->fn->checkpoint = f->checkpoint;
+		if (loops && !transform_info(f).in_reverse) d->fn->checkpoint = f->checkpoint;
 		if (transform == TR_JVP || transform == TR_JET) d->fn->by_lane = f->by_lane;
 		finish(st, d);
 		return d;
@@ -225,7 +226,7 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 
 /* ---- messages ------------------------------------------------------------ */
 
-Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
+Atom transform_name(Ctx *c, const Fn *f, const char *transform) {
 	return atom_f(c, "%s.%s", f->name ? atom_text(c, f->name) : "fn", transform);
 }
 

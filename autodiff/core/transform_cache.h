@@ -13,7 +13,7 @@
  *   then that may call it. It abandons the builders opened since, then
  *   propagates.
  *
- *     Derived *d = derived_of(c, f, TR_JVP, 0, mask, make_jvp);
+ *     Transform *d = transform_get(c, f, TR_JVP, 0, mask, make_jvp);
  *     if (!d->done) ... d->fn is open: call it with build_typed, with the types
  *                       that the transform promises
  */
@@ -22,7 +22,7 @@
 
 #include "autodiff/autodiff.h"
 
-typedef enum Transform {
+typedef enum TransformKind {
 	TR_JVP,
 	TR_SPLIT,
 	TR_TRANSPOSE,
@@ -39,12 +39,12 @@ typedef enum Transform {
 	TR_IN_REVERSE,
 	TR_REVERSED,
 	TR_SPARSITY
-} Transform;
+} TransformKind;
 
-typedef struct Derived Derived;
-struct Derived {
-	Derived *next; /* the next entry of the same function */
-	Fn *from;      /* the function that was transformed */
+typedef struct Transform Transform;
+struct Transform {
+	Transform *next; /* the next entry of the same function */
+	Fn *from;        /* the function that was transformed */
 	uint8_t transform;
 	/* Finished. Before that `fn` is under construction, or NULL when
 	 * construction has not begun. */
@@ -66,26 +66,26 @@ struct Derived {
 	uint32_t serial;     /* order of construction */
 	/* The entry that was under construction when this one was begun; valid only
 	 * during construction. */
-	Derived *outer;
+	Transform *outer;
 	/* The next finished entry that may call an unfinished one; valid only until
 	 * the outermost is done. */
-	Derived *provisional;
+	Transform *provisional;
 };
 
 /* Returns the entry, made by `make` if there is none yet. `mask` has a bool for
  * each parameter; NULL: none set. For all transforms but TR_BATCH, bits of
  * parameters without a tangent are cleared first. `make` receives an entry
  * whose arrays are zero. It sets fn as soon as it has a builder, and passes the
- * finished functions to derived_own. */
-Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask,
-                    void (*make)(Ctx *c, Derived *d));
+ * finished functions to transform_own. */
+Transform *transform_get(Ctx *c, Fn *f, TransformKind transform, uint32_t order, const bool *mask,
+                         void (*make)(Ctx *c, Transform *d));
 /* The entry of f whose function is `made`, or NULL. */
-Derived *derived_that_made(const Fn *f, const Fn *made);
+Transform *transform_that_made(const Fn *f, const Fn *made);
 /* The entry takes over the caller's reference. */
-Fn *derived_own(Derived *d, Fn *fn);
+Fn *transform_own(Transform *d, Fn *fn);
 /* For `make`: makes the entry's function a wrapper that calls `from`, with the
  * same parameters and results. Passes treat it as a different function. */
-void derived_calls(Ctx *c, Derived *d);
+void transform_wrap(Ctx *c, Transform *d);
 
 /* Facts about a function that follow from the transform that made it.
  * Zero-filled for functions that no transform made. */
@@ -127,8 +127,8 @@ typedef struct TransformInfo {
 	 * transpose. */
 	const struct SnapshotLoop *loop;
 } TransformInfo;
-TransformInfo origin_of(const Fn *f);
-void origin_set(Ctx *c, Fn *f, TransformInfo o);
+TransformInfo transform_info(const Fn *f);
+void transform_info_set(Ctx *c, Fn *f, TransformInfo o);
 
 /* The unoptimised form of f, with its calls not inlined, or f itself. Forward
  * modes use it, since it shows which function was expanded. unoptimised_set
@@ -152,10 +152,10 @@ Polarised polarised_of(const Fn *f);
 void polarised_set(Ctx *c, Fn *f, Polarised p);
 
 /* The free_derived hook. */
-void derived_free(Ctx *c, void *derived);
+void transforms_free(Ctx *c, void *derived);
 
 /* The name of a transform of f, for example "f.jvp". */
-Atom derived_name(Ctx *c, const Fn *f, const char *transform);
+Atom transform_name(Ctx *c, const Fn *f, const char *transform);
 
 /* Throws E_NO_RULE at an instruction of f, naming it and the transform. `why`
  * completes the sentence "`dot` ...". */

@@ -27,7 +27,7 @@ typedef struct Jvp {
 	Ctx *c;
 	Builder *b;
 	const Fn *f;
-	Derived *d;
+	Transform *d;
 	RefMap map;   /* primal values */
 	Ref *tangent; /* by value of f; REF_NONE: zero */
 	/* By value of f: may have a tangent; for a dyn: the value inside may have
@@ -38,7 +38,7 @@ typedef struct Jvp {
 	const char *transform;
 } Jvp;
 
-static void make_jvp(Ctx *c, Derived *d);
+static void make_jvp(Ctx *c, Transform *d);
 
 static const Region *region_of(const Jvp *j, const Inst *in, uint32_t k) {
 	return inst_region(j->f, in, k);
@@ -64,19 +64,19 @@ static Fn *written_rule(Jvp *j, const Inst *in) {
 		const IrServices *s = ir_services(j->c);
 		j->asked[id] = true;
 		if (s->structural_rule) j->rule[id] = s->structural_rule(j->c, j->f, in);
-		if (j->rule[id]) derived_own(j->d, j->rule[id]);
+		if (j->rule[id]) transform_own(j->d, j->rule[id]);
 	}
 	return j->rule[id];
 }
 
 static Fn *callee_of(const Jvp *j, const Inst *in) { return inst_callee(j->c, in); }
 
-static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
+static Transform *jvp_of_callee(Jvp *j, const Inst *in) {
 	bool *mask = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) mask[k] = carries(j, inst_arg(j->f, in, k));
 	Fn *callee = callee_of(j, in);
-	return derived_of(j->c, j->d->order == AS_WRITTEN ? unoptimised_of(callee) : callee, TR_JVP,
-	                  j->d->order, mask, make_jvp);
+	return transform_get(j->c, j->d->order == AS_WRITTEN ? unoptimised_of(callee) : callee, TR_JVP,
+	                     j->d->order, mask, make_jvp);
 }
 
 /* Whether the call is to an expansion along a scalar, differentiated again with
@@ -139,7 +139,7 @@ static void find_active_call(Jvp *j, const Inst *in) {
 				raise_active(j, inst_result(in, k));
 		return;
 	}
-	const Derived *d = jvp_of_callee(j, in);
+	const Transform *d = jvp_of_callee(j, in);
 	if (!d->done) all_results_active(j, in);
 	for (uint32_t k = 0; d->done && k < in->nresults; k++)
 		if (d->result_active[k]) raise_active(j, inst_result(in, k));
@@ -429,7 +429,7 @@ static void emit_call(Jvp *j, const Inst *in) {
 		emit_longer_line(j, in, &line);
 		return;
 	}
-	const Derived *d = jvp_of_callee(j, in);
+	const Transform *d = jvp_of_callee(j, in);
 	Arena *a = j->d->scratch;
 	Ref *args = ARENA_ARRAY(a, Ref, 2 * in->nargs + 1u),
 		*results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u);
@@ -564,12 +564,12 @@ static void emit_region(Jvp *j, const Region *g) {
 
 /* ---- the transform ------------------------------------------------------- */
 
-static void make_jvp(Ctx *c, Derived *d) {
+static void make_jvp(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	Arena *a = d->scratch;
 	uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f);
 	Jvp j = {.c = c, .f = f, .d = d, .transform = "jvp"};
-	j.b = build_begin(c, derived_name(c, f, "jvp"), f->span, f);
+	j.b = build_begin(c, transform_name(c, f, "jvp"), f->span, f);
 	j.map = refmap_new(j.b, f, true);
 	j.tangent = ARENA_ARRAY(a, Ref, f->vals.n + 1u);
 	j.active = ARENA_ARRAY(a, bool, f->vals.n + 1u);
@@ -600,14 +600,14 @@ static void make_jvp(Ctx *c, Derived *d) {
 		                      (d->recursive && has_tangent(&j, fn_result(f, k)));
 		if (d->result_active[k]) results[n++] = tangent_or_zeros(&j, fn_result(f, k));
 	}
-	d->fn = derived_own(d, build_end(j.b, n, results));
+	d->fn = transform_own(d, build_end(j.b, n, results));
 	TransformInfo origin = {.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults};
 	line_mark(d, 1, &origin);
-	origin_set(c, d->fn, origin);
+	transform_info_set(c, d->fn, origin);
 }
 
 static Fn *jvp_of(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active) {
-	const Derived *d = derived_of(c, f, TR_JVP, order, active, make_jvp);
+	const Transform *d = transform_get(c, f, TR_JVP, order, active, make_jvp);
 	if (result_active)
 		memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
 	return d->fn;

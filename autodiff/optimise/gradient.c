@@ -20,9 +20,9 @@
 
 enum { DIRECTIONS_MOST = 16, FEW = 2 };
 
-static Builder *begin_like(Ctx *c, const Derived *d, const char *name, Ref *params) {
+static Builder *begin_like(Ctx *c, const Transform *d, const char *name, Ref *params) {
 	const Fn *f = d->from;
-	Builder *b = build_begin(c, derived_name(c, f, name), f->span, f);
+	Builder *b = build_begin(c, transform_name(c, f, name), f->span, f);
 	build_derivative(b);
 	for (uint32_t i = 0; i < fn_nparams(f); i++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, i))];
@@ -32,7 +32,7 @@ static Builder *begin_like(Ctx *c, const Derived *d, const char *name, Ref *para
 	return b;
 }
 
-static void make_reverse(Ctx *c, Derived *d) {
+static void make_reverse(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const uint32_t n = fn_nparams(f);
 	const Linearised *l = ad_linearise(c, f, d->mask);
@@ -45,8 +45,8 @@ static void make_reverse(Ctx *c, Derived *d) {
 	result[0] = made[0];
 	made[l->nresiduals + 1] = build_full(b, ref_type(f, fn_result(f, 0)), 1);
 	build_call(b, back, l->nresiduals + 1, made + 1, &result[1]);
-	derived_own(d, build_end(b, 2, result));
-	origin_set(c, d->fn, (TransformInfo){.is_gradient = true, .gradient_of = f->id});
+	transform_own(d, build_end(b, 2, result));
+	transform_info_set(c, d->fn, (TransformInfo){.is_gradient = true, .gradient_of = f->id});
 }
 
 /* The identity matrix, built exactly as the library's `eye` builds it, so that
@@ -63,7 +63,7 @@ static Ref unit_vectors(Builder *b, Type x) {
 }
 
 /* With respect to one scalar. */
-static void make_slope(Ctx *c, Derived *d) {
+static void make_slope(Ctx *c, Transform *d) {
 	Fn *f = d->from, *jvp = ad_jvp(c, f, d->mask, NULL);
 	const uint32_t n = fn_nparams(f);
 	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 2), result[2];
@@ -71,11 +71,11 @@ static void make_slope(Ctx *c, Derived *d) {
 	d->fn = build_fn(b);
 	args[n] = build_full(b, ref_type(jvp, fn_param(jvp, n)), 1);
 	build_call(b, jvp, n + 1, args, result);
-	derived_own(d, build_end(b, 2, result));
-	origin_set(c, d->fn, (TransformInfo){.is_few = true});
+	transform_own(d, build_end(b, 2, result));
+	transform_info_set(c, d->fn, (TransformInfo){.is_few = true});
 }
 
-static void make_forward(Ctx *c, Derived *d) {
+static void make_forward(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const uint32_t n = fn_nparams(f);
 	bool active[1] = {false}, *batched = ARENA_ARRAY(d->scratch, bool, n + 1), lanes[2];
@@ -88,8 +88,8 @@ static void make_forward(Ctx *c, Derived *d) {
 	for (uint32_t i = 0; i < n; i++)
 		if (d->mask[i]) args[n] = unit_vectors(b, *ref_ty(f, fn_param(f, i)));
 	build_call(b, batch, n + 1, args, result);
-	derived_own(d, build_end(b, 2, result));
-	origin_set(c, d->fn, (TransformInfo){.is_few = true});
+	transform_own(d, build_end(b, 2, result));
+	transform_info_set(c, d->fn, (TransformInfo){.is_few = true});
 }
 
 Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
@@ -114,15 +114,16 @@ Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
 	ad_jvp(c, f, active, &moves);
 	if (!moves) return NULL;
 	const bool few = (number || length <= FEW) && has_reverse_form(c, f);
-	if (few) return derived_of(c, f, TR_SLOPES, 0, active, number ? make_slope : make_forward)->fn;
-	return number ? NULL : derived_of(c, f, TR_GRADIENT, 0, active, make_reverse)->fn;
+	if (few)
+		return transform_get(c, f, TR_SLOPES, 0, active, number ? make_slope : make_forward)->fn;
+	return number ? NULL : transform_get(c, f, TR_GRADIENT, 0, active, make_reverse)->fn;
 }
 
 Fn *gradient_forward(Ctx *c, Fn *gradient) {
-	const TransformInfo o = origin_of(gradient);
+	const TransformInfo o = transform_info(gradient);
 	const Fn *f = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
-	const Derived *d = f ? derived_that_made(f, gradient) : NULL;
-	return d && d->done ? derived_of(c, d->from, TR_SLOPES, 0, d->mask, make_forward)->fn : NULL;
+	const Transform *d = f ? transform_that_made(f, gradient) : NULL;
+	return d && d->done ? transform_get(c, d->from, TR_SLOPES, 0, d->mask, make_forward)->fn : NULL;
 }
 
-bool is_gradient(const Fn *f) { return origin_of(f).is_gradient; }
+bool is_gradient(const Fn *f) { return transform_info(f).is_gradient; }

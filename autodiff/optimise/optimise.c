@@ -50,11 +50,11 @@ static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
 		for (uint32_t i = 0; (all[k] == f || all[k]->finished) && i < all[k]->insts.n; i++) {
 			const Fn *g = inst_callee(c, &all[k]->insts.at[i]);
 			if (!g || !g->finished) continue;
-			const TransformInfo o = origin_of(g);
+			const TransformInfo o = transform_info(g);
 			found.gradient |= o.is_gradient;
 			found.jet |= o.is_jet;
 			const Fn *inner = o.line_order ? fn_get(c, o.line_of) : NULL;
-			found.mixed |= inner && origin_of(inner).line_order;
+			found.mixed |= inner && transform_info(inner).line_order;
 			found.derivatives += o.is_jet || o.is_jvp || o.is_gradient;
 		}
 	}

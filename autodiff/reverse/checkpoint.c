@@ -175,7 +175,7 @@ static Ref param_like(CheckpointBuild *m, Ref r) {
 
 static void begin(CheckpointBuild *m, const char *name, Ref *fixed) {
 	const SnapshotPlan *s = m->s;
-	m->b = build_begin(m->p->c, derived_name(m->p->c, m->p->f, name), m->in->span, m->p->f);
+	m->b = build_begin(m->p->c, transform_name(m->p->c, m->p->f, name), m->in->span, m->p->f);
 	build_derivative(m->b);
 	for (uint32_t k = 0; k < s->nwitnesses; k++) fixed[k] = build_param(m->b, s->witnesses[k], 0);
 	for (uint32_t k = 0; k < s->ncaptured; k++)
@@ -216,10 +216,10 @@ static Fn *make_step(CheckpointBuild *m) {
 			if (is_linear(p, ref_value(g->params + skip + k)) == (pass == 1))
 				results[n++] = refmap_get(m->b, &map, plan_result(p, g, k));
 	Fn *step = build_end(m->b, n, results);
-	origin_set(p->c, step,
-	           (TransformInfo){.is_jvp = true,
-	                           .jvp_params = loop->nfixed + 1 + loop->nstate,
-	                           .jvp_results = loop->nstate});
+	transform_info_set(p->c, step,
+	                   (TransformInfo){.is_jvp = true,
+	                                   .jvp_params = loop->nfixed + 1 + loop->nstate,
+	                                   .jvp_results = loop->nstate});
 	return step;
 }
 
@@ -271,11 +271,11 @@ static Fn *make_run(CheckpointBuild *m, Fn *step) {
 	return build_end(m->b, loop->ncarried, values + loop->nstate);
 }
 
-static void make_kept(Ctx *c, Derived *d) {
-	const SnapshotLoop *loop = origin_of(d->from).loop;
+static void make_kept(Ctx *c, Transform *d) {
+	const SnapshotLoop *loop = transform_info(d->from).loop;
 	(void)c;
 	fn_ref(loop->step);
-	d->fn = derived_own(d, loop->step);
+	d->fn = transform_own(d, loop->step);
 }
 
 /* Inner loops share the memory. */
@@ -348,10 +348,10 @@ const SnapshotPlan *snapshot_plan(LinearisePlan *p, const Inst *in, bool swept, 
 	loop->policy = p->d->from->checkpoint;
 
 	CheckpointBuild m = {.p = p, .v = &v, .s = s, .loop = loop, .in = in};
-	Fn *step = derived_own(p->d, make_step(&m));
+	Fn *step = transform_own(p->d, make_step(&m));
 	bool halved, *linear = ARENA_ARRAY(p->a, bool, fn_nparams(step) + 1u);
 	for (uint32_t k = loop->nfixed + 1 + loop->nstate; k < fn_nparams(step); k++) linear[k] = true;
-	s->run = derived_own(p->d, make_run(&m, step));
+	s->run = transform_own(p->d, make_run(&m, step));
 	if (v.nested) {
 		step->checkpoint = inner_policy(p->c, loop->policy, &halved);
 		if (halved) loop->policy = outer_policy(p->c, loop->policy);
@@ -361,11 +361,12 @@ const SnapshotPlan *snapshot_plan(LinearisePlan *p, const Inst *in, bool swept, 
 	SnapshotLoop *kept = ARENA_NEW(s->run->arena, SnapshotLoop);
 	*kept = *loop;
 	s->run->checkpoint = p->d->from->checkpoint;
-	origin_set(p->c, s->run,
-	           (TransformInfo){.is_linear = true,
-	                           .linear_from = fn_nparams(s->run) - loop->ncarried - loop->nheld,
-	                           .loop = kept});
-	derived_of(p->c, s->run, TR_LOOP, 0, NULL, make_kept);
+	transform_info_set(
+		p->c, s->run,
+		(TransformInfo){.is_linear = true,
+	                    .linear_from = fn_nparams(s->run) - loop->ncarried - loop->nheld,
+	                    .loop = kept});
+	transform_get(p->c, s->run, TR_LOOP, 0, NULL, make_kept);
 	return s;
 }
 
@@ -507,10 +508,10 @@ void snapshot_sweep(Builder *b, Arena *a, const SnapshotLoop *loop, Ref count, c
 	advance(&w, last, least(b, count, number(b, 1)), state);
 }
 
-void snapshot_transpose(Ctx *c, Derived *d) {
+void snapshot_transpose(Ctx *c, Transform *d) {
 	Fn *run = d->from;
 	Arena *a = d->scratch;
-	const SnapshotLoop *loop = origin_of(run).loop;
+	const SnapshotLoop *loop = transform_info(run).loop;
 	uint32_t nf = loop->nfixed, ns = loop->nstate, nstack = snapshot_stack_size(loop),
 			 nc = loop->ncarried, nh = loop->nheld;
 	bool *linear = ARENA_ARRAY(a, bool, fn_nparams(loop->step) + 1u);
@@ -518,7 +519,7 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 	const LinearSplit *split = split_data(split_of(c, loop->step, linear));
 	Fn *back = ad_transpose(c, split->linear, split->nresiduals);
 
-	Builder *b = build_begin(c, derived_name(c, run, "transpose"), run->span, run);
+	Builder *b = build_begin(c, transform_name(c, run, "transpose"), run->span, run);
 	build_derivative(b);
 	Sweep w = {.b = b, .a = a, .loop = loop};
 	uint32_t nplain = fn_nparams(run) - nc - nh, m = nc + nh + nstack;
@@ -579,19 +580,19 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 	for (uint32_t k = 0; k < nc; k++) p[1 + k] = ct[k];
 	for (uint32_t k = 0; k < nh; k++) p[1 + nc + k] = add(b, p[1 + nc + k], ct[nc + k]);
 	build_for(b, count, m, values, build_region_end(b, open, m, p + 1), values);
-	d->fn = derived_own(d, build_end(b, nc + nh, values));
+	d->fn = transform_own(d, build_end(b, nc + nh, values));
 	/* The stack's extent depends on the trip count, parameter nf. */
 	if (ns && !loop->swept) d->fn->by_lane = nf + 1;
 }
 
 /* ---- entry point --------------------------------------------------------- */
 
-static void make_checkpoint(Ctx *c, Derived *d) {
-	derived_calls(c, d);
+static void make_checkpoint(Ctx *c, Transform *d) {
+	transform_wrap(c, d);
 	d->fn->checkpoint = d->order;
 }
 
 Fn *ad_checkpoint(Ctx *c, Fn *f, int64_t snapshots, int64_t bytes) {
 	int64_t words[2] = {snapshots, bytes};
-	return derived_of(c, f, TR_CHECKPOINT, attr_intern(c, words, 2), NULL, make_checkpoint)->fn;
+	return transform_get(c, f, TR_CHECKPOINT, attr_intern(c, words, 2), NULL, make_checkpoint)->fn;
 }

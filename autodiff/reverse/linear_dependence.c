@@ -53,7 +53,7 @@ static _Noreturn void refuse(const LinearValues *p, const Inst *in) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-static void make_depends(Ctx *c, Derived *d) {
+static void make_depends(Ctx *c, Transform *d) {
 	LinearValues p = {.c = c, .f = d->from, .scratch = d->scratch, .transform = "linearise"};
 	p.linear = ARENA_ARRAY(d->scratch, bool, d->from->vals.n + 1u);
 	for (uint32_t k = 0; k < d->nmask; k++) p.linear[REF_INDEX(fn_param(d->from, k))] = d->mask[k];
@@ -65,7 +65,7 @@ static void make_depends(Ctx *c, Derived *d) {
 bool linear_call(LinearValues *p, const Inst *in, bool *places, bool *results) {
 	if (!any_linear_operand(p, in)) return false;
 	Fn *callee = inst_callee(p->c, in);
-	TransformInfo o = origin_of(callee);
+	TransformInfo o = transform_info(callee);
 	/* No analysis is needed if the linear operands are only where the callee's
 	 * transform expects them. */
 	bool fits = o.is_jvp || o.is_linear;
@@ -79,7 +79,7 @@ bool linear_call(LinearValues *p, const Inst *in, bool *places, bool *results) {
 		return true;
 	}
 	for (uint32_t k = 0; k < in->nargs; k++) places[k] = depends_on(p, inst_arg(p->f, in, k));
-	const Derived *d = derived_of(p->c, callee, TR_DEPENDS, 0, places, make_depends);
+	const Transform *d = transform_get(p->c, callee, TR_DEPENDS, 0, places, make_depends);
 	for (uint32_t k = 0; k < in->nresults; k++)
 		results[k] = d->done ? d->result_active[k] : has_tangent(p, inst_result(in, k));
 	return true;

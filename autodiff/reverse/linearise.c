@@ -24,14 +24,14 @@
  */
 #include "autodiff/reverse/checkpoint.h"
 
-static void make_split(Ctx *c, Derived *d);
+static void make_split(Ctx *c, Transform *d);
 
-Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
-	Derived *d = derived_of(c, f, TR_SPLIT, 0, linear, make_split);
+Transform *split_of(Ctx *c, Fn *f, const bool *linear) {
+	Transform *d = transform_get(c, f, TR_SPLIT, 0, linear, make_split);
 	LinearSplit *s = split_data(d);
 	if (d->done || s->joint) return d;
-	s->values_builder = build_begin(c, derived_name(c, f, "values"), f->span, f);
-	s->joint_builder = build_begin(c, derived_name(c, f, "joint"), f->span, f);
+	s->values_builder = build_begin(c, transform_name(c, f, "values"), f->span, f);
+	s->joint_builder = build_begin(c, transform_name(c, f, "joint"), f->span, f);
 	build_derivative(s->values_builder);
 	build_derivative(s->joint_builder);
 	for (uint32_t pass = 0; pass < 2; pass++) {
@@ -49,7 +49,7 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 
 /* Builds the two functions that recursive calls use, now that the parts
  * exist. */
-static void finish_recursive(Ctx *c, Derived *d) {
+static void finish_recursive(Ctx *c, Transform *d) {
 	LinearSplit *s = split_data(d);
 	Arena *a = d->scratch;
 	uint32_t nplain = fn_nparams(s->primal), nlinear = d->nmask - nplain,
@@ -60,7 +60,7 @@ static void finish_recursive(Ctx *c, Derived *d) {
 	Builder *b = s->values_builder;
 	for (uint32_t k = 0; k < nplain; k++) args[k] = fn_param(s->values, k);
 	build_call(b, s->primal, nplain, args, values);
-	derived_own(d, build_end(b, s->nplain_results, values));
+	transform_own(d, build_end(b, s->nplain_results, values));
 
 	b = s->joint_builder;
 	for (uint32_t k = 0; k < nplain; k++) args[k] = fn_param(s->joint, k);
@@ -68,15 +68,15 @@ static void finish_recursive(Ctx *c, Derived *d) {
 	for (uint32_t k = 0; k < s->nresiduals; k++) args[k] = values[s->nplain_results + k];
 	for (uint32_t k = 0; k < nlinear; k++) args[s->nresiduals + k] = fn_param(s->joint, nplain + k);
 	build_call(b, s->linear, s->nresiduals + nlinear, args, results);
-	derived_own(d, build_end(b, s->nlinear_results, results));
-	origin_set(c, s->joint, (TransformInfo){.is_linear = true, .linear_from = nplain});
+	transform_own(d, build_end(b, s->nlinear_results, results));
+	transform_info_set(c, s->joint, (TransformInfo){.is_linear = true, .linear_from = nplain});
 }
 
 /* Must agree with linear_call: what a jvp promises, else the actual
  * dependence. */
 static void find_linear_results(const LinearisePlan *p, LinearSplit *s) {
 	const Fn *f = p->f;
-	TransformInfo o = origin_of(f);
+	TransformInfo o = transform_info(f);
 	bool jvp = o.is_jvp, linear = o.is_linear;
 	for (uint32_t k = 0; k < p->d->nmask; k++) {
 		jvp &= p->d->mask[k] == (k >= o.jvp_params);
@@ -96,11 +96,11 @@ static void find_linear_results(const LinearisePlan *p, LinearSplit *s) {
 
 /* Finds the linear values in the function of an entry, with its calls inlined
  * if `flat`. */
-static void begin_plan(Ctx *c, Derived *d, bool flat, LinearSplit *s, LinearisePlan *p) {
+static void begin_plan(Ctx *c, Transform *d, bool flat, LinearSplit *s, LinearisePlan *p) {
 	Fn *f = d->from, *written = flat ? fn_flatten(c, f) : NULL;
 	if (written) {
-		origin_set(c, written, origin_of(f));
-		f = derived_own(d, written);
+		transform_info_set(c, written, transform_info(f));
+		f = transform_own(d, written);
 	}
 	s->linear_result = ARENA_ARRAY(d->from->arena, bool, fn_nresults(f) + 1u);
 	*p =
@@ -112,41 +112,41 @@ static void begin_plan(Ctx *c, Derived *d, bool flat, LinearSplit *s, LineariseP
 	find_linear_results(p, s);
 }
 
-static void make_split(Ctx *c, Derived *d) {
+static void make_split(Ctx *c, Transform *d) {
 	LinearSplit *s = ARENA_NEW(d->from->arena, LinearSplit);
 	LinearisePlan p;
 	d->data = s;
 	begin_plan(c, d, true, s, &p);
 	plan_split(&p);
 	s->nresiduals = p.regions[0].items.n;
-	s->primal = derived_own(d, emit_primal_part(&p));
-	s->linear = derived_own(d, emit_linear_part(&p, s->primal));
-	origin_set(c, s->linear,
-	           (TransformInfo){.is_linear = true,
-	                           .linear_from = s->nresiduals,
-	                           .rounds = origin_of(p.f).rounds + 1});
+	s->primal = transform_own(d, emit_primal_part(&p));
+	s->linear = transform_own(d, emit_linear_part(&p, s->primal));
+	transform_info_set(c, s->linear,
+	                   (TransformInfo){.is_linear = true,
+	                                   .linear_from = s->nresiduals,
+	                                   .rounds = transform_info(p.f).rounds + 1});
 	if (s->joint) finish_recursive(c, d);
 	d->fn = s->linear;
 }
 
 /* The primal part alone: without tapes, or (with `report`) returning the report
  * on its checkpointed loops. */
-static void make_primal(Ctx *c, Derived *d, bool report) {
+static void make_primal(Ctx *c, Transform *d, bool report) {
 	LinearSplit s = {0};
 	LinearisePlan p;
 	begin_plan(c, d, report, &s, &p);
 	p.plain = !report;
 	p.report = report;
 	plan_split(&p);
-	d->fn = derived_own(d, emit_primal_part(&p));
+	d->fn = transform_own(d, emit_primal_part(&p));
 }
 
-static void make_plain(Ctx *c, Derived *d) { make_primal(c, d, false); }
+static void make_plain(Ctx *c, Transform *d) { make_primal(c, d, false); }
 
-static void make_report(Ctx *c, Derived *d) { make_primal(c, d, true); }
+static void make_report(Ctx *c, Transform *d) { make_primal(c, d, true); }
 
 Fn *plain_part(Ctx *c, Fn *f, const bool *linear) {
-	return derived_of(c, f, TR_ADVANCE, 0, linear, make_plain)->fn;
+	return transform_get(c, f, TR_ADVANCE, 0, linear, make_plain)->fn;
 }
 
 /* The parameters of a jvp that f does not have. */
@@ -160,7 +160,7 @@ Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
 	f = reverse_form(c, f);
 	Fn *jvp = ad_jvp(c, f, active, NULL);
 	Arena *scratch = arena_new(c);
-	Fn *report = derived_of(c, jvp, TR_REPORT, 0, tangents_of(scratch, jvp, f), make_report)->fn;
+	Fn *report = transform_get(c, jvp, TR_REPORT, 0, tangents_of(scratch, jvp, f), make_report)->fn;
 	arena_free(scratch);
 	return report;
 }
@@ -169,7 +169,7 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 	f = reverse_form(c, f);
 	Fn *jvp = ad_jvp(c, f, active, NULL);
 	Arena *scratch = arena_new(c);
-	Derived *d = split_of(c, jvp, tangents_of(scratch, jvp, f));
+	Transform *d = split_of(c, jvp, tangents_of(scratch, jvp, f));
 	arena_free(scratch);
 	if (!d->done) {
 		diag_error(c, E_INTERNAL, span_of(c, f->span),
@@ -178,8 +178,8 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 	}
 	LinearSplit *s = split_data(d);
 	if (s->of) return s->of;
-	origin_set(c, s->primal,
-	           (TransformInfo){.is_primal = true, .has_source = true, .source = f->id});
+	transform_info_set(c, s->primal,
+	                   (TransformInfo){.is_primal = true, .has_source = true, .source = f->id});
 	Linearised *out = ARENA_NEW(f->arena, Linearised);
 	out->primal = s->primal;
 	out->linear = s->linear;

@@ -67,7 +67,7 @@ typedef enum TapeReason {
 typedef struct InstPlan {
 	CallMode mode;
 	bool *places, *results; /* of a call: the linear operands and results */
-	const Derived *split;   /* of the callee; NULL when it is linear by construction */
+	const Transform *split; /* of the callee; NULL when it is linear by construction */
 	Dim turns;              /* of a `for` that passes on items: the rows of its tapes */
 	bool turns_known;       /* ... is known before the loop without reading a value */
 	VEC(TypeId) given;      /* types of the items passed on to the region around it */
@@ -81,7 +81,7 @@ enum { KEPT_NOT, KEPT_SAVED, KEPT_REMADE };
 typedef struct LinearisePlan {
 	Ctx *c;
 	const Fn *f;
-	Derived *d;
+	Transform *d;
 	Arena *a;
 	LinearValues dep;
 	bool *live; /* by value: linear, and a linear result depends on it */

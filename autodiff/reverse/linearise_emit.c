@@ -559,7 +559,7 @@ static Ref report(SplitEmitter *e) {
 
 Fn *emit_primal_part(LinearisePlan *p) {
 	const Fn *f = p->f;
-	Builder *b = build_begin(p->c, derived_name(p->c, f, "primal"), f->span, f);
+	Builder *b = build_begin(p->c, transform_name(p->c, f, "primal"), f->span, f);
 	build_derivative(b);
 	SplitEmitter e = emit_begin(p, b, false);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
@@ -860,7 +860,7 @@ static TypeId *item_types(SplitEmitter *e, const Fn *primal, uint32_t first, uin
 
 Fn *emit_linear_part(LinearisePlan *p, const Fn *primal) {
 	const Fn *f = p->f;
-	Builder *b = build_begin(p->c, derived_name(p->c, f, "linear"), f->span, primal);
+	Builder *b = build_begin(p->c, transform_name(p->c, f, "linear"), f->span, primal);
 	build_derivative(b);
 	SplitEmitter e = emit_begin(p, b, true);
 	const RegionPlan *g = &p->regions[0];

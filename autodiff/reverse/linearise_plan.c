@@ -484,7 +484,7 @@ static void plan_calls(LinearisePlan *p, const Region *g) {
 		ip->results = ARENA_ARRAY(p->a, bool, in->nresults + 1u);
 		if (!linear_call(&p->dep, in, ip->places, ip->results)) continue;
 		Fn *callee = inst_callee(p->c, in);
-		TransformInfo o = origin_of(callee);
+		TransformInfo o = transform_info(callee);
 		bool fits = o.is_linear;
 		for (uint32_t k = 0; k < in->nargs; k++) fits &= ip->places[k] == (k >= o.linear_from);
 		ip->mode = CALL_JOINT;

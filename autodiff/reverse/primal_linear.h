@@ -54,7 +54,7 @@ typedef struct LinearSplit {
 	 * function. */
 	const Linearised *of;
 } LinearSplit;
-Derived *split_of(Ctx *c, Fn *f, const bool *linear);
+Transform *split_of(Ctx *c, Fn *f, const bool *linear);
 
 /* f with the reverse overrides of its callees substituted (reverse_override.c);
  * f itself where there are none. Borrowed. */
@@ -62,7 +62,7 @@ Fn *reverse_form(Ctx *c, Fn *f);
 bool has_reverse_form(Ctx *c, const Fn *f);
 
 /* Makes the transpose of a loop that uses checkpoints (checkpoint.c). */
-void snapshot_transpose(Ctx *c, Derived *d);
-static inline LinearSplit *split_data(const Derived *d) { return d->data; }
+void snapshot_transpose(Ctx *c, Transform *d);
+static inline LinearSplit *split_data(const Transform *d) { return d->data; }
 
 #endif

@@ -18,15 +18,15 @@
  */
 #include "autodiff/reverse/primal_linear.h"
 
-static void make_in_reverse(Ctx *c, Derived *d) {
+static void make_in_reverse(Ctx *c, Transform *d) {
 	Fn *f = d->from, *other = fn_get(c, (FnId)d->order);
-	derived_calls(c, d);
+	transform_wrap(c, d);
 	fn_ref(other);
-	derived_own(d, other);
+	transform_own(d, other);
 	/* The checkpoint attribute prevents inlining before derivatives are
 	 * taken. */
 	d->fn->checkpoint = attr_intern(c, (int64_t[]){1, 0}, 2);
-	origin_set(c, d->fn, (TransformInfo){.in_reverse = other, .in_forward = f});
+	transform_info_set(c, d->fn, (TransformInfo){.in_reverse = other, .in_forward = f});
 }
 
 static bool alike(const Fn *f, const Fn *other, uint32_t n, Ref (*of)(const Fn *f, uint32_t k)) {
@@ -45,30 +45,30 @@ Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other) {
 		return f;
 	if (!alike(f, other, fn_nparams(f), param_of) || !alike(f, other, fn_nresults(f), result_of))
 		return f;
-	return derived_of(c, f, TR_IN_REVERSE, other->id, NULL, make_in_reverse)->fn;
+	return transform_get(c, f, TR_IN_REVERSE, other->id, NULL, make_in_reverse)->fn;
 }
 
 static Fn *instead(void *ud, Fn *g) {
 	(void)ud;
-	Fn *other = origin_of(g).in_reverse;
+	Fn *other = transform_info(g).in_reverse;
 	return other ? other : g;
 }
 
 static Fn *forward(void *ud, Fn *g) {
 	(void)ud;
-	Fn *f = origin_of(g).in_forward;
+	Fn *f = transform_info(g).in_forward;
 	return f ? f : g;
 }
 
 Fn *flatten_forward(Ctx *c, Fn *f) { return fn_flatten_with(c, f, forward, NULL); }
 
-static void make_reversed(Ctx *c, Derived *d) {
+static void make_reversed(Ctx *c, Transform *d) {
 	Fn *f = d->from, *written = fn_flatten_with(c, f, instead, NULL);
-	TransformInfo o = origin_of(f);
+	TransformInfo o = transform_info(f);
 	o.reversed = true;
-	if (written) origin_set(c, written, o);
+	if (written) transform_info_set(c, written, o);
 	else fn_ref(written = f);
-	d->fn = derived_own(d, written);
+	d->fn = transform_own(d, written);
 }
 
 bool has_reverse_form(Ctx *c, const Fn *f) {
@@ -76,13 +76,13 @@ bool has_reverse_form(Ctx *c, const Fn *f) {
 	uint32_t n;
 	const Fn **all = fn_reached(scratch, f, false, &n);
 	bool any = false;
-	for (uint32_t k = 0; k < n; k++) any |= origin_of(all[k]).in_reverse != NULL;
+	for (uint32_t k = 0; k < n; k++) any |= transform_info(all[k]).in_reverse != NULL;
 	arena_free(scratch);
 	return any;
 }
 
 Fn *reverse_form(Ctx *c, Fn *f) {
 	return f->finished && has_reverse_form(c, f)
-	           ? derived_of(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn
+	           ? transform_get(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn
 	           : f;
 }

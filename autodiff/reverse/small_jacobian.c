@@ -313,7 +313,7 @@ static bool walk(SmallJacobian *w, uint32_t n, uint32_t m, Ref *out) {
 	return true;
 }
 
-static void make_columns(Ctx *c, Derived *d) {
+static void make_columns(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const uint32_t np = fn_nparams(f), residuals = d->order;
 	SmallJacobian w = {.c = c, .f = f, .a = d->scratch, .seed = ref_value(1)};
@@ -340,7 +340,7 @@ static void make_columns(Ctx *c, Derived *d) {
 	if (!walk(&w, from.count, to.count, all) || w.open || w.ops > OPS_MOST) return;
 
 	memset(w.at, 0, f->vals.n * sizeof *w.at);
-	w.b = build_begin(c, derived_name(c, f, "columns"), f->span, f);
+	w.b = build_begin(c, transform_name(c, f, "columns"), f->span, f);
 	w.map = refmap_new(w.b, f, true);
 	for (uint32_t k = 0; k < residuals; k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
@@ -359,9 +359,9 @@ static void make_columns(Ctx *c, Derived *d) {
 	for (uint32_t i = 0; i < t.rank; i++) shape[i + 1] = t.dims[i];
 	Ref matrix =
 		build_reshape(w.b, build_concat(w.b, from.count * to.count, all, 0), t.rank + 1u, shape);
-	d->fn = derived_own(d, build_end(w.b, 1, &matrix));
+	d->fn = transform_own(d, build_end(w.b, 1, &matrix));
 }
 
 Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals) {
-	return derived_of(c, linear, TR_COLUMNS, nresiduals, NULL, make_columns)->fn;
+	return transform_get(c, linear, TR_COLUMNS, nresiduals, NULL, make_columns)->fn;
 }

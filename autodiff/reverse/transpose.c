@@ -24,7 +24,7 @@ typedef struct Back {
 	Ctx *c;
 	Fn *f;
 	Builder *b;
-	Derived *d;
+	Transform *d;
 	Arena *a;
 	LinearValues dep;
 	RefMap map; /* values that do not depend on the linear parameters */
@@ -35,7 +35,7 @@ typedef struct Back {
 	bool *born;
 } Back;
 
-static void make_transpose(Ctx *c, Derived *d);
+static void make_transpose(Ctx *c, Transform *d);
 
 static const Inst *inst_at(const Back *t, const Region *g, uint32_t i) {
 	return &t->f->insts.at[t->f->inst_order.at[g->insts + i]];
@@ -304,8 +304,8 @@ static void back_for(Back *t, const Inst *in) {
 
 static void back_call(Back *t, const Inst *in) {
 	Fn *callee = inst_callee(t->c, in);
-	uint32_t from = origin_of(callee).linear_from, nlinear = in->nargs - from, n = from;
-	const Derived *d = derived_of(t->c, callee, TR_TRANSPOSE, from, NULL, make_transpose);
+	uint32_t from = transform_info(callee).linear_from, nlinear = in->nargs - from, n = from;
+	const Transform *d = transform_get(t->c, callee, TR_TRANSPOSE, from, NULL, make_transpose);
 	Ref *args = refs(t, from + in->nresults), *results = refs(t, nlinear);
 	for (uint32_t k = 0; k < from; k++) args[k] = value(t, inst_arg(t->f, in, k));
 	for (uint32_t k = 0; k < in->nresults; k++) args[n++] = ct_or_zeros(t, inst_result(in, k));
@@ -425,7 +425,7 @@ static bool is_simple(Back *t, const Region *g) {
 		for (uint32_t k = 0; k < in->nregions; k++)
 			if (!is_simple(t, inst_region(t->f, in, k))) return false;
 		if (in->op != OP_CALL) continue;
-		TransformInfo o = origin_of(inst_callee(t->c, in));
+		TransformInfo o = transform_info(inst_callee(t->c, in));
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (!o.is_linear || (k < o.linear_from && is_linear(t, inst_arg(t->f, in, k))))
 				return false;
@@ -456,11 +456,11 @@ static void back_through_split(Back *t, const Ref *w, Ref *results) {
 	uint32_t nresiduals = t->d->order, n = fn_nparams(f), m = 0;
 	bool *linear = ARENA_ARRAY(t->a, bool, n + 1u);
 	for (uint32_t k = nresiduals; k < n; k++) linear[k] = true;
-	const Derived *split = split_of(c, f, linear);
+	const Transform *split = split_of(c, f, linear);
 	const LinearSplit *s = split_data(split);
 	/* If repeated splitting does not bring the function into the required form,
 	 * further splits cannot either. */
-	Fn *back = split->done && origin_of(s->linear).rounds < 4
+	Fn *back = split->done && transform_info(s->linear).rounds < 4
 	               ? ad_transpose(c, s->linear, s->nresiduals)
 	               : NULL;
 	if (!back) {
@@ -477,9 +477,9 @@ static void back_through_split(Back *t, const Ref *w, Ref *results) {
 	build_call(t->b, back, m, args, results);
 }
 
-static void make_transpose(Ctx *c, Derived *d) {
+static void make_transpose(Ctx *c, Transform *d) {
 	Fn *f = d->from;
-	if (origin_of(f).loop) {
+	if (transform_info(f).loop) {
 		snapshot_transpose(c, d);
 		return;
 	}
@@ -491,7 +491,7 @@ static void make_transpose(Ctx *c, Derived *d) {
 	                       .transform = "transpose",
 	                       .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
 	for (uint32_t k = nresiduals; k < n; k++) t.dep.linear[REF_INDEX(fn_param(f, k))] = true;
-	t.b = build_begin(c, derived_name(c, f, "transpose"), f->span, f);
+	t.b = build_begin(c, transform_name(c, f, "transpose"), f->span, f);
 	build_derivative(t.b);
 	t.map = refmap_new(t.b, f, true);
 	t.ct = refs(&t, f->vals.n);
@@ -521,10 +521,10 @@ static void make_transpose(Ctx *c, Derived *d) {
 		check_lengths(&t);
 		back_through_split(&t, w, results);
 	}
-	d->fn = derived_own(d, build_end(t.b, n - nresiduals, results));
-	origin_set(c, d->fn, (TransformInfo){.is_reverse = true});
+	d->fn = transform_own(d, build_end(t.b, n - nresiduals, results));
+	transform_info_set(c, d->fn, (TransformInfo){.is_reverse = true});
 }
 
 Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals) {
-	return derived_of(c, linear, TR_TRANSPOSE, nresiduals, NULL, make_transpose)->fn;
+	return transform_get(c, linear, TR_TRANSPOSE, nresiduals, NULL, make_transpose)->fn;
 }

@@ -276,13 +276,13 @@ static Ref units(Sparsity *p, Ref dx) {
 	return build_reshape(p->b, build2(p->b, OP_ADD, at, one), t.rank, t.dims);
 }
 
-static void make_sparsity(Ctx *c, Derived *d) {
+static void make_sparsity(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const uint32_t nparams = fn_nparams(f);
 	const uint32_t nresults = fn_nresults(f);
 	bool *result_active = ARENA_ARRAY(d->scratch, bool, nresults + 1u);
 	Fn *jvp = ad_jvp(c, f, d->mask, result_active), *flat = fn_flatten_to_run(c, jvp);
-	if (flat) derived_own(d, flat);
+	if (flat) transform_own(d, flat);
 	Sparsity p = {.c = c, .f = flat ? flat : jvp, .a = d->scratch};
 	const Fn *g = p.f;
 	p.level = ARENA_ARRAY(p.a, uint8_t, g->vals.n + 1u);
@@ -309,7 +309,7 @@ static void make_sparsity(Ctx *c, Derived *d) {
 	p.level[REF_INDEX(dx)] = LEVEL_ACTIVE;
 	sparsity_levels(&p);
 
-	p.b = build_begin(c, derived_name(c, f, "sparsity"), f->span, g);
+	p.b = build_begin(c, transform_name(c, f, "sparsity"), f->span, g);
 	build_derivative(p.b);
 	p.map = refmap_new(p.b, g, true);
 	for (uint32_t k = 0; k < nparams; k++) {
@@ -326,9 +326,9 @@ static void make_sparsity(Ctx *c, Derived *d) {
 		sets[n++] =
 			dy != REF_NONE ? sparsity_full(&p, dy) : build_zeros(p.b, sparsity_sets_type(&p, y));
 	}
-	d->fn = derived_own(d, build_end(p.b, n, sets));
+	d->fn = transform_own(d, build_end(p.b, n, sets));
 }
 
 Fn *ad_sparsity(Ctx *c, Fn *f, const bool *active, uint32_t ncaptured) {
-	return derived_of(c, f, TR_SPARSITY, ncaptured, active, make_sparsity)->fn;
+	return transform_get(c, f, TR_SPARSITY, ncaptured, active, make_sparsity)->fn;
 }

@@ -16,7 +16,7 @@
 #include "autodiff/taylor/jet.h"
 #include "autodiff/taylor/nested_jets.h"
 
-static void make_jet(Ctx *c, Derived *d);
+static void make_jet(Ctx *c, Transform *d);
 
 /* ---- coefficients -------------------------------------------------------- */
 
@@ -58,7 +58,7 @@ static Fn *written_rule(Jet *j, const Inst *in) {
 		const IrServices *s = ir_services(j->c);
 		j->asked[id] = true;
 		if (s->structural_rule) j->rule[id] = s->structural_rule(j->c, j->f, in);
-		if (j->rule[id]) derived_own(j->entry, j->rule[id]);
+		if (j->rule[id]) transform_own(j->entry, j->rule[id]);
 	}
 	return j->rule[id];
 }
@@ -133,12 +133,13 @@ static void analyse_loop(Jet *j, const Inst *in, const Region *body, uint32_t fi
 		mask_join(j, inst_result(in, k), jet_mask(j, ref_value(body->params + skip + k)));
 }
 
-static Derived *callee_jet(Jet *j, const Inst *in) {
+static Transform *callee_jet(Jet *j, const Inst *in) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
 	const uint32_t straight = j->order > 1 && args_mask(j, in) == FIRST ? STRAIGHT : 0;
 	Fn *callee = inst_callee(j->c, in);
-	return derived_of(j->c, unoptimised_of(callee), TR_JET, j->order | straight, active, make_jet);
+	return transform_get(j->c, unoptimised_of(callee), TR_JET, j->order | straight, active,
+	                     make_jet);
 }
 
 /* Whether the call is to an expansion along a scalar that moves along a
@@ -167,7 +168,7 @@ static void analyse_call(Jet *j, const Inst *in) {
 	}
 	/* A callee under construction has series for all results that can have
 	 * one. */
-	const Derived *d = written_rule(j, in) ? NULL : callee_jet(j, in);
+	const Transform *d = written_rule(j, in) ? NULL : callee_jet(j, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref r = inst_result(in, k);
 		bool moves = d && d->done ? d->result_active[k] : type_has_tangent(j->c, ref_type(j->f, r));
@@ -579,7 +580,7 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 		jet_longer_line(j, in, &line);
 		return;
 	}
-	const Derived *d = callee_jet(j, in);
+	const Transform *d = callee_jet(j, in);
 	uint32_t n = in->nargs, m = in->nresults;
 	Ref *args = ARENA_ARRAY(j->scratch, Ref, (size_t)n * (j->order + 1) + 1);
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, (size_t)m * (j->order + 1) + 1);
@@ -628,7 +629,7 @@ static Fn *host_rule(Jet *j, const Inst *in, const HostCall *call) {
 		TypeId t = ref_type(j->f, inst_result(in, i));
 		if (type_has_tangent(j->c, t)) dy[m++] = dy[i] ? dy[i] : build_zeros(b, t);
 	}
-	return derived_own(j->entry, build_end(b, m, dy));
+	return transform_own(j->entry, build_end(b, m, dy));
 }
 
 void jet_rule_HOST(Jet *j, const Inst *in) {
@@ -665,7 +666,7 @@ static void emit_region(Jet *j, const Region *r) {
 	}
 }
 
-static void make_jet(Ctx *c, Derived *d) {
+static void make_jet(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const bool straight = d->order & STRAIGHT;
 	uint32_t order = d->order & ~STRAIGHT, nparams = fn_nparams(f), nresults = fn_nresults(f);
@@ -675,7 +676,7 @@ static void make_jet(Ctx *c, Derived *d) {
 	j.rule = ARENA_ARRAY(j.scratch, Fn *, f->insts.n + 1);
 	j.asked = ARENA_ARRAY(j.scratch, bool, f->insts.n + 1);
 	j.b = build_begin(
-		c, derived_name(c, f, arena_printf(j.scratch, straight ? "jet%us" : "jet%u", order)),
+		c, transform_name(c, f, arena_printf(j.scratch, straight ? "jet%us" : "jet%u", order)),
 		f->span, f);
 	j.map = refmap_new(j.b, f, true);
 	for (uint32_t i = 0; i < nparams; i++) {
@@ -707,10 +708,10 @@ static void make_jet(Ctx *c, Derived *d) {
 		for (uint32_t k = 1; moves && k <= order; k++)
 			results[n++] = jet_full(&j, fn_result(f, i), k);
 	}
-	d->fn = derived_own(d, build_end(j.b, n, results));
+	d->fn = transform_own(d, build_end(j.b, n, results));
 	TransformInfo origin = {.is_jet = true};
 	if (straight || order == 1) line_mark(d, order, &origin);
-	origin_set(c, d->fn, origin);
+	transform_info_set(c, d->fn, origin);
 }
 
 Fn *ad_jet(Ctx *c, Fn *optimised, uint32_t order, bool straight, const bool *active,
@@ -725,8 +726,8 @@ Fn *ad_jet(Ctx *c, Fn *optimised, uint32_t order, bool straight, const bool *act
 		if (result_active) memset(result_active, 0, fn_nresults(f) * sizeof *result_active);
 		return optimised;
 	}
-	const Derived *d =
-		derived_of(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0), active, make_jet);
+	const Transform *d = transform_get(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0),
+	                                   active, make_jet);
 	if (result_active)
 		memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
 	return d->fn;

@@ -26,7 +26,7 @@ typedef struct Jet {
 	/* By value of f: bit k is set if coefficient k may be nonzero; bit 0 is
 	 * never set. For a dyn: of the value inside. */
 	uint64_t *mask;
-	Derived *entry;
+	Transform *entry;
 	Fn **rule; /* by instruction: the user's or the library's rule, once looked up */
 	bool *asked;
 } Jet;

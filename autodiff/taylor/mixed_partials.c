@@ -131,7 +131,7 @@ static bool calls_lines(VisitedFns *s, const Fn *f) {
 	VEC_PUSH(s->scratch, &s->at, f);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Fn *g = callee_of(f->ctx, &f->insts.at[i]);
-		if (g && (origin_of(g).line_order || calls_lines(s, g))) return true;
+		if (g && (transform_info(g).line_order || calls_lines(s, g))) return true;
 	}
 	return false;
 }
@@ -143,10 +143,10 @@ static bool steps_of(Polarising *p, Fn *g, JetChain *out) {
 	ChainLevel outwards[VARS_MOST];
 	uint32_t n = 0;
 	for (;;) {
-		const TransformInfo o = origin_of(g);
+		const TransformInfo o = transform_info(g);
 		if (!o.line_order) break;
 		Fn *from = n < VARS_MOST ? fn_get(p->c, o.line_of) : NULL;
-		const Derived *d = from && from->finished ? derived_that_made(from, g) : NULL;
+		const Transform *d = from && from->finished ? transform_that_made(from, g) : NULL;
 		if (!d || !d->done) return false;
 		outwards[n++] = (ChainLevel){.param = o.line_param,
 		                             .order = o.line_order,

@@ -32,7 +32,7 @@ static bool has_series_throughout(Arena *scratch, const Fn *f) {
 	return true;
 }
 
-void line_mark(const Derived *d, uint32_t order, TransformInfo *origin) {
+void line_mark(const Transform *d, uint32_t order, TransformInfo *origin) {
 	uint32_t n = 0, param = 0;
 	for (uint32_t i = 0; i < d->nmask; i++) {
 		if (!d->mask[i]) continue;
@@ -51,9 +51,9 @@ void line_mark(const Derived *d, uint32_t order, TransformInfo *origin) {
 bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out) {
 	const Fn *g = inst_callee(c, call);
 	if (!g || !g->finished) return false;
-	const TransformInfo o = origin_of(g);
+	const TransformInfo o = transform_info(g);
 	Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
-	const Derived *d = f && f->finished ? derived_that_made(f, g) : NULL;
+	const Transform *d = f && f->finished ? transform_that_made(f, g) : NULL;
 	if (!d || !d->done || o.line_order + more > JET_MAX_ORDER) return false;
 	for (uint32_t i = 0; i < call->nargs; i++)
 		if (active[i] != (i == o.line_param)) return false;

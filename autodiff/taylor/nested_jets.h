@@ -27,7 +27,7 @@ typedef struct NestedJet {
 } NestedJet;
 
 /* Records in `origin` that d's function is a line, if it is one. */
-void line_mark(const Derived *d, uint32_t order, TransformInfo *origin);
+void line_mark(const Transform *d, uint32_t order, TransformInfo *origin);
 /* Whether the call is to a line that can be extended by `more` orders: the
  * scalar is its only active operand. `active` has a bool for each operand. */
 bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out);
