@@ -134,17 +134,17 @@ void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {
 		text_str(out, "\n");
 	}
 	if (e.more) text_str(out, "  and more\n");
-	const Polarised polar = polarised_of(f);
-	if (polar.taken)
+	const MixedPartials mixed = mixed_partials_of(f);
+	if (mixed.taken)
 		text_format(out,
 		            "  mixed derivatives from expansions along %s; nested they would be %.0f "
 		            "operations in all\n",
-		            polar.along, fn_cost(polar.other, syms, syms ? f->syms.n : 0));
-	else if (polar.other)
+		            mixed.along, fn_cost(mixed.other, syms, syms ? f->syms.n : 0));
+	else if (mixed.other)
 		text_format(out,
 		            "  mixed derivatives nested; from expansions along %s they would be %.0f "
 		            "operations in all\n",
-		            polar.along, fn_cost(polar.other, syms, syms ? f->syms.n : 0));
+		            mixed.along, fn_cost(mixed.other, syms, syms ? f->syms.n : 0));
 	text_format(
 		out, "  with everything around them, and what they share taken once: %.0f operations\n\n",
 		fn_cost(f, syms, f->syms.n));

@@ -14,7 +14,7 @@ typedef struct TransformSet { /* the target of Fn.derived */
 	Transform *first;
 	TransformInfo origin;
 	Fn *unoptimised; /* one reference, or NULL */
-	Polarised polarised;
+	MixedPartials mixed_partials;
 } TransformSet;
 
 typedef struct AutodiffState {
@@ -58,16 +58,16 @@ void unoptimised_set(Ctx *c, Fn *optimised, Fn *unoptimised) {
 	set_of(c, optimised)->unoptimised = unoptimised;
 }
 
-Polarised polarised_of(const Fn *f) {
+MixedPartials mixed_partials_of(const Fn *f) {
 	const TransformSet *set = f->derived;
-	return set ? set->polarised : (Polarised){0};
+	return set ? set->mixed_partials : (MixedPartials){0};
 }
 
-void polarised_set(Ctx *c, Fn *f, Polarised p) {
+void mixed_partials_set(Ctx *c, Fn *f, MixedPartials p) {
 	TransformSet *set = set_of(c, f);
 	fn_ref(p.other);
-	if (set->polarised.other) fn_unref(set->polarised.other);
-	set->polarised = p;
+	if (set->mixed_partials.other) fn_unref(set->mixed_partials.other);
+	set->mixed_partials = p;
 }
 
 /* Except for a batch, a mask omits parameters that have no tangent. */
@@ -129,7 +129,7 @@ void transforms_free(Ctx *c, void *derived) {
 	TransformSet *set = derived;
 	for (Transform *d = set->first; d; d = d->next) release(d);
 	if (set->unoptimised) fn_unref(set->unoptimised);
-	if (set->polarised.other) fn_unref(set->polarised.other);
+	if (set->mixed_partials.other) fn_unref(set->mixed_partials.other);
 }
 
 static void forget(Transform *d) {

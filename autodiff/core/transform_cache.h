@@ -142,14 +142,14 @@ Fn *flatten_forward(Ctx *c, Fn *f);
 
 /* The result of optimise.c for the mixed derivatives in f: the directions along
  * which they can be expanded instead, whether they are, and the form not taken.
- * `other` NULL: none. polarised_set stores a reference. */
-typedef struct Polarised {
+ * `other` NULL: none. mixed_partials_set stores a reference. */
+typedef struct MixedPartials {
 	Fn *other;
 	bool taken;
 	char along[200];
-} Polarised;
-Polarised polarised_of(const Fn *f);
-void polarised_set(Ctx *c, Fn *f, Polarised p);
+} MixedPartials;
+MixedPartials mixed_partials_of(const Fn *f);
+void mixed_partials_set(Ctx *c, Fn *f, MixedPartials p);
 
 /* The free_derived hook. */
 void transforms_free(Ctx *c, void *derived);

@@ -99,26 +99,26 @@ static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
 
 /* ---- optimising ---------------------------------------------------------- */
 
-typedef struct Settling {
+typedef struct Optimisation {
 	Ctx *c;
 	Fn *f;
 	Arena *scratch;
 	Fn *made[3 * (ROUNDS_MOST + 1) + 2]; /* one reference each */
 	uint32_t nmade;
-} Settling;
+} Optimisation;
 
-static double typical_cost(Settling *s, const Fn *f) {
+static double typical_cost(Optimisation *s, const Fn *f) {
 	int64_t *lengths = ARENA_ARRAY(s->scratch, int64_t, f->syms.n + 1);
 	for (uint32_t i = 0; i < f->syms.n; i++) lengths[i] = TYPICAL;
 	return fn_cost(f, lengths, f->syms.n);
 }
 
-static void keep(Settling *s, Fn *f) {
+static void keep(Optimisation *s, Fn *f) {
 	if (f) s->made[s->nmade++] = f;
 }
 
 /* f inlined and with its sums moved; NULL when neither changes anything. */
-static Fn *form(Settling *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
+static Fn *form(Optimisation *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
 	Fn *flat = fn_flatten_with(s->c, f, instead, s->c), *best = flat ? flat : f;
 	keep(s, flat);
 	*sums = false;
@@ -138,26 +138,28 @@ static Fn *forwards(void *ud, Fn *g) {
 }
 
 static void run_optimise(Ctx *c, void *arg) {
-	Settling *s = arg;
+	Optimisation *s = arg;
 	s->scratch = arena_new(c);
 	const Found found = find_derivatives(c, s->scratch, s->f);
 	const bool choice = found.gradient && found.jet, share = found.derivatives > 1;
 	if (!choice && !share && !worth_a_look(c, s->scratch, s->f)) return;
 	bool sums, more;
-	Polarised polar = {0};
+	MixedPartials mixed = {0};
 	Fn *best = form(s, s->f, NULL, &sums);
 	double least = best ? typical_cost(s, best) : HUGE_VAL;
 	Fn *forward = choice ? form(s, s->f, forwards, &more) : NULL;
-	Fn *lines = found.mixed ? polarise(c, s->f, s->scratch, polar.along, sizeof polar.along) : NULL;
+	Fn *lines = found.mixed
+	                ? expand_mixed_partials(c, s->f, s->scratch, mixed.along, sizeof mixed.along)
+	                : NULL;
 	keep(s, lines);
 	lines = lines ? form(s, lines, NULL, &more) : NULL;
 	if (lines) {
 		const double nested = fmin(least, typical_cost(s, s->f));
-		polar.taken = typical_cost(s, lines) < nested &&
+		mixed.taken = typical_cost(s, lines) < nested &&
 		              !(forward && typical_cost(s, forward) <= typical_cost(s, lines));
-		polar.other = !polar.taken ? lines : best && least <= nested ? best : s->f;
-		if (polar.taken) {
-			polarised_set(c, lines, polar);
+		mixed.other = !mixed.taken ? lines : best && least <= nested ? best : s->f;
+		if (mixed.taken) {
+			mixed_partials_set(c, lines, mixed);
 			unoptimised_set(c, lines, s->f);
 			fn_ref(lines);
 			keep(s, s->f);
@@ -172,7 +174,7 @@ static void run_optimise(Ctx *c, void *arg) {
 		best = s->f; /* only inlined, so nothing is gained */
 	}
 	if (least >= typical_cost(s, s->f)) best = s->f;
-	if (lines) polarised_set(c, best, polar);
+	if (lines) mixed_partials_set(c, best, mixed);
 	if (best == s->f) return;
 	fn_ref(best);
 	unoptimised_set(c, best, s->f);
@@ -181,7 +183,7 @@ static void run_optimise(Ctx *c, void *arg) {
 }
 
 Fn *ad_optimise(Ctx *c, Fn *f) {
-	Settling s = {.c = c, .f = f};
+	Optimisation s = {.c = c, .f = f};
 	const uint32_t mark = build_mark(c);
 	const Status st = ctx_protect(c, run_optimise, &s);
 	if (st != ST_OK) build_unwind(c, mark);

@@ -98,7 +98,7 @@ typedef struct JetGroup {
 	Ref *primal;
 } JetGroup;
 
-typedef struct Polarising {
+typedef struct MixedPartialsPass {
 	Ctx *c;
 	/* flat: f inlined, except for lines; one reference each of flat and made */
 	Fn *f, *flat, *made;
@@ -111,7 +111,7 @@ typedef struct Polarising {
 	/* Multiplications of coefficients, estimated before either form is
 	 * built. */
 	double products, nested;
-} Polarising;
+} MixedPartialsPass;
 
 /* ---- chains -------------------------------------------------------------- */
 
@@ -139,7 +139,7 @@ static bool calls_lines(VisitedFns *s, const Fn *f) {
 /* The function that g expands, and the levels of expansion. Returns false when
  * g is not an expansion along scalars of a function without expansions in
  * it. */
-static bool steps_of(Polarising *p, Fn *g, JetChain *out) {
+static bool steps_of(MixedPartialsPass *p, Fn *g, JetChain *out) {
 	ChainLevel outwards[VARS_MOST];
 	uint32_t n = 0;
 	for (;;) {
@@ -174,7 +174,7 @@ static bool number_of(const Fn *f, Ref r, double *out) {
 	return ref_splat(f, r, &v) && value_as_f64(v, out);
 }
 
-static bool read_chain(Polarising *p, const Inst *in, JetChain *out) {
+static bool read_chain(MixedPartialsPass *p, const Inst *in, JetChain *out) {
 	const Fn *f = p->flat;
 	Fn *g = callee_of(p->c, in);
 	*out = (JetChain){.call = in};
@@ -199,7 +199,7 @@ static bool read_chain(Polarising *p, const Inst *in, JetChain *out) {
 
 /* ---- groups -------------------------------------------------------------- */
 
-static void gather_groups(Polarising *p) {
+static void gather_groups(MixedPartialsPass *p) {
 	const Fn *f = p->flat;
 	Builder *b = build_begin(p->c, f->name, f->span, f);
 	Ref *as = ARENA_ARRAY(p->scratch, Ref, f->vals.n + 1);
@@ -258,7 +258,7 @@ static void gather_groups(Polarising *p) {
 
 /* The coefficient that each result of the call is, and its factor; NULL when
  * the results do not have the expected layout. */
-static WeightedMonomial *coefficients(Polarising *p, const JetChain *ch) {
+static WeightedMonomial *coefficients(MixedPartialsPass *p, const JetChain *ch) {
 	uint32_t n = fn_nresults(ch->base);
 	WeightedMonomial *at = ARENA_ARRAY(p->scratch, WeightedMonomial, ch->call->nresults + 1);
 	if (n > ch->call->nresults) return NULL;
@@ -296,11 +296,11 @@ static bool is_mixed(const Monomial *m) {
 
 /* ---- forms --------------------------------------------------------------- */
 
-static CoefficientSum *form_of(const Polarising *p, Ref r) {
+static CoefficientSum *form_of(const MixedPartialsPass *p, Ref r) {
 	return ref_is_value(r) ? p->form[REF_INDEX(r)] : NULL;
 }
 
-static bool add_form(const Polarising *p, CoefficientSum *to, Ref r, double by) {
+static bool add_form(const MixedPartialsPass *p, CoefficientSum *to, Ref r, double by) {
 	const CoefficientSum *x = form_of(p, r);
 	if (!x) {
 		if (to->nrest == TERMS_MOST) return false;
@@ -322,7 +322,7 @@ static bool add_form(const Polarising *p, CoefficientSum *to, Ref r, double by) 
 	return true;
 }
 
-static CoefficientSum *form_made(Polarising *p, const Inst *in) {
+static CoefficientSum *form_made(MixedPartialsPass *p, const Inst *in) {
 	const Fn *f = p->flat;
 	if (in->nresults != 1 || in->nargs > 2 ||
 	    !dtype_is_real((Dtype)ref_ty(f, inst_result(in, 0))->dtype))
@@ -346,12 +346,12 @@ static CoefficientSum *form_made(Polarising *p, const Inst *in) {
 	return good ? out : NULL;
 }
 
-static void leave(Polarising *p, Ref r) {
+static void leave(MixedPartialsPass *p, Ref r) {
 	CoefficientSum *x = form_of(p, r);
 	if (x) x->leaves = true;
 }
 
-static void leave_inst(Polarising *p, const Inst *in) {
+static void leave_inst(MixedPartialsPass *p, const Inst *in) {
 	const Fn *f = p->flat;
 	for (uint32_t k = 0; k < in->nargs; k++) leave(p, inst_arg(f, in, k));
 	for (uint32_t k = 0; k < in->nregions; k++) {
@@ -362,14 +362,14 @@ static void leave_inst(Polarising *p, const Inst *in) {
 	}
 }
 
-static const JetChain *chain_at(const Polarising *p, const Inst *in) {
+static const JetChain *chain_at(const MixedPartialsPass *p, const Inst *in) {
 	for (uint32_t i = 0; i < p->chains.n; i++)
 		if (p->chains.at[i].call == in && !p->groups.at[p->chains.at[i].group].bad)
 			return &p->chains.at[i];
 	return NULL;
 }
 
-static bool find_forms(Polarising *p) {
+static bool find_forms(MixedPartialsPass *p) {
 	const Fn *f = p->flat;
 	const Region *top = &f->regions.at[0];
 	p->form = ARENA_ARRAY(p->scratch, CoefficientSum *, f->vals.n + 1);
@@ -416,7 +416,7 @@ static uint32_t monomials(uint32_t nvars, uint32_t m, uint8_t (*e)[VARS_MOST]) {
 	return n;
 }
 
-static uint32_t parts_of(const Polarising *p, const CoefficientSum *x, Functional *out) {
+static uint32_t parts_of(const MixedPartialsPass *p, const CoefficientSum *x, Functional *out) {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
 		const Monomial *t = &x->at[i].at;
@@ -502,8 +502,8 @@ static bool weights(const JetGroup *g, const Direction *dirs, uint32_t ndirs, co
 
 typedef VEC(Functional) Functionals;
 
-static bool all_served(const Polarising *p, uint32_t group, uint32_t m, const Functionals *all,
-                       const Direction *dirs, uint32_t ndirs) {
+static bool all_served(const MixedPartialsPass *p, uint32_t group, uint32_t m,
+                       const Functionals *all, const Direction *dirs, uint32_t ndirs) {
 	double ignored[DIRS_MOST];
 	for (uint32_t i = 0; i < all->n; i++) {
 		const Functional *w = &all->at[i];
@@ -553,7 +553,7 @@ static uint32_t candidates(const JetGroup *g, uint32_t group, uint32_t m, const 
 }
 
 typedef struct DirectionSearch {
-	const Polarising *p;
+	const MixedPartialsPass *p;
 	uint32_t group, m, n, tests;
 	const Functionals *all;
 	Direction from[CANDIDATES_MOST];
@@ -587,7 +587,7 @@ static Direction *axis_of(JetGroup *g, uint32_t v) {
 
 /* Chooses the directions of the highest degree first: their expansions contain
  * the lower degrees. */
-static bool choose_directions(Polarising *p, uint32_t group, const Functionals *all) {
+static bool choose_directions(MixedPartialsPass *p, uint32_t group, const Functionals *all) {
 	JetGroup *g = &p->groups.at[group];
 	for (uint32_t m = ORDER_MOST; m >= 2; m--) {
 		bool any = false;
@@ -627,7 +627,7 @@ static bool choose_directions(Polarising *p, uint32_t group, const Functionals *
 
 /* Collects the sums that have other uses, and the orders needed along the axes.
  * Returns whether expansions along directions are expected to cost less. */
-static bool plan_groups(Polarising *p) {
+static bool plan_groups(MixedPartialsPass *p) {
 	const Fn *f = p->flat;
 	Functionals all = {0};
 	for (uint32_t v = 0; v < f->vals.n; v++) {
@@ -680,7 +680,7 @@ static bool plan_groups(Polarising *p) {
 
 /* ---- the other form ------------------------------------------------------ */
 
-static void emit_lines(Polarising *p, JetGroup *g) {
+static void emit_lines(MixedPartialsPass *p, JetGroup *g) {
 	Fn *base = g->first->base;
 	const uint32_t n = fn_nparams(base), nresults = fn_nresults(base);
 	Ref *value = ARENA_ARRAY(p->scratch, Ref, n + nresults + 1);
@@ -732,7 +732,7 @@ static Ref line_coef(const Direction *d, uint32_t result, uint32_t k) {
 	return d->coef[result * ORDER_MOST + k - 1];
 }
 
-static Ref sum_of_form(Polarising *p, const CoefficientSum *x, TypeId type) {
+static Ref sum_of_form(MixedPartialsPass *p, const CoefficientSum *x, TypeId type) {
 	Builder *b = p->b;
 	Functional *parts = ARENA_ARRAY(p->scratch, Functional, TERMS_MOST);
 	const uint32_t n = parts_of(p, x, parts);
@@ -761,7 +761,7 @@ static Ref sum_of_form(Polarising *p, const CoefficientSum *x, TypeId type) {
 	return sum == REF_NONE ? build_zeros(b, type) : sum;
 }
 
-static Fn *other_form(Polarising *p) {
+static Fn *other_form(MixedPartialsPass *p) {
 	Fn *f = p->flat;
 	p->b = build_begin(p->c, f->name, f->span, f);
 	p->map = refmap_new(p->b, f, true);
@@ -792,7 +792,7 @@ static Fn *other_form(Polarising *p) {
 	return build_end(p->b, fn_nresults(f), results);
 }
 
-static void describe(const Polarising *p, char *out, size_t cap) {
+static void describe(const MixedPartialsPass *p, char *out, size_t cap) {
 	size_t n = 0;
 	out[0] = 0;
 	for (uint32_t i = 0; i < p->groups.n; i++) {
@@ -808,8 +808,8 @@ static void describe(const Polarising *p, char *out, size_t cap) {
 	}
 }
 
-static void run_polarise(Ctx *c, void *arg) {
-	Polarising *p = arg;
+static void run_mixed_partials(Ctx *c, void *arg) {
+	MixedPartialsPass *p = arg;
 	p->flat = fn_flatten_with(c, p->f, keep_lines, p);
 	if (!p->flat) {
 		p->flat = p->f;
@@ -829,10 +829,10 @@ static void run_polarise(Ctx *c, void *arg) {
 	if (find_forms(p) && plan_groups(p)) p->made = other_form(p);
 }
 
-Fn *polarise(Ctx *c, Fn *f, Arena *scratch, char *note, size_t cap) {
-	Polarising p = {.c = c, .f = f, .scratch = scratch};
+Fn *expand_mixed_partials(Ctx *c, Fn *f, Arena *scratch, char *note, size_t cap) {
+	MixedPartialsPass p = {.c = c, .f = f, .scratch = scratch};
 	const uint32_t mark = build_mark(c), diags = diag_total(c);
-	if (ctx_protect(c, run_polarise, &p) != ST_OK) {
+	if (ctx_protect(c, run_mixed_partials, &p) != ST_OK) {
 		build_unwind(c, mark);
 		diag_truncate(c, diags);
 		p.made = NULL;

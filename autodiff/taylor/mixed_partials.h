@@ -13,6 +13,6 @@
  * inlined; the expansions remain calls. `note` receives the directions in
  * words. NULL: there are no nested expansions, or the replacement fails or does
  * not pay. Owned by the caller. */
-Fn *polarise(Ctx *c, Fn *f, Arena *scratch, char *note, size_t cap);
+Fn *expand_mixed_partials(Ctx *c, Fn *f, Arena *scratch, char *note, size_t cap);
 
 #endif
