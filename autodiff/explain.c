@@ -96,10 +96,10 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 		text_add(out, name, n);
 	}
 	const TransformInfo o = transform_info(g);
-	const Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
-	const Atom by = f ? f->vals.at[REF_INDEX(fn_param(f, o.line_param))].name : 0;
+	const Fn *f = o.nested_order ? fn_get(c, o.nested_of) : NULL;
+	const Atom by = f ? f->vals.at[REF_INDEX(fn_param(f, o.nested_param))].name : 0;
 	if (by) text_format(out, " by %s", atom_text(c, by));
-	if (o.line_order > 1) text_format(out, ": Taylor expansion to order %u", o.line_order);
+	if (o.nested_order > 1) text_format(out, ": Taylor expansion to order %u", o.nested_order);
 	else if (o.is_jet)
 		text_str(out, strstr(name, ".batch") ? ": Taylor expansions along several directions"
 		                                     : ": Taylor expansion");

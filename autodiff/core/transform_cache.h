@@ -106,10 +106,10 @@ typedef struct TransformInfo {
 	bool has_source;
 	FnId source;
 	bool is_jet; /* a Taylor expansion, or a batch of them */
-	/* nested_jets.h: an expansion of line_of along one scalar parameter; order
-	 * 0: none. */
-	uint32_t line_order, line_param;
-	FnId line_of; /* an id, since the function may have been freed */
+	/* nested_jets.h: an expansion of nested_of along one scalar parameter;
+	 * order 0: none. */
+	uint32_t nested_order, nested_param;
+	FnId nested_of; /* an id, since the function may have been freed */
 	/* Made by gradient.c, of the function with the id `gradient_of`, which may
 	 * have been freed. */
 	bool is_gradient;

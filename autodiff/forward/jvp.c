@@ -81,10 +81,10 @@ static Transform *jvp_of_callee(Jvp *j, const Inst *in) {
 
 /* Whether the call is to an expansion along a scalar, differentiated again with
  * respect to that scalar alone. */
-static bool calls_line(Jvp *j, const Inst *in, NestedJet *line) {
+static bool calls_nested_jet(Jvp *j, const Inst *in, NestedJet *nested) {
 	bool *active = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = carries(j, inst_arg(j->f, in, k));
-	return line_called(j->c, in, active, 1, line);
+	return nested_jet_match(j->c, in, active, 1, nested);
 }
 
 /* ---- which values have tangents ------------------------------------------ */
@@ -132,10 +132,11 @@ static void find_active_call(Jvp *j, const Inst *in) {
 		all_results_active(j, in);
 		return;
 	}
-	NestedJet line;
-	if (calls_line(j, in, &line)) {
+	NestedJet nested;
+	if (calls_nested_jet(j, in, &nested)) {
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if ((k >= fn_nresults(line.f) || line.moves[k]) && has_tangent(j, inst_result(in, k)))
+			if ((k >= fn_nresults(nested.f) || nested.moves[k]) &&
+			    has_tangent(j, inst_result(in, k)))
 				raise_active(j, inst_result(in, k));
 		return;
 	}
@@ -402,14 +403,14 @@ static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 		if (has_tangent(j, inst_result(in, k))) set_tangent(j, inst_result(in, k), results[m++]);
 }
 
-static void emit_longer_line(Jvp *j, const Inst *in, const NestedJet *line) {
+static void emit_longer_jet(Jvp *j, const Inst *in, const NestedJet *nested) {
 	Arena *a = j->d->scratch;
 	Ref *args = ARENA_ARRAY(a, Ref, in->nargs + 1u),
 		*results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u),
 		*further = ARENA_ARRAY(a, Ref, in->nresults + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = primal(j, inst_arg(j->f, in, k));
-	line_expand(j->c, j->b, a, line, args, tangent(j, inst_arg(j->f, in, line->param)), 1, results,
-	            further);
+	nested_jet_expand(j->c, j->b, a, nested, args, tangent(j, inst_arg(j->f, in, nested->param)), 1,
+	                  results, further);
 	uint32_t n = in->nresults;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (carries(j, inst_result(in, k)))
@@ -424,9 +425,9 @@ static void emit_call(Jvp *j, const Inst *in) {
 		emit_written_rule(j, in, rule);
 		return;
 	}
-	NestedJet line;
-	if (calls_line(j, in, &line)) {
-		emit_longer_line(j, in, &line);
+	NestedJet nested;
+	if (calls_nested_jet(j, in, &nested)) {
+		emit_longer_jet(j, in, &nested);
 		return;
 	}
 	const Transform *d = jvp_of_callee(j, in);
@@ -602,7 +603,7 @@ static void make_jvp(Ctx *c, Transform *d) {
 	}
 	d->fn = transform_own(d, build_end(j.b, n, results));
 	TransformInfo origin = {.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults};
-	line_mark(d, 1, &origin);
+	nested_jet_mark(d, 1, &origin);
 	transform_info_set(c, d->fn, origin);
 }
 

@@ -53,8 +53,8 @@ static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
 			const TransformInfo o = transform_info(g);
 			found.gradient |= o.is_gradient;
 			found.jet |= o.is_jet;
-			const Fn *inner = o.line_order ? fn_get(c, o.line_of) : NULL;
-			found.mixed |= inner && transform_info(inner).line_order;
+			const Fn *inner = o.nested_order ? fn_get(c, o.nested_of) : NULL;
+			found.mixed |= inner && transform_info(inner).nested_order;
 			found.derivatives += o.is_jet || o.is_jvp || o.is_gradient;
 		}
 	}
@@ -148,22 +148,22 @@ static void run_optimise(Ctx *c, void *arg) {
 	Fn *best = form(s, s->f, NULL, &sums);
 	double least = best ? typical_cost(s, best) : HUGE_VAL;
 	Fn *forward = choice ? form(s, s->f, forwards, &more) : NULL;
-	Fn *lines = found.mixed
-	                ? expand_mixed_partials(c, s->f, s->scratch, mixed.along, sizeof mixed.along)
-	                : NULL;
-	keep(s, lines);
-	lines = lines ? form(s, lines, NULL, &more) : NULL;
-	if (lines) {
+	Fn *expanded = found.mixed
+	                   ? expand_mixed_partials(c, s->f, s->scratch, mixed.along, sizeof mixed.along)
+	                   : NULL;
+	keep(s, expanded);
+	expanded = expanded ? form(s, expanded, NULL, &more) : NULL;
+	if (expanded) {
 		const double nested = fmin(least, typical_cost(s, s->f));
-		mixed.taken = typical_cost(s, lines) < nested &&
-		              !(forward && typical_cost(s, forward) <= typical_cost(s, lines));
-		mixed.other = !mixed.taken ? lines : best && least <= nested ? best : s->f;
+		mixed.taken = typical_cost(s, expanded) < nested &&
+		              !(forward && typical_cost(s, forward) <= typical_cost(s, expanded));
+		mixed.other = !mixed.taken ? expanded : best && least <= nested ? best : s->f;
 		if (mixed.taken) {
-			mixed_partials_set(c, lines, mixed);
-			unoptimised_set(c, lines, s->f);
-			fn_ref(lines);
+			mixed_partials_set(c, expanded, mixed);
+			unoptimised_set(c, expanded, s->f);
+			fn_ref(expanded);
 			keep(s, s->f);
-			s->f = lines;
+			s->f = expanded;
 			return;
 		}
 	}
@@ -174,7 +174,7 @@ static void run_optimise(Ctx *c, void *arg) {
 		best = s->f; /* only inlined, so nothing is gained */
 	}
 	if (least >= typical_cost(s, s->f)) best = s->f;
-	if (lines) mixed_partials_set(c, best, mixed);
+	if (expanded) mixed_partials_set(c, best, mixed);
 	if (best == s->f) return;
 	fn_ref(best);
 	unoptimised_set(c, best, s->f);

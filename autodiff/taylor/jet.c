@@ -144,10 +144,10 @@ static Transform *callee_jet(Jet *j, const Inst *in) {
 
 /* Whether the call is to an expansion along a scalar that moves along a
  * straight line here. */
-static bool calls_line(Jet *j, const Inst *in, NestedJet *line) {
+static bool calls_nested_jet(Jet *j, const Inst *in, NestedJet *nested) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
-	return args_mask(j, in) == FIRST && line_called(j->c, in, active, j->order, line);
+	return args_mask(j, in) == FIRST && nested_jet_match(j->c, in, active, j->order, nested);
 }
 
 static void analyse_call(Jet *j, const Inst *in) {
@@ -156,11 +156,11 @@ static void analyse_call(Jet *j, const Inst *in) {
 		if (jet_mask(j, r) && !has_series(j, r))
 			jet_no_rule(j, in, "is given a dynamic value that depends on what is differentiated");
 	}
-	NestedJet line;
-	if (!written_rule(j, in) && calls_line(j, in, &line)) {
+	NestedJet nested;
+	if (!written_rule(j, in) && calls_nested_jet(j, in, &nested)) {
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const Ref r = inst_result(in, k);
-			if ((k >= fn_nresults(line.f) || line.moves[k]) &&
+			if ((k >= fn_nresults(nested.f) || nested.moves[k]) &&
 			    type_has_tangent(j->c, ref_type(j->f, r)))
 				mask_join(j, r, mask_all(j->order));
 		}
@@ -555,13 +555,14 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 	}
 }
 
-static void jet_longer_line(Jet *j, const Inst *in, const NestedJet *line) {
+static void jet_longer_nested(Jet *j, const Inst *in, const NestedJet *nested) {
 	Ref *args = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1),
 		*results = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
 	Ref *further = ARENA_ARRAY(j->scratch, Ref, (size_t)in->nresults * j->order + 1);
 	for (uint32_t i = 0; i < in->nargs; i++) args[i] = jet_get(j, inst_arg(j->f, in, i), 0);
-	line_expand(j->c, j->b, j->scratch, line, args, jet_full(j, inst_arg(j->f, in, line->param), 1),
-	            j->order, results, further);
+	nested_jet_expand(j->c, j->b, j->scratch, nested, args,
+	                  jet_full(j, inst_arg(j->f, in, nested->param), 1), j->order, results,
+	                  further);
 	for (uint32_t i = 0; i < in->nresults; i++) refmap_set(&j->map, inst_result(in, i), results[i]);
 	for (uint32_t i = 0; i < in->nresults; i++)
 		for (uint32_t k = 1; has_series(j, inst_result(in, i)) && k <= j->order; k++)
@@ -575,9 +576,9 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 		series_by_rule(j, in, rule);
 		return;
 	}
-	NestedJet line;
-	if (calls_line(j, in, &line)) {
-		jet_longer_line(j, in, &line);
+	NestedJet nested;
+	if (calls_nested_jet(j, in, &nested)) {
+		jet_longer_nested(j, in, &nested);
 		return;
 	}
 	const Transform *d = callee_jet(j, in);
@@ -710,7 +711,7 @@ static void make_jet(Ctx *c, Transform *d) {
 	}
 	d->fn = transform_own(d, build_end(j.b, n, results));
 	TransformInfo origin = {.is_jet = true};
-	if (straight || order == 1) line_mark(d, order, &origin);
+	if (straight || order == 1) nested_jet_mark(d, order, &origin);
 	transform_info_set(c, d->fn, origin);
 }
 

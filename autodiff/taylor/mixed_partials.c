@@ -100,7 +100,8 @@ typedef struct JetGroup {
 
 typedef struct MixedPartialsPass {
 	Ctx *c;
-	/* flat: f inlined, except for lines; one reference each of flat and made */
+	/* flat: f inlined, except for nested jets; one reference each of flat and
+	 * made */
 	Fn *f, *flat, *made;
 	Arena *scratch;
 	VEC(JetChain) chains;
@@ -125,13 +126,13 @@ static Fn *callee_of(Ctx *c, const Inst *in) {
 	return g && g->finished ? g : NULL;
 }
 
-static bool calls_lines(VisitedFns *s, const Fn *f) {
+static bool calls_nested_jets(VisitedFns *s, const Fn *f) {
 	for (uint32_t i = 0; i < s->at.n; i++)
 		if (s->at.at[i] == f) return false;
 	VEC_PUSH(s->scratch, &s->at, f);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Fn *g = callee_of(f->ctx, &f->insts.at[i]);
-		if (g && (transform_info(g).line_order || calls_lines(s, g))) return true;
+		if (g && (transform_info(g).nested_order || calls_nested_jets(s, g))) return true;
 	}
 	return false;
 }
@@ -144,25 +145,26 @@ static bool steps_of(MixedPartialsPass *p, Fn *g, JetChain *out) {
 	uint32_t n = 0;
 	for (;;) {
 		const TransformInfo o = transform_info(g);
-		if (!o.line_order) break;
-		Fn *from = n < VARS_MOST ? fn_get(p->c, o.line_of) : NULL;
+		if (!o.nested_order) break;
+		Fn *from = n < VARS_MOST ? fn_get(p->c, o.nested_of) : NULL;
 		const Transform *d = from && from->finished ? transform_that_made(from, g) : NULL;
 		if (!d || !d->done) return false;
-		outwards[n++] = (ChainLevel){.param = o.line_param,
-		                             .order = o.line_order,
+		outwards[n++] = (ChainLevel){.param = o.nested_param,
+		                             .order = o.nested_order,
 		                             .moves = d->result_active,
 		                             .nmoves = fn_nresults(from)};
 		g = from;
 	}
 	VisitedFns seen = {.scratch = p->scratch};
-	if (!n || g->effects || g->checkpoint || g->by_lane || calls_lines(&seen, g)) return false;
+	if (!n || g->effects || g->checkpoint || g->by_lane || calls_nested_jets(&seen, g))
+		return false;
 	out->base = g;
 	out->n = n;
 	for (uint32_t i = 0; i < n; i++) out->level[i] = outwards[n - 1 - i];
 	return true;
 }
 
-static Fn *keep_lines(void *ud, Fn *g) {
+static Fn *keep_nested_jets(void *ud, Fn *g) {
 	JetChain ignored;
 	return steps_of(ud, g, &ignored) ? NULL : g;
 }
@@ -680,7 +682,7 @@ static bool plan_groups(MixedPartialsPass *p) {
 
 /* ---- the other form ------------------------------------------------------ */
 
-static void emit_lines(MixedPartialsPass *p, JetGroup *g) {
+static void emit_expansions(MixedPartialsPass *p, JetGroup *g) {
 	Fn *base = g->first->base;
 	const uint32_t n = fn_nparams(base), nresults = fn_nresults(base);
 	Ref *value = ARENA_ARRAY(p->scratch, Ref, n + nresults + 1);
@@ -728,7 +730,7 @@ static Ref plus(Builder *b, Ref x, Ref y) {
 	return x == REF_NONE ? y : y == REF_NONE ? x : build2(b, OP_ADD, x, y);
 }
 
-static Ref line_coef(const Direction *d, uint32_t result, uint32_t k) {
+static Ref expansion_coef(const Direction *d, uint32_t result, uint32_t k) {
 	return d->coef[result * ORDER_MOST + k - 1];
 }
 
@@ -745,7 +747,7 @@ static Ref sum_of_form(MixedPartialsPass *p, const CoefficientSum *x, TypeId typ
 		double w[DIRS_MOST] = {0};
 		if (m && parts[i].mixed) weights(g, g->dirs, g->ndirs, &parts[i], w);
 		for (uint32_t j = 0; m && parts[i].mixed && j < g->ndirs; j++) {
-			const Ref l = w[j] != 0 ? line_coef(&g->dirs[j], parts[i].result, m) : REF_NONE;
+			const Ref l = w[j] != 0 ? expansion_coef(&g->dirs[j], parts[i].result, m) : REF_NONE;
 			if (l != REF_NONE) sum = plus(b, sum, scaled(b, l, w[j]));
 		}
 		for (uint32_t k = 0; !parts[i].mixed && k < x->n; k++) {
@@ -754,7 +756,7 @@ static Ref sum_of_form(MixedPartialsPass *p, const CoefficientSum *x, TypeId typ
 				continue;
 			Ref l = m ? REF_NONE : g->primal[t->result];
 			for (uint32_t v = 0; v < g->nvars; v++)
-				if (t->e[v]) l = line_coef(axis_of(g, v), t->result, t->e[v]);
+				if (t->e[v]) l = expansion_coef(axis_of(g, v), t->result, t->e[v]);
 			if (l != REF_NONE) sum = plus(b, sum, scaled(b, l, x->at[k].by));
 		}
 	}
@@ -775,7 +777,7 @@ static Fn *other_form(MixedPartialsPass *p) {
 		const JetChain *ch = chain_at(p, in);
 		build_at(p->b, in->span);
 		build_chain(p->b, in->chain);
-		if (ch && !p->groups.at[ch->group].emitted) emit_lines(p, &p->groups.at[ch->group]);
+		if (ch && !p->groups.at[ch->group].emitted) emit_expansions(p, &p->groups.at[ch->group]);
 		const bool sums = ch || (in->nresults == 1 && p->form[in->results]);
 		if (!sums) build_copy_inst(p->b, &p->map, in);
 		for (uint32_t k = 0; sums && k < in->nresults; k++) {
@@ -810,7 +812,7 @@ static void describe(const MixedPartialsPass *p, char *out, size_t cap) {
 
 static void run_mixed_partials(Ctx *c, void *arg) {
 	MixedPartialsPass *p = arg;
-	p->flat = fn_flatten_with(c, p->f, keep_lines, p);
+	p->flat = fn_flatten_with(c, p->f, keep_nested_jets, p);
 	if (!p->flat) {
 		p->flat = p->f;
 		fn_ref(p->f);

@@ -32,7 +32,7 @@ static bool has_series_throughout(Arena *scratch, const Fn *f) {
 	return true;
 }
 
-void line_mark(const Transform *d, uint32_t order, TransformInfo *origin) {
+void nested_jet_mark(const Transform *d, uint32_t order, TransformInfo *origin) {
 	uint32_t n = 0, param = 0;
 	for (uint32_t i = 0; i < d->nmask; i++) {
 		if (!d->mask[i]) continue;
@@ -43,25 +43,25 @@ void line_mark(const Transform *d, uint32_t order, TransformInfo *origin) {
 	const Type *t = ref_ty(d->from, fn_param(d->from, param));
 	if (t->kind != TY_TENSOR || t->rank || !dtype_is_real((Dtype)t->dtype)) return;
 	if (!has_series_throughout(d->scratch, d->from)) return;
-	origin->line_order = order;
-	origin->line_param = param;
-	origin->line_of = d->from->id;
+	origin->nested_order = order;
+	origin->nested_param = param;
+	origin->nested_of = d->from->id;
 }
 
-bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out) {
+bool nested_jet_match(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out) {
 	const Fn *g = inst_callee(c, call);
 	if (!g || !g->finished) return false;
 	const TransformInfo o = transform_info(g);
-	Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
+	Fn *f = o.nested_order ? fn_get(c, o.nested_of) : NULL;
 	const Transform *d = f && f->finished ? transform_that_made(f, g) : NULL;
-	if (!d || !d->done || o.line_order + more > JET_MAX_ORDER) return false;
+	if (!d || !d->done || o.nested_order + more > JET_MAX_ORDER) return false;
 	for (uint32_t i = 0; i < call->nargs; i++)
-		if (active[i] != (i == o.line_param)) return false;
-	*out = (NestedJet){f, o.line_order, o.line_param, d->result_active};
+		if (active[i] != (i == o.nested_param)) return false;
+	*out = (NestedJet){f, o.nested_order, o.nested_param, d->result_active};
 	return true;
 }
 
-/* ---- the line of higher order -------------------------------------------- */
+/* ---- the nested jet of higher order -------------------------------------- */
 
 /* x may be complex where the scalar is real. */
 static Ref times(Builder *b, Ref x, Ref number) {
@@ -76,18 +76,18 @@ static double choose(uint32_t n, uint32_t k) {
 	return c;
 }
 
-void line_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *line, const Ref *args, Ref t,
-                 uint32_t more, Ref *results, Ref *further) {
-	const Fn *f = line->f;
-	const uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f), order = line->order + more;
+void nested_jet_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *nested, const Ref *args,
+                       Ref t, uint32_t more, Ref *results, Ref *further) {
+	const Fn *f = nested->f;
+	const uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f), order = nested->order + more;
 	bool *mask = ARENA_ARRAY(scratch, bool, nparams + 1),
 		 *moves = ARENA_ARRAY(scratch, bool, nresults + 1);
-	mask[line->param] = true;
-	Fn *jet = ad_jet(c, line->f, order, true, mask, moves);
+	mask[nested->param] = true;
+	Fn *jet = ad_jet(c, nested->f, order, true, mask, moves);
 	Ref *along = ARENA_ARRAY(scratch, Ref, nparams + 1),
 		*coef = ARENA_ARRAY(scratch, Ref, fn_nresults(jet) + 1);
 	memcpy(along, args, nparams * sizeof *along);
-	along[nparams] = build_full(b, ref_type(build_fn(b), args[line->param]), 1);
+	along[nparams] = build_full(b, ref_type(build_fn(b), args[nested->param]), 1);
 	build_call(b, jet, nparams + 1, along, coef);
 
 	/* Powers of the direction and of the scalar's change. */
@@ -104,8 +104,8 @@ void line_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *line, cons
 		results[i] = coef[i];
 		for (uint32_t k = 1; k <= more; k++)
 			further[i * more + k - 1] = y ? times(b, y[k - 1], u[k]) : REF_NONE;
-		if (!line->moves[i]) continue;
-		for (uint32_t m = 1; m <= line->order; m++, out++) {
+		if (!nested->moves[i]) continue;
+		for (uint32_t m = 1; m <= nested->order; m++, out++) {
 			results[out] =
 				y ? times(b, y[m - 1], v[m]) : build_zeros(b, ref_type(build_fn(b), coef[i]));
 			for (uint32_t k = 1; k <= more; k++) {

@@ -2,8 +2,9 @@
  * expansion.
  *
  * Method: a jvp, or a Taylor expansion along a straight line, of f with respect
- * to one real scalar is a *line* of f. Its derivative with respect to the same
- * scalar, with the direction constant, is a line of higher order of the same f:
+ * to one real scalar is a *nested jet* of f. Its derivative with respect to the
+ * same scalar, with the direction constant, is a nested jet of higher order of
+ * the same f:
  * d/dx [f^(k)(x) v^k / k!] = (k + 1) [f^(k+1)(x) v^k / (k+1)!].
  *
  * Needs: transform_cache.h.
@@ -26,18 +27,19 @@ typedef struct NestedJet {
 	const bool *moves;     /* by result of f: it has coefficients */
 } NestedJet;
 
-/* Records in `origin` that d's function is a line, if it is one. */
-void line_mark(const Transform *d, uint32_t order, TransformInfo *origin);
-/* Whether the call is to a line that can be extended by `more` orders: the
- * scalar is its only active operand. `active` has a bool for each operand. */
-bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out);
+/* Records in `origin` that d's function is a nested jet, if it is one. */
+void nested_jet_mark(const Transform *d, uint32_t order, TransformInfo *origin);
+/* Whether the call is to a nested jet that can be extended by `more` orders:
+ * the scalar is its only active operand. `active` has a bool for each
+ * operand. */
+bool nested_jet_match(Ctx *c, const Inst *call, const bool *active, uint32_t more, NestedJet *out);
 
-/* Emits the line with its order extended by `more`. `results` receives the
- * results of the original line, along the direction that is the last of `args`.
- * `further` receives, at [i * more + k - 1], coefficient k = 1..more of result
- * i with respect to the change t of the scalar; REF_NONE where it does not
- * move. */
-void line_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *line, const Ref *args, Ref t,
-                 uint32_t more, Ref *results, Ref *further);
+/* Emits the nested jet with its order extended by `more`. `results` receives
+ * the results of the original one, along the direction that is the last of
+ * `args`. `further` receives, at [i * more + k - 1], coefficient k = 1..more of
+ * result i with respect to the change t of the scalar; REF_NONE where it does
+ * not move. */
+void nested_jet_expand(Ctx *c, Builder *b, Arena *scratch, const NestedJet *nested, const Ref *args,
+                       Ref t, uint32_t more, Ref *results, Ref *further);
 
 #endif
