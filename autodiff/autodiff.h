@@ -55,7 +55,7 @@ Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals);
  * Structurally zero elements are not computed. NULL when the code would be too
  * large or contains an unsupported instruction; the caller then batches over
  * the identity. Borrowed. */
-Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
+Fn *ad_small_jacobian(Ctx *c, Fn *linear, uint32_t nresiduals);
 
 /* Taylor mode, of f as it was before ad_optimise. Parameters: for each
  * parameter of f, its value; then for each active parameter its coefficients

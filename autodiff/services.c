@@ -24,7 +24,7 @@ void autodiff_init(Ctx *c) {
 	s->forward = ad_forward;
 	s->linearise = linearise_service;
 	s->transpose = ad_transpose;
-	s->columns = ad_columns;
+	s->small_jacobian = ad_small_jacobian;
 	s->jet = ad_jet;
 	s->gradient = ad_gradient;
 	s->batch = ad_batch;

@@ -29,9 +29,9 @@ typedef enum TransformKind {
 	TR_JET,
 	TR_BATCH,
 	TR_DEPENDS,
-	TR_COLUMNS,
+	TR_SMALL_JACOBIAN,
 	TR_GRADIENT,
-	TR_SLOPES,
+	TR_FORWARD_GRADIENT,
 	TR_CHECKPOINT,
 	TR_ADVANCE,
 	TR_LOOP,
@@ -53,8 +53,9 @@ struct Transform {
 	 * caller. */
 	bool recursive;
 	/* Jet: the order, and whether it is along straight lines. In reverse: the
-	 * id of the other function. Transpose, columns: the number of residuals.
-	 * Checkpoint: the policy. Sparsity: of captured values. Others: 0. */
+	 * id of the other function. Transpose, small Jacobian: the number of
+	 * residuals. Checkpoint: the policy. Sparsity: of captured values. Others:
+	 * 0. */
 	uint32_t order;
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */

@@ -63,7 +63,7 @@ static Ref unit_vectors(Builder *b, Type x) {
 }
 
 /* With respect to one scalar. */
-static void make_slope(Ctx *c, Transform *d) {
+static void make_derivative(Ctx *c, Transform *d) {
 	Fn *f = d->from, *jvp = ad_jvp(c, f, d->mask, NULL);
 	const uint32_t n = fn_nparams(f);
 	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 2), result[2];
@@ -115,7 +115,9 @@ Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
 	if (!moves) return NULL;
 	const bool few = (number || length <= FEW) && has_reverse_form(c, f);
 	if (few)
-		return transform_get(c, f, TR_SLOPES, 0, active, number ? make_slope : make_forward)->fn;
+		return transform_get(c, f, TR_FORWARD_GRADIENT, 0, active,
+		                     number ? make_derivative : make_forward)
+		    ->fn;
 	return number ? NULL : transform_get(c, f, TR_GRADIENT, 0, active, make_reverse)->fn;
 }
 
@@ -123,7 +125,9 @@ Fn *gradient_forward(Ctx *c, Fn *gradient) {
 	const TransformInfo o = transform_info(gradient);
 	const Fn *f = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
 	const Transform *d = f ? transform_that_made(f, gradient) : NULL;
-	return d && d->done ? transform_get(c, d->from, TR_SLOPES, 0, d->mask, make_forward)->fn : NULL;
+	return d && d->done
+	           ? transform_get(c, d->from, TR_FORWARD_GRADIENT, 0, d->mask, make_forward)->fn
+	           : NULL;
 }
 
 bool is_gradient(const Fn *f) { return transform_info(f).is_gradient; }

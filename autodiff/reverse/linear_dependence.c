@@ -57,7 +57,7 @@ static void make_depends(Ctx *c, Transform *d) {
 	LinearValues p = {.c = c, .f = d->from, .scratch = d->scratch, .transform = "linearise"};
 	p.linear = ARENA_ARRAY(d->scratch, bool, d->from->vals.n + 1u);
 	for (uint32_t k = 0; k < d->nmask; k++) p.linear[REF_INDEX(fn_param(d->from, k))] = d->mask[k];
-	find_linear(&p);
+	mark_linear(&p);
 	for (uint32_t k = 0; k < fn_nresults(d->from); k++)
 		d->result_active[k] = depends_on(&p, fn_result(d->from, k));
 }
@@ -154,4 +154,4 @@ static void visit(LinearValues *p, const Region *g) {
 		visit_inst(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
 }
 
-void find_linear(LinearValues *p) { visit(p, &p->f->regions.at[0]); }
+void mark_linear(LinearValues *p) { visit(p, &p->f->regions.at[0]); }

@@ -108,7 +108,7 @@ static void begin_plan(Ctx *c, Transform *d, bool flat, LinearSplit *s, Linearis
 	p->dep = (LinearValues){.c = c, .f = f, .scratch = d->scratch, .transform = "linearise"};
 	p->dep.linear = ARENA_ARRAY(d->scratch, bool, f->vals.n + 1u);
 	for (uint32_t k = 0; k < d->nmask; k++) p->dep.linear[REF_INDEX(fn_param(f, k))] = d->mask[k];
-	find_linear(&p->dep);
+	mark_linear(&p->dep);
 	find_linear_results(p, s);
 }
 

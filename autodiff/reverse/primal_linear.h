@@ -21,7 +21,7 @@ typedef struct LinearValues {
 } LinearValues;
 /* Marks the dependent values. On entry `linear` flags the parameters. Throws
  * when an operation that cannot be linear is applied to such a value. */
-void find_linear(LinearValues *p);
+void mark_linear(LinearValues *p);
 static inline bool depends_on(const LinearValues *p, Ref r) {
 	return ref_is_value(r) && p->linear[REF_INDEX(r)];
 }

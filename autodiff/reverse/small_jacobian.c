@@ -313,7 +313,7 @@ static bool walk(SmallJacobian *w, uint32_t n, uint32_t m, Ref *out) {
 	return true;
 }
 
-static void make_columns(Ctx *c, Transform *d) {
+static void make_small_jacobian(Ctx *c, Transform *d) {
 	Fn *f = d->from;
 	const uint32_t np = fn_nparams(f), residuals = d->order;
 	SmallJacobian w = {.c = c, .f = f, .a = d->scratch, .seed = ref_value(1)};
@@ -330,7 +330,7 @@ static void make_columns(Ctx *c, Transform *d) {
 	                       .transform = "jacobian",
 	                       .linear = ARENA_ARRAY(w.a, bool, f->vals.n + 1u)};
 	w.dep.linear[REF_INDEX(x)] = true;
-	find_linear(&w.dep);
+	mark_linear(&w.dep);
 	for (uint32_t i = 0; i < body->ninsts; i++) {
 		const Inst *in = inst_at(&w, i);
 		if (in->op == OP_CALL || (in->nregions && touches_linear(&w.dep, in))) return;
@@ -362,6 +362,6 @@ static void make_columns(Ctx *c, Transform *d) {
 	d->fn = transform_own(d, build_end(w.b, 1, &matrix));
 }
 
-Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals) {
-	return transform_get(c, linear, TR_COLUMNS, nresiduals, NULL, make_columns)->fn;
+Fn *ad_small_jacobian(Ctx *c, Fn *linear, uint32_t nresiduals) {
+	return transform_get(c, linear, TR_SMALL_JACOBIAN, nresiduals, NULL, make_small_jacobian)->fn;
 }

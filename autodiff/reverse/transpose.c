@@ -507,7 +507,7 @@ static void make_transpose(Ctx *c, Transform *d) {
 		give_birth(&t, ref_type(f, fn_result(f, k)));
 	}
 	d->fn = build_fn(t.b);
-	find_linear(&t.dep);
+	mark_linear(&t.dep);
 	if (is_simple(&t, &f->regions.at[0])) {
 		copy_plain(&t, &f->regions.at[0]);
 		check_lengths(&t);

@@ -528,7 +528,7 @@ typedef struct IrServices {
 	void (*linearise)(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear,
 	                  uint32_t *nresiduals, const bool **result_active);
 	Fn *(*transpose)(Ctx *c, Fn *linear, uint32_t nresiduals);
-	Fn *(*columns)(Ctx *c, Fn *linear, uint32_t nresiduals);
+	Fn *(*small_jacobian)(Ctx *c, Fn *linear, uint32_t nresiduals);
 	Fn *(*jet)(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active,
 	           bool *result_active);
 	Fn *(*gradient)(Ctx *c, Fn *f, const bool *active);

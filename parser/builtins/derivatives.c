@@ -547,7 +547,7 @@ BUILTIN(columns) {
 	if (in->kind != AV_ARRAY || out->kind != AV_ARRAY || !mask_bit(sp->c, held[3], 0) ||
 	    !mask_bit(sp->c, held[4], 0))
 		return av_none(sp);
-	Fn *matrix = ir_services(sp->c)->columns(sp->c, fn_by_number(sp, held[0]), res->n);
+	Fn *matrix = ir_services(sp->c)->small_jacobian(sp->c, fn_by_number(sp, held[0]), res->n);
 	if (!matrix) return av_none(sp);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, res->n + 1), result;
 	for (uint32_t i = 0; i < res->n; i++) args[i] = res->items[i]->ref;
