@@ -25,7 +25,7 @@ struct EffectChains { /* of the function being batched, or of one that it calls 
 
 bool batch_lanes(const Batcher *s, Ref r) { return ref_is_value(r) && s->lanes[REF_INDEX(r)]; }
 
-bool batch_thread(const Batcher *s, Ref r) { return ref_is_value(r) && s->thread[REF_INDEX(r)]; }
+bool batch_is_effect(const Batcher *s, Ref r) { return ref_is_value(r) && s->effect[REF_INDEX(r)]; }
 
 static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
 	return f->args.at[r->results + k];
@@ -52,25 +52,25 @@ static bool batch_inside(const Batcher *s, Ref r, const Inst *owner) {
 	return region_inside(s->f, region, id_of(s->f, owner));
 }
 
-typedef struct BornBefore {
+typedef struct DefinedBefore {
 	const Batcher *s;
 	InstId at;
 	bool all;
-} BornBefore;
+} DefinedBefore;
 
-static void visit_born(void *ud, SymId sym) {
-	BornBefore *q = ud;
-	InstId born = q->s->born[sym];
-	if (born == NO_INST) return;
-	if (born == q->at || region_inside(q->s->f, q->s->f->insts.at[born].parent, q->at))
+static void visit_definition(void *ud, SymId sym) {
+	DefinedBefore *q = ud;
+	InstId definition = q->s->defined_by[sym];
+	if (definition == NO_INST) return;
+	if (definition == q->at || region_inside(q->s->f, q->s->f->insts.at[definition].parent, q->at))
 		q->all = false;
 }
 
 bool batch_dims_before(const Batcher *s, const Inst *in, TypeId t) {
 	Type ty = *type_of(s->c, t);
-	BornBefore q = {s, id_of(s->f, in), true};
+	DefinedBefore q = {s, id_of(s->f, in), true};
 	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++)
-		dim_each_sym(s->c, ty.dims[k], visit_born, &q);
+		dim_each_sym(s->c, ty.dims[k], visit_definition, &q);
 	return q.all;
 }
 
@@ -94,11 +94,11 @@ bool batch_involved(const Batcher *s, const Inst *in) {
 
 /* ---- effect chains ------------------------------------------------------- */
 
-typedef struct ThreadWalk {
+typedef struct EffectWalk {
 	Batcher *s;
 	EffectChains *of;
 	bool changed;
-} ThreadWalk;
+} EffectWalk;
 
 static bool is_state(Ctx *c, TypeId t) {
 	const Type y = *type_of(c, t);
@@ -116,7 +116,7 @@ Ref batch_state_of(Ctx *c, const Fn *f, bool result) {
 	                                                                              : REF_NONE;
 }
 
-static EffectChains *threads_of(Batcher *s, const Fn *f) {
+static EffectChains *effect_chains_of(Batcher *s, const Fn *f) {
 	EffectChains **at = &s->known;
 	for (; *at; at = &(*at)->next)
 		if ((*at)->f == f) return *at;
@@ -130,57 +130,57 @@ static EffectChains *threads_of(Batcher *s, const Fn *f) {
 	return *at = t;
 }
 
-static bool is_thread(const ThreadWalk *w, Ref r) {
+static bool is_effect(const EffectWalk *w, Ref r) {
 	return ref_is_value(r) && w->of->at[REF_INDEX(r)];
 }
 
-static void mark_thread(ThreadWalk *w, Ref r) {
+static void mark_effect(EffectWalk *w, Ref r) {
 	if (!ref_is_value(r) || w->of->at[REF_INDEX(r)]) return;
 	w->of->at[REF_INDEX(r)] = true;
 	w->changed = true;
 }
 
-static void mark_random(ThreadWalk *w, bool random) {
+static void mark_random(EffectWalk *w, bool random) {
 	if (!random || w->of->random) return;
 	w->of->random = w->changed = true;
 }
 
-static void mark_starts(ThreadWalk *w, bool starts) {
+static void mark_starts(EffectWalk *w, bool starts) {
 	if (!starts || w->of->starts) return;
 	w->of->starts = w->changed = true;
 }
 
 /* Marks an effect chain entering an instruction. A constant is a state that
  * starts here. */
-static void take_thread(ThreadWalk *w, Ref r) {
-	mark_thread(w, r);
+static void take_effect(EffectWalk *w, Ref r) {
+	mark_effect(w, r);
 	mark_starts(w, !ref_is_value(r));
 }
 
 /* If one of these belongs to an effect chain, all do: they are the same
  * variable at different times. */
-static void tie(ThreadWalk *w, uint32_t n, const Ref *r) {
+static void tie(EffectWalk *w, uint32_t n, const Ref *r) {
 	bool any = false;
-	for (uint32_t i = 0; i < n; i++) any |= is_thread(w, r[i]);
-	for (uint32_t i = 0; any && i < n; i++) take_thread(w, r[i]);
+	for (uint32_t i = 0; i < n; i++) any |= is_effect(w, r[i]);
+	for (uint32_t i = 0; any && i < n; i++) take_effect(w, r[i]);
 }
 
-static void thread_region(ThreadWalk *w, const Region *r);
+static void effect_region(EffectWalk *w, const Region *r);
 
-static void thread_inst(ThreadWalk *w, const Inst *in) {
+static void effect_inst(EffectWalk *w, const Inst *in) {
 	const Fn *f = w->of->f;
-	for (uint32_t k = 0; k < in->nregions; k++) thread_region(w, inst_region(f, in, k));
+	for (uint32_t k = 0; k < in->nregions; k++) effect_region(w, inst_region(f, in, k));
 	const Region *first = in->nregions ? inst_region(f, in, 0) : NULL,
 				 *second = in->nregions > 1 ? inst_region(f, in, 1) : NULL;
 	switch ((Op)in->op) {
 	case OP_RANDOM:
 		mark_random(w, true);
-		take_thread(w, inst_arg(f, in, 0));
-		mark_thread(w, inst_result(in, 1));
+		take_effect(w, inst_arg(f, in, 0));
+		mark_effect(w, inst_result(in, 1));
 		return;
 	case OP_DYNAMIC:
-		take_thread(w, inst_arg(f, in, 1));
-		mark_thread(w, inst_result(in, 1));
+		take_effect(w, inst_arg(f, in, 1));
+		mark_effect(w, inst_result(in, 1));
 		return;
 	case OP_IF:
 	case OP_TRY:
@@ -202,14 +202,14 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 			            ref_value(second->params + k), region_result(f, second, k)});
 		return;
 	case OP_CALL: {
-		const EffectChains *t = threads_of(w->s, inst_callee(w->s->c, in));
+		const EffectChains *t = effect_chains_of(w->s, inst_callee(w->s->c, in));
 		mark_random(w, t->random);
 		mark_starts(w, t->starts);
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (t->at[REF_INDEX(fn_param(t->f, k))]) take_thread(w, inst_arg(f, in, k));
+			if (t->at[REF_INDEX(fn_param(t->f, k))]) take_effect(w, inst_arg(f, in, k));
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Ref r = fn_result(t->f, k);
-			if (ref_is_value(r) && t->at[REF_INDEX(r)]) mark_thread(w, inst_result(in, k));
+			if (ref_is_value(r) && t->at[REF_INDEX(r)]) mark_effect(w, inst_result(in, k));
 		}
 		return;
 	}
@@ -218,34 +218,34 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 	case OP_HOST: return;
 	default:
 		for (uint32_t k = 0; k < in->nresults; k++)
-			mark_starts(w, is_thread(w, inst_result(in, k)) &&
+			mark_starts(w, is_effect(w, inst_result(in, k)) &&
 			                   is_state(w->s->c, ref_type(f, inst_result(in, k))));
 		return;
 	}
 }
 
-static void thread_region(ThreadWalk *w, const Region *r) {
-	for (uint32_t i = 0; i < r->ninsts; i++) thread_inst(w, inst_at(w->of->f, r, i));
+static void effect_region(EffectWalk *w, const Region *r) {
+	for (uint32_t i = 0; i < r->ninsts; i++) effect_inst(w, inst_at(w->of->f, r, i));
 }
 
 /* Functions may be mutually recursive, so all callees are walked together until
  * nothing changes. */
-static void find_threads(Batcher *s) {
-	s->thread = threads_of(s, s->f)->at;
+static void find_effects(Batcher *s) {
+	s->effect = effect_chains_of(s, s->f)->at;
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (EffectChains *t = s->known; t; t = t->next) {
-			ThreadWalk w = {s, t, false};
-			thread_region(&w, &t->f->regions.at[0]);
+			EffectWalk w = {s, t, false};
+			effect_region(&w, &t->f->regions.at[0]);
 			changed |= w.changed;
 		}
 	}
-	s->starts = threads_of(s, s->f)->starts;
+	s->starts = effect_chains_of(s, s->f)->starts;
 }
 
 /* Whether the callee draws random numbers, directly or through calls. */
 static bool batch_draws_random(Batcher *s, const Inst *call) {
-	return threads_of(s, inst_callee(s->c, call))->random;
+	return effect_chains_of(s, inst_callee(s->c, call))->random;
 }
 
 bool batch_within(const Batcher *s, Ref r, const BatchGroup *g) {
@@ -279,7 +279,7 @@ static Ref followed(const Batcher *s, Ref r, const Inst *owner, const BatchGroup
 			Ref found = REF_NONE;
 			for (uint32_t k = 0; !found && k < in->nargs; k++) {
 				Ref a = inst_arg(f, in, k);
-				if (batch_thread(s, a) && ref_type(f, a) == v->type) found = a;
+				if (batch_is_effect(s, a) && ref_type(f, a) == v->type) found = a;
 			}
 			r = found;
 			break;
@@ -290,11 +290,11 @@ static Ref followed(const Batcher *s, Ref r, const Inst *owner, const BatchGroup
 	return r;
 }
 
-Ref batch_thread_entry(const Batcher *s, Ref r, const Inst *owner) {
+Ref batch_effect_entry(const Batcher *s, Ref r, const Inst *owner) {
 	return followed(s, r, owner, NULL);
 }
 
-Ref batch_thread_into(const Batcher *s, Ref r, const BatchGroup *g) {
+Ref batch_effect_into(const Batcher *s, Ref r, const BatchGroup *g) {
 	return followed(s, r, NULL, g);
 }
 
@@ -310,7 +310,7 @@ static void visit_birth(void *ud, SymId sym) {
 	BirthWalk *w = ud;
 	if (w->seen[sym]) return;
 	w->seen[sym] = true;
-	w->s->born[sym] = w->at;
+	w->s->defined_by[sym] = w->at;
 }
 
 static void births_in_type(BirthWalk *w, InstId at, Ref r) {
@@ -346,7 +346,7 @@ static bool raise(Batcher *s, Ref r, bool lanes) {
 
 /* Divergence makes every result batched, except effect chains. */
 static bool raise_by_control(Batcher *s, Ref r, bool control) {
-	return raise(s, r, control && !batch_thread(s, r));
+	return raise(s, r, control && !batch_is_effect(s, r));
 }
 
 static bool any_arg(const Batcher *s, const Inst *in) {
@@ -475,9 +475,9 @@ bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f) {
 	return false;
 }
 
-static void mark_ragged(Batcher *s, Dim d) {
+static void mark_tape_extent(Batcher *s, Dim d) {
 	SymId sym;
-	if (dim_is_sym(s->c, d, &sym) && sym < s->f->syms.n) s->ragged[sym] = true;
+	if (dim_is_sym(s->c, d, &sym) && sym < s->f->syms.n) s->tape_extent[sym] = true;
 }
 
 /* Finds the carried values of a `while` that are only pushed to, and extents of
@@ -488,7 +488,7 @@ static void find_tapes(Batcher *s, const Region *r, const uint32_t *uses) {
 		const Inst *in = inst_at(f, r, i);
 		for (uint32_t k = 0; k < in->nregions; k++) find_tapes(s, inst_region(f, in, k), uses);
 		if (in->op == OP_BIND && any_arg(s, in) && made_by_transform(s->c, in))
-			mark_ragged(s, (Dim)attr_int(s->c, OP_BIND, in->attr, 0));
+			mark_tape_extent(s, (Dim)attr_int(s->c, OP_BIND, in->attr, 0));
 		if (in->op != OP_WHILE || !batch_lanes(s, region_result(f, inst_region(f, in, 0), 0)))
 			continue;
 		const Region *test = inst_region(f, in, 0), *body = inst_region(f, in, 1);
@@ -500,56 +500,57 @@ static void find_tapes(Batcher *s, const Region *r, const uint32_t *uses) {
 				continue;
 			if (uses[REF_INDEX(param)] != 1 || uses[REF_INDEX(next)] != 1 || uses[test->params + k])
 				continue;
-			mark_ragged(s, ref_ty(f, param)->dims[0]);
-			mark_ragged(s, ref_ty(f, ref_value(test->params + k))->dims[0]);
-			mark_ragged(s, ref_ty(f, inst_result(in, k))->dims[0]);
+			mark_tape_extent(s, ref_ty(f, param)->dims[0]);
+			mark_tape_extent(s, ref_ty(f, ref_value(test->params + k))->dims[0]);
+			mark_tape_extent(s, ref_ty(f, inst_result(in, k))->dims[0]);
 			s->tape[REF_INDEX(param)] = s->tape[REF_INDEX(next)] = true;
 		}
 	}
 }
 
-typedef struct RaggedExtent {
+typedef struct TapeExtentUse {
 	const Batcher *s;
 	bool found;
-} RaggedExtent;
+} TapeExtentUse;
 
 static void visit_mention(void *ud, SymId sym) {
-	RaggedExtent *m = ud;
-	m->found |= m->s->ragged[sym];
+	TapeExtentUse *m = ud;
+	m->found |= m->s->tape_extent[sym];
 }
 
-static bool dim_ragged(const Batcher *s, Dim d) {
-	RaggedExtent m = {s, false};
+static bool dim_has_tape_extent(const Batcher *s, Dim d) {
+	TapeExtentUse m = {s, false};
 	dim_each_sym(s->c, d, visit_mention, &m);
 	return m.found;
 }
 
-/* Whether an axis other than `but` (-1: any axis) has a ragged extent. */
-static bool has_ragged(const Batcher *s, Ref r, int but) {
+/* Whether an axis other than `but` (-1: any axis) has a tape's extent. */
+static bool has_tape_extent(const Batcher *s, Ref r, int but) {
 	Type t = *ref_ty(s->f, r);
 	for (int k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
-		if (k != but && dim_ragged(s, t.dims[k])) return true;
+		if (k != but && dim_has_tape_extent(s, t.dims[k])) return true;
 	return false;
 }
 
-static bool attr_ragged(const Batcher *s, const Inst *in) {
+static bool attr_has_tape_extent(const Batcher *s, const Inst *in) {
 	uint32_t k = 0, n;
 	for (const char *at = prims[in->op].attr; (at = strchr(at, ':')); at++, k++) {
 		if (at[1] != 'D') continue;
 		const int64_t *words = attr_field(s->c, (Op)in->op, in->attr, k, &n);
 		for (uint32_t i = 0; i < n; i++)
-			if (dim_ragged(s, (Dim)words[i])) return true;
+			if (dim_has_tape_extent(s, (Dim)words[i])) return true;
 	}
 	return false;
 }
 
 /* Whether the instruction may be applied to operands that are padded beyond a
  * batch element's own part. */
-static bool bears_ragged(const Batcher *s, const Inst *in) {
+static bool allows_tape_extents(const Batcher *s, const Inst *in) {
 	const Fn *f = s->f;
 	bool args = false, results = false;
-	for (uint32_t k = 0; k < in->nargs; k++) args |= has_ragged(s, inst_arg(f, in, k), -1);
-	for (uint32_t k = 0; k < in->nresults; k++) results |= has_ragged(s, inst_result(in, k), -1);
+	for (uint32_t k = 0; k < in->nargs; k++) args |= has_tape_extent(s, inst_arg(f, in, k), -1);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		results |= has_tape_extent(s, inst_result(in, k), -1);
 	int axis;
 	switch ((Op)in->op) {
 	case OP_FOR:
@@ -566,48 +567,48 @@ static bool bears_ragged(const Batcher *s, const Inst *in) {
 	case OP_SCATTER_SET:
 		axis = (int)attr_int(s->c, (Op)in->op, in->attr, 0);
 		for (uint32_t k = 1; k < in->nargs; k++)
-			if (has_ragged(s, inst_arg(f, in, k), -1)) return false;
-		return !has_ragged(s, inst_arg(f, in, 0), axis) && !(in->op == OP_GATHER && results);
-	default: return prims[in->op].elementwise || !(args || results || attr_ragged(s, in));
+			if (has_tape_extent(s, inst_arg(f, in, k), -1)) return false;
+		return !has_tape_extent(s, inst_arg(f, in, 0), axis) && !(in->op == OP_GATHER && results);
+	default: return prims[in->op].elementwise || !(args || results || attr_has_tape_extent(s, in));
 	}
 }
 
-static bool region_bears_ragged(const Batcher *s, const Region *r) {
+static bool region_allows_tape_extents(const Batcher *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(s->f, r, i);
-		if (!bears_ragged(s, in)) return false;
+		if (!allows_tape_extents(s, in)) return false;
 		for (uint32_t k = 0; k < in->nregions; k++)
-			if (!region_bears_ragged(s, inst_region(s->f, in, k))) return false;
+			if (!region_allows_tape_extents(s, inst_region(s->f, in, k))) return false;
 	}
 	return true;
 }
 
-static void find_ragged(Batcher *s) {
+static void find_tape_extents(Batcher *s) {
 	const Fn *f = s->f;
 	uint32_t *uses = ARENA_ARRAY(s->scratch, uint32_t, f->vals.n + 1);
-	s->ragged = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
+	s->tape_extent = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
 	s->tape = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	fn_count_uses(f, uses);
 	find_tapes(s, &f->regions.at[0], uses);
-	bool good = region_bears_ragged(s, &f->regions.at[0]);
+	bool good = region_allows_tape_extents(s, &f->regions.at[0]);
 	for (uint32_t k = 0; k < fn_nresults(f); k++)
-		good = good && !has_ragged(s, fn_result(f, k), -1);
+		good = good && !has_tape_extent(s, fn_result(f, k), -1);
 	if (good) return;
-	memset(s->ragged, 0, f->syms.n + 1);
+	memset(s->tape_extent, 0, f->syms.n + 1);
 	memset(s->tape, 0, f->vals.n + 1);
 }
 
 void batch_analyse(Batcher *s) {
 	const Fn *f = s->f;
-	find_threads(s);
-	s->born = ARENA_ARRAY(s->scratch, InstId, f->syms.n + 1);
+	find_effects(s);
+	s->defined_by = ARENA_ARRAY(s->scratch, InstId, f->syms.n + 1);
 	BirthWalk w = {.s = s, .seen = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1)};
-	for (uint32_t i = 0; i <= f->syms.n; i++) s->born[i] = NO_INST;
+	for (uint32_t i = 0; i <= f->syms.n; i++) s->defined_by[i] = NO_INST;
 	births_in_region(&w, &f->regions.at[0]);
 	s->lanes = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) raise(s, fn_param(f, k), s->entry->mask[k]);
 	do {
 		lanes_region(s, &f->regions.at[0]);
-		find_ragged(s);
-	} while (batch_find_apart(s));
+		find_tape_extents(s);
+	} while (batch_find_ragged(s));
 }

@@ -228,8 +228,8 @@ static void check_shape(Batcher *s, const Inst *in, Ref r) {
 
 /* The value with which the effect chain that leaves as result r entered the
  * instruction. */
-static Ref thread_entry(Batcher *s, const Inst *in, Ref r) {
-	Ref entry = batch_thread_entry(s, r, in);
+static Ref effect_entry(Batcher *s, const Inst *in, Ref r) {
+	Ref entry = batch_effect_entry(s, r, in);
 	if (!entry)
 		batch_no_rule(s, in, "starts a random state or an output of its own where lanes part ways");
 	return entry;
@@ -290,13 +290,13 @@ static void if_by_lane(Batcher *s, const Inst *in) {
 		*second = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	Ref *entry = ARENA_ARRAY(s->scratch, Ref, n + 1), *before = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
-		if (!batch_thread(s, inst_result(in, k))) {
+		if (!batch_is_effect(s, inst_result(in, k))) {
 			check_shape(s, in, inst_result(in, k));
 			before[k] = build_zeros(s->b, batch_type(s, ref_type(s->f, inst_result(in, k)), true));
 			continue;
 		}
-		entry[k] = thread_entry(s, in, region_result(s, inst_region(s->f, in, 0), k));
-		if (entry[k] != thread_entry(s, in, region_result(s, inst_region(s->f, in, 1), k)))
+		entry[k] = effect_entry(s, in, region_result(s, inst_region(s->f, in, 0), k));
+		if (entry[k] != effect_entry(s, in, region_result(s, inst_region(s->f, in, 1), k)))
 			batch_no_rule(
 				s, in,
 				"has branches with different random states or outputs where lanes part ways");
@@ -368,7 +368,7 @@ static bool is_harmless(Batcher *s, const Inst *in) {
 static bool is_choice(Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
-		if (batch_thread(s, r) || !type_is_tensor(s->c, ref_type(s->f, r)) ||
+		if (batch_is_effect(s, r) || !type_is_tensor(s->c, ref_type(s->f, r)) ||
 		    !batch_dims_before(s, in, ref_type(s->f, r)))
 			return false;
 		if (!is_few(s, ref_ty(s->f, r))) return false;
@@ -594,8 +594,8 @@ static void loop_over_lanes(Batcher *s, const BatchGroup *g, uint32_t n, const R
 	for (uint32_t k = 0; k < n; k++) {
 		const Ref r = leaving[k];
 		const Inst *in = ref_inst(s->f, r);
-		if (batch_thread(s, r)) {
-			entry[k] = batch_thread_into(s, r, g);
+		if (batch_is_effect(s, r)) {
+			entry[k] = batch_effect_into(s, r, g);
 			/* an empty batch leaves it unchanged */
 			if (!ref_is_value(entry[k]) && (s->starts || !entry[k])) {
 				const Ref given = batch_state_of(s->c, s->f, false);
@@ -657,19 +657,19 @@ static void mark_used(const Batcher *s, const Inst *in, bool *used) {
 	}
 }
 
-/* Emits the instructions that need not wait, then the loop over the batch
+/* Emits the instructions outside the loop, then the loop over the batch
  * elements. */
-static void run_lane_by_lane(Batcher *s, const Region *r, const BatchRun *run) {
-	BatchGroup g = {ARENA_ARRAY(s->scratch, const Inst *, run->end - run->from), 0};
+static void run_sequentially(Batcher *s, const Region *r, const RaggedRange *range) {
+	BatchGroup g = {ARENA_ARRAY(s->scratch, const Inst *, range->end - range->from), 0};
 	bool *used = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1);
 	Ref *leaving = ARENA_ARRAY(s->scratch, Ref, s->f->vals.n + 1);
 	uint32_t n = 0;
-	for (uint32_t i = run->from; i < run->end; i++) {
+	for (uint32_t i = range->from; i < range->end; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
-		if (run->waits[i]) g.at[g.n++] = in;
+		if (range->sequential[i]) g.at[g.n++] = in;
 		else build_copy_inst(s->b, &s->map, in);
 	}
-	for (uint32_t i = run->end; i < r->ninsts; i++)
+	for (uint32_t i = range->end; i < r->ninsts; i++)
 		mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + i]], used);
 	for (uint32_t k = 0; k < r->nresults; k++)
 		if (ref_is_value(region_result(s, r, k))) used[REF_INDEX(region_result(s, r, k))] = true;
@@ -686,9 +686,9 @@ static void run_lane_by_lane(Batcher *s, const Region *r, const BatchRun *run) {
  * chains it is sequential from the start. */
 void batch_TRY(Batcher *s, const Inst *in) {
 	uint32_t n = in->nresults;
-	bool threads = false;
-	for (uint32_t k = 0; k < n; k++) threads |= batch_thread(s, inst_result(in, k));
-	if (threads) {
+	bool effects = false;
+	for (uint32_t k = 0; k < n; k++) effects |= batch_is_effect(s, inst_result(in, k));
+	if (effects) {
 		batch_lane_loop(s, in);
 		return;
 	}
@@ -773,10 +773,10 @@ static void elementwise(Batcher *s, const Inst *in) {
 static void batch_region(Batcher *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
-		const BatchRun run = batch_run_at(s, r, i);
-		if (run.end > i) {
-			run_lane_by_lane(s, r, &run);
-			i = run.end - 1;
+		const RaggedRange range = batch_ragged_range(s, r, i);
+		if (range.end > i) {
+			run_sequentially(s, r, &range);
+			i = range.end - 1;
 			continue;
 		}
 		if (!batch_involved(s, in)) {
@@ -817,7 +817,7 @@ void batch_make(Ctx *c, Transform *d) {
 		Ref r = fn_result(f, k);
 		results[k] = batch_get(&s, r);
 		d->result_active[k] = batch_lanes(&s, r);
-		widens[k] = type_is_tensor(c, ref_type(f, r)) && !batch_thread(&s, r);
+		widens[k] = type_is_tensor(c, ref_type(f, r)) && !batch_is_effect(&s, r);
 		/* A recursive call assumes that every result that can be batched is. */
 		if (!d->recursive || d->result_active[k] || !widens[k]) continue;
 		results[k] = broadcast_lanes(&s, results[k]);

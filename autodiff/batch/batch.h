@@ -5,7 +5,7 @@
  *
  * A value is *batched* (it "has lanes") when it differs between batch elements.
  * It then has the batch axis in front; all batch elements share every other
- * value. An *effect chain* (a "thread") is a token or a random state. It
+ * value. An *effect chain* is a token or a random state. It
  * belongs to the whole program and is never batched: all batch elements share
  * it. Where a function starts a random state of its own, its batch elements run
  * sequentially.
@@ -31,31 +31,31 @@ typedef struct Batcher {
 	RefMap map;
 	Dim n;        /* the extent of the batch axis */
 	bool *lanes;  /* by value of f: it is batched */
-	bool *thread; /* by value of f: it is a token or a random state */
+	bool *effect; /* by value of f: it is a token or a random state */
 	/* f starts a random state of its own (a seed), so its batch elements run
 	 * sequentially, as in a loop. */
 	bool starts;
 	/* By symbol of f: the instruction that defines it, directly or in one of
 	 * its regions; NO_INST: a parameter. */
-	InstId *born;
+	InstId *defined_by;
 	/* By symbol of f: the extent of a tape, which differs between batch
 	 * elements. The tape is as long as the longest element needs; nothing reads
 	 * beyond an element's own part. */
-	bool *ragged;
+	bool *tape_extent;
 	/* By value of f: a parameter of a `while` that is such a tape, or its value
 	 * after an iteration. */
 	bool *tape;
 	/* By symbol of f: an extent that differs between batch elements, so that
 	 * the instructions using it run sequentially. */
-	bool *apart, any_apart;
+	bool *ragged, any_ragged;
 	EffectChains *known;
 	VEC(BatchUndo) trail;
 } Batcher;
 
-/* Analysis (analysis.c): fills lanes, thread and born. */
+/* Analysis (analysis.c): fills lanes, effect and defined_by. */
 void batch_analyse(Batcher *s);
 bool batch_lanes(const Batcher *s, Ref r);
-bool batch_thread(const Batcher *s, Ref r);
+bool batch_is_effect(const Batcher *s, Ref r);
 /* The random state among the results (or parameters) of a function that the
  * specialiser made: it precedes the token. REF_NONE if there is none. */
 Ref batch_state_of(Ctx *c, const Fn *f, bool result);
@@ -73,8 +73,8 @@ typedef struct BatchGroup {
 bool batch_within(const Batcher *s, Ref r, const BatchGroup *g);
 /* The value with which an effect chain that leaves as r entered the regions of
  * owner, or the group; REF_NONE when it starts inside. */
-Ref batch_thread_entry(const Batcher *s, Ref r, const Inst *owner);
-Ref batch_thread_into(const Batcher *s, Ref r, const BatchGroup *g);
+Ref batch_effect_entry(const Batcher *s, Ref r, const Inst *owner);
+Ref batch_effect_into(const Batcher *s, Ref r, const BatchGroup *g);
 /* Whether extents in the callee would differ between batch elements. */
 bool batch_one_by_one(const Batcher *s, const Inst *call);
 /* The entry of the callee's batch for the operands that are batched. */
@@ -88,16 +88,16 @@ bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f);
 /* Extents that differ between batch elements (ragged.c). Marks those present so
  * far and marks as batched the results that use them. Returns whether anything
  * has changed. */
-bool batch_find_apart(Batcher *s);
+bool batch_find_ragged(Batcher *s);
 /* The instructions [from, end) of the region that run in one sequential loop
- * over the batch elements. `waits` flags, by index in the region, those inside
- * the loop; the others precede it. end = from: the instruction runs for all
- * batch elements at once. */
-typedef struct BatchRun {
+ * over the batch elements. `sequential` flags, by index in the region, those
+ * inside the loop; the others precede it. end = from: the instruction runs for
+ * all batch elements at once. */
+typedef struct RaggedRange {
 	uint32_t from, end;
-	bool *waits;
-} BatchRun;
-BatchRun batch_run_at(const Batcher *s, const Region *r, uint32_t from);
+	bool *sequential;
+} RaggedRange;
+RaggedRange batch_ragged_range(const Batcher *s, const Region *r, uint32_t from);
 bool batch_calls_give_lengths(Ctx *c, const Fn *f);
 
 /* Operands and results. */

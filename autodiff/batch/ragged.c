@@ -1,23 +1,23 @@
 /* ragged.c - sequential execution of instructions whose arrays have different
  * extents in each batch element.
  *
- * Method: an extent is `apart` when batch elements may differ in it. Examples:
+ * Method: an extent is *ragged* when batch elements may differ in it. Examples:
  * one computed from a batched value, the number of true elements, the rows
  * pushed by a loop with different trip counts, the times an integrator chose.
  * The instructions from the definition of such an extent to its last use form a
- * *run*; batch.c turns it into a loop over the batch elements.
+ * *ragged range*; batch.c turns it into a loop over the batch elements.
  *
  * Needs: batch.h.
  *
  * Contract:
  * - Each batch element computes what the single call computes. Only values of
- *   one shape leave the run.
+ *   one shape leave the range.
  * - A value that differs between batch elements only in an extent counts as
  *   batched.
- * - An extent that leaves the function has no run; the rule of its instruction
- *   reports that.
- * - The tapes of a gradient through one loop need no run: see find_ragged in
- *   analysis.c.
+ * - An extent that leaves the function has no range; the rule of its
+ *   instruction reports that.
+ * - The tapes of a gradient through one loop need no range: see
+ *   find_tape_extents in analysis.c.
  */
 #include "autodiff/batch/batch.h"
 
@@ -86,7 +86,7 @@ static bool mentions(const Batcher *s, const Inst *in, const bool *which) {
 /* ---- extents that differ between batch elements -------------------------- */
 
 /* Whether a batched result has an extent defined inside. */
-static bool leaves_apart(const Batcher *s, const Inst *in) {
+static bool leaves_ragged(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		if (batch_lanes(s, r) && type_is_tensor(s->c, ref_type(s->f, r)) &&
@@ -96,7 +96,7 @@ static bool leaves_apart(const Batcher *s, const Inst *in) {
 	return false;
 }
 
-/* As leaves_apart, for the carried values of a loop. Tapes are excluded, since
+/* As leaves_ragged, for the carried values of a loop. Tapes are excluded, since
  * they are as long as the longest batch element needs. */
 static bool loop_apart(const Batcher *s, const Inst *in) {
 	const Region *body = inst_region(s->f, in, in->op == OP_WHILE);
@@ -121,7 +121,7 @@ static bool gives_apart(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *r = inst_region(s->f, in, k);
 		for (uint32_t i = 0; i < r->nresults; i++)
-			if (type_mentions(s, region_result(s->f, r, i), s->apart)) return true;
+			if (type_mentions(s, region_result(s->f, r, i), s->ragged)) return true;
 	}
 	return false;
 }
@@ -151,7 +151,7 @@ static bool gives_lengths(Ctx *c, const Fn *g) {
 
 /* Whether the extents that the instruction defines differ between batch
  * elements. */
-static bool is_apart(const Batcher *s, const Inst *in) {
+static bool defines_ragged(const Batcher *s, const Inst *in) {
 	SymId sym;
 	if (in->nregions && gives_apart(s, in)) return true;
 	switch ((Op)in->op) {
@@ -159,9 +159,9 @@ static bool is_apart(const Batcher *s, const Inst *in) {
 	case OP_BIND:
 		return any_arg(s, in) &&
 		       !(dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) &&
-		         sym < s->f->syms.n && s->ragged[sym]);
-	case OP_IF: return batch_lanes(s, inst_arg(s->f, in, 0)) && leaves_apart(s, in);
-	case OP_TRY: return leaves_apart(s, in);
+		         sym < s->f->syms.n && s->tape_extent[sym]);
+	case OP_IF: return batch_lanes(s, inst_arg(s->f, in, 0)) && leaves_ragged(s, in);
+	case OP_TRY: return leaves_ragged(s, in);
 	case OP_FOR: return batch_lanes(s, inst_arg(s->f, in, 0)) && loop_apart(s, in);
 	case OP_WHILE:
 		return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) &&
@@ -171,53 +171,53 @@ static bool is_apart(const Batcher *s, const Inst *in) {
 	case OP_HOST: {
 		const HostCall *h = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0));
 		if (h->def->written && any_arg(s, in) && gives_lengths(s->c, h->fns[0])) return true;
-		return (!h->def->batch || h->def->written) && leaves_apart(s, in);
+		return (!h->def->batch || h->def->written) && leaves_ragged(s, in);
 	}
-	case OP_CALL: return (!any_arg(s, in) || batch_one_by_one(s, in)) && leaves_apart(s, in);
+	case OP_CALL: return (!any_arg(s, in) || batch_one_by_one(s, in)) && leaves_ragged(s, in);
 	default: return false;
 	}
 }
 
 /* Marks the extents that `in` defines, or that are defined inside it. */
-static bool mark_born(Batcher *s, const Inst *in) {
+static bool mark_defined(Batcher *s, const Inst *in) {
 	const InstId id = (InstId)(in - s->f->insts.at);
 	bool changed = false;
 	for (uint32_t k = 0; k < s->f->syms.n; k++) {
-		if (s->apart[k] || s->born[k] != id) continue;
-		changed = s->apart[k] = true;
+		if (s->ragged[k] || s->defined_by[k] != id) continue;
+		changed = s->ragged[k] = true;
 	}
 	return changed;
 }
 
-static bool apart_region(Batcher *s, const Region *r) {
+static bool mark_ragged_region(Batcher *s, const Region *r) {
 	const Fn *f = s->f;
 	bool changed = false;
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(f, r, i);
 		for (uint32_t k = 0; k < in->nregions; k++)
-			changed |= apart_region(s, inst_region(f, in, k));
-		if (is_apart(s, in) && mark_born(s, in)) changed = s->any_apart = true;
-		if (!s->any_apart || !mentions(s, in, s->apart)) continue;
+			changed |= mark_ragged_region(s, inst_region(f, in, k));
+		if (defines_ragged(s, in) && mark_defined(s, in)) changed = s->any_ragged = true;
+		if (!s->any_ragged || !mentions(s, in, s->ragged)) continue;
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const Ref x = inst_result(in, k);
-			if (batch_lanes(s, x) || batch_thread(s, x)) continue;
+			if (batch_lanes(s, x) || batch_is_effect(s, x)) continue;
 			changed = s->lanes[REF_INDEX(x)] = true;
 		}
 	}
 	return changed;
 }
 
-bool batch_find_apart(Batcher *s) {
-	if (!s->apart) s->apart = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1);
-	return apart_region(s, &s->f->regions.at[0]);
+bool batch_find_ragged(Batcher *s) {
+	if (!s->ragged) s->ragged = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1);
+	return mark_ragged_region(s, &s->f->regions.at[0]);
 }
 
-/* ---- runs ---------------------------------------------------------------- */
+/* ---- ragged ranges ------------------------------------------------------- */
 
 /* Whether the instruction belongs in the loop over the batch elements: it uses
  * a batched value, such an extent, or a result of the loop. */
-static bool waits(const Batcher *s, const Inst *in, const bool *late) {
-	if (batch_involved(s, in) || mentions(s, in, s->apart)) return true;
+static bool needs_sequential(const Batcher *s, const Inst *in, const bool *late) {
+	if (batch_involved(s, in) || mentions(s, in, s->ragged)) return true;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref x = inst_arg(s->f, in, k);
 		if (ref_is_value(x) && late[REF_INDEX(x)]) return true;
@@ -225,7 +225,7 @@ static bool waits(const Batcher *s, const Inst *in, const bool *late) {
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *r = inst_region(s->f, in, k);
 		for (uint32_t i = 0; i < r->ninsts; i++)
-			if (waits(s, inst_at(s->f, r, i), late)) return true;
+			if (needs_sequential(s, inst_at(s->f, r, i), late)) return true;
 		for (uint32_t i = 0; i < r->nresults; i++) {
 			const Ref x = region_result(s->f, r, i);
 			if (ref_is_value(x) && late[REF_INDEX(x)]) return true;
@@ -234,69 +234,70 @@ static bool waits(const Batcher *s, const Inst *in, const bool *late) {
 	return false;
 }
 
-static bool touches_thread(const Batcher *s, const Inst *in) {
+static bool touches_effect(const Batcher *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
-		if (batch_thread(s, inst_arg(s->f, in, k))) return true;
+		if (batch_is_effect(s, inst_arg(s->f, in, k))) return true;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (batch_thread(s, inst_result(in, k))) return true;
+		if (batch_is_effect(s, inst_result(in, k))) return true;
 	return false;
 }
 
 /* Marks the extents that an instruction defines. */
-static bool mark_births(const Batcher *s, const Inst *in, bool *born) {
+static bool mark_definitions(const Batcher *s, const Inst *in, bool *defined) {
 	bool any = false;
 	for (uint32_t k = 0; k < s->f->syms.n; k++)
-		if (s->born[k] == (InstId)(in - s->f->insts.at)) any = born[k] = true;
+		if (s->defined_by[k] == (InstId)(in - s->f->insts.at)) any = defined[k] = true;
 	return any;
 }
 
-/* The run of a function that starts a random state: everything except values
+/* The range of a function that starts a random state: everything except values
  * shared by all batch elements. */
-static void whole_run(const Batcher *s, const Region *r, BatchRun *run) {
+static void whole_range(const Batcher *s, const Region *r, RaggedRange *range) {
 	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1),
-		 *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
-	run->waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
+		 *defined = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
+	range->sequential = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(s->f, r, i);
-		if (!touches_thread(s, in) && !waits(s, in, late) && !mentions(s, in, born)) continue;
-		any = run->waits[i] = true;
+		if (!touches_effect(s, in) && !needs_sequential(s, in, late) && !mentions(s, in, defined))
+			continue;
+		any = range->sequential[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
-		mark_births(s, in, born);
+		mark_definitions(s, in, defined);
 	}
 	for (uint32_t k = 0; k < r->nresults; k++)
-		if (type_mentions(s, region_result(s->f, r, k), born)) return;
-	if (any) run->end = r->ninsts;
+		if (type_mentions(s, region_result(s->f, r, k), defined)) return;
+	if (any) range->end = r->ninsts;
 }
 
-BatchRun batch_run_at(const Batcher *s, const Region *r, uint32_t from) {
+RaggedRange batch_ragged_range(const Batcher *s, const Region *r, uint32_t from) {
 	const Fn *f = s->f;
-	BatchRun run = {.from = from, .end = from};
-	if (s->starts && r == &f->regions.at[0] && !from) whole_run(s, r, &run);
-	if (run.end > from) return run;
-	if (!s->any_apart || !is_apart(s, inst_at(f, r, from))) return run;
+	RaggedRange range = {.from = from, .end = from};
+	if (s->starts && r == &f->regions.at[0] && !from) whole_range(s, r, &range);
+	if (range.end > from) return range;
+	if (!s->any_ragged || !defines_ragged(s, inst_at(f, r, from))) return range;
 	bool *late = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1),
-		 *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
-	run.waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
+		 *defined = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
+	range.sequential = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
 	uint32_t end = from + 1;
 	/* The end moves on while extents that are still in use are found. */
 	for (uint32_t i = from; i < end; i++) {
 		const Inst *in = inst_at(f, r, i);
 		/* the value may be shared, but its extent is defined in the loop */
-		if (!waits(s, in, late) && !mentions(s, in, born)) continue;
-		run.waits[i] = true;
+		if (!needs_sequential(s, in, late) && !mentions(s, in, defined)) continue;
+		range.sequential[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
-		const bool any = mark_births(s, in, born);
+		const bool any = mark_definitions(s, in, defined);
 		for (uint32_t j = r->ninsts; any && j-- > end;)
-			if (mentions(s, inst_at(f, r, j), born)) end = j + 1;
+			if (mentions(s, inst_at(f, r, j), defined)) end = j + 1;
 	}
 	for (uint32_t k = 0; k < r->nresults; k++)
-		if (type_mentions(s, region_result(f, r, k), born)) return run;
-	run.end = end;
-	return run;
+		if (type_mentions(s, region_result(f, r, k), defined)) return range;
+	range.end = end;
+	return range;
 }
 
 /* Whether f calls a function whose batch would have to return arrays of
- * differing extents. Such calls are inlined, so that the run can include the
+ * differing extents. Such calls are inlined, so that the range can include the
  * uses. */
 bool batch_calls_give_lengths(Ctx *c, const Fn *f) {
 	for (uint32_t i = 0; i < f->insts.n; i++) {

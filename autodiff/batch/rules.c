@@ -289,7 +289,7 @@ void batch_START(Batcher *s, const Inst *in) { no_lanes(s, in); }
 void batch_BIND(Batcher *s, const Inst *in) {
 	SymId sym;
 	if (dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n &&
-	    s->ragged[sym]) {
+	    s->tape_extent[sym]) {
 		Dim one = dim_const(s->c, 1);
 		Ref zero = build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)),
 			counts = build_concat(s->b, 2, (Ref[]){zero, batch_arg(s, in, 0)}, 0);
