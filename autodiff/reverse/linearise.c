@@ -118,7 +118,7 @@ static void make_split(Ctx *c, Transform *d) {
 	d->data = s;
 	begin_plan(c, d, true, s, &p);
 	plan_split(&p);
-	s->nresiduals = p.regions[0].items.n;
+	s->nresiduals = p.regions[0].saved.n;
 	s->primal = transform_own(d, emit_primal_part(&p));
 	s->linear = transform_own(d, emit_linear_part(&p, s->primal));
 	transform_info_set(c, s->linear,

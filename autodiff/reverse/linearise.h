@@ -4,28 +4,28 @@
  * Needs: primal_linear.h. Used only by autodiff/reverse/linearise*.c and
  * checkpoint.c.
  *
- * An *item* is a value that one region of the primal part passes to the linear
- * part. It is a value that a linear instruction uses, an item passed out of an
- * inner region or a callee, or the value of a symbol. Items leave a branch as
- * results of the `if`. They leave a loop on tapes, one row for each iteration.
- * The items of the body are the residuals.
+ * A *saved value* is a value that one region of the primal part passes to the
+ * linear part. It is a value that a linear instruction uses, a saved value
+ * passed out of an inner region or a callee, or the value of a symbol. Saved
+ * values leave a branch as results of the `if`. They leave a loop on tapes, one
+ * row for each iteration. The saved values of the body are the residuals.
  *
  * Types in a plan use the source function's symbols. Further symbols, numbered
  * after them, stand for extents that only the split introduces: of tapes, and
- * of items of a branch or a callee. Both new functions bind these symbols when
- * they encounter the items.
+ * of saved values of a branch or a callee. Both new functions bind these
+ * symbols when they encounter the saved values.
  */
 #ifndef ATLED_AUTODIFF_REVERSE_LINEARISE_H
 #define ATLED_AUTODIFF_REVERSE_LINEARISE_H
 
 #include "autodiff/reverse/primal_linear.h"
 
-typedef enum ItemKind {
-	ITEM_VALUE,  /* value `id` of the source function */
-	ITEM_INST,   /* number k of those that instruction `id` passes on */
-	ITEM_EXTENT, /* in a loop: the value of symbol `id`, which varies between iterations */
-	ITEM_WITNESS /* elsewhere: an empty array whose shape gives symbols their values */
-} ItemKind;
+typedef enum SavedKind {
+	SAVED_VALUE,  /* value `id` of the source function */
+	SAVED_INST,   /* number k of those that instruction `id` passes on */
+	SAVED_EXTENT, /* in a loop: the value of symbol `id`, which varies between iterations */
+	SAVED_WITNESS /* elsewhere: an empty array whose shape gives symbols their values */
+} SavedKind;
 
 typedef struct SavedValue {
 	uint8_t kind;
@@ -36,14 +36,14 @@ typedef struct SavedValue {
 	TypeId type;
 } SavedValue;
 
-typedef struct SymBorn {
+typedef struct SymDefinition {
 	SymId sym;
 	bool needed; /* the linear part mentions it */
-} SymBorn;
+} SymDefinition;
 
 typedef struct RegionPlan {
-	VEC(SymBorn) born;
-	VEC(SavedValue) items;
+	VEC(SymDefinition) defined;
+	VEC(SavedValue) saved;
 } RegionPlan;
 
 typedef enum CallMode {
@@ -68,12 +68,12 @@ typedef struct InstPlan {
 	CallMode mode;
 	bool *places, *results; /* of a call: the linear operands and results */
 	const Transform *split; /* of the callee; NULL when it is linear by construction */
-	Dim turns;              /* of a `for` that passes on items: the rows of its tapes */
+	Dim turns;              /* of a `for` that passes on saved values: the rows of its tapes */
 	bool turns_known;       /* ... is known before the loop without reading a value */
-	VEC(TypeId) given;      /* types of the items passed on to the region around it */
+	VEC(TypeId) given;      /* types of the saved values passed on to the region around it */
 	const struct SnapshotPlan *snapshots; /* of a checkpointed loop: it has no tapes */
 	TapeReason tapes;                     /* of a loop that has no checkpoints although it should */
-	Ref *primal, *linear;                 /* these items, in each new function */
+	Ref *primal, *linear;                 /* these saved values, in each new function */
 } InstPlan;
 
 enum { KEPT_NOT, KEPT_SAVED, KEPT_REMADE };
@@ -96,7 +96,7 @@ typedef struct LinearisePlan {
 	VEC(InstId) guards;
 	uint32_t nsyms;      /* of f, and further ones */
 	bool *linear_result; /* by result of f */
-	bool plain;          /* emit only the primal part, without items */
+	bool plain;          /* emit only the primal part, without saved values */
 	bool report;         /* ... and return the report of ad_checkpoint_report */
 } LinearisePlan;
 
@@ -106,7 +106,7 @@ void plan_split(LinearisePlan *p);
 bool type_varies_in(const LinearisePlan *p, TypeId t, RegionId r);
 bool known_outside(const LinearisePlan *p, SymId s, RegionId r); /* defined in r or around it */
 bool encloses(const LinearisePlan *p, RegionId outer, RegionId r);
-/* Whether item k is the first on its flat tape. */
+/* Whether saved value k is the first on its flat tape. */
 bool opens_flat_tape(const LinearisePlan *p, const RegionPlan *g, uint32_t k);
 static inline const Inst *plan_inst(const LinearisePlan *p, const Region *g, uint32_t i) {
 	return &p->f->insts.at[p->f->inst_order.at[g->insts + i]];

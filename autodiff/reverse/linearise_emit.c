@@ -1,17 +1,18 @@
 /* linearise_emit.c - emission of the two parts of a split function.
  *
  * Method: tapes. A `for` writes row i of an array allocated before the loop, in
- * place, when the item keeps its shape. A `while` pushes rows. Items whose
- * shape varies between iterations (mostly those of inner loops) go to a flat
- * array, one for each dtype, that doubles when it is full. The offset of each
- * iteration is stored, so the cost stays proportional to the data saved.
+ * place, when the saved value keeps its shape. A `while` pushes rows. Saved
+ * values whose shape varies between iterations (mostly those of inner loops) go
+ * to a flat array, one for each dtype, that doubles when it is full. The offset
+ * of each iteration is stored, so the cost stays proportional to the data
+ * saved.
  *
  * Needs: linearise.h, a finished plan.
  *
  * Contract:
  * - The primal part computes what the function computes without its linear
- *   values, with the same checks. It returns the items of its body as further
- *   results.
+ *   values, with the same checks. It returns the saved values of its body as
+ *   further results.
  * - The linear part contains only linear instructions, and recomputed views and
  *   integers; it reads tapes.
  * - Neither part saves anything that the other does not use.
@@ -97,23 +98,23 @@ static void set_results(SplitEmitter *e, const Inst *in, bool linear, const Ref 
 	}
 }
 
-/* ---- items in the primal part -------------------------------------------- */
+/* ---- saved values in the primal part ------------------------------------- */
 
-static Ref item_ref(SplitEmitter *e, const SavedValue *item) {
-	switch ((ItemKind)item->kind) {
-	case ITEM_VALUE: return get(e, ref_value(item->id));
-	case ITEM_INST: return e->p->insts[item->id].primal[item->k];
-	case ITEM_EXTENT: return build_extent(e->b, dim_here(e, dim_sym(e->c, item->id)));
-	case ITEM_WITNESS: break;
+static Ref saved_ref(SplitEmitter *e, const SavedValue *value) {
+	switch ((SavedKind)value->kind) {
+	case SAVED_VALUE: return get(e, ref_value(value->id));
+	case SAVED_INST: return e->p->insts[value->id].primal[value->k];
+	case SAVED_EXTENT: return build_extent(e->b, dim_here(e, dim_sym(e->c, value->id)));
+	case SAVED_WITNESS: break;
 	}
-	Type t = *type_of(e->c, type_here(e, item->type));
+	Type t = *type_of(e->c, type_here(e, value->type));
 	return build_broadcast(e->b, build_bool(e->b, false), t.rank, t.dims, NULL);
 }
 
-/* The placeholder for an item in the other branch: zeros, empty along the
- * extents that only the item's own branch knows. */
-static Ref filler(SplitEmitter *e, const SavedValue *item, RegionId branch) {
-	Type t = *type_of(e->c, item->type);
+/* The placeholder for a saved value in the other branch: zeros, empty along the
+ * extents that only the saved value's own branch knows. */
+static Ref filler(SplitEmitter *e, const SavedValue *value, RegionId branch) {
+	Type t = *type_of(e->c, value->type);
 	if (t.kind != TY_TENSOR) return build_const(e->b, value_none());
 	for (uint32_t k = 0; k < t.rank; k++) {
 		TypeId alone = type_tensor(e->c, DT_BOOL, 1, &t.dims[k]);
@@ -123,7 +124,7 @@ static Ref filler(SplitEmitter *e, const SavedValue *item, RegionId branch) {
 	return build_zeros(e->b, type_tensor(e->c, (Dtype)t.dtype, t.rank, t.dims));
 }
 
-/* Records the items of an instruction that has been emitted. */
+/* Records the saved values of an instruction that has been emitted. */
 static void set_given(SplitEmitter *e, InstPlan *ip, Ref *given) {
 	learn(e, ip->given.n, ip->given.at, given);
 	if (e->linear) ip->linear = given;
@@ -157,14 +158,14 @@ static Dim size_of(SplitEmitter *e, const Type *t) {
 	return build_canon(e->b, size);
 }
 
-/* The items that share a flat tape with item k, concatenated. */
+/* The saved values that share a flat tape with saved value k, concatenated. */
 static Ref flat_items(SplitEmitter *e, const RegionPlan *g, uint32_t k) {
-	Ref *parts = refs(e, g->items.n);
+	Ref *parts = refs(e, g->saved.n);
 	uint32_t n = 0;
-	uint8_t dtype = type_of(e->c, g->items.at[k].type)->dtype;
-	for (; k < g->items.n; k++) {
-		if (!g->items.at[k].ragged || type_of(e->c, g->items.at[k].type)->dtype != dtype) continue;
-		Ref v = item_ref(e, &g->items.at[k]);
+	uint8_t dtype = type_of(e->c, g->saved.at[k].type)->dtype;
+	for (; k < g->saved.n; k++) {
+		if (!g->saved.at[k].ragged || type_of(e->c, g->saved.at[k].type)->dtype != dtype) continue;
+		Ref v = saved_ref(e, &g->saved.at[k]);
 		Type t = type_in(e->b, v);
 		Dim size = size_of(e, &t);
 		parts[n++] = build_reshape(e->b, v, 1, &size);
@@ -190,9 +191,9 @@ static void append_flat(SplitEmitter *e, Ref *flat, Ref *used, Ref v) {
 	*used = end;
 }
 
-/* The carried values that hold the items of a loop: a tape for each, or for
- * items on a flat tape the tape, its used extent and the offsets. */
-typedef struct Recorder {
+/* The carried values that hold the saved values of a loop: a tape for each, or
+ * for saved values on a flat tape the tape, its used extent and the offsets. */
+typedef struct TapeWriter {
 	SplitEmitter *e;
 	const RegionPlan *g;
 	bool counted;
@@ -200,33 +201,33 @@ typedef struct Recorder {
 	TypeId *types; /* of the carried values */
 	Ref *init, *now;
 	uint32_t n;
-} Recorder;
+} TapeWriter;
 
-static void carry(Recorder *r, TypeId type, Ref init) {
+static void carry(TapeWriter *r, TypeId type, Ref init) {
 	r->types[r->n] = type;
 	r->init[r->n++] = init;
 }
 
 /* A tape of rows: fully allocated in a `for`, growing in a `while`, where
  * `growing` is its extent in an iteration. */
-static void carry_rows(Recorder *r, TypeId row, Dim growing) {
+static void carry_rows(TapeWriter *r, TypeId row, Dim growing) {
 	SplitEmitter *e = r->e;
 	Dim n = r->counted ? r->turns : growing, start = r->counted ? r->turns : dim_const(e->c, 0);
 	carry(r, rows_type(e, n, row), build_zeros(e->b, rows_type(e, start, row)));
 }
 
-static Recorder recorder_begin(SplitEmitter *e, const RegionPlan *g, bool counted, Dim turns) {
-	Recorder r = {.e = e, .g = g, .counted = counted, .turns = turns};
+static TapeWriter tape_writer_begin(SplitEmitter *e, const RegionPlan *g, bool counted, Dim turns) {
+	TapeWriter r = {.e = e, .g = g, .counted = counted, .turns = turns};
 	Arena *a = e->p->a;
-	r.types = ARENA_ARRAY(a, TypeId, 3 * g->items.n + 1u);
-	r.init = ARENA_ARRAY(a, Ref, 3 * g->items.n + 1u);
+	r.types = ARENA_ARRAY(a, TypeId, 3 * g->saved.n + 1u);
+	r.init = ARENA_ARRAY(a, Ref, 3 * g->saved.n + 1u);
 	TypeId number = type_scalar(e->c, DT_I64);
-	Dim growing = counted || !g->items.n ? 0 : build_fresh_dim(e->b, 0, build_span(e->b));
-	for (uint32_t k = 0; k < g->items.n; k++) {
-		const SavedValue *item = &g->items.at[k];
-		if (!item->ragged) carry_rows(&r, type_here(e, item->type), growing);
+	Dim growing = counted || !g->saved.n ? 0 : build_fresh_dim(e->b, 0, build_span(e->b));
+	for (uint32_t k = 0; k < g->saved.n; k++) {
+		const SavedValue *value = &g->saved.at[k];
+		if (!value->ragged) carry_rows(&r, type_here(e, value->type), growing);
 		if (!opens_flat_tape(e->p, g, k)) continue;
-		Dtype d = (Dtype)type_of(e->c, item->type)->dtype;
+		Dtype d = (Dtype)type_of(e->c, value->type)->dtype;
 		TypeId flat = vector_type(e, d, build_fresh_dim(e->b, 0, build_span(e->b)));
 		carry(&r, flat, build_zeros(e->b, vector_type(e, d, dim_const(e->c, 0))));
 		carry(&r, number, build_i64(e->b, 0));
@@ -235,19 +236,19 @@ static Recorder recorder_begin(SplitEmitter *e, const RegionPlan *g, bool counte
 	return r;
 }
 
-static Ref write_row(Recorder *r, Ref tape, Ref turn, Ref row) {
+static Ref write_row(TapeWriter *r, Ref tape, Ref turn, Ref row) {
 	Builder *b = r->e->b;
 	return r->counted ? build_scatter(b, OP_SCATTER_SET, tape, turn, row, 0, 0)
 	                  : build(b, OP_PUSH, 2, (Ref[]){tape, row}, 0, NULL);
 }
 
-/* Writes the items at the end of an iteration: `params` are the carried values
- * at its beginning, `out` their new values. */
-static void record(Recorder *r, Ref turn, const Ref *params, Ref *out) {
-	for (uint32_t k = 0, at = 0; k < r->g->items.n; k++) {
-		const SavedValue *item = &r->g->items.at[k];
-		if (!item->ragged) {
-			out[at] = write_row(r, params[at], turn, item_ref(r->e, item));
+/* Writes the saved values at the end of an iteration: `params` are the carried
+ * values at its beginning, `out` their new values. */
+static void tape_write(TapeWriter *r, Ref turn, const Ref *params, Ref *out) {
+	for (uint32_t k = 0, at = 0; k < r->g->saved.n; k++) {
+		const SavedValue *value = &r->g->saved.at[k];
+		if (!value->ragged) {
+			out[at] = write_row(r, params[at], turn, saved_ref(r->e, value));
 			at++;
 		} else if (opens_flat_tape(r->e->p, r->g, k)) {
 			Ref flat = params[at], used = params[at + 1];
@@ -260,10 +261,10 @@ static void record(Recorder *r, Ref turn, const Ref *params, Ref *out) {
 	}
 }
 
-/* Collects the items of the loop from its results. */
-static void recorded(const Recorder *r, const Ref *results, Ref *given) {
-	for (uint32_t k = 0; k < r->g->items.n; k++) {
-		if (!r->g->items.at[k].ragged) *given++ = *results++;
+/* Collects the saved values of the loop from its results. */
+static void tape_collect(const TapeWriter *r, const Ref *results, Ref *given) {
+	for (uint32_t k = 0; k < r->g->saved.n; k++) {
+		if (!r->g->saved.at[k].ragged) *given++ = *results++;
 		if (!opens_flat_tape(r->e->p, r->g, k)) continue;
 		*given++ = results[0];
 		*given++ = results[2];
@@ -286,7 +287,7 @@ static void primal_branches(SplitEmitter *e, const Inst *in) {
 	LinearisePlan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
 	RegionId ids[2] = {region_id(p, in, 0), region_id(p, in, 1)}, closed[2];
-	uint32_t most = in->nresults + p->regions[ids[0]].items.n + p->regions[ids[1]].items.n + 1;
+	uint32_t most = in->nresults + p->regions[ids[0]].saved.n + p->regions[ids[1]].saved.n + 1;
 	Ref *results = refs(e, most);
 	uint32_t nplain = 0;
 	for (uint32_t i = 0; i < 2; i++) {
@@ -299,9 +300,9 @@ static void primal_branches(SplitEmitter *e, const Inst *in) {
 		uint32_t n = nplain = plain_values(e, g, in, results);
 		for (uint32_t j = 0; j < 2; j++) {
 			const RegionPlan *from = &p->regions[ids[j]];
-			for (uint32_t k = 0; k < from->items.n; k++)
-				results[n++] = i == j ? item_ref(e, &from->items.at[k])
-				                      : filler(e, &from->items.at[k], ids[j]);
+			for (uint32_t k = 0; k < from->saved.n; k++)
+				results[n++] = i == j ? saved_ref(e, &from->saved.at[k])
+				                      : filler(e, &from->saved.at[k], ids[j]);
 		}
 		if (in->op == OP_TRY) results[n++] = build_bool(e->b, i == 0);
 		closed[i] = build_region_end(e->b, open, n, results);
@@ -315,9 +316,9 @@ static void primal_branches(SplitEmitter *e, const Inst *in) {
 
 /* Opens a region of a loop in the primal part. Its parameters are `nfirst`
  * scalars, the carried values that are not linear, and those of the
- * recorder. */
+ * tape writer. */
 static OpenRegion *open_turn(SplitEmitter *e, const Inst *in, const Region *g, uint32_t skip,
-                             uint32_t nfirst, const Recorder *r, Ref *params) {
+                             uint32_t nfirst, const TapeWriter *r, Ref *params) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, nfirst + g->nparams + r->n + 1u);
 	uint32_t n = nfirst;
 	for (uint32_t k = 0; k < nfirst; k++) types[k] = type_scalar(e->c, DT_I64);
@@ -376,7 +377,7 @@ static void primal_for(SplitEmitter *e, const Inst *in) {
 	const Region *body = inst_region(e->f, in, 0);
 	const RegionPlan *g = &p->regions[region_id(p, in, 0)];
 	Ref count = get(e, inst_arg(e->f, in, 0));
-	Recorder r = recorder_begin(e, g, true, g->items.n ? tape_rows(e, ip, count) : 0);
+	TapeWriter r = tape_writer_begin(e, g, true, g->saved.n ? tape_rows(e, ip, count) : 0);
 	uint32_t most = in->nresults + r.n + 1, n = 0;
 	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most),
 		*results = refs(e, most);
@@ -386,11 +387,11 @@ static void primal_for(SplitEmitter *e, const Inst *in) {
 	OpenRegion *open = open_turn(e, in, body, 1, 1, &r, params);
 	primal_region(e, body);
 	plain_values(e, body, in, out);
-	record(&r, params[0], params + 1 + n, out + n);
+	tape_write(&r, params[0], params + 1 + n, out + n);
 	build_for(e->b, count, n + r.n, init, build_region_end(e->b, open, n + r.n, out), results);
 	set_results(e, in, false, results);
-	Ref *given = refs(e, 2 * g->items.n);
-	recorded(&r, results + n, given);
+	Ref *given = refs(e, 2 * g->saved.n);
+	tape_collect(&r, results + n, given);
 	if (ip->given.n) set_given(e, ip, given);
 }
 
@@ -400,7 +401,7 @@ static void primal_while(SplitEmitter *e, const Inst *in) {
 	const Region *cond = inst_region(e->f, in, 0), *body = inst_region(e->f, in, 1);
 	const RegionPlan *g = &p->regions[region_id(p, in, 1)];
 	uint32_t counter = ip->given.n > 0; /* if so, the first carried value counts the iterations */
-	Recorder r = recorder_begin(e, g, false, 0);
+	TapeWriter r = tape_writer_begin(e, g, false, 0);
 	uint32_t most = in->nresults + r.n + 2, n = counter;
 	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most),
 		*results = refs(e, most);
@@ -416,14 +417,14 @@ static void primal_while(SplitEmitter *e, const Inst *in) {
 	primal_region(e, body);
 	if (counter) out[0] = i64_add(e->b, params[0], build_i64(e->b, 1));
 	plain_values(e, body, in, out + counter);
-	record(&r, REF_NONE, params + n, out + n);
+	tape_write(&r, REF_NONE, params + n, out + n);
 	RegionId turn = build_region_end(e->b, open, n + r.n, out);
 	build_while(e->b, n + r.n, init, condition, turn, results);
 	set_results(e, in, false, results + counter);
 	if (!counter) return;
-	Ref *given = refs(e, 2 * g->items.n + 1);
+	Ref *given = refs(e, 2 * g->saved.n + 1);
 	given[0] = results[0];
-	recorded(&r, results + n, given + 1);
+	tape_collect(&r, results + n, given + 1);
 	set_given(e, ip, given);
 }
 
@@ -569,7 +570,7 @@ Fn *emit_primal_part(LinearisePlan *p) {
 	}
 	primal_region(&e, &f->regions.at[0]);
 	const RegionPlan *g = &p->regions[0];
-	Ref *results = refs(&e, fn_nresults(f) + g->items.n);
+	Ref *results = refs(&e, fn_nresults(f) + g->saved.n);
 	uint32_t n = 0;
 	if (p->report) {
 		results[0] = report(&e);
@@ -577,7 +578,7 @@ Fn *emit_primal_part(LinearisePlan *p) {
 	}
 	for (uint32_t k = 0; k < fn_nresults(f); k++)
 		if (!p->linear_result[k]) results[n++] = get(&e, fn_result(f, k));
-	for (uint32_t k = 0; k < g->items.n; k++) results[n++] = item_ref(&e, &g->items.at[k]);
+	for (uint32_t k = 0; k < g->saved.n; k++) results[n++] = saved_ref(&e, &g->saved.at[k]);
 	return build_end(b, n, results);
 }
 
@@ -585,28 +586,28 @@ Fn *emit_primal_part(LinearisePlan *p) {
 
 static void linear_region(SplitEmitter *e, const Region *g);
 
-/* The items of an instruction, in the linear part; an empty array when it has
- * none. */
+/* The saved values of an instruction, in the linear part; an empty array when
+ * it has none. */
 static Ref *given_to(SplitEmitter *e, InstPlan *ip) {
 	if (!ip->linear) ip->linear = refs(e, ip->given.n);
 	return ip->linear;
 }
 
-/* Makes the items of a region available, and binds its symbols. */
-static void enter(SplitEmitter *e, const RegionPlan *g, const Ref *items) {
-	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, g->items.n + 1u);
-	for (uint32_t k = 0; k < g->items.n; k++) types[k] = g->items.at[k].type;
-	learn(e, g->items.n, types, items);
-	for (uint32_t k = 0; k < g->items.n; k++) {
-		const SavedValue *item = &g->items.at[k];
-		if (item->kind == ITEM_VALUE) refmap_set(&e->map, ref_value(item->id), items[k]);
-		if (item->kind != ITEM_INST) continue;
-		given_to(e, &e->p->insts[item->id])[item->k] = items[k];
+/* Makes the saved values of a region available, and binds its symbols. */
+static void enter(SplitEmitter *e, const RegionPlan *g, const Ref *saved) {
+	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, g->saved.n + 1u);
+	for (uint32_t k = 0; k < g->saved.n; k++) types[k] = g->saved.at[k].type;
+	learn(e, g->saved.n, types, saved);
+	for (uint32_t k = 0; k < g->saved.n; k++) {
+		const SavedValue *value = &g->saved.at[k];
+		if (value->kind == SAVED_VALUE) refmap_set(&e->map, ref_value(value->id), saved[k]);
+		if (value->kind != SAVED_INST) continue;
+		given_to(e, &e->p->insts[value->id])[value->k] = saved[k];
 	}
 }
 
 static void forget_symbols(SplitEmitter *e, const RegionPlan *g) {
-	for (uint32_t k = 0; k < g->born.n; k++) e->known[g->born.at[k].sym] = false;
+	for (uint32_t k = 0; k < g->defined.n; k++) e->known[g->defined.at[k].sym] = false;
 }
 
 static void linear_branches(SplitEmitter *e, const Inst *in) {
@@ -614,73 +615,74 @@ static void linear_branches(SplitEmitter *e, const Inst *in) {
 	InstPlan *ip = plan_of(p, in);
 	RegionId closed[2];
 	Ref *results = refs(e, in->nresults);
-	const Ref *items = given_to(e, ip);
+	const Ref *saved = given_to(e, ip);
 	for (uint32_t i = 0; i < 2; i++) {
 		const RegionPlan *g = &p->regions[region_id(p, in, i)];
 		const Region *region = inst_region(e->f, in, i);
 		OpenRegion *open = build_region_begin(e->b, 0, NULL, NULL);
 		forget_symbols(e, g);
-		enter(e, g, items);
-		items += g->items.n;
+		enter(e, g, saved);
+		saved += g->saved.n;
 		linear_region(e, region);
 		uint32_t n = 0;
 		for (uint32_t k = 0; k < in->nresults; k++)
 			if (is_live(p, inst_result(in, k))) results[n++] = get(e, plan_result(p, region, k));
 		closed[i] = build_region_end(e->b, open, n, results);
 	}
-	Ref cond = in->op == OP_IF ? get(e, inst_arg(e->f, in, 0)) : *items;
+	Ref cond = in->op == OP_IF ? get(e, inst_arg(e->f, in, 0)) : *saved;
 	build_if(e->b, cond, closed[0], closed[1], results);
 	set_results(e, in, true, results);
 }
 
-/* Reads this iteration's section of a flat tape and splits it into the items
- * that share it with item k. */
+/* Reads this iteration's section of a flat tape and splits it into the saved
+ * values that share it with saved value k. */
 static void read_flat(SplitEmitter *e, const RegionPlan *g, uint32_t k, Ref flat, Ref offsets,
-                      Ref turn, Ref *items) {
-	uint8_t dtype = type_of(e->c, g->items.at[k].type)->dtype;
-	Type *types = ARENA_ARRAY(e->p->a, Type, g->items.n + 1u);
+                      Ref turn, Ref *saved) {
+	uint8_t dtype = type_of(e->c, g->saved.at[k].type)->dtype;
+	Type *types = ARENA_ARRAY(e->p->a, Type, g->saved.n + 1u);
 	Dim total = dim_const(e->c, 0), start = total;
-	for (uint32_t i = k; i < g->items.n; i++) {
-		if (!g->items.at[i].ragged || type_of(e->c, g->items.at[i].type)->dtype != dtype) continue;
-		types[i] = *type_of(e->c, type_here(e, g->items.at[i].type));
+	for (uint32_t i = k; i < g->saved.n; i++) {
+		if (!g->saved.at[i].ragged || type_of(e->c, g->saved.at[i].type)->dtype != dtype) continue;
+		types[i] = *type_of(e->c, type_here(e, g->saved.at[i].type));
 		total = dim_add(e->c, total, size_of(e, &types[i]));
 	}
 	Ref all = row_of(e->b, flat, positions(e, row_of(e->b, offsets, turn), total));
-	for (uint32_t i = k; i < g->items.n; i++) {
-		if (!g->items.at[i].ragged || type_of(e->c, g->items.at[i].type)->dtype != dtype) continue;
+	for (uint32_t i = k; i < g->saved.n; i++) {
+		if (!g->saved.at[i].ragged || type_of(e->c, g->saved.at[i].type)->dtype != dtype) continue;
 		Dim size = size_of(e, &types[i]);
-		items[i] = build_reshape(e->b, build_slice(e->b, all, &start, &size, NULL), types[i].rank,
+		saved[i] = build_reshape(e->b, build_slice(e->b, all, &start, &size, NULL), types[i].rank,
 		                         types[i].dims);
 		start = dim_add(e->c, start, size);
 	}
 }
 
-/* Reads the items of one iteration of the linear loop, extents first, because
- * the shapes of ragged items follow from them. `varying` gives, by symbol, the
- * extents of the carried values in this iteration, where they vary. */
+/* Reads the saved values of one iteration of the linear loop, extents first,
+ * because the shapes of ragged saved values follow from them. `varying` gives,
+ * by symbol, the extents of the carried values in this iteration, where they
+ * vary. */
 static void read_items(SplitEmitter *e, const RegionPlan *g, const Ref *tapes, Ref turn,
                        const Dim *varying) {
-	Ref *items = refs(e, g->items.n);
+	Ref *saved = refs(e, g->saved.n);
 	for (uint32_t pass = 0; pass < 2; pass++) {
-		for (uint32_t k = 0, at = 0; k < g->items.n; k++) {
-			const SavedValue *item = &g->items.at[k];
-			bool length = item->kind == ITEM_EXTENT, flat = opens_flat_tape(e->p, g, k);
+		for (uint32_t k = 0, at = 0; k < g->saved.n; k++) {
+			const SavedValue *value = &g->saved.at[k];
+			bool length = value->kind == SAVED_EXTENT, flat = opens_flat_tape(e->p, g, k);
 			if (length == !pass) {
-				if (flat) read_flat(e, g, k, tapes[at], tapes[at + 1], turn, items);
-				if (!item->ragged) items[k] = row_of(e->b, tapes[at], turn);
+				if (flat) read_flat(e, g, k, tapes[at], tapes[at + 1], turn, saved);
+				if (!value->ragged) saved[k] = row_of(e->b, tapes[at], turn);
 			}
 			if (length && !pass) {
-				Atom name = item->id < e->f->syms.n ? e->f->syms.at[item->id].name : 0;
-				e->map.dims[item->id] = build_dim_of(e->b, items[k], name);
-				e->known[item->id] = true;
-				if (varying[item->id] != UINT32_MAX)
-					build_unify(e->b, varying[item->id], e->map.dims[item->id],
+				Atom name = value->id < e->f->syms.n ? e->f->syms.at[value->id].name : 0;
+				e->map.dims[value->id] = build_dim_of(e->b, saved[k], name);
+				e->known[value->id] = true;
+				if (varying[value->id] != UINT32_MAX)
+					build_unify(e->b, varying[value->id], e->map.dims[value->id],
 					            atom(e->c, "a turn of a loop and its derivative"));
 			}
-			at += flat ? 2 : !item->ragged;
+			at += flat ? 2 : !value->ragged;
 		}
 	}
-	enter(e, g, items);
+	enter(e, g, saved);
 }
 
 /* A checkpointed loop from its first iteration, in one call. */
@@ -722,9 +724,9 @@ static void linear_loop(SplitEmitter *e, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (is_live(p, inst_result(in, k))) init[n++] = get(e, inst_arg(e->f, in, k + skip));
 	forget_symbols(e, g);
-	for (uint32_t k = 0; k < g->born.n; k++) {
-		SymId s = g->born.at[k].sym;
-		if (!g->born.at[k].needed || s >= e->f->syms.n) continue;
+	for (uint32_t k = 0; k < g->defined.n; k++) {
+		SymId s = g->defined.at[k].sym;
+		if (!g->defined.at[k].needed || s >= e->f->syms.n) continue;
 		for (uint32_t m = 0; m < in->nresults; m++) {
 			if (!is_live(p, inst_result(in, m))) continue;
 			Type t = *type_of(e->c, e->f->vals.at[body->params + skip + m].type);
@@ -829,11 +831,11 @@ static void visit_shown(void *ud, SymId s) {
 	v->all = v->all && v->is[s];
 }
 
-/* The types of the items from the primal part. One may have an extent m // 2
- * where no other item has m, because a later guard made m equal to n. Then m
- * cannot be bound here, and the axis gets a fresh symbol that is checked
- * later. */
-static TypeId *item_types(SplitEmitter *e, const Fn *primal, uint32_t first, uint32_t n) {
+/* The types of the saved values from the primal part. The extent of one may be
+ * m // 2 where no other saved value has m, because a later guard made m equal
+ * to n. Then m cannot be bound here, and the axis gets a fresh symbol that is
+ * checked later. */
+static TypeId *saved_types(SplitEmitter *e, const Fn *primal, uint32_t first, uint32_t n) {
 	bool *shown = ARENA_ARRAY(e->p->a, bool, primal->syms.n + 1u);
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, n + 1u);
 	SymId s;
@@ -864,19 +866,19 @@ Fn *emit_linear_part(LinearisePlan *p, const Fn *primal) {
 	build_derivative(b);
 	SplitEmitter e = emit_begin(p, b, true);
 	const RegionPlan *g = &p->regions[0];
-	uint32_t first = fn_nresults(primal) - g->items.n, n = 0;
-	Ref *items = refs(&e, g->items.n);
-	const TypeId *types = item_types(&e, primal, first, g->items.n);
-	for (uint32_t k = 0; k < g->items.n; k++) {
-		const SavedValue *item = &g->items.at[k];
-		Atom name = item->kind == ITEM_VALUE ? f->vals.at[item->id].name : 0;
-		items[k] = build_param(b, types[k], name);
+	uint32_t first = fn_nresults(primal) - g->saved.n, n = 0;
+	Ref *saved = refs(&e, g->saved.n);
+	const TypeId *types = saved_types(&e, primal, first, g->saved.n);
+	for (uint32_t k = 0; k < g->saved.n; k++) {
+		const SavedValue *value = &g->saved.at[k];
+		Atom name = value->kind == SAVED_VALUE ? f->vals.at[value->id].name : 0;
+		saved[k] = build_param(b, types[k], name);
 	}
 	/* Bind first the symbols in the types of the other parameters; equalities
 	 * wait until all are bound. */
 	SymId s;
-	for (uint32_t k = 0; k < g->items.n; k++) {
-		Type old = *type_of(p->c, g->items.at[k].type), new = type_in(b, items[k]);
+	for (uint32_t k = 0; k < g->saved.n; k++) {
+		Type old = *type_of(p->c, g->saved.at[k].type), new = type_in(b, saved[k]);
 		for (uint32_t a = 0; old.kind == TY_TENSOR && a < old.rank; a++) {
 			if (!dim_is_sym(p->c, old.dims[a], &s) || e.known[s]) continue;
 			e.map.dims[s] = new.dims[a];
@@ -889,7 +891,7 @@ Fn *emit_linear_part(LinearisePlan *p, const Fn *primal) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
 		tangents[k] = build_param(b, type_here(&e, v->type), v->name);
 	}
-	enter(&e, g, items);
+	enter(&e, g, saved);
 	for (uint32_t k = 0; k < fn_nparams(f); k++)
 		if (p->d->mask[k]) refmap_set(&e.map, fn_param(f, k), tangents[k]);
 	linear_region(&e, &f->regions.at[0]);

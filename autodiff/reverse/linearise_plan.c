@@ -1,8 +1,8 @@
 /* linearise_plan.c - planning of a split: the contents of each part, and the
- * items that pass between them.
+ * saved values that pass between them.
  *
  * Method: pass 1, backward: liveness of linear values, and the other values
- * they use. Pass 2, inner regions first: the items.
+ * they use. Pass 2, inner regions first: the saved values.
  *
  * Needs: linearise.h; the linear values, found by linear_dependence.c.
  *
@@ -11,7 +11,7 @@
  *   saved for others.
  * - A value is saved only if recomputing it would cost more than a view or a
  *   scalar.
- * - Every symbol that the linear part mentions is bound by an item.
+ * - Every symbol that the linear part mentions is bound by a saved value.
  * - Nothing is emitted.
  */
 #include "autodiff/reverse/checkpoint.h"
@@ -23,18 +23,18 @@ static RegionId parent_of(const LinearisePlan *p, RegionId r) {
 	return owner == NO_INST ? UINT32_MAX : p->f->insts.at[owner].parent;
 }
 
-static SymBorn *find_born(const LinearisePlan *p, SymId s, RegionId r) {
+static SymDefinition *find_born(const LinearisePlan *p, SymId s, RegionId r) {
 	RegionPlan *g = &p->regions[r];
-	for (uint32_t i = 0; i < g->born.n; i++)
-		if (g->born.at[i].sym == s) return &g->born.at[i];
+	for (uint32_t i = 0; i < g->defined.n; i++)
+		if (g->defined.at[i].sym == s) return &g->defined.at[i];
 	return NULL;
 }
 
 /* The definition of a symbol, seen from region r; NULL: none. */
-static SymBorn *home_of(const LinearisePlan *p, SymId s, RegionId r) {
+static SymDefinition *home_of(const LinearisePlan *p, SymId s, RegionId r) {
 	for (; r != UINT32_MAX; r = parent_of(p, r)) {
-		SymBorn *born = find_born(p, s, r);
-		if (born) return born;
+		SymDefinition *defined = find_born(p, s, r);
+		if (defined) return defined;
 	}
 	return NULL;
 }
@@ -50,14 +50,14 @@ typedef struct SymVisit {
 static void visit_birth(void *ud, SymId s) {
 	SymVisit *v = ud;
 	if (home_of(v->p, s, v->region)) return;
-	SymBorn born = {.sym = s};
-	VEC_PUSH(v->p->a, &v->p->regions[v->region].born, born);
+	SymDefinition defined = {.sym = s};
+	VEC_PUSH(v->p->a, &v->p->regions[v->region].defined, defined);
 }
 
 static void visit_need(void *ud, SymId s) {
 	SymVisit *v = ud;
-	SymBorn *born = home_of(v->p, s, v->region);
-	if (born) born->needed = true;
+	SymDefinition *defined = home_of(v->p, s, v->region);
+	if (defined) defined->needed = true;
 }
 
 static void visit_varies(void *ud, SymId s) {
@@ -122,15 +122,15 @@ static void visit_count(void *ud, SymId s) {
 
 static void visit_some(void *ud, SymId s) {
 	GuardVisit *v = ud;
-	const SymBorn *born = home_of(v->at.p, s, v->at.region);
-	v->some = v->some || (born && born->needed);
+	const SymDefinition *defined = home_of(v->at.p, s, v->at.region);
+	v->some = v->some || (defined && defined->needed);
 }
 
 static void visit_link(void *ud, SymId s) {
 	GuardVisit *v = ud;
-	SymBorn *born = home_of(v->at.p, s, v->at.region);
-	if (!born || born->needed || v->count[s] < 2) return;
-	born->needed = v->more = true;
+	SymDefinition *defined = home_of(v->at.p, s, v->at.region);
+	if (!defined || defined->needed || v->count[s] < 2) return;
+	defined->needed = v->more = true;
 }
 
 static void each_guard(GuardVisit *v, void (*visit)(GuardVisit *v, Dim x, Dim y)) {
@@ -186,9 +186,9 @@ static void find_births(LinearisePlan *p, RegionId id) {
 
 /* A further symbol, defined in region r. */
 static Dim new_dim(LinearisePlan *p, RegionId r) {
-	SymBorn born = {.sym = p->nsyms++};
-	VEC_PUSH(p->a, &p->regions[r].born, born);
-	return dim_sym(p->c, born.sym);
+	SymDefinition defined = {.sym = p->nsyms++};
+	VEC_PUSH(p->a, &p->regions[r].defined, defined);
+	return dim_sym(p->c, defined.sym);
 }
 
 /* ---- liveness ------------------------------------------------------------ */
@@ -494,7 +494,7 @@ static void plan_calls(LinearisePlan *p, const Region *g) {
 	}
 }
 
-/* ---- items --------------------------------------------------------------- */
+/* ---- saved values -------------------------------------------------------- */
 
 static void plan_items(LinearisePlan *p, RegionId id);
 
@@ -522,10 +522,10 @@ static void give_branches(LinearisePlan *p, const Inst *in) {
 	for (uint32_t i = 0; i < 2; i++) {
 		RegionId id = region_id(p, in, i);
 		Renamed names = {0};
-		for (uint32_t k = 0; k < p->regions[id].items.n; k++) {
-			Type t = *type_of(p->c, p->regions[id].items.at[k].type);
+		for (uint32_t k = 0; k < p->regions[id].saved.n; k++) {
+			Type t = *type_of(p->c, p->regions[id].saved.at[k].type);
 			if (t.kind != TY_TENSOR) {
-				give(p, in, p->regions[id].items.at[k].type);
+				give(p, in, p->regions[id].saved.at[k].type);
 				continue;
 			}
 			for (uint32_t a = 0; a < t.rank; a++)
@@ -552,13 +552,13 @@ static bool known_turns(const LinearisePlan *p, Ref count, Dim *out) {
 	return dim_is_sym(p->c, *out, &s) || dim_is_const(p->c, *out, NULL);
 }
 
-/* Ragged items of one dtype share a flat tape, which is attached to the first
- * of them. */
+/* Ragged saved values of one dtype share a flat tape, which is attached to the
+ * first of them. */
 bool opens_flat_tape(const LinearisePlan *p, const RegionPlan *g, uint32_t k) {
-	if (!g->items.at[k].ragged) return false;
+	if (!g->saved.at[k].ragged) return false;
 	for (uint32_t i = 0; i < k; i++)
-		if (g->items.at[i].ragged &&
-		    type_of(p->c, g->items.at[i].type)->dtype == type_of(p->c, g->items.at[k].type)->dtype)
+		if (g->saved.at[i].ragged &&
+		    type_of(p->c, g->saved.at[i].type)->dtype == type_of(p->c, g->saved.at[k].type)->dtype)
 			return false;
 	return true;
 }
@@ -593,22 +593,22 @@ static void give_loop(LinearisePlan *p, const Inst *in) {
 	Dim turns;
 	if (in->op == OP_WHILE) {
 		give(p, in, type_scalar(p->c, DT_I64)); /* the trip count */
-		if (!g->items.n) return;
+		if (!g->saved.n) return;
 		turns = new_dim(p, in->parent);
 	} else {
-		if (!g->items.n) return;
+		if (!g->saved.n) return;
 		ip->turns_known = known_turns(p, inst_arg(p->f, in, 0), &turns);
 		if (!ip->turns_known) turns = new_dim(p, in->parent);
 		ip->turns = turns;
 	}
-	for (uint32_t k = 0; k < g->items.n; k++) {
-		SavedValue *item = &g->items.at[k];
-		Type t = *type_of(p->c, item->type);
+	for (uint32_t k = 0; k < g->saved.n; k++) {
+		SavedValue *value = &g->saved.at[k];
+		Type t = *type_of(p->c, value->type);
 		if (t.kind != TY_TENSOR)
 			no_rule(p->c, p->f, in, "linearise",
 			        "would have to keep a dynamic value from each turn for the derivative");
-		item->ragged = t.rank == MAX_RANK || type_varies_in(p, item->type, body);
-		if (!item->ragged) {
+		value->ragged = t.rank == MAX_RANK || type_varies_in(p, value->type, body);
+		if (!value->ragged) {
 			Dim dims[MAX_RANK] = {turns};
 			memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
 			give(p, in, type_tensor(p->c, (Dtype)t.dtype, t.rank + 1u, dims));
@@ -673,22 +673,22 @@ static void give_inst(LinearisePlan *p, const Inst *in) {
 	}
 }
 
-static void add_item(LinearisePlan *p, RegionId id, SavedValue item) {
-	VEC_PUSH(p->a, &p->regions[id].items, item);
-	need_type(p, item.type, id);
+static void save(LinearisePlan *p, RegionId id, SavedValue value) {
+	VEC_PUSH(p->a, &p->regions[id].saved, value);
+	need_type(p, value.type, id);
 }
 
 static void save_value(LinearisePlan *p, RegionId id, uint32_t v) {
 	if (p->kept[v] == KEPT_SAVED)
-		add_item(p, id, (SavedValue){.kind = ITEM_VALUE, .id = v, .type = p->f->vals.at[v].type});
+		save(p, id, (SavedValue){.kind = SAVED_VALUE, .id = v, .type = p->f->vals.at[v].type});
 }
 
-/* Whether the symbol is an axis of some item of the region. */
+/* Whether the symbol is an axis of some saved value of the region. */
 static bool shown_by_item(const LinearisePlan *p, RegionId id, SymId s) {
 	const RegionPlan *g = &p->regions[id];
 	Dim want = dim_sym(p->c, s);
-	for (uint32_t k = 0; k < g->items.n; k++) {
-		const Type *t = type_of(p->c, g->items.at[k].type);
+	for (uint32_t k = 0; k < g->saved.n; k++) {
+		const Type *t = type_of(p->c, g->saved.at[k].type);
 		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++)
 			if (t->dims[a] == want) return true;
 	}
@@ -698,12 +698,12 @@ static bool shown_by_item(const LinearisePlan *p, RegionId id, SymId s) {
 static void add_witness(LinearisePlan *p, RegionId id, uint32_t n, Dim *dims) {
 	if (!n) return;
 	dims[n] = dim_const(p->c, 0);
-	add_item(p, id,
-	         (SavedValue){.kind = ITEM_WITNESS, .type = type_tensor(p->c, DT_BOOL, n + 1, dims)});
+	save(p, id,
+	     (SavedValue){.kind = SAVED_WITNESS, .type = type_tensor(p->c, DT_BOOL, n + 1, dims)});
 }
 
-/* Adds items for symbols: in a loop one scalar for each iteration, elsewhere
- * the shape of an item. */
+/* Adds saved values for symbols: in a loop one scalar for each iteration,
+ * elsewhere the shape of a saved value. */
 static void add_lengths(LinearisePlan *p, RegionId id) {
 	RegionPlan *g = &p->regions[id];
 	InstId owner = p->f->regions.at[id].owner;
@@ -711,12 +711,12 @@ static void add_lengths(LinearisePlan *p, RegionId id) {
 	            (p->f->insts.at[owner].op == OP_FOR || p->f->insts.at[owner].op == OP_WHILE);
 	Dim dims[MAX_RANK];
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < g->born.n; i++) {
-		if (!g->born.at[i].needed) continue;
-		SymId s = g->born.at[i].sym;
+	for (uint32_t i = 0; i < g->defined.n; i++) {
+		if (!g->defined.at[i].needed) continue;
+		SymId s = g->defined.at[i].sym;
 		if (loop) {
-			add_item(p, id,
-			         (SavedValue){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
+			save(p, id,
+			     (SavedValue){.kind = SAVED_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
 			continue;
 		}
 		if (shown_by_item(p, id, s)) continue;
@@ -740,11 +740,11 @@ static void plan_items(LinearisePlan *p, RegionId id) {
 		for (uint32_t k = 0; k < in->nresults; k++) save_value(p, id, in->results + k);
 		const InstPlan *ip = plan_of(p, in);
 		for (uint32_t k = 0; k < ip->given.n; k++)
-			add_item(p, id,
-			         (SavedValue){.kind = ITEM_INST,
-			                      .id = (InstId)(in - p->f->insts.at),
-			                      .k = k,
-			                      .type = ip->given.at[k]});
+			save(p, id,
+			     (SavedValue){.kind = SAVED_INST,
+			                  .id = (InstId)(in - p->f->insts.at),
+			                  .k = k,
+			                  .type = ip->given.at[k]});
 	}
 	need_linked(p);
 	add_lengths(p, id);
