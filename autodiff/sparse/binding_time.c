@@ -25,18 +25,19 @@ static Ref region_result(const Sparsity *p, const Region *g, uint32_t k) {
 
 static InstId id_of(const Sparsity *p, const Inst *in) { return (InstId)(in - p->f->insts.at); }
 
-BindingTime sparsity_level(const Sparsity *p, Ref r) {
-	return ref_is_value(r) ? (BindingTime)p->level[REF_INDEX(r)] : LEVEL_FIXED;
+BindingTime sparsity_binding_time(const Sparsity *p, Ref r) {
+	return ref_is_value(r) ? (BindingTime)p->binding_time[REF_INDEX(r)] : BT_STATIC;
 }
 
-static bool raise_level(Sparsity *p, Ref r, BindingTime level) {
-	uint8_t *at = &p->level[REF_INDEX(r)];
+static bool raise_binding_time(Sparsity *p, Ref r, BindingTime binding_time) {
+	uint8_t *at = &p->binding_time[REF_INDEX(r)];
 	const Type *t = ref_ty(p->f, r);
-	if (level == LEVEL_ACTIVE && !type_has_tangent(p->c, ref_type(p->f, r))) level = LEVEL_VARYING;
-	if (level == LEVEL_NUMBER && t->kind == TY_TENSOR && !dtype_is_inexact((Dtype)t->dtype))
-		level = LEVEL_FIXED;
-	if (*at >= level) return false;
-	*at = (uint8_t)level;
+	if (binding_time == BT_ACTIVE && !type_has_tangent(p->c, ref_type(p->f, r)))
+		binding_time = BT_DYNAMIC;
+	if (binding_time == BT_SCALAR && t->kind == TY_TENSOR && !dtype_is_inexact((Dtype)t->dtype))
+		binding_time = BT_STATIC;
+	if (*at >= binding_time) return false;
+	*at = (uint8_t)binding_time;
 	return true;
 }
 
@@ -103,9 +104,9 @@ bool sparsity_plain(const Sparsity *p, const Inst *in) {
 	    attr_lost(p, in))
 		return false;
 	for (uint32_t k = 0; k < in->nargs; k++)
-		if (sparsity_level(p, inst_arg(p->f, in, k)) >= LEVEL_VARYING) return false;
+		if (sparsity_binding_time(p, inst_arg(p->f, in, k)) >= BT_DYNAMIC) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (sparsity_level(p, inst_result(in, k)) >= LEVEL_VARYING) return false;
+		if (sparsity_binding_time(p, inst_result(in, k)) >= BT_DYNAMIC) return false;
 	for (uint32_t k = 0; k < in->nregions; k++)
 		if (!region_plain(p, inst_region(p->f, in, k))) return false;
 	return true;
@@ -127,19 +128,20 @@ static BindingTime highest(BindingTime a, BindingTime b) { return a > b ? a : b;
 static void visit_branches(Sparsity *p, const Inst *in) {
 	const Region *g[2] = {inst_region(p->f, in, 0), inst_region(p->f, in, 1)};
 	bool *uncertain = &p->uncertain[id_of(p, in)];
-	if (in->op == OP_IF) *uncertain |= sparsity_level(p, inst_arg(p->f, in, 0)) >= LEVEL_VARYING;
+	if (in->op == OP_IF)
+		*uncertain |= sparsity_binding_time(p, inst_arg(p->f, in, 0)) >= BT_DYNAMIC;
 	visit(p, g[0]);
 	visit(p, g[1]);
 	if (in->op == OP_TRY && !(region_plain(p, g[0]) && region_plain(p, g[1]))) {
 		*uncertain = true;
-		if (g[1]->nparams) raise_level(p, ref_value(g[1]->params), LEVEL_VARYING);
+		if (g[1]->nparams) raise_binding_time(p, ref_value(g[1]->params), BT_DYNAMIC);
 		visit(p, g[1]);
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref a = region_result(p, g[0], k), b = region_result(p, g[1], k);
-		BindingTime l = highest(sparsity_level(p, a), sparsity_level(p, b));
-		if (*uncertain && a != b) l = highest(l, LEVEL_VARYING);
-		raise_level(p, inst_result(in, k), l);
+		BindingTime l = highest(sparsity_binding_time(p, a), sparsity_binding_time(p, b));
+		if (*uncertain && a != b) l = highest(l, BT_DYNAMIC);
+		raise_binding_time(p, inst_result(in, k), l);
 		meet(p, inst_result(in, k), *uncertain ? id_of(p, in) + 1 : 0);
 	}
 }
@@ -150,9 +152,9 @@ static void visit_loop(Sparsity *p, const Inst *in) {
 				 *condition = counted ? NULL : inst_region(p->f, in, 0);
 	bool *uncertain = &p->uncertain[id_of(p, in)];
 	const Ref first = ref_value(body->params + counted);
-	if (counted) *uncertain |= sparsity_level(p, inst_arg(p->f, in, 0)) >= LEVEL_VARYING;
+	if (counted) *uncertain |= sparsity_binding_time(p, inst_arg(p->f, in, 0)) >= BT_DYNAMIC;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		raise_level(p, first + k, sparsity_level(p, inst_arg(p->f, in, k + counted)));
+		raise_binding_time(p, first + k, sparsity_binding_time(p, inst_arg(p->f, in, k + counted)));
 	/* Each round encounters the symbols of the body again: their definitions
 	 * may have come to depend on the point. */
 	bool *before = ARENA_ARRAY(p->a, bool, p->f->syms.n + 1u);
@@ -162,27 +164,29 @@ static void visit_loop(Sparsity *p, const Inst *in) {
 		memcpy(p->known, before, p->f->syms.n * sizeof *before);
 		const InstId birth = *uncertain ? id_of(p, in) + 1 : 0;
 		if (counted)
-			raise_level(p, ref_value(body->params), *uncertain ? LEVEL_VARYING : LEVEL_FIXED);
+			raise_binding_time(p, ref_value(body->params), *uncertain ? BT_DYNAMIC : BT_STATIC);
 		for (uint32_t k = 0; k < in->nresults; k++) meet(p, first + k, birth);
 		for (uint32_t k = 0; condition && k < in->nresults; k++) {
-			raise_level(p, ref_value(condition->params + k), sparsity_level(p, first + k));
+			raise_binding_time(p, ref_value(condition->params + k),
+			                   sparsity_binding_time(p, first + k));
 			meet(p, ref_value(condition->params + k), birth);
 		}
 		if (condition) {
 			visit(p, condition);
-			if (!*uncertain && sparsity_level(p, region_result(p, condition, 0)) >= LEVEL_VARYING)
+			if (!*uncertain &&
+			    sparsity_binding_time(p, region_result(p, condition, 0)) >= BT_DYNAMIC)
 				*uncertain = more = true;
 		}
 		visit(p, body);
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Ref next = region_result(p, body, k);
 			if (next == first + k) continue;
-			BindingTime l = sparsity_level(p, next);
-			more |= raise_level(p, first + k, *uncertain ? highest(l, LEVEL_VARYING) : l);
+			BindingTime l = sparsity_binding_time(p, next);
+			more |= raise_binding_time(p, first + k, *uncertain ? highest(l, BT_DYNAMIC) : l);
 		}
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		raise_level(p, inst_result(in, k), sparsity_level(p, first + k));
+		raise_binding_time(p, inst_result(in, k), sparsity_binding_time(p, first + k));
 		meet(p, inst_result(in, k), *uncertain ? id_of(p, in) + 1 : 0);
 	}
 }
@@ -197,27 +201,27 @@ static void visit_inst(Sparsity *p, const Inst *in) {
 		visit_loop(p, in);
 		return;
 	}
-	BindingTime l = LEVEL_FIXED;
+	BindingTime l = BT_STATIC;
 	for (uint32_t k = 0; k < in->nargs; k++)
-		l = highest(l, sparsity_level(p, inst_arg(p->f, in, k)));
-	if (op == OP_PRINT || op == OP_DYNAMIC || attr_lost(p, in)) l = highest(l, LEVEL_VARYING);
-	if (sparsity_is_zero(p, in)) l = LEVEL_FIXED;
+		l = highest(l, sparsity_binding_time(p, inst_arg(p->f, in, k)));
+	if (op == OP_PRINT || op == OP_DYNAMIC || attr_lost(p, in)) l = highest(l, BT_DYNAMIC);
+	if (sparsity_is_zero(p, in)) l = BT_STATIC;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
-		meet(p, r, l >= LEVEL_VARYING ? id_of(p, in) + 1 : 0);
-		raise_level(p, r,
-		            l < LEVEL_VARYING && sparsity_lost(p, ref_type(p->f, r)) ? LEVEL_VARYING : l);
+		meet(p, r, l >= BT_DYNAMIC ? id_of(p, in) + 1 : 0);
+		raise_binding_time(p, r,
+		                   l < BT_DYNAMIC && sparsity_lost(p, ref_type(p->f, r)) ? BT_DYNAMIC : l);
 	}
 	if (op == OP_BIND)
 		dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), meet_symbol,
-		             &(Symbols){.p = p, .birth = l >= LEVEL_VARYING ? id_of(p, in) + 1 : 0});
+		             &(Symbols){.p = p, .birth = l >= BT_DYNAMIC ? id_of(p, in) + 1 : 0});
 }
 
 static void visit(Sparsity *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) visit_inst(p, inst_at(p, g, i));
 }
 
-void sparsity_levels(Sparsity *p) {
+void sparsity_find_binding_times(Sparsity *p) {
 	const uint32_t nparams = fn_nparams(p->f);
 	for (uint32_t k = 0; k < nparams; k++) meet(p, fn_param(p->f, k), 0);
 	visit(p, &p->f->regions.at[0]);

@@ -31,10 +31,10 @@ static bool tensor(const Sparsity *p, Ref r) { return ref_ty(p->f, r)->kind == T
 typedef enum Crossing { CROSS_NOT, CROSS_COMPUTED, CROSS_SETS, CROSS_SHAPE } Crossing;
 
 static Crossing crossing(const Sparsity *p, Ref outside, Ref inside, Ref other) {
-	switch (sparsity_level(p, outside)) {
-	case LEVEL_FIXED:
-	case LEVEL_NUMBER: return CROSS_COMPUTED;
-	case LEVEL_ACTIVE: return CROSS_SETS;
+	switch (sparsity_binding_time(p, outside)) {
+	case BT_STATIC:
+	case BT_SCALAR: return CROSS_COMPUTED;
+	case BT_ACTIVE: return CROSS_SETS;
 	default: break;
 	}
 	const TypeId t = ref_type(p->f, outside);
@@ -99,10 +99,10 @@ static void emit_either(Sparsity *p, const Inst *in) {
 		const Ref r = inst_result(in, k), x = region_result(p, g[0], k),
 				  y = region_result(p, g[1], k);
 		Ref s = REF_NONE;
-		if (sparsity_level(p, r) == LEVEL_ACTIVE) {
+		if (sparsity_binding_time(p, r) == BT_ACTIVE) {
 			sparsity_sets_type(p, r); /* checks that its extents do not depend on the point */
 			s = sparsity_join(p, sparsity_sets(p, x), sparsity_sets(p, y));
-		} else if (sparsity_level(p, r) < LEVEL_VARYING) s = refmap_get(p->b, &p->map, x);
+		} else if (sparsity_binding_time(p, r) < BT_DYNAMIC) s = refmap_get(p->b, &p->map, x);
 		if (s != REF_NONE) refmap_set(&p->map, r, s);
 	}
 }
@@ -173,17 +173,17 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref param = ref_value(body->params + counted + k),
 				  from = inst_arg(p->f, in, k + counted);
-		const BindingTime l = sparsity_level(p, param);
+		const BindingTime l = sparsity_binding_time(p, param);
 		p->map.values[REF_INDEX(param)] = REF_NONE;
 		/* the same in every iteration */
-		if (l < LEVEL_VARYING) refmap_set(&p->map, param, refmap_get(p->b, &p->map, from));
-		if (l != LEVEL_ACTIVE) continue;
+		if (l < BT_DYNAMIC) refmap_set(&p->map, param, refmap_get(p->b, &p->map, from));
+		if (l != BT_ACTIVE) continue;
 		types[n] = sparsity_sets_type(p, param);
 		init[n++] = sparsity_full(p, from);
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
-		if (sparsity_level(p, r) < LEVEL_VARYING)
+		if (sparsity_binding_time(p, r) < BT_DYNAMIC)
 			refmap_set(&p->map, r, refmap_get(p->b, &p->map, inst_arg(p->f, in, k + counted)));
 	}
 	if (!n) return;
@@ -196,7 +196,7 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	uint32_t at = 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref param = ref_value(body->params + counted + k);
-		if (sparsity_level(p, param) == LEVEL_ACTIVE) refmap_set(&p->map, param, params[at++]);
+		if (sparsity_binding_time(p, param) == BT_ACTIVE) refmap_set(&p->map, param, params[at++]);
 	}
 	p->perhaps++;
 	emit_region(p, body);
@@ -204,7 +204,7 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	Ref *next = ARENA_ARRAY(p->a, Ref, n + 1u), more = REF_NONE;
 	at = 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		if (sparsity_level(p, ref_value(body->params + counted + k)) != LEVEL_ACTIVE) continue;
+		if (sparsity_binding_time(p, ref_value(body->params + counted + k)) != BT_ACTIVE) continue;
 		next[at] = sparsity_join(p, params[at], sparsity_sets(p, region_result(p, body, k)));
 		const Ref grown = sets_build(p->b, SETS_DIFFER, 2, (Ref[]){params[at], next[at]});
 		more = more == REF_NONE ? grown : build2(p->b, OP_MAX, more, grown);
@@ -216,8 +216,8 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	build_while(p->b, n + 1, init, condition, turn, results);
 	at = 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		if (sparsity_level(p, ref_value(body->params + counted + k)) != LEVEL_ACTIVE) continue;
-		if (sparsity_level(p, inst_result(in, k)) == LEVEL_ACTIVE)
+		if (sparsity_binding_time(p, ref_value(body->params + counted + k)) != BT_ACTIVE) continue;
+		if (sparsity_binding_time(p, inst_result(in, k)) == BT_ACTIVE)
 			refmap_set(&p->map, inst_result(in, k), results[at]);
 		at++;
 	}
@@ -249,8 +249,8 @@ static void emit_inst(Sparsity *p, const Inst *in) {
 	default: break;
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		active |= sparsity_level(p, inst_result(in, k)) == LEVEL_ACTIVE;
-		computed &= sparsity_level(p, inst_result(in, k)) < LEVEL_VARYING;
+		active |= sparsity_binding_time(p, inst_result(in, k)) == BT_ACTIVE;
+		computed &= sparsity_binding_time(p, inst_result(in, k)) < BT_DYNAMIC;
 	}
 	if (active) sparsity_rule(p, in);
 	else if (in->nresults && computed && sparsity_is_zero(p, in))
@@ -285,7 +285,7 @@ static void make_sparsity(Ctx *c, Transform *d) {
 	if (flat) transform_own(d, flat);
 	Sparsity p = {.c = c, .f = flat ? flat : jvp, .a = d->scratch};
 	const Fn *g = p.f;
-	p.level = ARENA_ARRAY(p.a, uint8_t, g->vals.n + 1u);
+	p.binding_time = ARENA_ARRAY(p.a, uint8_t, g->vals.n + 1u);
 	p.uncertain = ARENA_ARRAY(p.a, bool, g->insts.n + 1u);
 	p.known = ARENA_ARRAY(p.a, bool, g->syms.n + 1u);
 	p.lost = ARENA_ARRAY(p.a, InstId, g->syms.n + 1u);
@@ -301,13 +301,13 @@ static void make_sparsity(Ctx *c, Transform *d) {
 	for (uint32_t k = 0; k < nparams; k++) {
 		const Type *t = ref_ty(g, fn_param(g, k));
 		const bool number = t->kind == TY_TENSOR && !t->rank && dtype_is_inexact((Dtype)t->dtype);
-		p.level[REF_INDEX(fn_param(g, k))] = d->mask[k] || k >= d->order ? LEVEL_VARYING
-		                                     : number                    ? LEVEL_NUMBER
-		                                                                 : LEVEL_FIXED;
+		p.binding_time[REF_INDEX(fn_param(g, k))] = d->mask[k] || k >= d->order ? BT_DYNAMIC
+		                                            : number                    ? BT_SCALAR
+		                                                                        : BT_STATIC;
 	}
 	const Ref dx = fn_param(g, nparams);
-	p.level[REF_INDEX(dx)] = LEVEL_ACTIVE;
-	sparsity_levels(&p);
+	p.binding_time[REF_INDEX(dx)] = BT_ACTIVE;
+	sparsity_find_binding_times(&p);
 
 	p.b = build_begin(c, transform_name(c, f, "sparsity"), f->span, g);
 	build_derivative(p.b);

@@ -19,10 +19,10 @@
 
 /* The binding time of a value: how much of it is known before the point is. */
 typedef enum BindingTime {
-	LEVEL_FIXED,   /* all of it: from constants, extents, captured arrays */
-	LEVEL_NUMBER,  /* from captured real scalars: computed, but its zeros are not structural */
-	LEVEL_VARYING, /* nothing: it depends on the point */
-	LEVEL_ACTIVE   /* a tangent: each element is the set of inputs it depends on */
+	BT_STATIC,  /* all of it: from constants, extents, captured arrays */
+	BT_SCALAR,  /* from captured real scalars: computed, but its zeros are not structural */
+	BT_DYNAMIC, /* nothing: it depends on the point */
+	BT_ACTIVE   /* a tangent: each element is the set of inputs it depends on */
 } BindingTime;
 
 typedef struct UnionOperands { /* the operands of a union */
@@ -38,7 +38,7 @@ typedef struct Sparsity {
 	/* The values computed; for tangents the ids of their sets, absent where all
 	 * are empty. */
 	RefMap map;
-	uint8_t *level; /* by value */
+	uint8_t *binding_time; /* by value */
 	/* By instruction with regions: the branch taken, or the trip count, depends
 	 * on the point. */
 	bool *uncertain;
@@ -52,10 +52,10 @@ typedef struct Sparsity {
 	UnionOperands **waiting; /* by value: a union deferred to its only user; NULL: none */
 } Sparsity;
 
-/* binding_time.c: fills level, uncertain and lost. The levels of the parameters
- * must be set. */
-void sparsity_levels(Sparsity *p);
-BindingTime sparsity_level(const Sparsity *p, Ref r);
+/* binding_time.c: fills binding_time, uncertain and lost. The binding times of
+ * the parameters must be set. */
+void sparsity_find_binding_times(Sparsity *p);
+BindingTime sparsity_binding_time(const Sparsity *p, Ref r);
 bool sparsity_is_zero(const Sparsity *p, const Inst *in); /* a product with a constant 0 */
 /* The instruction that defines a symbol in the type that depends on the point,
  * plus one; 0: there is none. */

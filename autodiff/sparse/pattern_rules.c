@@ -32,7 +32,7 @@ TypeId sparsity_sets_type(Sparsity *p, Ref r) {
 }
 
 Ref sparsity_sets(const Sparsity *p, Ref r) {
-	return sparsity_level(p, r) == LEVEL_ACTIVE ? p->map.values[REF_INDEX(r)] : REF_NONE;
+	return sparsity_binding_time(p, r) == BT_ACTIVE ? p->map.values[REF_INDEX(r)] : REF_NONE;
 }
 
 Ref sparsity_full(Sparsity *p, Ref r) {
@@ -117,7 +117,7 @@ static Ref computed(Sparsity *p, Ref r) { return refmap_get(p->b, &p->map, r); }
 static bool weightless(const Sparsity *p, Ref r) {
 	Value v;
 	double x;
-	if (sparsity_level(p, r) != LEVEL_FIXED) return true;
+	if (sparsity_binding_time(p, r) != BT_STATIC) return true;
 	return ref_splat(p->f, r, &v) && !(value_as_f64(v, &x) && x == 0);
 }
 
@@ -129,7 +129,7 @@ static Ref weights(Sparsity *p, Ref r) {
 	return build2(p->b, OP_EQ, same, build_zeros(p->b, ref_type(build_fn(p->b), same)));
 }
 
-static bool usable(const Sparsity *p, Ref r) { return sparsity_level(p, r) < LEVEL_VARYING; }
+static bool usable(const Sparsity *p, Ref r) { return sparsity_binding_time(p, r) < BT_DYNAMIC; }
 
 /* ---- rules --------------------------------------------------------------- */
 
@@ -395,7 +395,7 @@ void sparsity_rule(Sparsity *p, const Inst *in) {
 			const Ref all = everything(p, in);
 			for (uint32_t k = 0; all != REF_NONE && k < in->nresults; k++) {
 				const Ref r = inst_result(in, k);
-				if (sparsity_level(p, r) == LEVEL_ACTIVE)
+				if (sparsity_binding_time(p, r) == BT_ACTIVE)
 					refmap_set(&p->map, r,
 					           build_broadcast_scalar(p->b, all, sparsity_sets_type(p, r)));
 			}
