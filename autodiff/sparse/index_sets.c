@@ -24,7 +24,7 @@ typedef struct Recent {
 	int32_t a, b, sum;
 } Recent;
 
-struct Sets {
+struct IndexSets {
 	Ctx *c;
 	int64_t n;
 	int32_t *items;
@@ -53,7 +53,7 @@ static void release(Ctx *c, void *p, int64_t n, size_t size) {
 	if (p) heap_free(c, p, (size_t)n * size);
 }
 
-void sets_free(Sets *s) {
+void index_sets_free(IndexSets *s) {
 	if (!s) return;
 	Ctx *c = s->c;
 	release(c, s->items, s->cap_items, sizeof *s->items);
@@ -64,15 +64,15 @@ void sets_free(Sets *s) {
 	heap_free(c, s, sizeof *s);
 }
 
-Sets *sets_new(Ctx *c, int64_t ninputs) {
-	Sets *s = heap_alloc(c, sizeof *s);
+IndexSets *index_sets_new(Ctx *c, int64_t ninputs) {
+	IndexSets *s = heap_alloc(c, sizeof *s);
 	if (!s) return NULL;
-	*s = (Sets){.c = c, .n = ninputs, .nslots = 1024};
+	*s = (IndexSets){.c = c, .n = ninputs, .nslots = 1024};
 	s->slots = heap_alloc(c, (size_t)s->nslots * sizeof *s->slots);
 	s->stamp = heap_alloc(c, (size_t)(s->n + 1) * sizeof *s->stamp);
 	s->recent = heap_alloc(c, RECENT * sizeof *s->recent);
 	if (!s->slots || !s->stamp || !s->recent) {
-		sets_free(s);
+		index_sets_free(s);
 		return NULL;
 	}
 	memset(s->slots, 0, (size_t)s->nslots * sizeof *s->slots);
@@ -81,7 +81,7 @@ Sets *sets_new(Ctx *c, int64_t ninputs) {
 	return s;
 }
 
-SetView sets_view(const Sets *s, int32_t set) {
+SetView index_sets_view(const IndexSets *s, int32_t set) {
 	if (set <= 0) return (SetView){0};
 	if (set <= s->n) return (SetView){.count = 1, .single = set - 1};
 	const Set *k = &s->sets[set - s->n - 1];
@@ -97,7 +97,7 @@ static uint32_t hash_of(const int32_t *at, int64_t count) {
 	return (uint32_t)(h >> 32);
 }
 
-static bool more_slots(Sets *s) {
+static bool more_slots(IndexSets *s) {
 	if (s->nsets * 2 < s->nslots) return true;
 	int64_t n = s->nslots * 2;
 	int32_t *slots = heap_alloc(s->c, (size_t)n * sizeof *slots);
@@ -116,7 +116,7 @@ static bool more_slots(Sets *s) {
 
 /* Interns the set whose `count` members are stored after those of the last set,
  * and returns its id. */
-static int32_t number_of(Sets *s, int64_t count) {
+static int32_t number_of(IndexSets *s, int64_t count) {
 	const int32_t *at = s->items + s->nitems;
 	if (!count) return 0;
 	if (count == 1) return at[0] + 1;
@@ -136,17 +136,17 @@ static int32_t number_of(Sets *s, int64_t count) {
 	return (int32_t)(s->nsets + s->n);
 }
 
-int32_t sets_union(Sets *s, int32_t a, int32_t b) {
+int32_t index_sets_union(IndexSets *s, int32_t a, int32_t b) {
 	if (a == b || !b) return a;
 	if (!a) return b;
 	Recent *r = &s->recent[((uint32_t)a * 2654435761u ^ (uint32_t)b * 40503u) % RECENT];
 	if (r->a == a && r->b == b) return r->sum;
-	SetView x = sets_view(s, a), y = sets_view(s, b);
+	SetView x = index_sets_view(s, a), y = index_sets_view(s, b);
 	if (!grow(s->c, (void **)&s->items, &s->cap_items, s->nitems + x.count + y.count,
 	          sizeof *s->items))
 		return -1;
-	x = sets_view(s, a);
-	y = sets_view(s, b);
+	x = index_sets_view(s, a);
+	y = index_sets_view(s, b);
 	int32_t *out = s->items + s->nitems, i = 0, j = 0;
 	int64_t n = 0;
 	while (i < x.count && j < y.count) {
@@ -167,7 +167,7 @@ static int ascending(const void *x, const void *y) {
 	return (a > b) - (a < b);
 }
 
-int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets) {
+int32_t index_sets_union_of(IndexSets *s, int64_t n, const int32_t *sets) {
 	int64_t some = 0, first = -1, second = -1;
 	for (int64_t k = 0; k < n; k++) {
 		if (!sets[k] || (first >= 0 && sets[k] == sets[first])) continue;
@@ -186,11 +186,11 @@ int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets) {
 	for (int64_t k = 0; k < n; k++) {
 		if (sets[k] == last) continue;
 		last = sets[k];
-		SetView v = sets_view(s, last);
+		SetView v = index_sets_view(s, last);
 		if (!grow(s->c, (void **)&s->items, &s->cap_items, s->nitems + count + v.count,
 		          sizeof *s->items))
 			return -1;
-		v = sets_view(s, last);
+		v = index_sets_view(s, last);
 		for (int32_t i = 0; i < v.count; i++) {
 			const int32_t m = set_member(v, i);
 			if (s->stamp[m] == s->stamps) continue;
@@ -220,7 +220,7 @@ int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets) {
 
 typedef struct Work {
 	Ctx *c;
-	Sets *s;
+	IndexSets *s;
 	Status status;
 	uint32_t n;
 	Tensor *t[SETS_TERMS]; /* contiguous */
@@ -246,8 +246,8 @@ static void do_union(Work *w) {
 		int32_t terms[SETS_TERMS];
 		for (uint32_t i = 0; i < w->n; i++) terms[i] = w->x[i][k];
 		if (!put(w, k,
-		         w->n == 2 ? sets_union(w->s, terms[0], terms[1])
-		                   : sets_union_of(w->s, w->n, terms)))
+		         w->n == 2 ? index_sets_union(w->s, terms[0], terms[1])
+		                   : index_sets_union_of(w->s, w->n, terms)))
 			return;
 	}
 }
@@ -255,7 +255,7 @@ static void do_union(Work *w) {
 static void do_any(Work *w) {
 	const int64_t n = w->t[0]->shape[0], m = w->t[0]->shape[1];
 	for (int64_t i = 0; i < n; i++)
-		if (!put(w, i, sets_union_of(w->s, m, w->x[0] + i * m))) return;
+		if (!put(w, i, index_sets_union_of(w->s, m, w->x[0] + i * m))) return;
 }
 
 static void do_cumulate(Work *w, bool back) {
@@ -264,7 +264,7 @@ static void do_cumulate(Work *w, bool back) {
 		int32_t sum = 0;
 		for (int64_t k = 0; k < m; k++) {
 			const int64_t at = i * m + (back ? m - 1 - k : k);
-			if (!put(w, at, sum = sets_union(w->s, sum, w->x[0][at]))) return;
+			if (!put(w, at, sum = index_sets_union(w->s, sum, w->x[0][at]))) return;
 		}
 	}
 }
@@ -286,7 +286,7 @@ static void do_dot(Work *w) {
 				int64_t n = 0;
 				for (int64_t k = 0; k < nk; k++)
 					if (on[k] && row[k]) some[n++] = row[k];
-				if (!put(w, (b * ni + i) * nj + j, sets_union_of(w->s, n, some))) break;
+				if (!put(w, (b * ni + i) * nj + j, index_sets_union_of(w->s, n, some))) break;
 			}
 		}
 	}
@@ -330,7 +330,7 @@ static void do_scatter(Work *w) {
 				some[m++] = w->x[0][at];
 				for (int64_t g = where[i]; g < where[i + 1]; g++)
 					some[m++] = w->x[2][(o * q + order[g]) * r + k];
-				if (!put(w, at, sets_union_of(w->s, m, some))) goto out;
+				if (!put(w, at, index_sets_union_of(w->s, m, some))) goto out;
 			}
 		}
 	}
@@ -342,7 +342,7 @@ static Status run_op(Ctx *c, const HostCall *call, uint32_t nargs, const Value *
                      uint32_t nresults, Value *results) {
 	(void)nresults;
 	const SetsOp op = (SetsOp)call->options[0];
-	Work w = {.c = c, .s = *(Sets **)call->def->ud, .n = nargs};
+	Work w = {.c = c, .s = *(IndexSets **)call->def->ud, .n = nargs};
 	for (uint32_t k = 0; k < nargs && w.status == ST_OK; k++) {
 		Tensor *t = value_to_tensor(c, args[k]);
 		w.t[k] = t ? tensor_contiguous(c, t) : NULL;
@@ -391,12 +391,12 @@ static uint32_t type_of_op(Builder *b, const HostCall *call, const Ref *args, ui
 	return 1;
 }
 
-void sets_register(Ctx *c, Sets **in_use) {
+void index_sets_register(Ctx *c, IndexSets **in_use) {
 	host_register(c,
 	              &(HostDef){.name = "_sets", .ud = in_use, .types = type_of_op, .eval = run_op});
 }
 
-Ref sets_build(Builder *b, SetsOp op, uint32_t nargs, const Ref *args) {
+Ref index_sets_build(Builder *b, SetsOp op, uint32_t nargs, const Ref *args) {
 	Ctx *c = build_ctx(b);
 	const int64_t option = op;
 	Ref result;

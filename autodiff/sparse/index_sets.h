@@ -17,19 +17,19 @@
 
 #include "lang/ir/host.h"
 
-typedef struct Sets Sets;
-Sets *sets_new(Ctx *c, int64_t ninputs); /* NULL when memory fails */
-void sets_free(Sets *s);
+typedef struct IndexSets IndexSets;
+IndexSets *index_sets_new(Ctx *c, int64_t ninputs); /* NULL when memory fails */
+void index_sets_free(IndexSets *s);
 
 typedef struct SetView { /* valid until the next union */
 	const int32_t *at;   /* NULL: the set of `single` alone */
 	int32_t count, single;
 } SetView;
-SetView sets_view(const Sets *s, int32_t set);
+SetView index_sets_view(const IndexSets *s, int32_t set);
 static inline int32_t set_member(SetView v, int32_t k) { return v.at ? v.at[k] : v.single; }
 
-int32_t sets_union(Sets *s, int32_t a, int32_t b);
-int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets);
+int32_t index_sets_union(IndexSets *s, int32_t a, int32_t b);
+int32_t index_sets_union_of(IndexSets *s, int64_t n, const int32_t *sets);
 
 enum { SETS_TERMS = 24 };
 /* The operations on arrays of sets that the evaluator does not have: one host
@@ -50,9 +50,9 @@ typedef enum SetsOp {
 	SETS_DIFFER, /* (a, b) -> bool: whether any element differs */
 	SETS_OPS
 } SetsOp;
-Ref sets_build(Builder *b, SetsOp op, uint32_t nargs, const Ref *args);
+Ref index_sets_build(Builder *b, SetsOp op, uint32_t nargs, const Ref *args);
 /* Registers the host function. *in_use is the table of sets that it works on.
  * Throws. */
-void sets_register(Ctx *c, Sets **in_use);
+void index_sets_register(Ctx *c, IndexSets **in_use);
 
 #endif

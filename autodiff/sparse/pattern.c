@@ -206,7 +206,7 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		if (sparsity_binding_time(p, ref_value(body->params + counted + k)) != BT_ACTIVE) continue;
 		next[at] = sparsity_join(p, params[at], sparsity_sets(p, region_result(p, body, k)));
-		const Ref grown = sets_build(p->b, SETS_DIFFER, 2, (Ref[]){params[at], next[at]});
+		const Ref grown = index_sets_build(p->b, SETS_DIFFER, 2, (Ref[]){params[at], next[at]});
 		more = more == REF_NONE ? grown : build2(p->b, OP_MAX, more, grown);
 		at++;
 	}

@@ -86,6 +86,6 @@ void sparsity_register(Ctx *c);
 /* Runs the result of ad_sparsity for a parameter of `ninputs` elements. *sets,
  * which resolves the ids in the results, is owned by the caller. */
 Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Value *results,
-                    Sets **sets);
+                    IndexSets **sets);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct CachedPattern {
 } CachedPattern;
 
 typedef struct PatternCache {
-	Sets *in_use;
+	IndexSets *in_use;
 	uint64_t clock;
 	CachedPattern kept[KEPT];
 } PatternCache;
@@ -126,10 +126,10 @@ static Status keep(Ctx *c, PatternCache *s, Fn *program, int64_t symmetric, uint
 
 /* ---- the pattern --------------------------------------------------------- */
 
-static Status pattern_of(Ctx *c, const Sets *s, const Tensor *t, int64_t n, RowPattern *p) {
+static Status pattern_of(Ctx *c, const IndexSets *s, const Tensor *t, int64_t n, RowPattern *p) {
 	const int32_t *set = (const int32_t *)(const void *)t->data;
 	int64_t nnz = 0;
-	for (int64_t i = 0; i < t->count; i++) nnz += sets_view(s, set[i]).count;
+	for (int64_t i = 0; i < t->count; i++) nnz += index_sets_view(s, set[i]).count;
 	*p = (RowPattern){.m = t->count,
 	                  .n = n,
 	                  .start_bytes = (size_t)(t->count + 1) * sizeof *p->start,
@@ -142,7 +142,7 @@ static Status pattern_of(Ctx *c, const Sets *s, const Tensor *t, int64_t n, RowP
 	}
 	nnz = 0;
 	for (int64_t i = 0; i < t->count; i++) {
-		const SetView v = sets_view(s, set[i]);
+		const SetView v = index_sets_view(s, set[i]);
 		p->start[i] = nnz;
 		for (int32_t k = 0; k < v.count; k++) p->column[nnz++] = set_member(v, k);
 	}
@@ -190,7 +190,7 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 	return ST_OK;
 }
 
-static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64_t symmetric,
+static Status colour(Ctx *c, const IndexSets *s, const Tensor *sets, int64_t n, int64_t symmetric,
                      Value *results) {
 	RowPattern p, t = {0}, whole;
 	Colouring k = {0};
@@ -246,15 +246,15 @@ static Value blank(Ctx *c, Value v, Dtype d) {
 }
 
 Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Value *results,
-                    Sets **sets) {
+                    IndexSets **sets) {
 	PatternCache *s = ctx_slot(c, SLOT_SPARSITY);
-	Sets *before = s->in_use;
-	if (!(*sets = sets_new(c, ninputs))) return ST_NOMEM;
+	IndexSets *before = s->in_use;
+	if (!(*sets = index_sets_new(c, ninputs))) return ST_NOMEM;
 	s->in_use = *sets;
 	const Status st = ir_services(c)->run(c, program, args, results);
 	s->in_use = before;
 	if (st == ST_OK) return ST_OK;
-	sets_free(*sets);
+	index_sets_free(*sets);
 	*sets = NULL;
 	return st;
 }
@@ -262,7 +262,7 @@ Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Val
 static Status run_program(Ctx *c, const PatternRequest *a, int64_t n, const Value *args,
                           Value *results) {
 	Value numbers = {0};
-	Sets *sets;
+	IndexSets *sets;
 	Status st = sparsity_run(c, a->program, n, args, &numbers, &sets);
 	if (st != ST_OK) return st;
 	Tensor *t = value_to_tensor(c, numbers), *flat = t ? tensor_contiguous(c, t) : NULL;
@@ -270,7 +270,7 @@ static Status run_program(Ctx *c, const PatternRequest *a, int64_t n, const Valu
 	tensor_unref(flat);
 	tensor_unref(t);
 	value_unref(numbers);
-	sets_free(sets);
+	index_sets_free(sets);
 	return st;
 }
 
@@ -492,7 +492,7 @@ static void sums_transpose(Builder *b, const HostCall *call, uint32_t nargs, con
 void sparsity_register(Ctx *c) {
 	PatternCache *s = ARENA_NEW(ctx_arena(c), PatternCache);
 	ctx_set_slot(c, SLOT_SPARSITY, s, forget_all);
-	sets_register(c, &s->in_use);
+	index_sets_register(c, &s->in_use);
 	host_register(
 		c,
 		&(HostDef){.name = "sparsity", .ud = s, .types = types, .eval = eval, .jvp = no_tangent});

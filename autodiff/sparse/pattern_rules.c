@@ -42,7 +42,7 @@ Ref sparsity_full(Sparsity *p, Ref r) {
 
 Ref sparsity_join(Sparsity *p, Ref a, Ref b) {
 	if (a == REF_NONE || a == b) return b;
-	return b == REF_NONE ? a : sets_build(p->b, SETS_UNION, 2, (Ref[]){a, b});
+	return b == REF_NONE ? a : index_sets_build(p->b, SETS_UNION, 2, (Ref[]){a, b});
 }
 
 /* ---- axes ---------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static Ref any_over(Sparsity *p, Ref s, uint32_t n, const int64_t *axes) {
 	const Type t = type_in(p, s);
 	s = reshaped(p, s, 2,
 	             (Dim[]){product(p, t.dims, rank - n), product(p, t.dims + (rank - n), n)});
-	return reshaped(p, sets_build(p->b, SETS_ANY, 1, &s), rank - n, t.dims);
+	return reshaped(p, index_sets_build(p->b, SETS_ANY, 1, &s), rank - n, t.dims);
 }
 
 static Ref any_at_all(Sparsity *p, Ref s) {
@@ -105,7 +105,7 @@ static Ref cumulated(Sparsity *p, Ref s, int64_t axis, bool back) {
 	s = build_transpose(p->b, s, perm);
 	const Type t = type_in(p, s);
 	s = reshaped(p, s, 2, (Dim[]){product(p, t.dims, rank - 1), t.dims[rank - 1]});
-	s = sets_build(p->b, back ? SETS_CUMULATE_BACK : SETS_CUMULATE, 1, &s);
+	s = index_sets_build(p->b, back ? SETS_CUMULATE_BACK : SETS_CUMULATE, 1, &s);
 	return build_transpose(p->b, reshaped(p, s, rank, t.dims), undo);
 }
 
@@ -149,7 +149,9 @@ static bool may_wait(const Sparsity *p, const Inst *in) {
 }
 
 static Ref united(Sparsity *p, const UnionOperands *t) {
-	return !t->n ? REF_NONE : t->n == 1 ? t->at[0] : sets_build(p->b, SETS_UNION, t->n, t->at);
+	return !t->n       ? REF_NONE
+	       : t->n == 1 ? t->at[0]
+	                   : index_sets_build(p->b, SETS_UNION, t->n, t->at);
 }
 
 static void add_term(Sparsity *p, UnionOperands *t, Ref s) {
@@ -263,7 +265,7 @@ static Ref rule_scatter(Sparsity *p, const Inst *in) {
 			  m = product(p, ti.dims + batch, q.ni);
 	Ref args[3] = {reshaped(p, sx, 4, (Dim[]){a, o, n, r}), reshaped(p, index, 2, (Dim[]){a, m}),
 	               reshaped(p, su, 4, (Dim[]){a, o, m, r})};
-	return reshaped(p, sets_build(p->b, SETS_SCATTER, 3, args), q.nx, tx.dims);
+	return reshaped(p, index_sets_build(p->b, SETS_SCATTER, 3, args), q.nx, tx.dims);
 }
 
 static Ref rule_reduce(Sparsity *p, const Inst *in) {
@@ -342,8 +344,8 @@ static Ref contract(Sparsity *p, const Inst *in, uint32_t which) {
 		return build_broadcast(p->b, build_transpose(p->b, any, perm), result.rank, result.dims,
 		                       axes);
 	}
-	Ref x =
-		sets_build(p->b, SETS_DOT, 2, (Ref[]){as_matrices(p, s, &mine), as_matrices(p, w, &other)});
+	Ref x = index_sets_build(p->b, SETS_DOT, 2,
+	                         (Ref[]){as_matrices(p, s, &mine), as_matrices(p, w, &other)});
 	if (which) x = build_transpose(p->b, x, (int[]){0, 2, 1});
 	return reshaped(p, x, result.rank, result.dims);
 }

@@ -391,8 +391,8 @@ static void ask_sparsity(Ctx *c, void *arg) {
 	l->out = ad_sparsity(c, l->base->fn, l->active, l->ncaptured);
 }
 
-static bool holds(const Sets *sets, int32_t set, int64_t input) {
-	SetView v = sets_view(sets, set);
+static bool holds(const IndexSets *sets, int32_t set, int64_t input) {
+	SetView v = index_sets_view(sets, set);
 	for (int32_t k = 0; k < v.count; k++)
 		if (set_member(v, k) == input) return true;
 	return false;
@@ -400,7 +400,8 @@ static bool holds(const Sets *sets, int32_t set, int64_t input) {
 
 /* The pattern of every nonzero element of the tangent must contain the
  * input. */
-static void check_column(Law *l, const Sets *sets, Value numbers, Value tangent, int64_t input) {
+static void check_column(Law *l, const IndexSets *sets, Value numbers, Value tangent,
+                         int64_t input) {
 	Tensor *s = value_to_tensor(l->c, numbers), *t = value_to_tensor(l->c, tangent);
 	if (!s || !t) abort();
 	Tensor *x = tensor_contiguous(l->c, s), *y = tensor_contiguous(l->c, t);
@@ -443,7 +444,7 @@ static void check_patterns(Law *l) {
 	const Value x = base->args[0][which];
 	const int64_t inputs = x.kind == V_TENSOR ? x.tensor->count : 1;
 	Value *numbers = room(nresults, sizeof *numbers), *args = room(n + 1, sizeof *args);
-	Sets *sets = NULL;
+	IndexSets *sets = NULL;
 	for (uint32_t k = 0; k < n; k++) args[k] = value_ref(base->args[0][k]);
 	diag_clear(l->c);
 	if (inputs && sparsity_run(l->c, program, inputs, args, numbers, &sets) == ST_OK) {
@@ -468,7 +469,7 @@ static void check_patterns(Law *l) {
 			value_unref(args[n]);
 			args[n] = (Value){0};
 		}
-		sets_free(sets);
+		index_sets_free(sets);
 	}
 	diag_clear(l->c);
 	drop(nresults, numbers);

@@ -297,7 +297,7 @@ static void check_memory(Ctx *c) {
 /* Compares index sets with bit sets. */
 static void check_sets(Ctx *c) {
 	enum { INPUTS = 60, STEPS = 400 };
-	Sets *s = sets_new(c, INPUTS);
+	IndexSets *s = index_sets_new(c, INPUTS);
 	int32_t number[STEPS];
 	uint64_t bits[STEPS];
 	bool right = s != NULL;
@@ -314,10 +314,11 @@ static void check_sets(Ctx *c) {
 				some[k] = number[from];
 				bits[i] |= bits[from];
 			}
-			number[i] = n == 2 ? sets_union(s, some[0], some[1]) : sets_union_of(s, n, some);
+			number[i] =
+				n == 2 ? index_sets_union(s, some[0], some[1]) : index_sets_union_of(s, n, some);
 		}
 		uint64_t seen = 0;
-		const SetView v = sets_view(s, number[i]);
+		const SetView v = index_sets_view(s, number[i]);
 		for (int32_t k = 0; k < v.count; k++) {
 			right &= !k || set_member(v, k - 1) < set_member(v, k);
 			seen |= (uint64_t)1 << set_member(v, k);
@@ -326,7 +327,7 @@ static void check_sets(Ctx *c) {
 		for (int k = 0; k < i; k++) right &= (number[k] == number[i]) == (bits[k] == bits[i]);
 	}
 	CHECK(right);
-	sets_free(s);
+	index_sets_free(s);
 }
 
 int main(void) {
