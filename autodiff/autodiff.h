@@ -90,7 +90,7 @@ Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active);
  * parameters and results, of the same dtypes and ranks; otherwise the call
  * returns f unchanged. Forward modes, expansions and batches use f.
  * Borrowed. */
-Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other);
+Fn *ad_reverse_override(Ctx *c, Fn *f, Fn *other);
 
 /* Batching: the parameters flagged in batched gain a leading axis of a common
  * new symbolic extent. So do all results that are arrays, except a random state

@@ -114,7 +114,7 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	const Fn *source = o.has_source ? fn_get(c, o.source) : NULL,
 			 *of = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
 	if ((o.is_primal && source && transform_info(source).reversed) ||
-	    (of && has_reverse_form(c, of)))
+	    (of && has_reverse_override(c, of)))
 		text_str(out, ", by the steps of an integration once more: of many numbers that costs less "
 		              "than forwards");
 }

@@ -30,7 +30,7 @@ void autodiff_init(Ctx *c) {
 	s->batch = ad_batch;
 	s->checkpoint = ad_checkpoint;
 	s->checkpoint_report = ad_checkpoint_report;
-	s->in_reverse = ad_in_reverse;
+	s->reverse_override = ad_reverse_override;
 	s->optimise = ad_optimise;
 	s->cost = fn_cost;
 	s->explain = ad_explain;

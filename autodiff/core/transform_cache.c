@@ -214,7 +214,7 @@ Transform *transform_get(Ctx *c, Fn *f, TransformKind transform, uint32_t order,
 		/* Derivatives, expansions and batches inherit the loop settings of the
 		 * function. */
 		const bool loops = transform == TR_JVP || transform == TR_JET || transform == TR_BATCH;
-		if (loops && !transform_info(f).in_reverse) d->fn->checkpoint = f->checkpoint;
+		if (loops && !transform_info(f).reverse_override) d->fn->checkpoint = f->checkpoint;
 		if (transform == TR_JVP || transform == TR_JET) d->fn->by_lane = f->by_lane;
 		finish(st, d);
 		return d;

@@ -36,8 +36,8 @@ typedef enum TransformKind {
 	TR_ADVANCE,
 	TR_LOOP,
 	TR_REPORT,
-	TR_IN_REVERSE,
-	TR_REVERSED,
+	TR_REVERSE_OVERRIDE,
+	TR_OVERRIDES_APPLIED,
 	TR_SPARSITY
 } TransformKind;
 
@@ -52,8 +52,8 @@ struct Transform {
 	/* Requested before it was done: it must keep the promises made to its
 	 * caller. */
 	bool recursive;
-	/* Jet: the order, and whether it is along straight lines. In reverse: the
-	 * id of the other function. Transpose, small Jacobian: the number of
+	/* Jet: the order, and whether it is along straight lines. Reverse override:
+	 * the id of the other function. Transpose, small Jacobian: the number of
 	 * residuals. Checkpoint: the policy. Sparsity: of captured values. Others:
 	 * 0. */
 	uint32_t order;
@@ -122,7 +122,7 @@ typedef struct TransformInfo {
 	/* Made by reverse_override.c: its replacement in reverse mode, which its
 	 * entry owns, and the function it was made of, which replaces it everywhere
 	 * else. */
-	Fn *in_reverse, *in_forward;
+	Fn *reverse_override, *overridden;
 	uint32_t rounds; /* number of splits that led to it, each of the linear part of another */
 	/* Made by checkpoint.c, of a loop that uses checkpoints: it has its own
 	 * transpose. */

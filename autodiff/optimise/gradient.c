@@ -113,7 +113,7 @@ Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
 	bool moves = false;
 	ad_jvp(c, f, active, &moves);
 	if (!moves) return NULL;
-	const bool few = (number || length <= FEW) && has_reverse_form(c, f);
+	const bool few = (number || length <= FEW) && has_reverse_override(c, f);
 	if (few)
 		return transform_get(c, f, TR_FORWARD_GRADIENT, 0, active,
 		                     number ? make_derivative : make_forward)

@@ -157,7 +157,7 @@ static const bool *tangents_of(Arena *a, const Fn *jvp, const Fn *f) {
 }
 
 Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
-	f = reverse_form(c, f);
+	f = apply_reverse_overrides(c, f);
 	Fn *jvp = ad_jvp(c, f, active, NULL);
 	Arena *scratch = arena_new(c);
 	Fn *report = transform_get(c, jvp, TR_REPORT, 0, tangents_of(scratch, jvp, f), make_report)->fn;
@@ -166,7 +166,7 @@ Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
 }
 
 const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
-	f = reverse_form(c, f);
+	f = apply_reverse_overrides(c, f);
 	Fn *jvp = ad_jvp(c, f, active, NULL);
 	Arena *scratch = arena_new(c);
 	Transform *d = split_of(c, jvp, tangents_of(scratch, jvp, f));

@@ -58,8 +58,8 @@ Transform *split_of(Ctx *c, Fn *f, const bool *linear);
 
 /* f with the reverse overrides of its callees substituted (reverse_override.c);
  * f itself where there are none. Borrowed. */
-Fn *reverse_form(Ctx *c, Fn *f);
-bool has_reverse_form(Ctx *c, const Fn *f);
+Fn *apply_reverse_overrides(Ctx *c, Fn *f);
+bool has_reverse_override(Ctx *c, const Fn *f);
 
 /* Makes the transpose of a loop that uses checkpoints (checkpoint.c). */
 void snapshot_transpose(Ctx *c, Transform *d);

@@ -9,7 +9,7 @@
  * Needs: primal_linear.h.
  *
  * Contract:
- * - As for ad_in_reverse in autodiff.h.
+ * - As for ad_reverse_override in autodiff.h.
  * - Programs call the original, so values, forward derivatives, expansions and
  *   batches cost the same as without a substitute.
  * - Where a caller is linearised, its calls are inlined with the substitute.
@@ -18,7 +18,7 @@
  */
 #include "autodiff/reverse/primal_linear.h"
 
-static void make_in_reverse(Ctx *c, Transform *d) {
+static void make_reverse_override(Ctx *c, Transform *d) {
 	Fn *f = d->from, *other = fn_get(c, (FnId)d->order);
 	transform_wrap(c, d);
 	fn_ref(other);
@@ -26,7 +26,7 @@ static void make_in_reverse(Ctx *c, Transform *d) {
 	/* The checkpoint attribute prevents inlining before derivatives are
 	 * taken. */
 	d->fn->checkpoint = attr_intern(c, (int64_t[]){1, 0}, 2);
-	transform_info_set(c, d->fn, (TransformInfo){.in_reverse = other, .in_forward = f});
+	transform_info_set(c, d->fn, (TransformInfo){.reverse_override = other, .overridden = f});
 }
 
 static bool alike(const Fn *f, const Fn *other, uint32_t n, Ref (*of)(const Fn *f, uint32_t k)) {
@@ -40,23 +40,23 @@ static bool alike(const Fn *f, const Fn *other, uint32_t n, Ref (*of)(const Fn *
 static Ref param_of(const Fn *f, uint32_t k) { return fn_param(f, k); }
 static Ref result_of(const Fn *f, uint32_t k) { return fn_result(f, k); }
 
-Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other) {
+Fn *ad_reverse_override(Ctx *c, Fn *f, Fn *other) {
 	if (f == other || fn_nparams(f) != fn_nparams(other) || fn_nresults(f) != fn_nresults(other))
 		return f;
 	if (!alike(f, other, fn_nparams(f), param_of) || !alike(f, other, fn_nresults(f), result_of))
 		return f;
-	return transform_get(c, f, TR_IN_REVERSE, other->id, NULL, make_in_reverse)->fn;
+	return transform_get(c, f, TR_REVERSE_OVERRIDE, other->id, NULL, make_reverse_override)->fn;
 }
 
 static Fn *instead(void *ud, Fn *g) {
 	(void)ud;
-	Fn *other = transform_info(g).in_reverse;
+	Fn *other = transform_info(g).reverse_override;
 	return other ? other : g;
 }
 
 static Fn *forward(void *ud, Fn *g) {
 	(void)ud;
-	Fn *f = transform_info(g).in_forward;
+	Fn *f = transform_info(g).overridden;
 	return f ? f : g;
 }
 
@@ -71,18 +71,18 @@ static void make_reversed(Ctx *c, Transform *d) {
 	d->fn = transform_own(d, written);
 }
 
-bool has_reverse_form(Ctx *c, const Fn *f) {
+bool has_reverse_override(Ctx *c, const Fn *f) {
 	Arena *scratch = arena_new(c);
 	uint32_t n;
 	const Fn **all = fn_reached(scratch, f, false, &n);
 	bool any = false;
-	for (uint32_t k = 0; k < n; k++) any |= transform_info(all[k]).in_reverse != NULL;
+	for (uint32_t k = 0; k < n; k++) any |= transform_info(all[k]).reverse_override != NULL;
 	arena_free(scratch);
 	return any;
 }
 
-Fn *reverse_form(Ctx *c, Fn *f) {
-	return f->finished && has_reverse_form(c, f)
-	           ? transform_get(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn
+Fn *apply_reverse_overrides(Ctx *c, Fn *f) {
+	return f->finished && has_reverse_override(c, f)
+	           ? transform_get(c, f, TR_OVERRIDES_APPLIED, 0, NULL, make_reversed)->fn
 	           : f;
 }

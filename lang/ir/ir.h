@@ -535,7 +535,7 @@ typedef struct IrServices {
 	Fn *(*batch)(Ctx *c, Fn *f, const bool *batched);
 	Fn *(*checkpoint)(Ctx *c, Fn *f, int64_t snapshots, int64_t bytes);
 	Fn *(*checkpoint_report)(Ctx *c, Fn *f, const bool *active);
-	Fn *(*in_reverse)(Ctx *c, Fn *f, Fn *other);
+	Fn *(*reverse_override)(Ctx *c, Fn *f, Fn *other);
 	Fn *(*optimise)(Ctx *c, Fn *f);
 	double (*cost)(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
 	void (*explain)(Ctx *c, Fn *f, const int64_t *sym_values, Text *out);

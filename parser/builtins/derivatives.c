@@ -760,7 +760,7 @@ BUILTIN(with_reverse) {
 		bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects &&
 		            av_count_leaves(s.result) == av_count_leaves(other.result);
 		for (uint32_t i = 0; same && i < s.nargs; i++) same = s.args[i] == other.args[i];
-		if (same) fn = ir_services(sp->c)->in_reverse(sp->c, s.fn, other.fn);
+		if (same) fn = ir_services(sp->c)->reverse_override(sp->c, s.fn, other.fn);
 	}
 	uint32_t n = av_count_leaves(s.result), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
