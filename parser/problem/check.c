@@ -129,7 +129,7 @@ static void parts_visit(void *ud, const Ast *e) {
 typedef struct LocatedCondition {
 	const Ast *q;
 	const At *at;
-	Spot spot;
+	BoundaryLocation boundary;
 	uint32_t *parts;    /* by field */
 	uint32_t nunknowns; /* number of unknowns in it: fields, or components with an index */
 } LocatedCondition;
@@ -149,12 +149,12 @@ static Givens conditions_of(Ctx *c, const Ast *e, const Layout *l) {
 		for (uint32_t f = 0; f < fields_with_equation(e); f++)
 			mentioned += p.parts[f] == UINT32_MAX ? 1 : (uint32_t)__builtin_popcount(p.parts[f]);
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
-			Spot spots[MAX_SPOTS];
-			const uint32_t n = spots_of(c, l, &q->equation.ats[k], spots);
+			BoundaryLocation boundaries[MAX_LOCATIONS];
+			const uint32_t n = boundary_locations(c, l, &q->equation.ats[k], boundaries);
 			for (uint32_t s = 0; s < n; s++)
-				VEC_PUSH(
-					a, &out,
-					((LocatedCondition){q, &q->equation.ats[k], spots[s], p.parts, mentioned}));
+				VEC_PUSH(a, &out,
+				         ((LocatedCondition){q, &q->equation.ats[k], boundaries[s], p.parts,
+				                             mentioned}));
 		}
 	}
 	return out;
@@ -182,7 +182,7 @@ static const char *part_name(Ctx *c, const Ast *e, uint32_t field, uint32_t part
 static bool has_far_condition(const Layout *l, const Givens *given) {
 	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic) return false;
 	for (uint32_t i = 0; i < given->n; i++)
-		if (given->at[i].spot.coord == 0 && given->at[i].spot.side == 1) return true;
+		if (given->at[i].boundary.coord == 0 && given->at[i].boundary.side == 1) return true;
 	return false;
 }
 
@@ -195,7 +195,8 @@ static bool told_at_one_end(const Ast *e, const Layout *l, const Givens *given) 
 	uint32_t order = 0;
 	for (uint32_t f = 0; f < e->problem->nfields; f++) order += order_in(l, f, 0);
 	for (uint32_t i = 0; i < given->n; i++)
-		if (given->at[i].spot.coord != 0 || given->at[i].spot.side != given->at[0].spot.side)
+		if (given->at[i].boundary.coord != 0 ||
+		    given->at[i].boundary.side != given->at[0].boundary.side)
 			return false;
 	return given->n == order;
 }
@@ -229,13 +230,14 @@ static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32
 	Cover v = {0};
 	for (uint32_t i = 0; i < given->n; i++) {
 		const LocatedCondition *g = &given->at[i];
-		if (g->spot.coord != (int)coord || g->spot.side < 0 || !(g->parts[field] >> part & 1))
+		if (g->boundary.coord != (int)coord || g->boundary.side < 0 ||
+		    !(g->parts[field] >> part & 1))
 			continue;
-		v.all[g->spot.side]++;
+		v.all[g->boundary.side]++;
 		v.last = g->at->span;
 		if (g->nunknowns != 1) continue;
-		v.own[g->spot.side]++;
-		v.last_own[g->spot.side] = g->at->span;
+		v.own[g->boundary.side]++;
+		v.last_own[g->boundary.side] = g->at->span;
 	}
 	return v;
 }
@@ -348,7 +350,7 @@ static void check_region(Ctx *c, const Ast *e, const Layout *l, const Givens *gi
 	for (uint32_t k = 0; k < l->ncoords; k++)
 		if (!l->coord[k].lo && order_in(l, f, k) > order) order = order_in(l, f, coord = k);
 	for (uint32_t i = 0; i < given->n; i++)
-		if (given->at[i].spot.place == PLACE_PART) parts |= given->at[i].parts[f];
+		if (given->at[i].boundary.location == LOCATION_PART) parts |= given->at[i].parts[f];
 	for (uint32_t part = 0; part < components_of(e, f); part++) {
 		if (order < 2 || parts >> part & 1) continue;
 		Diag *d = diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, coord, order),
@@ -530,7 +532,7 @@ static void inside_visit(void *ud, const Ast *e) {
 	if (d.kind != DER_NONE && (in->function || in->own.n)) {
 		own = ARENA_NEW(a, Layout);
 		layout_coords(in->c, own, in->l->e);
-		layout_need(in->c, own, d.operand, PLACE_INSIDE);
+		layout_need(in->c, own, d.operand, LOCATION_INSIDE);
 	}
 	if (own && in->function && (own->njets || d.kind == DER_BY)) {
 		Diag *g =
@@ -598,8 +600,8 @@ static void check_place(Ctx *c, const Layout *l, const At *a) {
 	static const char *const faces[] = {"left", "right", "bottom",  "top",
 	                                    "back", "front", "boundary"},
 							 *const axes[] = {"first", "second", "third"};
-	Spot spots[MAX_SPOTS];
-	if (spots_of(c, l, a, spots)) return;
+	BoundaryLocation boundaries[MAX_LOCATIONS];
+	if (boundary_locations(c, l, a, boundaries)) return;
 	const char *name = atom_text(c, a->name);
 	if (coord_index(l, a->name) >= 0) {
 		Diag *d =

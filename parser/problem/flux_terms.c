@@ -24,7 +24,7 @@ static void add_term(FluxTerms *t, const Ast *x, double factor, int coord, int p
 	Sp *sp = t->sp;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, own, t->l->e);
-	layout_need(sp->c, own, x, PLACE_INSIDE);
+	layout_need(sp->c, own, x, LOCATION_INSIDE);
 	VEC_AVS used = {0};
 	for (uint32_t k = 0; k < t->l->njets; k++)
 		if (jet_find(own, &t->l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
@@ -33,7 +33,7 @@ static void add_term(FluxTerms *t, const Ast *x, double factor, int coord, int p
 	Av *r = av_record(sp, 6, names,
 	                  (Av *[]){av_int(sp, coord),
 	                           av_array(sp, build_full(sp->b, type_scalar(sp->c, DT_F64), factor)),
-	                           problem_expression(sp, t->problem, x, PLACE_INSIDE, NULL),
+	                           problem_expression(sp, t->problem, x, LOCATION_INSIDE, NULL),
 	                           av_int(sp, part), av_seq(sp, AV_TUPLE, used.n, used.at),
 	                           av_string(sp, source_of(sp->c, x))});
 	VEC_PUSH(sp->a, &t->out, r);

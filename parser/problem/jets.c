@@ -231,9 +231,9 @@ static void need_derivative(Needs *n, const Der *d) {
 	switch (d->kind) {
 	case DER_BY: need_under(n, d->operand, d->coord, d->order, part); return;
 	case DER_NORMAL:
-		if (place_kind(n->place) == PLACE_FACE)
-			need_under(n, d->operand, place_coord(n->place), d->order, part);
-		else if (place_kind(n->place) == PLACE_PART)
+		if (location_kind(n->location) == LOCATION_FACE)
+			need_under(n, d->operand, location_coord(n->location), d->order, part);
+		else if (location_kind(n->location) == LOCATION_PART)
 			for (uint32_t i = 0; i < l->nspace; i++) {
 				if (d->order == 1) need_under(n, d->operand, l->space[i], 1, part);
 				/* Higher orders are rejected (residual.c). */
@@ -309,8 +309,8 @@ static void need_visit(void *ud, const Ast *e) {
 	n->part = before;
 }
 
-void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place) {
-	Needs n = {.c = c, .l = l, .place = place, .part = -1};
+void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t location) {
+	Needs n = {.c = c, .l = l, .location = location, .part = -1};
 	need_visit(&n, e);
 }
 
@@ -380,13 +380,14 @@ void layout_coords(Ctx *c, Layout *l, const Ast *e) {
 }
 
 static void need_equation(Ctx *c, Layout *l, const Ast *q) {
-	Spot spots[MAX_SPOTS];
+	BoundaryLocation boundaries[MAX_LOCATIONS];
 	for (uint32_t k = 0; k < (q->equation.nats ? q->equation.nats : 1); k++) {
-		const uint32_t n = q->equation.nats ? spots_of(c, l, &q->equation.ats[k], spots) : 1;
+		const uint32_t n =
+			q->equation.nats ? boundary_locations(c, l, &q->equation.ats[k], boundaries) : 1;
 		for (uint32_t i = 0; i < n; i++) {
-			const uint32_t place = q->equation.nats ? spots[i].place : PLACE_INSIDE;
-			layout_need(c, l, q->equation.left, place);
-			layout_need(c, l, q->equation.right, place);
+			const uint32_t location = q->equation.nats ? boundaries[i].location : LOCATION_INSIDE;
+			layout_need(c, l, q->equation.left, location);
+			layout_need(c, l, q->equation.right, location);
 		}
 	}
 }
@@ -398,7 +399,7 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 	for (uint32_t i = 0; i < e->problem->nequations; i++)
 		need_equation(c, l, e->problem->equations[i]);
 	for (uint32_t i = 0; i < e->problem->nevents; i++)
-		layout_need(c, l, e->problem->events[i].expr, PLACE_INSIDE);
+		layout_need(c, l, e->problem->events[i].expr, LOCATION_INSIDE);
 	if (e->problem->eigen_apart) { /* the eigenvalue is a scalar and the last field */
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < l->njets; i++)
@@ -427,16 +428,16 @@ void layout_inside(Ctx *c, Layout *l, const Ast *e) {
 
 /* ---- locations ----------------------------------------------------------- */
 
-static Spot face_of(const Layout *l, uint32_t coord, int side, const char *name) {
+static BoundaryLocation face_of(const Layout *l, uint32_t coord, int side, const char *name) {
 	const Coordinate *x = &l->coord[coord];
-	return (Spot){.place = place_face(coord, (uint32_t)side),
-	              .coord = (int)coord,
-	              .side = side,
-	              .value = side ? x->hi : x->lo,
-	              .name = name};
+	return (BoundaryLocation){.location = location_face(coord, (uint32_t)side),
+	                          .coord = (int)coord,
+	                          .side = side,
+	                          .value = side ? x->hi : x->lo,
+	                          .name = name};
 }
 
-uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out) {
+uint32_t boundary_locations(Ctx *c, const Layout *l, const At *at, BoundaryLocation *out) {
 	uint32_t n = 0;
 	if (at->value && at->name) {
 		const int coord = coord_index(l, at->name);
@@ -447,16 +448,17 @@ uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out) {
 		                 : same_text(c, at->value, x->hi) ? 1
 		                                                  : -1;
 		const bool face = side >= 0 && coord != l->time;
-		out[n++] = (Spot){.place = face ? place_face((uint32_t)coord, (uint32_t)side) : PLACE_POINT,
-		                  .coord = coord,
-		                  .side = side,
-		                  .value = at->value,
-		                  .name = ""};
+		out[n++] = (BoundaryLocation){
+			.location = face ? location_face((uint32_t)coord, (uint32_t)side) : LOCATION_POINT,
+			.coord = coord,
+			.side = side,
+			.value = at->value,
+			.name = ""};
 		return n;
 	}
 	if (at->value) {
-		out[n++] =
-			(Spot){.place = PLACE_POINT, .coord = -1, .side = -1, .name = "", .point = at->value};
+		out[n++] = (BoundaryLocation){
+			.location = LOCATION_POINT, .coord = -1, .side = -1, .name = "", .point = at->value};
 		return n;
 	}
 	static const char *const faces[] = {"left", "right", "bottom", "top", "back", "front"};
@@ -470,6 +472,7 @@ uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out) {
 		if (!strcmp(name, faces[i]) && i / 2 < l->nspace && l->coord[l->space[i / 2]].lo)
 			out[n++] = face_of(l, l->space[i / 2], (int)(i % 2), name);
 	if (l->region && (boundary || !n))
-		out[n++] = (Spot){.place = PLACE_PART, .coord = -1, .side = -1, .name = name};
+		out[n++] =
+			(BoundaryLocation){.location = LOCATION_PART, .coord = -1, .side = -1, .name = name};
 	return n;
 }

@@ -87,14 +87,15 @@ static Smoothness smoothness_of(JumpTerms *t, Av *f, Span at, uint32_t groups, u
 }
 
 static Smoothness smoothness_by(JumpTerms *t, const Ast *e, int coord, int other) {
-	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span,
-	                     0, 0, NULL, (SmoothnessTest){coord, other, true, false}, NULL, NULL);
+	return smoothness_of(t, problem_expression(t->sp, t->problem, e, LOCATION_INSIDE, NULL),
+	                     e->span, 0, 0, NULL, (SmoothnessTest){coord, other, true, false}, NULL,
+	                     NULL);
 }
 
 static TypeId type_by(JumpTerms *t, const Ast *e) {
 	TypeId type = type_scalar(t->sp->c, DT_F64);
-	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0,
-	                    0, NULL, (SmoothnessTest){-1, -1, false, false}, &type, NULL);
+	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, LOCATION_INSIDE, NULL), e->span,
+	                    0, 0, NULL, (SmoothnessTest){-1, -1, false, false}, &type, NULL);
 	/* A derivative is real, also that of an integer. */
 	return type_with_dtype(t->sp->c, type, DT_F64);
 }
@@ -168,7 +169,7 @@ static Av *jets_in(JumpTerms *t, const Ast *e) {
 	Sp *sp = t->sp;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, own, t->l->e);
-	layout_need(sp->c, own, e, PLACE_INSIDE);
+	layout_need(sp->c, own, e, LOCATION_INSIDE);
 	VEC_AVS used = {0};
 	for (uint32_t k = 0; k < t->l->njets; k++)
 		if (jet_find(own, &t->l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
@@ -187,7 +188,7 @@ static Av *inner_record(JumpTerms *t, const Handed *g) {
 	const Smoothness s = smoothness_by(t, g->operand, (int)g->coord, -1);
 	Av *values[] = {av_int(sp, g->coord),
 	                av_int(sp, g->order),
-	                problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL),
+	                problem_expression(sp, t->problem, g->operand, LOCATION_INSIDE, NULL),
 	                jets_in(t, g->operand),
 	                problem_total(sp, t->problem, g),
 	                av_bool(sp, s != SMOOTH_ALWAYS && g->order > (uint32_t)s)};
@@ -231,7 +232,7 @@ static Av *jump_record(JumpTerms *t, const Handed *g, Av *by, const TypeId *slot
 		                      (SmoothnessTest){-1, -1, true, false}, NULL, NULL);
 	}
 	/* Smooth in the fields: jumps are at fixed positions only. */
-	Av *operand = problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL);
+	Av *operand = problem_expression(sp, t->problem, g->operand, LOCATION_INSIDE, NULL);
 	const bool fixed =
 		smoothness_of(t, operand, g->text->span, 0, 0, NULL, (SmoothnessTest){-1, -1, true, false},
 	                  NULL, NULL) == SMOOTH_ALWAYS;

@@ -23,7 +23,7 @@ typedef struct LinearTerms {
 	Ctx *c;
 	Layout *bent; /* collects the jets of all other terms */
 	const Under *under;
-	uint32_t place, depth;
+	uint32_t location, depth;
 } LinearTerms;
 
 typedef struct CoordinateUse {
@@ -52,7 +52,7 @@ static void find_coordinate(void *ud, const Ast *e) {
 static bool is_constant(const LinearTerms *n, const Ast *e) {
 	Layout own;
 	layout_coords(n->c, &own, n->bent->e);
-	layout_need(n->c, &own, e, n->place);
+	layout_need(n->c, &own, e, n->location);
 	CoordinateUse m = {.l = n->bent};
 	find_coordinate(&m, e);
 	return own.njets == 0 && !m.found;
@@ -70,7 +70,7 @@ static void need_bent(const LinearTerms *n, const Ast *e) {
 		one->call.args[0].value = (Ast *)e;
 		e = one;
 	}
-	layout_need(n->c, n->bent, e, n->place);
+	layout_need(n->c, n->bent, e, n->location);
 }
 
 static void visit(LinearTerms *n, const Ast *e) {
@@ -120,9 +120,9 @@ static void visit(LinearTerms *n, const Ast *e) {
 	need_bent(n, e);
 }
 
-void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place) {
+void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t location) {
 	layout_coords(c, l, e);
-	LinearTerms n = {.c = c, .bent = l, .place = place};
+	LinearTerms n = {.c = c, .bent = l, .location = location};
 	visit(&n, q->equation.left);
 	visit(&n, q->equation.right);
 }

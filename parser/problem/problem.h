@@ -5,9 +5,9 @@
  *
  * Terms:
  * - A jet is a field or one of its derivatives: an order for each coordinate.
- * - A place is the location of an expression: inside, at a face of a box, on a
- *   part of a region's boundary, or at a point. It matters because ∂n has a
- *   meaning on a boundary only.
+ * - The location of an expression is inside, at a face of a box, on a part of a
+ *   region's boundary, or at a point. It matters because ∂n has a meaning on a
+ *   boundary only.
  */
 #ifndef ATLED_PARSER_PROBLEM_PROBLEM_H
 #define ATLED_PARSER_PROBLEM_PROBLEM_H
@@ -44,26 +44,31 @@ typedef struct Layout {
 } Layout;
 
 /* The location of an expression, as one integer that closures can store. */
-typedef enum LocationKind { PLACE_INSIDE, PLACE_PART, PLACE_POINT, PLACE_FACE } LocationKind;
-static inline uint32_t place_face(uint32_t coord, uint32_t side) {
-	return PLACE_FACE + 2 * coord + side;
+typedef enum LocationKind {
+	LOCATION_INSIDE,
+	LOCATION_PART,
+	LOCATION_POINT,
+	LOCATION_FACE
+} LocationKind;
+static inline uint32_t location_face(uint32_t coord, uint32_t side) {
+	return LOCATION_FACE + 2 * coord + side;
 }
-static inline LocationKind place_kind(uint32_t place) {
-	return place < PLACE_FACE ? (LocationKind)place : PLACE_FACE;
+static inline LocationKind location_kind(uint32_t location) {
+	return location < LOCATION_FACE ? (LocationKind)location : LOCATION_FACE;
 }
-static inline uint32_t place_coord(uint32_t place) { return (place - PLACE_FACE) / 2; }
-static inline uint32_t place_side(uint32_t place) { return (place - PLACE_FACE) % 2; }
+static inline uint32_t location_coord(uint32_t location) { return (location - LOCATION_FACE) / 2; }
+static inline uint32_t location_side(uint32_t location) { return (location - LOCATION_FACE) % 2; }
 
 /* One of the locations that an `at` means; `boundary` means every face. */
-typedef struct Spot {
-	uint32_t place;
+typedef struct BoundaryLocation {
+	uint32_t location;
 	int coord, side;  /* of a face; side -1: of a value that is no end of the domain; else -1 */
 	const Ast *value; /* of the coordinate there */
 	/* As written: left, boundary, a part of a region; "" for a value and a
 	 * point. */
 	const char *name;
 	const Ast *point; /* A_TUPLE */
-} Spot;
+} BoundaryLocation;
 
 /* The notations of a derivative in a problem: ∂x(e) and d(e, x, k), ∂n(e), and
  * the operators of vector calculus. */
@@ -88,7 +93,7 @@ typedef struct Der {
 typedef struct Needs {
 	Ctx *c;
 	Layout *l;
-	uint32_t place;
+	uint32_t location;
 	uint8_t shift[MAX_COORDS];
 	int part; /* the only component needed of a vector, along its last axis; -1: all */
 	uint32_t depth;
@@ -103,10 +108,10 @@ void layout_of(Ctx *c, Layout *l, const Ast *e); /* all jets of the problem */
 void layout_of_equation(Ctx *c, Layout *l, const Ast *e, const Ast *q);
 /* The jets of all equations that hold inside. */
 void layout_inside(Ctx *c, Layout *l, const Ast *e);
-void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place);
+void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t location);
 /* linear_terms.c: the jets of an equation in terms that are not linear with
  * constant factors. */
-void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place);
+void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t location);
 int jet_find(const Layout *l,
              const JetVariable *j); /* its index; -1 when it is not in the layout */
 int coord_index(const Layout *l, Atom name);
@@ -119,8 +124,8 @@ const Ast *local_named(const Layout *l, Atom name); /* the A_ASSIGN or A_DEF, or
 Der derivative_of(Ctx *c, const Layout *l, const Ast *e);
 /* The locations that one `at` means, at most 2 * MAX_COORDS + 1. Returns 0 when
  * there is no location of that name. */
-uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out);
-enum { MAX_SPOTS = 2 * MAX_COORDS + 1 };
+uint32_t boundary_locations(Ctx *c, const Layout *l, const At *at, BoundaryLocation *out);
+enum { MAX_LOCATIONS = 2 * MAX_COORDS + 1 };
 /* The number of fields with an equation of their own: all but an eigenvalue in
  * several coordinates, which is the last. */
 uint32_t fields_with_equation(const Ast *e);
@@ -135,7 +140,7 @@ Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uin
 
 /* residual.c: */
 /* e as a function of (coordinates, jets[, normal]). */
-Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal);
+Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t location, Av *normal);
 /* An event's body as a function of (coordinates, jets): the jets after the
  * event, none for those that it leaves unchanged. */
 Av *problem_body(Sp *sp, Av *problem, const Ast *block);

@@ -31,7 +31,7 @@ static Av *number(Reflection *r, const Ast *e, const char *what) {
 }
 
 /* A location as (coord, side, value, name, point). */
-static Av *at_record(Reflection *r, const Spot *s, Span at) {
+static Av *at_record(Reflection *r, const BoundaryLocation *s, Span at) {
 	Sp *sp = r->sp;
 	static const char *const labels[] = {"coord", "side", "value", "name", "point"};
 	Av *value = s->value ? number(r, s->value, "a place") : av_none(sp), *point = av_none(sp);
@@ -53,7 +53,7 @@ static Av *at_record(Reflection *r, const Spot *s, Span at) {
 
 /* The number of components of a residual, 0 for a scalar. The residual must be
  * specialised to find it, which is needed only for vectors. */
-static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Specialisation *spec) {
+static uint32_t rows_of(Reflection *r, Av *f, uint32_t location, Span at, Specialisation *spec) {
 	Sp *sp = r->sp;
 	const Layout *l = r->l;
 	if (!r->vectors && !l->nspace) return 0;
@@ -74,7 +74,7 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Specialis
 	Span spans[3] = {at, at, at};
 	CallArguments call = {.span = at,
 	                      .callee_span = at,
-	                      .n = place == PLACE_PART ? 3 : 2,
+	                      .n = location == LOCATION_PART ? 3 : 2,
 	                      .args = args,
 	                      .spans = spans};
 	const Specialisation s = sp_specialise(sp, f, &call);
@@ -101,13 +101,13 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Specialis
 
 /* Splits the jets of an equation at a location into those that occur only in
  * linear terms with constant factors, and the others. */
-static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear, Av **bent) {
+static void split_jets(Reflection *r, const Ast *q, uint32_t location, Av **linear, Av **bent) {
 	Sp *sp = r->sp;
 	Layout *all = ARENA_NEW(sp->a, Layout), *other = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, all, r->l->e);
-	layout_need(sp->c, all, q->equation.left, place);
-	layout_need(sp->c, all, q->equation.right, place);
-	layout_bent(sp->c, other, r->l->e, q, place);
+	layout_need(sp->c, all, q->equation.left, location);
+	layout_need(sp->c, all, q->equation.right, location);
+	layout_bent(sp->c, other, r->l->e, q, location);
 	VEC_AVS in = {0}, out = {0};
 	for (uint32_t k = 0; k < r->l->njets; k++) {
 		if (jet_find(all, &r->l->jets[k]) < 0) continue;
@@ -120,25 +120,26 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear,
 
 /* The residual of an equation with its location, its jets and its text. linear
  * and bent: the two groups of split_jets at that location. */
-static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at,
-                           Av *mentioned, bool *mentions, Av *said) {
+static Av *equation_record(Reflection *r, const Ast *q, const BoundaryLocation *boundary,
+                           const At *at, Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
 	static const char *const labels[] = {"residual", "at",   "jets",  "text",   "rows",
 	                                     "linear",   "bent", "terms", "fluxes", "by_fluxes"};
-	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
+	const uint32_t location = boundary ? boundary->location : LOCATION_INSIDE;
 	Av *linear, *bent;
-	split_jets(r, q, place, &linear, &bent);
-	Av *f = problem_expression(sp, r->p, q, place, NULL);
+	split_jets(r, q, location, &linear, &bent);
+	Av *f = problem_expression(sp, r->p, q, location, NULL);
 	Residual one = {.q = q, .at = at, .f = f, .mentions = mentions};
-	if (spot) one.spot = *spot;
-	one.rows = rows_of(r, f, place, q->span, &one.spec);
+	if (boundary) one.boundary = *boundary;
+	one.rows = rows_of(r, f, location, q->span, &one.spec);
 	VEC_PUSH(sp->a, &r->statement.residuals, one);
-	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
-	Av *by = av_none(sp), *fluxes = spot ? av_seq(sp, AV_TUPLE, 0, NULL)
-	                                     : problem_jumps(sp, r->p, r->l, r->sizes, q, &by);
+	Av *terms = boundary ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
+	Av *by = av_none(sp), *fluxes = boundary ? av_seq(sp, AV_TUPLE, 0, NULL)
+	                                         : problem_jumps(sp, r->p, r->l, r->sizes, q, &by);
 	return record_of(sp, 10, labels,
-	                 (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said,
-	                          av_int(sp, one.rows), linear, bent, terms, fluxes, by});
+	                 (Av *[]){f, boundary ? at_record(r, boundary, at->span) : av_none(sp),
+	                          mentioned, said, av_int(sp, one.rows), linear, bent, terms, fluxes,
+	                          by});
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated
@@ -168,7 +169,7 @@ static Av *events_of(Reflection *r) {
 		Av *body = ev->body ? problem_body(sp, r->p, ev->body) : av_none(sp);
 		Av *one = record_of(sp, 5, labels,
 		                    (Av *[]){av_string(sp, atom_text(sp->c, ev->name)),
-		                             problem_expression(sp, r->p, ev->expr, PLACE_INSIDE, NULL),
+		                             problem_expression(sp, r->p, ev->expr, LOCATION_INSIDE, NULL),
 		                             av_int(sp, ev->direction), body, av_bool(sp, ev->terminal)});
 		VEC_PUSH(sp->a, &events, one);
 	}
@@ -324,13 +325,14 @@ Av *problem_reflect(Sp *sp, Av *p) {
 			VEC_PUSH(sp->a, &equations,
 			         equation_record(&r, q, NULL, NULL, mentioned, mentions, said));
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
-			Spot spots[MAX_SPOTS];
-			const uint32_t n = spots_of(sp->c, l, &q->equation.ats[k], spots);
-			if (n == 1 && spots[0].place == PLACE_PART) check_part(&r, region, &q->equation.ats[k]);
+			BoundaryLocation boundaries[MAX_LOCATIONS];
+			const uint32_t n = boundary_locations(sp->c, l, &q->equation.ats[k], boundaries);
+			if (n == 1 && boundaries[0].location == LOCATION_PART)
+				check_part(&r, region, &q->equation.ats[k]);
 			for (uint32_t m = 0; m < n; m++)
 				VEC_PUSH(sp->a, &conditions,
-				         equation_record(&r, q, &spots[m], &q->equation.ats[k], mentioned, mentions,
-				                         said));
+				         equation_record(&r, q, &boundaries[m], &q->equation.ats[k], mentioned,
+				                         mentions, said));
 		}
 	}
 	const char *type = check_statement(&r, lo, hi);

@@ -23,7 +23,7 @@ typedef struct ProblemScope {
 	Av *const *coords;
 	Av *const *jets;
 	Av *self; /* the problem value */
-	uint32_t place;
+	uint32_t location;
 	Av *normal; /* on a part of a region's boundary: the outer normal as a tuple; else NULL */
 	/* Derivatives whose values are passed in, as problem_given writes them;
 	 * NULL: none. */
@@ -63,16 +63,16 @@ static uint32_t number_of(Sp *sp, const Av *v) {
 	return n;
 }
 
-Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal) {
+Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t location, Av *normal) {
 	return av_builtin(sp, "_problem_expr", normal ? 4 : 3,
 	                  (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, e)),
-	                           number_text(sp, place), normal});
+	                           number_text(sp, location), normal});
 }
 
 Av *problem_body(Sp *sp, Av *problem, const Ast *block) {
 	Av *kept = number_text(sp, session_keep_ast(sp->session, block));
 	return av_builtin(sp, "_problem_body", 3,
-	                  (Av *[]){problem, kept, number_text(sp, PLACE_INSIDE)});
+	                  (Av *[]){problem, kept, number_text(sp, LOCATION_INSIDE)});
 }
 
 Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given) {
@@ -82,12 +82,12 @@ Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *g
 		                    session_keep_ast(sp->session, given[i].operand), given[i].coord,
 		                    given[i].order);
 	Av *captured[] = {problem, number_text(sp, session_keep_ast(sp->session, e)),
-	                  number_text(sp, PLACE_INSIDE), av_string(sp, text)};
+	                  number_text(sp, LOCATION_INSIDE), av_string(sp, text)};
 	return av_builtin(sp, "_problem_expr", 4, captured);
 }
 
 Av *problem_total(Sp *sp, Av *problem, const Handed *d) {
-	Av *f = problem_expression(sp, problem, d->operand, PLACE_INSIDE, NULL);
+	Av *f = problem_expression(sp, problem, d->operand, LOCATION_INSIDE, NULL);
 	for (uint32_t k = 0; k < d->order; k++)
 		f = av_builtin(sp, "_total", 3, (Av *[]){problem, f, number_text(sp, d->coord)});
 	return f;
@@ -130,7 +130,7 @@ static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 		const int k = jet_find(l, &j);
 		if (k >= 0) return p->jets[k];
 	}
-	Av *f = problem_expression(sp, p->self, e, p->place, p->normal);
+	Av *f = problem_expression(sp, p->self, e, p->location, p->normal);
 	/* Each application is a function of the same arguments. */
 	for (uint32_t i = 0; i < l->ncoords; i++)
 		for (uint32_t k = 0; k < order[i]; k++)
@@ -218,11 +218,11 @@ static Av *curl_of(Sp *sp, const Ast *e, Span at) {
 static Av *normal_derivative(Sp *sp, const Der *d, Span at) {
 	const ProblemScope *p = sp->problem;
 	const Layout *l = p->l;
-	if (place_kind(p->place) == PLACE_FACE) {
-		Av *v = derived_by(sp, d->operand, place_coord(p->place), d->order, at);
-		return place_side(p->place) || d->order % 2 == 0 ? v : sp_unary(sp, AO_NEG, v, at);
+	if (location_kind(p->location) == LOCATION_FACE) {
+		Av *v = derived_by(sp, d->operand, location_coord(p->location), d->order, at);
+		return location_side(p->location) || d->order % 2 == 0 ? v : sp_unary(sp, AO_NEG, v, at);
 	}
-	if (place_kind(p->place) != PLACE_PART || !p->normal)
+	if (location_kind(p->location) != LOCATION_PART || !p->normal)
 		sp_fail(sp, E_PROBLEM_COORD, at,
 		        "∂n is a derivative along the outer normal, which there is on a boundary only");
 	if (d->order > 2)
@@ -339,7 +339,7 @@ static void mention_visit(void *ud, const Ast *e) {
 /* Makes a Sp whose names are those of the problem at given coordinates and
  * jets. Evaluates the local definitions that e needs, in order. */
 static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem,
-                  const CallArguments *call, uint32_t place, Av *normal, const char *given,
+                  const CallArguments *call, uint32_t location, Av *normal, const char *given,
                   Av *const *values, const Ast *e) {
 	*sp = *outer;
 	Av *coords = call->args[0], *jets = call->args[1];
@@ -360,16 +360,18 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 	                        .coords = coords->items,
 	                        .jets = jets->items,
 	                        .self = problem,
-	                        .place = place,
+	                        .location = location,
 	                        .normal = normal,
 	                        .given = given,
 	                        .values = values};
 	sp->problem = scope;
 	const Atom n = atom(sp->c, "normal");
-	if (place_kind(place) == PLACE_FACE && !env_find(sp->env, n)) {
+	if (location_kind(location) == LOCATION_FACE && !env_find(sp->env, n)) {
 		Av *parts[MAX_COORDS];
 		for (uint32_t i = 0; i < l->nspace; i++) {
-			const double x = l->space[i] != place_coord(place) ? 0 : place_side(place) ? 1 : -1;
+			const double x = l->space[i] != location_coord(location) ? 0
+			                 : location_side(location)               ? 1
+			                                                         : -1;
 			parts[i] = av_array(sp, sp_const(sp, value_f64(x)));
 		}
 		env_set(sp, sp->env, n, sp_stack(sp, l->nspace, parts, l->e->span));
@@ -411,8 +413,9 @@ static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, 
 	return e;
 }
 
-/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]);
- * _problem_expr(problem, expression, place, given)(coords, jets, values). */
+/* _problem_expr(problem, expression, location[, normal])(coords, jets[,
+ * normal]); _problem_expr(problem, expression, location, given)(coords, jets,
+ * values). */
 BUILTIN(problem_expr) {
 	(void)self;
 	Sp inner;
@@ -426,8 +429,8 @@ BUILTIN(problem_expr) {
 	                 e->equation.right->span);
 }
 
-/* _problem_body(problem, block, place)(coords, jets): the jets after an event,
- * none for those that it leaves unchanged. */
+/* _problem_body(problem, block, location)(coords, jets): the jets after an
+ * event, none for those that it leaves unchanged. */
 BUILTIN(problem_body_of) {
 	(void)self;
 	Sp inner;

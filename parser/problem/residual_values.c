@@ -33,7 +33,7 @@ bool residual_at(const ProblemResiduals *s, const Residual *r, const double *coo
 	const Specialisation *spec = &r->spec;
 	if (!spec->fn || spec->promised || spec->effects || fn_nresults(spec->fn) != 1) return false;
 	const uint32_t captured = spec->nleaves - l->ncoords - l->njets -
-	                          (r->spot.place == PLACE_PART && r->at ? l->nspace : 0);
+	                          (r->boundary.location == LOCATION_PART && r->at ? l->nspace : 0);
 	Value *args = ARENA_ARRAY(sp->a, Value, spec->nargs + 1), result = {.kind = V_UNSET};
 	bool good = true;
 	memset(args, 0, (spec->nargs + 1) * sizeof *args);
@@ -135,9 +135,9 @@ void sample_of(const ProblemResiduals *s, uint32_t k, bool rest, double *coords,
 		const Residual *r = &s->residuals.at[i];
 		double at[MAX_COORDS], value[64];
 		uint32_t field;
-		if (!r->at || r->spot.coord != l->time || r->spot.side < 0) continue;
+		if (!r->at || r->boundary.coord != l->time || r->boundary.side < 0) continue;
 		memcpy(at, coords, sizeof at);
-		at[l->time] = r->spot.side ? s->hi[l->time] : s->lo[l->time];
+		at[l->time] = r->boundary.side ? s->hi[l->time] : s->lo[l->time];
 		if (!value_given(s, r, at, &field, value)) continue;
 		const int j = jet_find(l, &(JetVariable){.field = field});
 		if (j >= 0) memcpy(jets + s->offset[j], value, statement_parts(s, field) * sizeof *value);

@@ -15,7 +15,7 @@
 typedef struct Residual {
 	const Ast *q;
 	const At *at; /* NULL: it holds inside */
-	Spot spot;
+	BoundaryLocation boundary;
 	Av *f;
 	Specialisation spec;
 	uint32_t rows;  /* 0: a scalar */

@@ -193,8 +193,8 @@ static bool starts_known(const ProblemResiduals *s) {
 		for (uint32_t i = 0; i < s->residuals.n; i++) {
 			const Residual *r = &s->residuals.at[i];
 			uint32_t of;
-			found |= r->at && r->spot.coord == s->l->time && value_given(s, r, coords, &of, out) &&
-			         of == f;
+			found |= r->at && r->boundary.coord == s->l->time &&
+			         value_given(s, r, coords, &of, out) && of == f;
 		}
 		known += found;
 	}
@@ -314,7 +314,7 @@ static Span principal_span(const ProblemResiduals *s, const PrincipalSymbol *y) 
 static const Residual *condition_in_time(const ProblemResiduals *s, int side) {
 	for (uint32_t i = 0; i < s->residuals.n; i++) {
 		const Residual *r = &s->residuals.at[i];
-		if (r->at && s->l->time >= 0 && r->spot.coord == s->l->time && r->spot.side == side)
+		if (r->at && s->l->time >= 0 && r->boundary.coord == s->l->time && r->boundary.side == side)
 			return r;
 	}
 	return NULL;
@@ -513,11 +513,11 @@ static void check_flow(const ProblemResiduals *s, PrincipalSymbol *y) {
 		const Residual *last[2] = {NULL, NULL};
 		for (uint32_t k = 0; k < s->residuals.n; k++) {
 			const Residual *r = &s->residuals.at[k];
-			if (!r->at || r->spot.coord != (int)l->space[i] || r->spot.side < 0) continue;
-			given[r->spot.side] += residual_rows(r);
+			if (!r->at || r->boundary.coord != (int)l->space[i] || r->boundary.side < 0) continue;
+			given[r->boundary.side] += residual_rows(r);
 			if (!has_value(s, r)) continue;
-			values[r->spot.side] += residual_rows(r);
-			last[r->spot.side] = r;
+			values[r->boundary.side] += residual_rows(r);
+			last[r->boundary.side] = r;
 		}
 		const char *name = atom_text(c, x->name),
 				   *ends[2] = {source_of(c, x->lo), source_of(c, x->hi)};
@@ -556,10 +556,10 @@ static void check_flow(const ProblemResiduals *s, PrincipalSymbol *y) {
 
 /* ---- conditions at corners ----------------------------------------------- */
 
-static const char *place_text(const ProblemResiduals *s, const Residual *a, const Residual *b) {
+static const char *location_text(const ProblemResiduals *s, const Residual *a, const Residual *b) {
 	const char *text = "";
 	for (int k = 0; k < 2; k++) {
-		const Spot *x = k ? &b->spot : &a->spot;
+		const BoundaryLocation *x = k ? &b->boundary : &a->boundary;
 		text = arena_printf(s->sp->a, k ? "%s, %s = %s" : "%s%s = %s", text,
 		                    atom_text(s->sp->c, s->l->coord[x->coord].name),
 		                    source_of(s->sp->c, x->value));
@@ -580,7 +580,8 @@ static void check_pair(const ProblemResiduals *s, const Residual *a, const Resid
 			const Residual *r = which ? b : a;
 			double at[MAX_COORDS];
 			memcpy(at, coords, sizeof at);
-			at[r->spot.coord] = r->spot.side ? s->hi[r->spot.coord] : s->lo[r->spot.coord];
+			at[r->boundary.coord] =
+				r->boundary.side ? s->hi[r->boundary.coord] : s->lo[r->boundary.coord];
 			if (!value_given(s, r, at, &f, x)) return;
 			for (uint32_t i = 0; i < statement_parts(s, f); i++) scale = fmax(scale, fabs(x[i]));
 		}
@@ -590,8 +591,10 @@ static void check_pair(const ProblemResiduals *s, const Residual *a, const Resid
 		uint32_t f = 0, g = 0;
 		for (uint32_t i = 0; i < l->ncoords; i++)
 			coords[i] = s->lo[i] + (0.31 + 0.19 * k) * (s->hi[i] - s->lo[i]);
-		coords[a->spot.coord] = a->spot.side ? s->hi[a->spot.coord] : s->lo[a->spot.coord];
-		coords[b->spot.coord] = b->spot.side ? s->hi[b->spot.coord] : s->lo[b->spot.coord];
+		coords[a->boundary.coord] =
+			a->boundary.side ? s->hi[a->boundary.coord] : s->lo[a->boundary.coord];
+		coords[b->boundary.coord] =
+			b->boundary.side ? s->hi[b->boundary.coord] : s->lo[b->boundary.coord];
 		if (!value_given(s, a, coords, &f, x) || !value_given(s, b, coords, &g, y) || f != g)
 			return;
 		for (uint32_t i = 0; i < statement_parts(s, f); i++) {
@@ -603,7 +606,7 @@ static void check_pair(const ProblemResiduals *s, const Residual *a, const Resid
 			              arena_printf(s->sp->a,
 			                           "at %s two conditions meet that contradict each other: `%s` "
 			                           "is %.6g by this one and %.6g by the other",
-			                           place_text(s, a, b), name, y[i], x[i]));
+			                           location_text(s, a, b), name, y[i], x[i]));
 			if (d) diag_second(s->sp->c, d, a->q->span, "the other one is here");
 			return;
 		}
@@ -616,8 +619,9 @@ static void check_corners(const ProblemResiduals *s) {
 	for (uint32_t i = 0; i < s->residuals.n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const Residual *a = &s->residuals.at[k], *b = &s->residuals.at[i];
-			if (!a->at || !b->at || a->q == b->q || a->spot.coord < 0 || b->spot.coord < 0 ||
-			    a->spot.side < 0 || b->spot.side < 0 || a->spot.coord == b->spot.coord)
+			if (!a->at || !b->at || a->q == b->q || a->boundary.coord < 0 ||
+			    b->boundary.coord < 0 || a->boundary.side < 0 || b->boundary.side < 0 ||
+			    a->boundary.coord == b->boundary.coord)
 				continue;
 			check_pair(s, a, b);
 		}
