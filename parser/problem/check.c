@@ -32,7 +32,7 @@ struct find_jet {
 static void find_jet_visit(void *ud, const Ast *e) {
 	struct find_jet *f = ud;
 	if (f->found.source || f->depth > 64) return;
-	const Der d = derivative_of(f->c, f->l, e);
+	const DerivativeForm d = derivative_of(f->c, f->l, e);
 	if (d.kind != DER_NONE) {
 		const bool space = !coord_is_time(f->l, f->coord);
 		const uint32_t add = d.kind == DER_BY       ? (d.coord == f->coord ? d.order : 0)
@@ -91,7 +91,7 @@ typedef struct PartsOf {
 
 static bool field_under(const PartsOf *p, const Ast *e, uint32_t *field) {
 	JetVariable j;
-	const Der d = derivative_of(p->c, p->l, e);
+	const DerivativeForm d = derivative_of(p->c, p->l, e);
 	if (d.kind == DER_BY || d.kind == DER_NORMAL || d.kind == DER_GRAD)
 		return field_under(p, d.operand, field);
 	if (e->kind != A_NAME || local_named(p->l, e->name.name) ||
@@ -527,12 +527,12 @@ static void inside_visit(void *ud, const Ast *e) {
 	Arena *a = ctx_arena(in->c);
 	const uint32_t mark = in->own.n;
 	const bool before = in->function;
-	const Der d = derivative_of(in->c, in->l, e);
+	const DerivativeForm d = derivative_of(in->c, in->l, e);
 	Layout *own = NULL;
 	if (d.kind != DER_NONE && (in->function || in->own.n)) {
 		own = ARENA_NEW(a, Layout);
 		layout_coords(in->c, own, in->l->e);
-		layout_need(in->c, own, d.operand, LOCATION_INSIDE);
+		layout_collect(in->c, own, d.operand, LOCATION_INSIDE);
 	}
 	if (own && in->function && (own->njets || d.kind == DER_BY)) {
 		Diag *g =

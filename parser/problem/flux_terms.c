@@ -24,7 +24,7 @@ static void add_term(FluxTerms *t, const Ast *x, double factor, int coord, int p
 	Sp *sp = t->sp;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, own, t->l->e);
-	layout_need(sp->c, own, x, LOCATION_INSIDE);
+	layout_collect(sp->c, own, x, LOCATION_INSIDE);
 	VEC_AVS used = {0};
 	for (uint32_t k = 0; k < t->l->njets; k++)
 		if (jet_find(own, &t->l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
@@ -50,7 +50,7 @@ static bool number(const Ast *x, double *value) {
 static void visit(FluxTerms *t, const Ast *x, double factor) {
 	double by;
 	const Ast *local = x->kind == A_NAME ? local_named(t->l, x->name.name) : NULL;
-	const Der d = derivative_of(t->sp->c, t->l, x);
+	const DerivativeForm d = derivative_of(t->sp->c, t->l, x);
 	if (t->depth > 64) {
 		add_term(t, x, factor, -1, -1);
 		return;

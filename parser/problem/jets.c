@@ -132,7 +132,7 @@ static void add_jet(Layout *l, const JetVariable *j) {
 
 /* Adds a jet and, if it is shifted, those that the product rule passes
  * through. */
-static void need_jet(Needs *n, const JetVariable *j) {
+static void collect_jet(JetCollector *n, const JetVariable *j) {
 	uint8_t k[MAX_COORDS] = {0};
 	while (n->l->njets < MAX_JETS) { /* too many: evaluation reports it */
 		JetVariable one = *j;
@@ -145,14 +145,14 @@ static void need_jet(Needs *n, const JetVariable *j) {
 	}
 }
 
-static Der of_kind(DerKind kind, const Ast *operand) {
-	return (Der){.kind = kind, .operand = operand, .order = 1};
+static DerivativeForm of_kind(DerivativeKind kind, const Ast *operand) {
+	return (DerivativeForm){.kind = kind, .operand = operand, .order = 1};
 }
 
-Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
-	const Der none = {.kind = DER_NONE};
+DerivativeForm derivative_of(Ctx *c, const Layout *l, const Ast *e) {
+	const DerivativeForm none = {.kind = DER_NONE};
 	if (e->kind == A_BINARY && e->op == AO_DOT) {
-		Der right = derivative_of(c, l, e->binary.right);
+		DerivativeForm right = derivative_of(c, l, e->binary.right);
 		if (right.kind != DER_GRAD || e->binary.right->paren) return none;
 		right.kind = DER_ALONG;
 		right.along = e->binary.left;
@@ -177,7 +177,7 @@ Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 			    order > 16)
 				return none;
 		}
-		Der r = of_kind(by ? DER_BY : DER_NORMAL, operand);
+		DerivativeForm r = of_kind(by ? DER_BY : DER_NORMAL, operand);
 		r.order = (uint32_t)order;
 		if (normal) return r;
 		if (e->call.args[1].value->kind != A_NAME) return none;
@@ -188,18 +188,18 @@ Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 	}
 	if (e->call.n != 1) return none;
 	if (!strcmp(name, "lap")) return of_kind(DER_LAP, operand);
-	const DerKind kind = !strcmp(name, "grad")   ? DER_GRAD
-	                     : !strcmp(name, "div")  ? DER_DIV
-	                     : !strcmp(name, "curl") ? DER_CURL
-	                                             : DER_NONE;
+	const DerivativeKind kind = !strcmp(name, "grad")   ? DER_GRAD
+	                            : !strcmp(name, "div")  ? DER_DIV
+	                            : !strcmp(name, "curl") ? DER_CURL
+	                                                    : DER_NONE;
 	return kind == DER_NONE || operand->kind == A_LAMBDA ? none : of_kind(kind, operand);
 }
 
-static void need_visit(void *ud, const Ast *e);
+static void collect_visit(void *ud, const Ast *e);
 
 /* Collects the jets of the component `part` of e, under `order` more
  * derivatives with respect to a coordinate. */
-static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, int part) {
+static void collect_under(JetCollector *n, const Ast *e, uint32_t coord, uint32_t order, int part) {
 	const int before = n->part;
 	JetVariable j;
 	if (n->shift[coord] + order > JET_MAX_ORDER) n->l->njets = MAX_JETS;
@@ -208,75 +208,76 @@ static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, i
 	if (e->kind == A_NAME && !local_named(n->l, e->name.name) &&
 	    jet_of_name(n->c, n->l, e->name.name, &j)) {
 		j.order[coord] = (uint8_t)(j.order[coord] + order);
-		need_jet(n, &j);
+		collect_jet(n, &j);
 		return;
 	}
 	n->shift[coord] = (uint8_t)(n->shift[coord] + order);
 	n->part = part;
-	need_visit(n, e);
+	collect_visit(n, e);
 	n->part = before;
 	n->shift[coord] = (uint8_t)(n->shift[coord] - order);
 }
 
-static void need_whole(Needs *n, const Ast *e) {
+static void collect_whole(JetCollector *n, const Ast *e) {
 	const int before = n->part;
 	n->part = -1;
-	need_visit(n, e);
+	collect_visit(n, e);
 	n->part = before;
 }
 
-static void need_derivative(Needs *n, const Der *d) {
+static void collect_derivative(JetCollector *n, const DerivativeForm *d) {
 	const Layout *l = n->l;
 	const int part = n->part;
 	switch (d->kind) {
-	case DER_BY: need_under(n, d->operand, d->coord, d->order, part); return;
+	case DER_BY: collect_under(n, d->operand, d->coord, d->order, part); return;
 	case DER_NORMAL:
 		if (location_kind(n->location) == LOCATION_FACE)
-			need_under(n, d->operand, location_coord(n->location), d->order, part);
+			collect_under(n, d->operand, location_coord(n->location), d->order, part);
 		else if (location_kind(n->location) == LOCATION_PART)
 			for (uint32_t i = 0; i < l->nspace; i++) {
-				if (d->order == 1) need_under(n, d->operand, l->space[i], 1, part);
+				if (d->order == 1) collect_under(n, d->operand, l->space[i], 1, part);
 				/* Higher orders are rejected (residual.c). */
 				for (uint32_t k = 0; d->order == 2 && k < l->nspace; k++) {
 					n->shift[l->space[i]]++;
-					need_under(n, d->operand, l->space[k], 1, part);
+					collect_under(n, d->operand, l->space[k], 1, part);
 					n->shift[l->space[i]]--;
 				}
 			}
 		return;
-	case DER_ALONG: need_whole(n, d->along); /* fall through */
+	case DER_ALONG: collect_whole(n, d->along); /* fall through */
 	case DER_GRAD:
 		for (uint32_t i = 0; i < l->nspace; i++)
-			if (d->kind == DER_ALONG) need_under(n, d->operand, l->space[i], 1, part);
-			else if (part < 0 || part == (int)i) need_under(n, d->operand, l->space[i], 1, -1);
+			if (d->kind == DER_ALONG) collect_under(n, d->operand, l->space[i], 1, part);
+			else if (part < 0 || part == (int)i) collect_under(n, d->operand, l->space[i], 1, -1);
 		return;
 	case DER_DIV:
-		for (uint32_t i = 0; i < l->nspace; i++) need_under(n, d->operand, l->space[i], 1, (int)i);
+		for (uint32_t i = 0; i < l->nspace; i++)
+			collect_under(n, d->operand, l->space[i], 1, (int)i);
 		return;
 	case DER_CURL:
 		for (uint32_t i = 0; i < l->nspace; i++)
 			for (uint32_t k = 0; k < l->nspace; k++)
-				if (i != k) need_under(n, d->operand, l->space[i], 1, (int)k);
+				if (i != k) collect_under(n, d->operand, l->space[i], 1, (int)k);
 		return;
 	case DER_LAP:
-		for (uint32_t i = 0; i < l->nspace; i++) need_under(n, d->operand, l->space[i], 2, part);
+		for (uint32_t i = 0; i < l->nspace; i++) collect_under(n, d->operand, l->space[i], 2, part);
 		return;
 	case DER_NONE: return;
 	}
 }
 
-static void need_visit(void *ud, const Ast *e) {
-	Needs *n = ud;
+static void collect_visit(void *ud, const Ast *e) {
+	JetCollector *n = ud;
 	if (n->depth > 64) return;
 	if (++n->visits > MAX_VISITS) {
 		n->l->entangled = true;
 		n->l->njets = MAX_JETS;
 	}
 	if (n->l->njets == MAX_JETS) return;
-	const Der d = derivative_of(n->c, n->l, e);
+	const DerivativeForm d = derivative_of(n->c, n->l, e);
 	if (d.kind != DER_NONE) {
 		n->depth++;
-		need_derivative(n, &d);
+		collect_derivative(n, &d);
 		n->depth--;
 		return;
 	}
@@ -286,32 +287,32 @@ static void need_visit(void *ud, const Ast *e) {
 		JetVariable j;
 		if (local) {
 			n->depth++;
-			if (local->kind == A_ASSIGN) need_visit(n, local->assign.value);
-			else need_whole(n, local->function.body);
+			if (local->kind == A_ASSIGN) collect_visit(n, local->assign.value);
+			else collect_whole(n, local->function.body);
 			n->depth--;
-		} else if (jet_of_name(n->c, n->l, e->name.name, &j)) need_jet(n, &j);
+		} else if (jet_of_name(n->c, n->l, e->name.name, &j)) collect_jet(n, &j);
 		return;
 	}
 	case A_BINARY:
 		if (e->op == AO_ADD || e->op == AO_SUB || e->op == AO_MUL || e->op == AO_DIV ||
 		    e->op == AO_POW) {
-			need_visit(n, e->binary.left);
-			need_visit(n, e->binary.right);
+			collect_visit(n, e->binary.left);
+			collect_visit(n, e->binary.right);
 			return;
 		}
 		break;
-	case A_UNARY: need_visit(n, e->unary.operand); return;
+	case A_UNARY: collect_visit(n, e->unary.operand); return;
 	default: break;
 	}
 	const int before = n->part;
 	n->part = -1;
-	ast_children(e, need_visit, n);
+	ast_children(e, collect_visit, n);
 	n->part = before;
 }
 
-void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t location) {
-	Needs n = {.c = c, .l = l, .location = location, .part = -1};
-	need_visit(&n, e);
+void layout_collect(Ctx *c, Layout *l, const Ast *e, uint32_t location) {
+	JetCollector n = {.c = c, .l = l, .location = location, .part = -1};
+	collect_visit(&n, e);
 }
 
 /* ---- layout -------------------------------------------------------------- */
@@ -379,15 +380,15 @@ void layout_coords(Ctx *c, Layout *l, const Ast *e) {
 	}
 }
 
-static void need_equation(Ctx *c, Layout *l, const Ast *q) {
+static void collect_equation(Ctx *c, Layout *l, const Ast *q) {
 	BoundaryLocation boundaries[MAX_LOCATIONS];
 	for (uint32_t k = 0; k < (q->equation.nats ? q->equation.nats : 1); k++) {
 		const uint32_t n =
 			q->equation.nats ? boundary_locations(c, l, &q->equation.ats[k], boundaries) : 1;
 		for (uint32_t i = 0; i < n; i++) {
 			const uint32_t location = q->equation.nats ? boundaries[i].location : LOCATION_INSIDE;
-			layout_need(c, l, q->equation.left, location);
-			layout_need(c, l, q->equation.right, location);
+			layout_collect(c, l, q->equation.left, location);
+			layout_collect(c, l, q->equation.right, location);
 		}
 	}
 }
@@ -397,9 +398,9 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 	const uint32_t nf = fields_with_equation(e);
 	for (uint32_t f = 0; f < nf; f++) add_jet(l, &(JetVariable){.field = f});
 	for (uint32_t i = 0; i < e->problem->nequations; i++)
-		need_equation(c, l, e->problem->equations[i]);
+		collect_equation(c, l, e->problem->equations[i]);
 	for (uint32_t i = 0; i < e->problem->nevents; i++)
-		layout_need(c, l, e->problem->events[i].expr, LOCATION_INSIDE);
+		layout_collect(c, l, e->problem->events[i].expr, LOCATION_INSIDE);
 	if (e->problem->eigen_apart) { /* the eigenvalue is a scalar and the last field */
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < l->njets; i++)
@@ -417,13 +418,14 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 
 void layout_of_equation(Ctx *c, Layout *l, const Ast *e, const Ast *q) {
 	layout_coords(c, l, e);
-	need_equation(c, l, q);
+	collect_equation(c, l, q);
 }
 
 void layout_inside(Ctx *c, Layout *l, const Ast *e) {
 	layout_coords(c, l, e);
 	for (uint32_t i = 0; i < e->problem->nequations; i++)
-		if (!e->problem->equations[i]->equation.nats) need_equation(c, l, e->problem->equations[i]);
+		if (!e->problem->equations[i]->equation.nats)
+			collect_equation(c, l, e->problem->equations[i]);
 }
 
 /* ---- locations ----------------------------------------------------------- */

@@ -142,7 +142,7 @@ static void visit(void *ud, const Ast *e) {
 	JumpTerms *t = ud;
 	if (t->depth > 64) return;
 	const Layout *l = t->l;
-	const Der d = derivative_of(t->sp->c, l, e);
+	const DerivativeForm d = derivative_of(t->sp->c, l, e);
 	t->depth++;
 	switch (d.kind) {
 	case DER_NONE: {
@@ -169,7 +169,7 @@ static Av *jets_in(JumpTerms *t, const Ast *e) {
 	Sp *sp = t->sp;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, own, t->l->e);
-	layout_need(sp->c, own, e, LOCATION_INSIDE);
+	layout_collect(sp->c, own, e, LOCATION_INSIDE);
 	VEC_AVS used = {0};
 	for (uint32_t k = 0; k < t->l->njets; k++)
 		if (jet_find(own, &t->l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));

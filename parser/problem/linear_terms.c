@@ -21,7 +21,7 @@ typedef struct Under {
 
 typedef struct LinearTerms {
 	Ctx *c;
-	Layout *bent; /* collects the jets of all other terms */
+	Layout *nonlinear; /* collects the jets of all other terms */
 	const Under *under;
 	uint32_t location, depth;
 } LinearTerms;
@@ -51,16 +51,16 @@ static void find_coordinate(void *ud, const Ast *e) {
 /* True when e names no field and no coordinate. */
 static bool is_constant(const LinearTerms *n, const Ast *e) {
 	Layout own;
-	layout_coords(n->c, &own, n->bent->e);
-	layout_need(n->c, &own, e, n->location);
-	CoordinateUse m = {.l = n->bent};
+	layout_coords(n->c, &own, n->nonlinear->e);
+	layout_collect(n->c, &own, e, n->location);
+	CoordinateUse m = {.l = n->nonlinear};
 	find_coordinate(&m, e);
 	return own.njets == 0 && !m.found;
 }
 
 /* e is not linear. Adds the jets that it needs under each of the enclosing
  * derivatives, which apply to this term alone. */
-static void need_bent(const LinearTerms *n, const Ast *e) {
+static void collect_nonlinear(const LinearTerms *n, const Ast *e) {
 	Arena *a = ctx_arena(n->c);
 	for (const Under *u = n->under; u; u = u->outer) {
 		Ast *one = ARENA_NEW(a, Ast);
@@ -70,12 +70,12 @@ static void need_bent(const LinearTerms *n, const Ast *e) {
 		one->call.args[0].value = (Ast *)e;
 		e = one;
 	}
-	layout_need(n->c, n->bent, e, n->location);
+	layout_collect(n->c, n->nonlinear, e, n->location);
 }
 
 static void visit(LinearTerms *n, const Ast *e) {
 	if (n->depth > 64) return;
-	const Der d = derivative_of(n->c, n->bent, e);
+	const DerivativeForm d = derivative_of(n->c, n->nonlinear, e);
 	if (d.kind != DER_NONE && d.kind != DER_ALONG) {
 		const Under own = {.call = e, .outer = n->under};
 		n->under = &own;
@@ -107,7 +107,7 @@ static void visit(LinearTerms *n, const Ast *e) {
 		}
 		break;
 	case A_NAME: {
-		const Ast *local = local_named(n->bent, e->name.name);
+		const Ast *local = local_named(n->nonlinear, e->name.name);
 		if (local && local->kind == A_ASSIGN) {
 			n->depth++;
 			visit(n, local->assign.value);
@@ -117,12 +117,12 @@ static void visit(LinearTerms *n, const Ast *e) {
 	}
 	default: break;
 	}
-	need_bent(n, e);
+	collect_nonlinear(n, e);
 }
 
-void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t location) {
+void layout_nonlinear(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t location) {
 	layout_coords(c, l, e);
-	LinearTerms n = {.c = c, .bent = l, .location = location};
+	LinearTerms n = {.c = c, .nonlinear = l, .location = location};
 	visit(&n, q->equation.left);
 	visit(&n, q->equation.right);
 }

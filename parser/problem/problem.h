@@ -72,7 +72,7 @@ typedef struct BoundaryLocation {
 
 /* The notations of a derivative in a problem: ∂x(e) and d(e, x, k), ∂n(e), and
  * the operators of vector calculus. */
-typedef enum DerKind {
+typedef enum DerivativeKind {
 	DER_NONE,
 	DER_BY,
 	DER_NORMAL,
@@ -81,16 +81,16 @@ typedef enum DerKind {
 	DER_CURL,
 	DER_LAP,
 	DER_ALONG /* a·grad(e) */
-} DerKind;
-typedef struct Der {
-	DerKind kind;
+} DerivativeKind;
+typedef struct DerivativeForm {
+	DerivativeKind kind;
 	const Ast *operand;
 	uint32_t coord, order; /* of DER_BY; the order also of DER_NORMAL */
 	const Ast *along;      /* a */
-} Der;
+} DerivativeForm;
 
 /* State of the visit that collects every jet that is needed. */
-typedef struct Needs {
+typedef struct JetCollector {
 	Ctx *c;
 	Layout *l;
 	uint32_t location;
@@ -100,7 +100,7 @@ typedef struct Needs {
 	/* Expressions visited. Nested operators and nested definitions multiply
 	 * them. */
 	uint32_t visits;
-} Needs;
+} JetCollector;
 
 void layout_coords(Ctx *c, Layout *l, const Ast *e);
 void layout_of(Ctx *c, Layout *l, const Ast *e); /* all jets of the problem */
@@ -108,10 +108,10 @@ void layout_of(Ctx *c, Layout *l, const Ast *e); /* all jets of the problem */
 void layout_of_equation(Ctx *c, Layout *l, const Ast *e, const Ast *q);
 /* The jets of all equations that hold inside. */
 void layout_inside(Ctx *c, Layout *l, const Ast *e);
-void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t location);
+void layout_collect(Ctx *c, Layout *l, const Ast *e, uint32_t location);
 /* linear_terms.c: the jets of an equation in terms that are not linear with
  * constant factors. */
-void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t location);
+void layout_nonlinear(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t location);
 int jet_find(const Layout *l,
              const JetVariable *j); /* its index; -1 when it is not in the layout */
 int coord_index(const Layout *l, Atom name);
@@ -121,7 +121,7 @@ bool coord_is_time(const Layout *l, uint32_t i);
 bool jet_of_name(Ctx *c, const Layout *l, Atom name, JetVariable *jet);
 Atom jet_name(Ctx *c, const Layout *l, const JetVariable *j);
 const Ast *local_named(const Layout *l, Atom name); /* the A_ASSIGN or A_DEF, or NULL */
-Der derivative_of(Ctx *c, const Layout *l, const Ast *e);
+DerivativeForm derivative_of(Ctx *c, const Layout *l, const Ast *e);
 /* The locations that one `at` means, at most 2 * MAX_COORDS + 1. Returns 0 when
  * there is no location of that name. */
 uint32_t boundary_locations(Ctx *c, const Layout *l, const At *at, BoundaryLocation *out);

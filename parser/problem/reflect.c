@@ -101,13 +101,14 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t location, Span at, Specia
 
 /* Splits the jets of an equation at a location into those that occur only in
  * linear terms with constant factors, and the others. */
-static void split_jets(Reflection *r, const Ast *q, uint32_t location, Av **linear, Av **bent) {
+static void split_jets(Reflection *r, const Ast *q, uint32_t location, Av **linear,
+                       Av **nonlinear) {
 	Sp *sp = r->sp;
 	Layout *all = ARENA_NEW(sp->a, Layout), *other = ARENA_NEW(sp->a, Layout);
 	layout_coords(sp->c, all, r->l->e);
-	layout_need(sp->c, all, q->equation.left, location);
-	layout_need(sp->c, all, q->equation.right, location);
-	layout_bent(sp->c, other, r->l->e, q, location);
+	layout_collect(sp->c, all, q->equation.left, location);
+	layout_collect(sp->c, all, q->equation.right, location);
+	layout_nonlinear(sp->c, other, r->l->e, q, location);
 	VEC_AVS in = {0}, out = {0};
 	for (uint32_t k = 0; k < r->l->njets; k++) {
 		if (jet_find(all, &r->l->jets[k]) < 0) continue;
@@ -115,19 +116,19 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t location, Av **line
 		else VEC_PUSH(sp->a, &out, av_int(sp, k));
 	}
 	*linear = av_seq(sp, AV_TUPLE, in.n, in.at);
-	*bent = av_seq(sp, AV_TUPLE, out.n, out.at);
+	*nonlinear = av_seq(sp, AV_TUPLE, out.n, out.at);
 }
 
 /* The residual of an equation with its location, its jets and its text. linear
- * and bent: the two groups of split_jets at that location. */
+ * and nonlinear: the two groups of split_jets at that location. */
 static Av *equation_record(Reflection *r, const Ast *q, const BoundaryLocation *boundary,
                            const At *at, Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
 	static const char *const labels[] = {"residual", "at",   "jets",  "text",   "rows",
 	                                     "linear",   "bent", "terms", "fluxes", "by_fluxes"};
 	const uint32_t location = boundary ? boundary->location : LOCATION_INSIDE;
-	Av *linear, *bent;
-	split_jets(r, q, location, &linear, &bent);
+	Av *linear, *nonlinear;
+	split_jets(r, q, location, &linear, &nonlinear);
 	Av *f = problem_expression(sp, r->p, q, location, NULL);
 	Residual one = {.q = q, .at = at, .f = f, .mentions = mentions};
 	if (boundary) one.boundary = *boundary;
@@ -138,8 +139,8 @@ static Av *equation_record(Reflection *r, const Ast *q, const BoundaryLocation *
 	                                         : problem_jumps(sp, r->p, r->l, r->sizes, q, &by);
 	return record_of(sp, 10, labels,
 	                 (Av *[]){f, boundary ? at_record(r, boundary, at->span) : av_none(sp),
-	                          mentioned, said, av_int(sp, one.rows), linear, bent, terms, fluxes,
-	                          by});
+	                          mentioned, said, av_int(sp, one.rows), linear, nonlinear, terms,
+	                          fluxes, by});
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated

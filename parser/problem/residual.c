@@ -215,7 +215,7 @@ static Av *curl_of(Sp *sp, const Ast *e, Span at) {
 }
 
 /* ∂n(e): the signed derivative on a box, n·grad(e) on a region. */
-static Av *normal_derivative(Sp *sp, const Der *d, Span at) {
+static Av *normal_derivative(Sp *sp, const DerivativeForm *d, Span at) {
 	const ProblemScope *p = sp->problem;
 	const Layout *l = p->l;
 	if (location_kind(p->location) == LOCATION_FACE) {
@@ -244,7 +244,7 @@ static Av *normal_derivative(Sp *sp, const Der *d, Span at) {
 	return sum;
 }
 
-static Av *derivative(Sp *sp, const Der *d, Span at) {
+static Av *derivative(Sp *sp, const DerivativeForm *d, Span at) {
 	const Layout *l = sp->problem->l;
 	static const char *const names[] = {
 		"", "", "", "a gradient", "a divergence", "a curl", "a Laplacian", "a gradient"};
@@ -296,7 +296,7 @@ static bool is_function(Sp *sp, const Ast *e) {
 
 Av *sp_special_call(Sp *sp, const Ast *e) {
 	if (!sp->problem) return NULL;
-	const Der d = derivative_of(sp->c, sp->problem->l, e);
+	const DerivativeForm d = derivative_of(sp->c, sp->problem->l, e);
 	if (d.kind != DER_NONE && !is_function(sp, d.operand)) return derivative(sp, &d, e->span);
 	if (d.kind == DER_NONE && e->kind == A_CALL && e->call.callee->kind == A_NAME &&
 	    e->call.n >= 2 && !strcmp(atom_text(sp->c, e->call.callee->name.name), "d") &&
