@@ -202,7 +202,8 @@ static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
 
 /* Collects the remaining named arguments in a record. It stores the function
  * they were first passed to, because messages name that one. */
-static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const CallArguments *call, bool *used) {
+static Av *collect_named(Sp *sp, const Av *f, const Ast *fn, const CallArguments *call,
+                         bool *used) {
 	Av *r = av_record(sp, 0, NULL, NULL);
 	r->names = ARENA_ARRAY(sp->a, Atom, call->nnamed + 1);
 	r->items = ARENA_ARRAY(sp->a, Av *, call->nnamed + 1);
@@ -366,7 +367,7 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 	}
 	for (uint32_t i = 0; i < nparams; i++)
 		if (params[i].rest && params[i].named)
-			env_set(sp, sp->env, params[i].name, left_over(sp, f, fn, call, used));
+			env_set(sp, sp->env, params[i].name, collect_named(sp, f, fn, call, used));
 	for (uint32_t m = 0; m < call->nnamed; m++)
 		if (!used[m]) unknown_argument(sp, f, nparams, params, call, m);
 }
