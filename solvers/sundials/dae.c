@@ -244,15 +244,15 @@ void dae_end(Dae *o) {
 
 static Reason reason_of(int flag) {
 	switch (flag) {
-	case MARCH_STUCK: return GAVE_UP_STUCK;
-	case MARCH_STEPS:
+	case TIME_LOOP_STUCK: return GAVE_UP_STUCK;
+	case TIME_LOOP_STEPS:
 	case IDA_TOO_MUCH_WORK: return GAVE_UP_STEPS;
 	case IDA_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
 	case IDA_ERR_FAIL: return GAVE_UP_ERROR;
 	case IDA_CONV_FAIL: return GAVE_UP_CONVERGENCE;
 	case IDA_LSETUP_FAIL:
 	case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
-	case MARCH_EVENTS:
+	case TIME_LOOP_EVENTS:
 	case IDA_RES_FAIL:
 	case IDA_REP_RES_ERR:
 	case IDA_FIRST_RES_FAIL:
@@ -326,9 +326,11 @@ static int dae_step(void *dae, double *t) {
 	return flag;
 }
 
-static Status march_failed(void *dae, int flag, double t) { return dae_fail(dae, flag, t); }
+static Status time_loop_failed(void *dae, int flag, double t) { return dae_fail(dae, flag, t); }
 
-TimeLoop dae_march(Dae *o) { return march_over(o->s.c, &o->in, o, dae_step, march_failed); }
+TimeLoop dae_time_loop(Dae *o) {
+	return time_loop_over(o->s.c, &o->in, o, dae_step, time_loop_failed);
+}
 
 /* ---- as ivp.h wants it --------------------------------------------------- */
 
@@ -383,7 +385,7 @@ static const Integrator integrator = {.bytes = sizeof(Dae),
                                       .step = dae_step,
                                       .state = state_at,
                                       .counts = counts_of,
-                                      .fail = march_failed,
+                                      .fail = time_loop_failed,
                                       .close = close_integrator,
                                       .end = end};
 _Static_assert((int)DAE_NFNS == (int)SOLVER_FNS, "ivp.c knows of two functions");

@@ -66,7 +66,7 @@ Status dae_start(Dae *o);
 void dae_rewind(Dae *o); /* frees the integrator and returns to the initial state */
 void dae_end(Dae *o);
 Status dae_fail(Dae *o, int flag, double t);
-TimeLoop dae_march(Dae *o); /* without `row` */
+TimeLoop dae_time_loop(Dae *o); /* without `row` */
 
 /* Prepares sensitivities in ns directions, which the caller then sets.
  * dae_start integrates them with the state. */

@@ -130,10 +130,10 @@ static Status adjoint_row(void *run, int64_t k, double t) {
 
 static Status integrate(DaeSensitivityRun *r, Status (*row)(void *, int64_t, double)) {
 	Status st = dae_start(&r->o);
-	TimeLoop m = dae_march(&r->o);
+	TimeLoop m = dae_time_loop(&r->o);
 	m.ud = r;
 	m.row = row;
-	return st == ST_OK ? march(&m) : st;
+	return st == ST_OK ? time_loop_run(&m) : st;
 }
 
 static Status begin(DaeSensitivityRun *r, Ctx *c, const HostCall *call, const Value *args) {

@@ -4,8 +4,8 @@
  */
 #include "solvers/sundials/ivp.h"
 
-TimeLoop march_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, double *t),
-                    Status (*fail)(void *ud, int flag, double t)) {
+TimeLoop time_loop_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, double *t),
+                        Status (*fail)(void *ud, int flag, double t)) {
 	return (TimeLoop){.c = c,
 	                  .t0 = in->t0,
 	                  .t1 = in->t1,
@@ -18,14 +18,14 @@ TimeLoop march_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, 
 	                  .fail = fail};
 }
 
-/* ---- callbacks of march -------------------------------------------------- */
+/* ---- callbacks of time_loop_run ------------------------------------------ */
 
 static int take_step(void *run, double *t) {
 	Integration *r = run;
 	return r->by->step(r->problem, t);
 }
 
-static Status march_failed(void *run, int flag, double t) {
+static Status time_loop_failed(void *run, int flag, double t) {
 	Integration *r = run;
 	return r->by->fail(r->problem, flag, t);
 }
@@ -52,7 +52,7 @@ static Status cut_at_event(void *run, int64_t k, double a, double *b, bool *foun
 				 *values = (const double *)(const void *)r->rows.values->data;
 	int flag = events_look(r->events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n,
 	                       found, b);
-	if (flag) return r->by->fail(r->problem, MARCH_EVENTS, a);
+	if (flag) return r->by->fail(r->problem, TIME_LOOP_EVENTS, a);
 	if (*found) r->rows.used = k;
 	return ST_OK;
 }
@@ -93,7 +93,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 	if (st == ST_OK) st = rows_begin(s, &r->rows, r->in->n, r->in->at, r->in->nat);
 	if (st == ST_OK) st = (r->between = solve_vector(s, r->in->n)) ? ST_OK : ST_NOMEM;
 	if (st == ST_OK) {
-		TimeLoop m = march_over(s->c, r->in, r, take_step, march_failed);
+		TimeLoop m = time_loop_over(s->c, r->in, r, take_step, time_loop_failed);
 		m.row = store_row;
 		if (r->events) {
 			m.cut = cut_at_event;
@@ -103,7 +103,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 			r->events->ud = r->problem;
 		}
 		s->partial = r->events && r->events->partial;
-		st = march(&m);
+		st = time_loop_run(&m);
 		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
 	}
 	if (st == ST_OK) st = s->status; /* a clone may have failed unnoticed */

@@ -59,8 +59,8 @@ typedef struct Integration {
 } Integration;
 
 /* A time loop over the interval, without its `row`. */
-TimeLoop march_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, double *t),
-                    Status (*fail)(void *ud, int flag, double t));
+TimeLoop time_loop_over(Ctx *c, const IvpInput *in, void *ud, int (*step)(void *ud, double *t),
+                        Status (*fail)(void *ud, int flag, double t));
 
 /* The `types` and `eval` of "ode" and "dae", and with events of "ode_until" and
  * "dae_until". HostDef.ud is the Family, whose integrator does the work. The

@@ -140,15 +140,15 @@ void ode_end(Ode *o) {
 
 static Reason reason_of(int flag) {
 	switch (flag) {
-	case MARCH_STUCK: return GAVE_UP_STUCK;
-	case MARCH_STEPS:
+	case TIME_LOOP_STUCK: return GAVE_UP_STUCK;
+	case TIME_LOOP_STEPS:
 	case CV_TOO_MUCH_WORK: return GAVE_UP_STEPS;
 	case CV_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
 	case CV_ERR_FAILURE: return GAVE_UP_ERROR;
 	case CV_CONV_FAILURE: return GAVE_UP_CONVERGENCE;
 	case CV_LSETUP_FAIL:
 	case CV_LSOLVE_FAIL: return GAVE_UP_LINEAR;
-	case MARCH_EVENTS:
+	case TIME_LOOP_EVENTS:
 	case CV_RHSFUNC_FAIL:
 	case CV_FIRST_RHSFUNC_ERR:
 	case CV_REPTD_RHSFUNC_ERR:
@@ -203,9 +203,11 @@ int ode_step(void *ode, double *t) {
 	return flag;
 }
 
-static Status march_failed(void *ode, int flag, double t) { return ode_fail(ode, flag, t); }
+static Status time_loop_failed(void *ode, int flag, double t) { return ode_fail(ode, flag, t); }
 
-TimeLoop ode_march(Ode *o) { return march_over(o->s.c, &o->in, o, ode_step, march_failed); }
+TimeLoop ode_time_loop(Ode *o) {
+	return time_loop_over(o->s.c, &o->in, o, ode_step, time_loop_failed);
+}
 
 /* ---- as ivp.h wants it --------------------------------------------------- */
 
@@ -263,7 +265,7 @@ static const Integrator integrator = {.bytes = sizeof(Ode),
                                       .step = ode_step,
                                       .state = state_at,
                                       .counts = counts_of,
-                                      .fail = march_failed,
+                                      .fail = time_loop_failed,
                                       .close = close_integrator,
                                       .end = end};
 _Static_assert((int)ODE_NFNS == (int)SOLVER_FNS, "ivp.c knows of two functions");

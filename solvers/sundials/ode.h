@@ -61,12 +61,12 @@ void ode_end(Ode *o);
 /* reports a failure; returns the status of the callback that stopped the run */
 Status ode_fail(Ode *o, int flag, double t);
 Status ode_fail_backward(Ode *o, int flag, double t); /* the same for the adjoint */
-int ode_step(void *ode, double *t);                   /* one step, for march */
+int ode_step(void *ode, double *t);                   /* one step, for time_loop_run */
 /* sign * df/dy at (t, y) into m, on the pattern p of df/dy or of its transpose.
  * Returns the status of a CVODES callback. */
 int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed,
                  SUNMatrix m);
-TimeLoop ode_march(Ode *o); /* without `row` */
+TimeLoop ode_time_loop(Ode *o); /* without `row` */
 
 /* ---- forward sensitivities ----------------------------------------------- */
 

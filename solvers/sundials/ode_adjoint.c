@@ -78,12 +78,12 @@ static Status forward_columns(AdjointRun *r, const HostCall *call, uint32_t firs
 	for (uint32_t j = 0; j < ns && st == ST_OK; j++) st = direction_unit(&r->w.d, j, first + j);
 	if (st == ST_OK) st = ode_start(o);
 	if (st == ST_OK) st = sensitivity_start(&r->w);
-	TimeLoop m = ode_march(o);
+	TimeLoop m = ode_time_loop(o);
 	m.ud = r;
 	m.step = run_step;
 	m.row = contract_row;
 	m.fail = run_fail;
-	if (st == ST_OK) st = march(&m);
+	if (st == ST_OK) st = time_loop_run(&m);
 	sensitivity_end(&r->w);
 	return st;
 }

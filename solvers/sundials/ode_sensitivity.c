@@ -137,12 +137,12 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	if (st == ST_OK && r.w.d.scale[0] > 0) {
 		st = ode_start(&r.o);
 		if (st == ST_OK) st = sensitivity_start(&r.w);
-		TimeLoop m = ode_march(&r.o);
+		TimeLoop m = ode_time_loop(&r.o);
 		m.ud = &r;
 		m.step = run_step;
 		m.row = run_row;
 		m.fail = run_fail;
-		if (st == ST_OK) st = march(&m);
+		if (st == ST_OK) st = time_loop_run(&m);
 	}
 	if (st == ST_OK) st = r.o.s.status; /* a clone may have failed unnoticed */
 	if (st == ST_OK) results[0] = value_tensor(tensor_ref(r.out));

@@ -90,7 +90,7 @@ static Status one_for(const Solve *s, const OutputRows *r, int64_t steps, uint32
 	const int64_t n = r->values->shape[1], rows = steps * degree;
 	double w[DEGREE_MOST + 1];
 	for (uint32_t j = 0; j <= degree; j++) {
-		nodes[j] = march_node(t[0], t[rows], j, degree);
+		nodes[j] = dense_output_node(t[0], t[rows], j, degree);
 		int64_t k = 0;
 		while (k < rows - degree && fabs(nodes[j] - t[0]) > fabs(t[k + degree] - t[0])) k += degree;
 		weights_at(nodes[j], t + k, degree, w);

@@ -2,9 +2,9 @@
  *
  * Needs: sundials.h.
  *
- * Contract: march calls row for each output time in order, inside the last step
- * or at t0. It ends if the integrator fails, no longer advances, or exceeds
- * max_steps.
+ * Contract: time_loop_run calls row for each output time in order, inside the
+ * last step or at t0. It ends if the integrator fails, no longer advances, or
+ * exceeds max_steps.
  */
 #include "solvers/sundials/modules/sundials.h"
 #include <math.h>
@@ -14,7 +14,7 @@
  * warning. */
 enum { STANDSTILL = 10 };
 
-double march_node(double a, double b, uint32_t j, uint32_t degree) {
+double dense_output_node(double a, double b, uint32_t j, uint32_t degree) {
 	if (j == degree) return b;
 	double c = (1 - cos(M_PI * j / degree)) / 2;
 	return a + c * (b - a);
@@ -30,7 +30,7 @@ static Status go(TimeLoop *m, Progress *p) {
 	else
 		for (; k < m->nat && m->at[k] == t && st == ST_OK; k++) st = m->row(m->ud, k, t);
 	for (int64_t steps = 0; st == ST_OK && (m->at ? k < m->nat : t != m->t1); steps++) {
-		if (steps >= m->max_steps) return m->fail(m->ud, MARCH_STEPS, t);
+		if (steps >= m->max_steps) return m->fail(m->ud, TIME_LOOP_STEPS, t);
 		const double before = t;
 		int flag = m->step(m->ud, &t);
 		if (flag < 0) return m->fail(m->ud, flag, before);
@@ -39,7 +39,7 @@ static Status go(TimeLoop *m, Progress *p) {
 		p->dt = t - before;
 		p->told = true;
 		still = t == before ? still + 1 : 0;
-		if (still >= STANDSTILL) return m->fail(m->ud, MARCH_STUCK, t);
+		if (still >= STANDSTILL) return m->fail(m->ud, TIME_LOOP_STUCK, t);
 		if (still) continue;
 		if (m->at) {
 			for (; k < m->nat && sign * (m->at[k] - t) <= 0 && st == ST_OK; k++)
@@ -51,10 +51,10 @@ static Status go(TimeLoop *m, Progress *p) {
 			double b = t;
 			bool cut = false, stop = false;
 			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++)
-				st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
+				st = m->row(m->ud, k + j - 1, dense_output_node(a, b, j, m->degree));
 			if (st == ST_OK && m->cut) st = m->cut(m->ud, k, a, &b, &cut);
 			for (uint32_t j = 1; cut && j <= m->degree && st == ST_OK; j++)
-				st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
+				st = m->row(m->ud, k + j - 1, dense_output_node(a, b, j, m->degree));
 			k += m->degree;
 			if (st == ST_OK && cut) st = m->noted(m->ud, k - 1, &stop);
 			if (stop) return st;
@@ -64,7 +64,7 @@ static Status go(TimeLoop *m, Progress *p) {
 	return st;
 }
 
-Status march(TimeLoop *m) {
+Status time_loop_run(TimeLoop *m) {
 	Progress unasked, *p = ctx_progress_enter(m->c, true);
 	if (!p) p = &unasked;
 	p->time = p->from = m->t0;

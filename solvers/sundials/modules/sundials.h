@@ -190,12 +190,12 @@ typedef struct TimeLoop {
 	/* reports a failure; flag is that of step, or one of the three below */
 	Status (*fail)(void *ud, int flag, double t);
 } TimeLoop;
-enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001, MARCH_EVENTS = -1002 };
-Status march(TimeLoop *m);
+enum { TIME_LOOP_STUCK = -1000, TIME_LOOP_STEPS = -1001, TIME_LOOP_EVENTS = -1002 };
+Status time_loop_run(TimeLoop *m);
 /* The sample points of the interpolant in [a, b]: Chebyshev-Lobatto points,
  * whose interpolation is stable at every degree (Trefethen, "Approximation
  * Theory and Approximation Practice", ch. 15). */
-double march_node(double a, double b, uint32_t j, uint32_t degree);
+double dense_output_node(double a, double b, uint32_t j, uint32_t degree);
 /* Checks that the output times go from t0 towards t1 and do not pass it.
  * Records a diagnostic if not. */
 Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n);
