@@ -122,13 +122,13 @@ static bool *algebraic_rows(Dae *o, N_Vector y, N_Vector yp, bool *rows) {
 /* Equation `equation` is off by `off` at the initial values given. */
 static Status not_consistent(Dae *o) {
 	Solve *s = &o->s;
-	Stand at = {.t = o->in.t0};
+	FailureState at = {.t = o->in.t0};
 	N_Vector y = solve_vector_of(s, o->in.n, o->in.y0), yp = solve_vector_of(s, o->in.n, o->yp0),
 			 r = solve_vector(s, o->in.n);
 	if (!y || !yp || !r) return ST_NOMEM;
 	int flag = call_residual(o->in.t0, y, yp, r, o);
 	if (s->status != ST_OK) return s->status;
-	if (flag) return gave_up(s, &o->in, GAVE_UP_NOT_FINITE, &at);
+	if (flag) return solve_report_failure(s, &o->in, FAILED_NOT_FINITE, &at);
 	/* one without y' first: the others can be met by y' */
 	bool *rows = heap_alloc(s->c, (size_t)o->in.n * sizeof *rows),
 		 *algebraic = rows ? algebraic_rows(o, y, yp, rows) : NULL;
@@ -140,7 +140,7 @@ static Status not_consistent(Dae *o) {
 		}
 	if (rows) heap_free(s->c, rows, (size_t)o->in.n * sizeof *rows);
 	if (s->status != ST_OK) return s->status;
-	return gave_up(s, &o->in, GAVE_UP_START, &at);
+	return solve_report_failure(s, &o->in, FAILED_START, &at);
 }
 
 /* y and y' that fit each other at t: the given values of the differential
@@ -242,24 +242,24 @@ void dae_end(Dae *o) {
 
 /* ---- failures ------------------------------------------------------------ */
 
-static Reason reason_of(int flag) {
+static FailureReason failure_reason(int flag) {
 	switch (flag) {
-	case TIME_LOOP_STUCK: return GAVE_UP_STUCK;
+	case TIME_LOOP_STUCK: return FAILED_STUCK;
 	case TIME_LOOP_STEPS:
-	case IDA_TOO_MUCH_WORK: return GAVE_UP_STEPS;
-	case IDA_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
-	case IDA_ERR_FAIL: return GAVE_UP_ERROR;
-	case IDA_CONV_FAIL: return GAVE_UP_CONVERGENCE;
+	case IDA_TOO_MUCH_WORK: return FAILED_STEPS;
+	case IDA_TOO_MUCH_ACC: return FAILED_ACCURACY;
+	case IDA_ERR_FAIL: return FAILED_ERROR_TEST;
+	case IDA_CONV_FAIL: return FAILED_CONVERGENCE;
 	case IDA_LSETUP_FAIL:
-	case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
+	case IDA_LSOLVE_FAIL: return FAILED_LINEAR;
 	case TIME_LOOP_EVENTS:
 	case IDA_RES_FAIL:
 	case IDA_REP_RES_ERR:
 	case IDA_FIRST_RES_FAIL:
 	case IDA_SRES_FAIL:
-	case IDA_REP_SRES_ERR: return GAVE_UP_NOT_FINITE;
-	case IDA_ILL_INPUT: return GAVE_UP_INPUT;
-	default: return GAVE_UP_OTHER;
+	case IDA_REP_SRES_ERR: return FAILED_NOT_FINITE;
+	case IDA_ILL_INPUT: return FAILED_INPUT;
+	default: return FAILED_OTHER;
 	}
 }
 
@@ -269,18 +269,19 @@ Status dae_fail(Dae *o, int flag, double t) {
 	if (flag == IDA_MEM_FAIL) return ST_NOMEM;
 	if (t == o->in.t0 && !o->consistent && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL))
 		return not_consistent(o);
-	Stand at = {.t = t, .y = o->y};
+	FailureState at = {.t = t, .y = o->y};
 	if (o->sensitivity) at.what = "solution with its derivatives";
 	if (t != o->in.t0) {
-		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors,
-		                               sundials.IDAGetErrWeights);
+		const Status st = failure_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors,
+		                                 sundials.IDAGetErrWeights);
 		if (st != ST_OK) return st;
 	}
 	sundials.IDAGetCurrentStep(o->mem, &at.step);
 	sundials.IDAGetTolScaleFactor(o->mem, &at.factor);
 	/* it has no code of its own */
 	const bool too_close = flag == IDA_ILL_INPUT && strstr(s->said, "too close");
-	return gave_up(s, &o->in, too_close ? GAVE_UP_TOO_CLOSE : reason_of(flag), &at);
+	return solve_report_failure(s, &o->in, too_close ? FAILED_TOO_CLOSE : failure_reason(flag),
+	                            &at);
 }
 
 /* ---- the value ----------------------------------------------------------- */

@@ -22,7 +22,7 @@ static const char *unknown(const Solve *s, int64_t i, char *out, size_t cap) {
 }
 
 /* The last good values of the first unknowns: "y = (1, 2, ...)". */
-static void describe_state(const Solve *s, const Stand *at, char *out, size_t cap) {
+static void describe_state(const Solve *s, const FailureState *at, char *out, size_t cap) {
 	enum { MOST = 4 };
 	*out = 0;
 	if (!at->y) return;
@@ -38,7 +38,7 @@ static void describe_state(const Solve *s, const Stand *at, char *out, size_t ca
 
 /* "; the last value of y[2] is 3, and its error estimate 4 times what is
  * allowed" */
-static void describe_worst(const Solve *s, const Stand *at, char *out, size_t cap) {
+static void describe_worst(const Solve *s, const FailureState *at, char *out, size_t cap) {
 	*out = 0;
 	if (!at->y || !at->errors || !at->weights) return;
 	const double *e = vector_data(at->errors), *w = vector_data(at->weights);
@@ -62,12 +62,12 @@ static Diag *told(Solve *s, DiagCode code, const char *format, ...) {
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	s->gave_up = true;
+	s->failed = true;
 	return s->partial ? diag_warning(s->c, code, NO_SPAN, "%s", text)
 	                  : diag_error(s->c, code, NO_SPAN, "%s", text);
 }
 
-static Status not_finite(Solve *s, const IvpInput *in, const Stand *at) {
+static Status not_finite(Solve *s, const IvpInput *in, const FailureState *at) {
 	const char *what = at->what ? at->what : "solution";
 	char element[120], name[80], state[400];
 	const bool known = s->bad_of && name_of(s->bad_of == 'y' ? s->names : s->equations, s->bad_at,
@@ -102,15 +102,16 @@ static Status not_finite(Solve *s, const IvpInput *in, const Stand *at) {
 	return ST_ERROR;
 }
 
-Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at) {
+Status solve_report_failure(Solve *s, const IvpInput *in, FailureReason why,
+                            const FailureState *at) {
 	char text[320] = "", worst[240], nan[120] = "";
 	const char *hint = NULL, *what = at->what ? at->what : "solution";
 	DiagCode code = E_SOLVER_STEP;
 	describe_worst(s, at, worst, sizeof worst);
 	if (s->bad) snprintf(nan, sizeof nan, "; %s was not finite at t = %.9g", s->bad, s->bad_time);
 	switch (why) {
-	case GAVE_UP_NOT_FINITE: return not_finite(s, in, at);
-	case GAVE_UP_STUCK:
+	case FAILED_NOT_FINITE: return not_finite(s, in, at);
+	case FAILED_STUCK:
 		/* steps that shrink because a function is undefined further on also end
 		 * here */
 		if (s->bad && fabs(s->bad_time - at->t) <= 1e-8 * fabs(at->t - in->t0))
@@ -119,7 +120,7 @@ Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at) {
 		hint = "the solution seems to grow without bound there: stop before it, or say what "
 			   "happens there";
 		break;
-	case GAVE_UP_STEPS:
+	case FAILED_STEPS:
 		code = E_SOLVER_STEPS;
 		snprintf(text, sizeof text,
 		         "%lld steps are used up on the way to t = %.9g; the last was %.3g long",
@@ -133,19 +134,19 @@ Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at) {
 		                             "max_steps, or loosen rtol and atol"
 		                           : "allow more with max_steps, or loosen rtol and atol";
 		break;
-	case GAVE_UP_ERROR:
+	case FAILED_ERROR_TEST:
 		snprintf(text, sizeof text,
 		         "the step became too small (%.3g) and its error is still too large", at->step);
 		hint = "the solution may jump or grow without bound there; otherwise loosen rtol and atol";
 		break;
-	case GAVE_UP_CONVERGENCE:
+	case FAILED_CONVERGENCE:
 		snprintf(text, sizeof text,
 		         "the step became too small (%.3g) and its equations still cannot be solved",
 		         at->step);
 		hint = "the equations may jump there, or no longer determine an unknown that has no time "
 			   "derivative; tighter rtol and atol can help too";
 		break;
-	case GAVE_UP_ACCURACY:
+	case FAILED_ACCURACY:
 		code = E_SOLVER;
 		snprintf(text, sizeof text,
 		         "rtol and atol ask for more than 64-bit numbers can hold, by a factor of %.3g",
@@ -153,22 +154,22 @@ Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at) {
 		hint = "loosen rtol and atol";
 		*worst = 0;
 		break;
-	case GAVE_UP_LINEAR:
+	case FAILED_LINEAR:
 		code = E_SOLVER;
 		snprintf(text, sizeof text, "the linear system of a step cannot be factorised");
 		hint = "check the Jacobian and its sparsity pattern";
 		break;
-	case GAVE_UP_TOO_CLOSE:
+	case FAILED_TOO_CLOSE:
 		diag_error(s->c, E_VALUE, NO_SPAN,
 		           "the times %.17g and %.17g are too close to make a step between them", in->t0,
 		           in->t1);
 		return ST_ERROR;
-	case GAVE_UP_START: {
+	case FAILED_START: {
 		char name[200], which[240];
 		if (name_of(s->equations, at->equation, name, sizeof name))
 			snprintf(which, sizeof which, "`%s`", name);
 		else snprintf(which, sizeof which, "equation %lld", (long long)at->equation);
-		s->gave_up = true;
+		s->failed = true;
 		Diag *d = diag_error(s->c, E_SOLVER_INIT, NO_SPAN,
 		                     "no consistent initial values at t = %.9g near the ones given, with "
 		                     "which %s is off by %.3g%s",
@@ -180,7 +181,7 @@ Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at) {
 		return ST_ERROR;
 	}
 	default:
-		code = why == GAVE_UP_INPUT ? E_VALUE : E_SOLVER;
+		code = why == FAILED_INPUT ? E_VALUE : E_SOLVER;
 		snprintf(text, sizeof text, "%s", s->said[0] ? s->said : "the integrator failed");
 		*worst = 0;
 	}

@@ -70,7 +70,7 @@ static Status note_event(void *run, int64_t k, bool *stop) {
 static Value stats_of(Integration *r) {
 	int64_t counts[SOLVER_COUNTS + 1] = {0}, n = SOLVER_COUNTS + (r->events != NULL);
 	r->by->counts(r->problem, counts);
-	counts[SOLVER_COUNTS] = !r->s->gave_up;
+	counts[SOLVER_COUNTS] = !r->s->failed;
 	Tensor *t = tensor_new(r->s->c, DT_I64, 1, &n);
 	if (!t) return (Value){.kind = V_UNSET};
 	memcpy(t->data, counts, (size_t)n * sizeof *counts);
@@ -104,7 +104,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 		}
 		s->partial = r->events && r->events->partial;
 		st = time_loop_run(&m);
-		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
+		if (st == ST_ERROR && s->partial && s->failed) st = ST_OK;
 	}
 	if (st == ST_OK) st = s->status; /* a clone may have failed unnoticed */
 	if (st == ST_OK) st = join_first(r);
@@ -242,8 +242,8 @@ uint32_t ivp_until_types(Builder *b, const HostCall *call, const Ref *args, uint
 	return event_types(b, args[by->family->y0], args[by->family->saveat], out);
 }
 
-Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector),
-                    int (*weights)(void *, N_Vector)) {
+Status failure_errors(Solve *s, int64_t n, FailureState *at, void *mem,
+                      int (*errors)(void *, N_Vector), int (*weights)(void *, N_Vector)) {
 	at->errors = solve_vector(s, n);
 	at->weights = solve_vector(s, n);
 	if (!at->errors || !at->weights) return ST_NOMEM;

@@ -76,7 +76,7 @@ Status ivp_until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value 
 
 /* Fills in `at` with the error estimates and weights of the integrator `mem`,
  * which the two library functions return. */
-Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector),
-                    int (*weights)(void *, N_Vector));
+Status failure_errors(Solve *s, int64_t n, FailureState *at, void *mem,
+                      int (*errors)(void *, N_Vector), int (*weights)(void *, N_Vector));
 
 #endif

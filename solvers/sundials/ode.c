@@ -138,16 +138,16 @@ void ode_end(Ode *o) {
 
 /* ---- failures ------------------------------------------------------------ */
 
-static Reason reason_of(int flag) {
+static FailureReason failure_reason(int flag) {
 	switch (flag) {
-	case TIME_LOOP_STUCK: return GAVE_UP_STUCK;
+	case TIME_LOOP_STUCK: return FAILED_STUCK;
 	case TIME_LOOP_STEPS:
-	case CV_TOO_MUCH_WORK: return GAVE_UP_STEPS;
-	case CV_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
-	case CV_ERR_FAILURE: return GAVE_UP_ERROR;
-	case CV_CONV_FAILURE: return GAVE_UP_CONVERGENCE;
+	case CV_TOO_MUCH_WORK: return FAILED_STEPS;
+	case CV_TOO_MUCH_ACC: return FAILED_ACCURACY;
+	case CV_ERR_FAILURE: return FAILED_ERROR_TEST;
+	case CV_CONV_FAILURE: return FAILED_CONVERGENCE;
 	case CV_LSETUP_FAIL:
-	case CV_LSOLVE_FAIL: return GAVE_UP_LINEAR;
+	case CV_LSOLVE_FAIL: return FAILED_LINEAR;
 	case TIME_LOOP_EVENTS:
 	case CV_RHSFUNC_FAIL:
 	case CV_FIRST_RHSFUNC_ERR:
@@ -160,10 +160,10 @@ static Reason reason_of(int flag) {
 	case CV_QRHSFUNC_FAIL:
 	case CV_FIRST_QRHSFUNC_ERR:
 	case CV_REPTD_QRHSFUNC_ERR:
-	case CV_UNREC_QRHSFUNC_ERR: return GAVE_UP_NOT_FINITE;
-	case CV_TOO_CLOSE: return GAVE_UP_TOO_CLOSE;
-	case CV_ILL_INPUT: return GAVE_UP_INPUT;
-	default: return GAVE_UP_OTHER;
+	case CV_UNREC_QRHSFUNC_ERR: return FAILED_NOT_FINITE;
+	case CV_TOO_CLOSE: return FAILED_TOO_CLOSE;
+	case CV_ILL_INPUT: return FAILED_INPUT;
+	default: return FAILED_OTHER;
 	}
 }
 
@@ -171,25 +171,25 @@ Status ode_fail(Ode *o, int flag, double t) {
 	Solve *s = &o->s;
 	if (s->status != ST_OK) return s->status;
 	if (flag == CV_MEM_FAIL) return ST_NOMEM;
-	Stand at = {.t = t, .y = o->y, .explicit_method = o->adams};
+	FailureState at = {.t = t, .y = o->y, .explicit_method = o->adams};
 	if (o->sensitivity) at.what = "solution with its derivatives";
 	if (t != o->in.t0) {
-		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.CVodeGetEstLocalErrors,
-		                               sundials.CVodeGetErrWeights);
+		const Status st = failure_errors(s, o->in.n, &at, o->mem, sundials.CVodeGetEstLocalErrors,
+		                                 sundials.CVodeGetErrWeights);
 		if (st != ST_OK) return st;
 	}
 	sundials.CVodeGetCurrentStep(o->mem, &at.step);
 	sundials.CVodeGetTolScaleFactor(o->mem, &at.factor);
-	return gave_up(s, &o->in, reason_of(flag), &at);
+	return solve_report_failure(s, &o->in, failure_reason(flag), &at);
 }
 
 Status ode_fail_backward(Ode *o, int flag, double t) {
 	if (o->s.status != ST_OK) return o->s.status;
 	if (flag == CV_MEM_FAIL) return ST_NOMEM;
-	const Stand at = {.t = t,
-	                  .explicit_method = o->adams,
-	                  .what = "adjoint solution (for a gradient, backward in time)"};
-	return gave_up(&o->s, &o->in, reason_of(flag), &at);
+	const FailureState at = {.t = t,
+	                         .explicit_method = o->adams,
+	                         .what = "adjoint solution (for a gradient, backward in time)"};
+	return solve_report_failure(&o->s, &o->in, failure_reason(flag), &at);
 }
 
 /* ---- the value ----------------------------------------------------------- */

@@ -10,8 +10,8 @@
  * - Nothing throws. SUNDIALS writes nothing to the terminal.
  *
  *     Ode, Dae ──▶ Solve: vectors, routines, matrix, failure state
- *        └───────▶ TimeLoop: steps from t0 to t1; reports the times at which rows
- *                         are due
+ *        └───────▶ TimeLoop: steps from t0 to t1; reports the times at which
+ *                            rows are due
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_MODULES_SUNDIALS_H
 #define ATLED_SOLVERS_SUNDIALS_MODULES_SUNDIALS_H
@@ -45,7 +45,7 @@ typedef struct Solve {
 	/* if the integrator fails, the rows so far are the result and the failure
 	 * is a warning */
 	bool partial;
-	bool gave_up;
+	bool failed;
 	/* for messages: see solve_names; NULL: unknowns are y[0], y[1] ... */
 	const char *names, *equations;
 } Solve;
@@ -222,32 +222,33 @@ void rows_end(OutputRows *r);
 /* ---- failures ------------------------------------------------------------ */
 
 /* Why an integrator failed. */
-typedef enum Reason {
-	GAVE_UP_STUCK,       /* the step no longer changes t */
-	GAVE_UP_STEPS,       /* max_steps reached */
-	GAVE_UP_ERROR,       /* the error test fails at the smallest step */
-	GAVE_UP_CONVERGENCE, /* the nonlinear iteration fails at the smallest step */
-	GAVE_UP_ACCURACY,    /* the tolerances are below machine precision */
-	GAVE_UP_LINEAR,      /* a matrix cannot be factored */
-	GAVE_UP_NOT_FINITE,  /* a function is not finite at any step size */
-	GAVE_UP_TOO_CLOSE,   /* first and last time too close */
-	GAVE_UP_START,       /* no consistent initial values */
-	GAVE_UP_INPUT,       /* the library rejects its input */
-	GAVE_UP_OTHER
-} Reason;
+typedef enum FailureReason {
+	FAILED_STUCK,       /* the step no longer changes t */
+	FAILED_STEPS,       /* max_steps reached */
+	FAILED_ERROR_TEST,  /* the error test fails at the smallest step */
+	FAILED_CONVERGENCE, /* the nonlinear iteration fails at the smallest step */
+	FAILED_ACCURACY,    /* the tolerances are below machine precision */
+	FAILED_LINEAR,      /* a matrix cannot be factored */
+	FAILED_NOT_FINITE,  /* a function is not finite at any step size */
+	FAILED_TOO_CLOSE,   /* first and last time too close */
+	FAILED_START,       /* no consistent initial values */
+	FAILED_INPUT,       /* the library rejects its input */
+	FAILED_OTHER
+} FailureReason;
 
-typedef struct Stand { /* the state at the failure; vectors NULL: unknown */
+typedef struct FailureState { /* the state at the failure; vectors NULL: unknown */
 	double t, step, factor;
 	bool explicit_method;
 	const char *what; /* what ends there; NULL: "solution" */
 	double off;       /* start: the residual of equation `equation` */
 	int64_t equation;
 	N_Vector y, errors, weights;
-} Stand;
+} FailureState;
 
 /* Records the diagnostic: time, the component with the largest error, a hint.
  * Returns ST_ERROR. */
-Status gave_up(Solve *s, const IvpInput *in, Reason why, const Stand *at);
+Status solve_report_failure(Solve *s, const IvpInput *in, FailureReason why,
+                            const FailureState *at);
 
 /* ---- types --------------------------------------------------------------- */
 
