@@ -22,20 +22,21 @@ typedef struct TransformJob {
 	int64_t groups; /* chunks per outer position; in total if inner == 1 */
 	const double *x;
 	double *o;
-	double *rooms; /* workspaces, one per thread */
-	uint64_t work; /* cost of one chunk */
+	double *workspaces; /* one per thread */
+	uint64_t work;      /* cost of one chunk */
 } TransformJob;
 
 static void run_part(void *ud, int64_t part) {
 	const TransformJob *j = ud;
-	double *room = j->rooms ? j->rooms + (size_t)pool_worker() * fft_real_room(j->plan)
+	double *workspace = j->workspaces
+	                        ? j->workspaces + (size_t)pool_worker() * fft_real_room(j->plan)
 	                        : fft_real_own(j->plan);
 	const bool rows = j->inner == 1;
 	const int64_t lines = rows ? j->outer : j->inner, first = part % j->groups * FFT_GROUP;
 	const int64_t from = rows ? first * j->n : part / j->groups * j->n * j->inner + first;
 	const int now = (int)(lines - first < FFT_GROUP ? lines - first : FFT_GROUP);
 	fft_real_lines(j->plan, now, rows ? 1 : j->inner, rows ? j->n : 1, j->x + from, j->o + from,
-	               room);
+	               workspace);
 }
 
 static Status poll_part(void *ud) {
@@ -84,7 +85,7 @@ static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t len
 		(size_t)(pool ? pool_width(pool) : 1) * fft_real_room(j.plan) * sizeof(double) + 64;
 	void *memory = heap_alloc(c, bytes);
 	if (!memory) return ST_NOMEM;
-	j.rooms = (double *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+	j.workspaces = (double *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
 	const Status st =
 		parallel_for(be->ctx, (int64_t)j.work * parts, parts, run_part, &j, poll_part);
 	heap_free(c, memory, bytes);

@@ -89,16 +89,16 @@ static Status iterate(Ctx *c, const SparseMatrix *a, const HostCall *call, const
 	int lworkl = symmetric ? ncv * (ncv + 8) : 3 * ncv * ncv + 6 * ncv;
 	double tol = 0, sigma = 0;
 	/* ARPACK writes every converged value, possibly more than wanted */
-	const size_t room = (size_t)n + (size_t)n * (size_t)ncv + 3 * (size_t)n + (size_t)lworkl +
-	                    3 * (size_t)ncv + (size_t)n * (size_t)ncv + 2 * (size_t)ncv;
-	double *work = heap_alloc(c, room * sizeof *work);
+	const size_t workspace = (size_t)n + (size_t)n * (size_t)ncv + 3 * (size_t)n + (size_t)lworkl +
+	                         3 * (size_t)ncv + (size_t)n * (size_t)ncv + 2 * (size_t)ncv;
+	double *work = heap_alloc(c, workspace * sizeof *work);
 	int *chosen = heap_alloc(c, (size_t)ncv * sizeof *chosen);
 	Status st = work && chosen ? ST_OK : ST_NOMEM;
 	if (st == ST_OK) {
 		double *resid = work, *v = resid + n, *workd = v + (size_t)n * (size_t)ncv,
 			   *workl = workd + 3 * (size_t)n, *workev = workl + lworkl, *z = workev + 3 * ncv;
 		double *dr = z + (size_t)n * (size_t)ncv, *di = dr + ncv;
-		memset(work, 0, room * sizeof *work);
+		memset(work, 0, workspace * sizeof *work);
 		for (int i = 0; i < n; i++) resid[i] = 1 + 0.5 * sin(1.0 + 1.7 * i);
 		pthread_mutex_lock(&lock);
 		while (st == ST_OK && ido != 99) {
@@ -133,7 +133,7 @@ static Status iterate(Ctx *c, const SparseMatrix *a, const HostCall *call, const
 			memcpy(vectors, z, (size_t)n * (size_t)(wanted + 1) * sizeof *vectors);
 		}
 	}
-	if (work) heap_free(c, work, room * sizeof *work);
+	if (work) heap_free(c, work, workspace * sizeof *work);
 	if (chosen) heap_free(c, chosen, (size_t)ncv * sizeof *chosen);
 	return st;
 }
@@ -179,12 +179,13 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	const int64_t one[1] = {k}, two[2] = {n, k};
 	/* one more column for a split complex pair */
 	const size_t bytes = (size_t)(n + 2) * ((size_t)(k > 0 ? k : 0) + 1) * sizeof(double);
-	double *room = NULL;
-	if (st == ST_OK && (!(values = tensor_new(c, d, 1, one)) ||
-	                    !(vectors = tensor_new(c, d, 2, two)) || !(room = heap_alloc(c, bytes))))
+	double *workspace = NULL;
+	if (st == ST_OK &&
+	    (!(values = tensor_new(c, d, 1, one)) || !(vectors = tensor_new(c, d, 2, two)) ||
+	     !(workspace = heap_alloc(c, bytes))))
 		st = ST_NOMEM;
 	if (st == ST_OK) {
-		double *re = room, *im = re + k, *z = im + k;
+		double *re = workspace, *im = re + k, *z = im + k;
 		st = iterate(c, &a, call, (int)k, re, im, z);
 		for (int64_t j = 0; j < k && st == ST_OK; j++) {
 			if (symmetric) {
@@ -205,7 +206,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 			}
 		}
 	}
-	if (room) heap_free(c, room, bytes);
+	if (workspace) heap_free(c, workspace, bytes);
 	for (uint32_t i = 0; i <= VALUES; i++) tensor_unref(t[i]);
 	if (st == ST_OK) {
 		results[0] = value_tensor(values);

@@ -465,7 +465,7 @@ Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool tr
 
 /* ---- uncached factors ---------------------------------------------------- */
 
-bool factors_by_fronts(void) {
+bool can_factor_multifrontal(void) {
 	pthread_once(&once, open_libraries);
 	return lib.umfpack;
 }

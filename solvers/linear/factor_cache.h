@@ -39,7 +39,7 @@ Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool tr
 /* Uncached LU factors of square matrices with one pattern. Returns NULL when
  * memory fails. */
 typedef struct Factors Factors;
-bool factors_by_fronts(void); /* whether UMFPACK can be loaded */
+bool can_factor_multifrontal(void); /* whether UMFPACK can be loaded */
 Factors *factors_begin(const SparseMatrix *a, FactorMethod method);
 /* values of the matrix; write them before factors_renew */
 double *factors_values(Factors *f);

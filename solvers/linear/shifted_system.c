@@ -7,16 +7,17 @@
  * "shifted_plan"
  *   operands  column_start i64[n + 1], rows i64[nnz]: the pattern by columns
  *   options   wish: 0 the faster one, 1 banded, 2 sparse
- *   results   plan i64[p] for the other two; workspaces room f64[r] and
- *             pair f64[q], with the extents of the factors
+ *   results   plan i64[p] for the other two; workspace f64[r] and
+ *             complex_pair f64[q], with the extents of the factors
  * "shifted_factor"
- *   operands  plan, room (or pair), the elements of J f64[nnz], a, b
- *   options   pair: 1 for a complex shift
- *   results   factors of a I - J with room; of (a + i b) I - J with pair
+ *   operands  plan, workspace or complex_pair, the elements of J f64[nnz], a, b
+ *   options   complex_pair: 1 for a complex shift
+ *   results   factors of a I - J with workspace; of (a + i b) I - J with
+ *             complex_pair
  * "shifted_solve"
- *   operands  plan, factors, b f64[n]; of a pair real parts, then imaginary
- *             ones, f64[2n]
- *   options   pair, adjoint
+ *   operands  plan, factors, b f64[n]; of a complex pair real parts, then
+ *             imaginary ones, f64[2n]
+ *   options   complex_pair, adjoint
  *   results   x, of b's extent
  *
  * Needs: shifted_system.h, factor_cache.h; KLU's symbolic analysis for the
@@ -25,7 +26,7 @@
  * Contract:
  * - Banded factors are those of band.h, the row interchanges, and the form.
  * - Sparse "factors" are the matrix by columns; the cache of factor_cache.h
- *   holds its factors. A pair is a real matrix with twice the unknowns.
+ *   holds its factors. A complex pair is a real matrix with twice the unknowns.
  * - A singular banded matrix gives a solution that is not finite. The
  *   integrator then retries with another step size.
  * - A plan's mark and extents are checked before use.
@@ -56,7 +57,7 @@ static double expected_flops(Bandwidth b) { return 10 * pow(0.5 * (double)(b.bel
 /* Above this many operations iterations are usually faster than factors. The
  * threshold was measured with two-field reaction-diffusion systems on squares;
  * other systems may need more iterations. */
-bool too_many(const LinearSolverChoice *c) { return c->flops > 1e9; }
+bool prefer_iterative(const LinearSolverChoice *c) { return c->flops > 1e9; }
 
 /* UMFPACK's cost per operation is lower than KLU's, and its cost per unknown is
  * higher. KLU reuses the pivots of earlier factors. */
@@ -71,18 +72,18 @@ static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row,
 	if (!s) return common.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : ST_OK;
 	const double filled = s->lnz + s->unz;
 	out->flops = s->est_flops > 0 ? s->est_flops : 0;
-	out->fronts = out->flops > 200 * filled && factors_by_fronts();
-	out->sparse_ns = (out->fronts ? 4000.0 * (double)n + 0.3 * out->flops
-	                              : 20.0 * (double)n + 1.1 * out->flops) +
+	out->multifrontal = out->flops > 200 * filled && can_factor_multifrontal();
+	out->sparse_ns = (out->multifrontal ? 4000.0 * (double)n + 0.3 * out->flops
+	                                    : 20.0 * (double)n + 1.1 * out->flops) +
 	                 8 * (5.0 * (double)n + 0.65 * filled);
 	klu_l_free_symbolic(&s, &common);
 	return ST_OK;
 }
 
-Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row,
-                  LinearSolverKind wish, int64_t *order, int64_t *inverse,
-                  LinearSolverChoice *out) {
-	*out = (LinearSolverChoice){.way = wish, .band = band_width(n, start, row, NULL)};
+Status choose_linear_solver(Ctx *c, int64_t n, const int64_t *start, const int64_t *row,
+                            LinearSolverKind wish, int64_t *order, int64_t *inverse,
+                            LinearSolverChoice *out) {
+	*out = (LinearSolverChoice){.solver = wish, .band = band_width(n, start, row, NULL)};
 	Status st = ST_OK;
 	if (out->band.below + out->band.above > 2) {
 		st = band_order(c, n, start, row, order, inverse);
@@ -98,15 +99,16 @@ Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row,
 	out->banded_ns = banded_time(out->band);
 	out->sparse_ns = 1e300;
 	out->flops = expected_flops(out->band);
-	if (wish == WAY_AUTO && out->flops > BEYOND_FACTORS && n > 100000) {
-		out->fronts = factors_by_fronts();
+	if (wish == LINEAR_AUTO && out->flops > BEYOND_FACTORS && n > 100000) {
+		out->multifrontal = can_factor_multifrontal();
 		out->sparse_ns = 0.3 * out->flops; /* the analysis would take longer than the first steps */
-	} else if (wish != WAY_ITERATED &&
-	           (out->band.below + out->band.above > 6 || wish == WAY_SPARSE)) {
+	} else if (wish != LINEAR_ITERATIVE &&
+	           (out->band.below + out->band.above > 6 || wish == LINEAR_SPARSE)) {
 		/* skipped for narrower bands, which are always fastest */
 		st = sparse_time(n, start, row, out);
 	} else out->flops = 0;
-	if (!out->way) out->way = out->banded_ns <= out->sparse_ns ? WAY_BANDED : WAY_SPARSE;
+	if (!out->solver)
+		out->solver = out->banded_ns <= out->sparse_ns ? LINEAR_BANDED : LINEAR_SPARSE;
 	return st;
 }
 
@@ -117,32 +119,33 @@ enum {
 	P_MARK,
 	P_N,
 	P_GIVEN,
-	P_WAY,
+	P_SOLVER,
 	P_BELOW,
 	P_ABOVE,
 	P_ORDERED,
-	P_ROOM,
-	P_PAIR,
+	P_WORKSPACE,
+	P_COMPLEX_PAIR,
 	P_NNZ,
 	P_BANDED_NS,
 	P_SPARSE_NS,
-	P_FRONTS,
-	P_TOO_MANY
+	P_MULTIFRONTAL,
+	P_PREFER_ITERATIVE
 };
 
 /* The arrays of a plan, after its header: order[n]; place[given], of each
- * element in the matrix's values. If the way is sparse: start[n + 1], row[nnz],
- * diagonal[n] of the matrix, and start[2n + 1], row[2 nnz + 2n] of its pair. */
+ * element in the matrix's values. If the solver is sparse: start[n + 1],
+ * row[nnz], diagonal[n] of the matrix, and start[2n + 1], row[2 nnz + 2n] of
+ * its complex pair. */
 typedef struct ShiftedPlan {
-	int64_t n, given, way, nnz, room, pair;
+	int64_t n, given, solver, nnz, workspace, complex_pair;
 	bool ordered;
 	Bandwidth band;
 	int64_t *order, *place, *start, *row, *diagonal, *start2, *row2;
 } ShiftedPlan;
 
-static int64_t plan_length(int64_t n, int64_t given, int64_t way, int64_t nnz) {
+static int64_t plan_length(int64_t n, int64_t given, int64_t solver, int64_t nnz) {
 	return PLAN_HEAD + n + given +
-	       (way == WAY_SPARSE ? (n + 1) + nnz + n + (2 * n + 1) + (2 * nnz + 2 * n) : 0);
+	       (solver == LINEAR_SPARSE ? (n + 1) + nnz + n + (2 * n + 1) + (2 * nnz + 2 * n) : 0);
 }
 
 static void plan_parts(ShiftedPlan *p, int64_t *at) {
@@ -165,13 +168,13 @@ static Status plan_read(Ctx *c, const HostArray *t, ShiftedPlan *p) {
 	if (t->count < PLAN_HEAD || at[P_MARK] != MARK) return wrong_plan(c);
 	*p = (ShiftedPlan){.n = at[P_N],
 	                   .given = at[P_GIVEN],
-	                   .way = at[P_WAY],
+	                   .solver = at[P_SOLVER],
 	                   .nnz = at[P_NNZ],
-	                   .room = at[P_ROOM],
-	                   .pair = at[P_PAIR],
+	                   .workspace = at[P_WORKSPACE],
+	                   .complex_pair = at[P_COMPLEX_PAIR],
 	                   .ordered = at[P_ORDERED],
 	                   .band = {at[P_N], at[P_BELOW], at[P_ABOVE]}};
-	if (t->count != plan_length(p->n, p->given, p->way, p->nnz)) return wrong_plan(c);
+	if (t->count != plan_length(p->n, p->given, p->solver, p->nnz)) return wrong_plan(c);
 	plan_parts(p, at);
 	return ST_OK;
 }
@@ -228,38 +231,41 @@ static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, 
 			*order = place + given, *inverse = order + n;
 	LinearSolverChoice choice;
 	Status st = with_diagonal(c, n, start, row, full_start, full_row, place);
-	if (st == ST_OK) st = choose_way(c, n, full_start, full_row, wish, order, inverse, &choice);
+	if (st == ST_OK)
+		st = choose_linear_solver(c, n, full_start, full_row, wish, order, inverse, &choice);
 	if (st != ST_OK) return st;
-	const int64_t nnz = full_start[n], length = plan_length(n, given, choice.way, nnz);
-	ShiftedPlan p = {.n = n, .given = given, .way = choice.way, .nnz = nnz, .band = choice.band};
+	const int64_t nnz = full_start[n], length = plan_length(n, given, choice.solver, nnz);
+	ShiftedPlan p = {
+		.n = n, .given = given, .solver = choice.solver, .nnz = nnz, .band = choice.band};
 	const int64_t banded = n * band_stride(choice.band);
-	p.room = choice.way == WAY_BANDED ? banded + n + 1 : nnz;
-	p.pair = choice.way == WAY_BANDED ? 2 * banded + n + 1 : 2 * nnz + 2 * n;
-	Tensor *t = tensor_zeros(c, DT_I64, 1, &length), *room = tensor_zeros(c, DT_F64, 1, &p.room),
-		   *pair = tensor_zeros(c, DT_F64, 1, &p.pair);
-	if (!t || !room || !pair) {
-		tensor_unref(t), tensor_unref(room), tensor_unref(pair);
+	p.workspace = choice.solver == LINEAR_BANDED ? banded + n + 1 : nnz;
+	p.complex_pair = choice.solver == LINEAR_BANDED ? 2 * banded + n + 1 : 2 * nnz + 2 * n;
+	Tensor *t = tensor_zeros(c, DT_I64, 1, &length),
+		   *workspace = tensor_zeros(c, DT_F64, 1, &p.workspace),
+		   *complex_pair = tensor_zeros(c, DT_F64, 1, &p.complex_pair);
+	if (!t || !workspace || !complex_pair) {
+		tensor_unref(t), tensor_unref(workspace), tensor_unref(complex_pair);
 		return ST_NOMEM;
 	}
 	int64_t *at = (int64_t *)(void *)t->data;
 	const int64_t head[] = {MARK,
 	                        n,
 	                        given,
-	                        choice.way,
+	                        choice.solver,
 	                        choice.band.below,
 	                        choice.band.above,
 	                        choice.ordered,
-	                        p.room,
-	                        p.pair,
+	                        p.workspace,
+	                        p.complex_pair,
 	                        nnz,
 	                        (int64_t)choice.banded_ns,
 	                        choice.sparse_ns < 1e18 ? (int64_t)choice.sparse_ns : -1,
-	                        choice.fronts,
-	                        too_many(&choice)};
+	                        choice.multifrontal,
+	                        prefer_iterative(&choice)};
 	memcpy(at, head, sizeof head);
 	plan_parts(&p, at);
 	memcpy(p.order, order, (size_t)n * sizeof *order);
-	if (choice.way == WAY_SPARSE) {
+	if (choice.solver == LINEAR_SPARSE) {
 		memcpy(p.place, place, (size_t)given * sizeof *place);
 		memcpy(p.start, full_start, (size_t)(n + 1) * sizeof *p.start);
 		memcpy(p.row, full_row, (size_t)nnz * sizeof *p.row);
@@ -270,8 +276,8 @@ static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, 
 				p.place[e] = band_place(p.band, inverse[row[e]], inverse[j]);
 	}
 	results[0] = value_tensor(t);
-	results[1] = value_tensor(room);
-	results[2] = value_tensor(pair);
+	results[1] = value_tensor(workspace);
+	results[2] = value_tensor(complex_pair);
 	return ST_OK;
 }
 
@@ -304,14 +310,14 @@ static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 
 /* ---- factors ------------------------------------------------------------- */
 
-static bool is_pair(const HostCall *call) { return call->options[1]; }
+static bool is_complex_pair(const HostCall *call) { return call->options[1]; }
 
 /* Writes the matrix's values into f, whose contents are overwritten. */
-static void matrix_banded(const ShiftedPlan *p, bool pair, const double *values, double a, double b,
-                          double *f) {
+static void matrix_banded(const ShiftedPlan *p, bool complex_pair, const double *values, double a,
+                          double b, double *f) {
 	const int64_t stride = band_stride(p->band);
-	memset(f, 0, (size_t)((pair ? 2 : 1) * p->n * stride) * sizeof *f);
-	if (pair) {
+	memset(f, 0, (size_t)((complex_pair ? 2 : 1) * p->n * stride) * sizeof *f);
+	if (complex_pair) {
 		for (int64_t e = 0; e < p->given; e++) f[2 * p->place[e]] = -values[e];
 		for (int64_t i = 0; i < p->n; i++) {
 			f[2 * (i * stride + p->band.below)] += a;
@@ -323,22 +329,22 @@ static void matrix_banded(const ShiftedPlan *p, bool pair, const double *values,
 	}
 }
 
-static void factor_banded(const ShiftedPlan *p, bool pair, const double *values, double a, double b,
-                          double *f) {
-	double *exchanges = f + (pair ? 2 : 1) * p->n * band_stride(p->band);
-	matrix_banded(p, pair, values, a, b, f);
-	if (pair ? band_twisted_complex(p->band, f) : band_twisted(p->band, f)) {
+static void factor_banded(const ShiftedPlan *p, bool complex_pair, const double *values, double a,
+                          double b, double *f) {
+	double *exchanges = f + (complex_pair ? 2 : 1) * p->n * band_stride(p->band);
+	matrix_banded(p, complex_pair, values, a, b, f);
+	if (complex_pair ? band_twisted_complex(p->band, f) : band_twisted(p->band, f)) {
 		exchanges[p->n] = BAND_TWISTED;
 		return;
 	}
-	matrix_banded(p, pair, values, a, b, f);
-	exchanges[p->n] =
-		pair ? band_factor_complex(p->band, f, exchanges) : band_factor(p->band, f, exchanges);
+	matrix_banded(p, complex_pair, values, a, b, f);
+	exchanges[p->n] = complex_pair ? band_factor_complex(p->band, f, exchanges)
+	                               : band_factor(p->band, f, exchanges);
 }
 
-static void matrix_sparse(const ShiftedPlan *p, bool pair, const double *values, double a, double b,
-                          double *f) {
-	if (!pair) {
+static void matrix_sparse(const ShiftedPlan *p, bool complex_pair, const double *values, double a,
+                          double b, double *f) {
+	if (!complex_pair) {
 		for (int64_t e = 0; e < p->given; e++) f[p->place[e]] = -values[e];
 		for (int64_t j = 0; j < p->n; j++) f[p->diagonal[j]] += a;
 		return;
@@ -365,38 +371,38 @@ static void matrix_sparse(const ShiftedPlan *p, bool pair, const double *values,
 
 static Status factor_direct(Ctx *c, const HostCall *call, const HostArray *args,
                             const HostArray *results) {
-	const bool pair = is_pair(call);
+	const bool complex_pair = is_complex_pair(call);
 	ShiftedPlan p;
 	Status st = plan_read(c, &args[0], &p);
 	if (st != ST_OK) return st;
-	const int64_t n = pair ? p.pair : p.room;
+	const int64_t n = complex_pair ? p.complex_pair : p.workspace;
 	if (args[1].count != n || args[2].count != p.given || results[0].count != n)
 		return wrong_plan(c);
 	double *out = results[0].data;
-	if (p.way == WAY_BANDED) {
-		factor_banded(&p, pair, args[2].data, *(const double *)args[3].data,
+	if (p.solver == LINEAR_BANDED) {
+		factor_banded(&p, complex_pair, args[2].data, *(const double *)args[3].data,
 		              *(const double *)args[4].data, out);
 	} else {
 		memset(out, 0, (size_t)n * sizeof *out);
-		matrix_sparse(&p, pair, args[2].data, *(const double *)args[3].data,
+		matrix_sparse(&p, complex_pair, args[2].data, *(const double *)args[3].data,
 		              *(const double *)args[4].data, out);
 	}
 	return ST_OK;
 }
 
-static Status solve_banded(Ctx *c, const ShiftedPlan *p, bool pair, bool adjoint, const double *f,
-                           double *x) {
+static Status solve_banded(Ctx *c, const ShiftedPlan *p, bool complex_pair, bool adjoint,
+                           const double *f, double *x) {
 	const int64_t n = p->n, numbers = n * band_stride(p->band);
-	const double *exchanges = f + (pair ? 2 : 1) * numbers;
+	const double *exchanges = f + (complex_pair ? 2 : 1) * numbers;
 	const BandForm form = (BandForm)exchanges[n];
-	if (!pair && !p->ordered) {
+	if (!complex_pair && !p->ordered) {
 		band_solve(p->band, form, adjoint, f, exchanges, x);
 		return ST_OK;
 	}
 	const size_t bytes = (size_t)(2 * n) * sizeof(double);
 	double *z = heap_alloc(c, bytes);
 	if (!z) return ST_NOMEM;
-	if (pair) {
+	if (complex_pair) {
 		for (int64_t i = 0; i < n; i++) {
 			z[2 * i] = x[p->order[i]];
 			z[2 * i + 1] = x[n + p->order[i]];
@@ -417,18 +423,20 @@ static Status solve_banded(Ctx *c, const ShiftedPlan *p, bool pair, bool adjoint
 
 static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args,
                            const HostArray *results) {
-	const bool pair = is_pair(call), adjoint = call->options[2];
+	const bool complex_pair = is_complex_pair(call), adjoint = call->options[2];
 	ShiftedPlan p;
 	Status st = plan_read(c, &args[0], &p);
 	if (st != ST_OK) return st;
-	const int64_t n = (pair ? 2 : 1) * p.n;
-	if (args[1].count != (pair ? p.pair : p.room) || args[2].count != n || results[0].count != n)
+	const int64_t n = (complex_pair ? 2 : 1) * p.n;
+	if (args[1].count != (complex_pair ? p.complex_pair : p.workspace) || args[2].count != n ||
+	    results[0].count != n)
 		return wrong_plan(c);
 	double *x = results[0].data;
 	memcpy(x, args[2].data, (size_t)n * sizeof *x);
-	if (p.way == WAY_BANDED) return solve_banded(c, &p, pair, adjoint, args[1].data, x);
+	if (p.solver == LINEAR_BANDED)
+		return solve_banded(c, &p, complex_pair, adjoint, args[1].data, x);
 	SparseMatrix m = {p.n, p.n, p.start, p.row, args[1].data};
-	if (pair) m = (SparseMatrix){n, n, p.start2, p.row2, m.values};
+	if (complex_pair) m = (SparseMatrix){n, n, p.start2, p.row2, m.values};
 	return factors_solve(c, &m, FACTOR_AUTO, adjoint, 1, x, NULL);
 }
 

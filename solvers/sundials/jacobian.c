@@ -11,7 +11,7 @@
 #include "solvers/sundials/modules/sundials.h"
 #include <math.h>
 
-static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {
+static Status pattern_alloc(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {
 	size_t words = (size_t)(n + 1 + nnz + nvalues);
 	p->n = n;
 	p->nvalues = nvalues;
@@ -60,13 +60,13 @@ static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	int64_t *order = heap_alloc(s->c, bytes), *inverse = order + n;
 	LinearSolverChoice choice;
 	if (!order) return ST_NOMEM;
-	Status st = choose_way(s->c, n, p->colptr, p->rowind, (LinearSolverKind)(linear - 1), order,
-	                       inverse, &choice);
-	p->chosen = linear - 1 != WAY_AUTO;
-	p->iterated =
-		choice.way == WAY_ITERATED || (!p->chosen && choice.way == WAY_SPARSE && too_many(&choice));
-	p->banded = choice.way == WAY_BANDED;
-	p->fronts = choice.way == WAY_SPARSE && choice.fronts && !p->iterated;
+	Status st = choose_linear_solver(s->c, n, p->colptr, p->rowind, (LinearSolverKind)(linear - 1),
+	                                 order, inverse, &choice);
+	p->chosen = linear - 1 != LINEAR_AUTO;
+	p->iterated = choice.solver == LINEAR_ITERATIVE ||
+	              (!p->chosen && choice.solver == LINEAR_SPARSE && prefer_iterative(&choice));
+	p->banded = choice.solver == LINEAR_BANDED;
+	p->multifrontal = choice.solver == LINEAR_SPARSE && choice.multifrontal && !p->iterated;
 	if (st != ST_OK || (!p->banded && !p->iterated)) {
 		heap_free(s->c, order, bytes);
 		return st;
@@ -115,7 +115,7 @@ Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colp
 	for (int64_t i = 0; i < n; i++) mark[i] = -1;
 	int64_t nnz = build_columns(n, cp, ri, mark, NULL);
 	Status st = solve_can_count(s, nnz, "elements of a Jacobian")
-	                ? pattern_room(s, p, n, nvalues, nnz)
+	                ? pattern_alloc(s, p, n, nvalues, nnz)
 	                : s->status;
 	for (int64_t i = 0; i < n; i++) mark[i] = -1;
 	if (st == ST_OK) build_columns(n, cp, ri, mark, p);
@@ -134,7 +134,7 @@ static Status order_copied(Solve *s, Pattern *p, const Pattern *from) {
 /* The transposed band, in the same order. */
 static Status band_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	const int64_t n = from->n, rows = from->band.below + from->band.above + 1;
-	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
+	Status st = pattern_alloc(s, p, n, from->nvalues, from->nnz);
 	if (st != ST_OK) return st;
 	p->banded = true;
 	p->band = (Bandwidth){n, from->band.above, from->band.below};
@@ -151,13 +151,13 @@ Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	*p = (Pattern){.dense = from->dense, .n = n, .nvalues = from->nvalues, .nnz = from->nnz};
 	if (from->dense) return ST_OK;
 	if (from->banded) return band_transposed(s, p, from);
-	p->fronts = from->fronts;
+	p->multifrontal = from->multifrontal;
 	p->iterated = from->iterated;
 	p->chosen = from->chosen;
 	int64_t *moved = heap_alloc(s->c, (size_t)(from->nnz + n + 1) * sizeof *moved),
 			*next = moved + from->nnz;
 	if (!moved) return ST_NOMEM;
-	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
+	Status st = pattern_alloc(s, p, n, from->nvalues, from->nnz);
 	if (st == ST_OK) {
 		memset(next, 0, (size_t)(n + 1) * sizeof *next);
 		for (int64_t k = 0; k < from->nnz; k++) next[from->rowind[k] + 1]++;
@@ -194,7 +194,7 @@ SUNMatrix pattern_matrix(Solve *s, const Pattern *p) {
 SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m) {
 	if (p->banded) return band_solver(s, p);
 	if (sundials.SUNMatGetID(m) == SUNMATRIX_DENSE) return sundials.SUNLinSol_Dense(y, m, s->sun);
-	if (p->fronts || p->iterated) return sparse_solver(s, p, y);
+	if (p->multifrontal || p->iterated) return sparse_solver(s, p, y);
 	SUNLinearSolver klu = sundials.SUNLinSol_KLU(y, m, s->sun);
 	/* SUNDIALS' default ordering uses the pattern of A'A. KLU's own, by A + A',
 	 * has far less fill-in on two-dimensional grids. */

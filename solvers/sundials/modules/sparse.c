@@ -177,7 +177,7 @@ static int begin_factors(Sparse *k) {
 	if (arrange(k, NULL) != ST_OK) return SUN_ERR_MEM_FAIL;
 	const SparseMatrix a = {k->p->n, k->p->n, k->start, k->row, k->values};
 	for (int64_t e = 0; e < k->p->nnz; e++) k->values[e] = 0;
-	k->factors = factors_begin(&a, factors_by_fronts() ? FACTOR_UMFPACK : FACTOR_KLU);
+	k->factors = factors_begin(&a, can_factor_multifrontal() ? FACTOR_UMFPACK : FACTOR_KLU);
 	return k->factors ? SUN_SUCCESS : SUN_ERR_MEM_FAIL;
 }
 

@@ -142,8 +142,8 @@ int routine_into(Solve *s, Callback *r, uint32_t k, double t, N_Vector out);
  * diagonal, so that I - gamma J has the pattern of J. */
 typedef struct Pattern {
 	bool dense, banded;
-	bool fronts, iterated; /* sparse: UMFPACK factors; GMRES with incomplete factors */
-	bool chosen;           /* the user chose the solver; it is not replaced on failure */
+	bool multifrontal, iterated; /* sparse: UMFPACK factors; GMRES with incomplete factors */
+	bool chosen;                 /* the user chose the solver; it is not replaced on failure */
 	int64_t n, nvalues, nnz;
 	int64_t *colptr, *rowind; /* of the matrix */
 	int64_t *place;           /* of value k in the matrix */
@@ -160,7 +160,7 @@ SUNMatrix pattern_matrix(Solve *s, const Pattern *p); /* NULL when memory fails 
 /* p must outlive the solver */
 SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m);
 SUNLinearSolver band_solver(Solve *s, const Pattern *p);
-SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y); /* fronts, iterated */
+SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y); /* multifrontal, iterated */
 /* Writes sign times the values into m. */
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed,
                   SUNMatrix m);
