@@ -236,7 +236,7 @@ _by_trials(r, both, x, b, o, steps, tol) = {
         o.turns)
     }
     if l < 0 { l = o.damping * system.trace / len(x) }
-    step = _searched_step(r, system, x, value, l)
+    step = _damping_search(r, system, x, value, l)
     (k, count) = (k + 1, count + step.products + 4)
     if step.value < value {
       small = norm(step.x - x) <= tol * (1e-300 + norm(x))
@@ -273,13 +273,14 @@ _more_rows(o, rows, n, turns) =
 # Returns x, loss, damping, the part of the residual that the step could reach,
 # and the number of products with J'J. The loss is unchanged when no step was
 # better.
-_searched_step(r, system, x, value, lambda) = {
+_damping_search(r, system, x, value, lambda) = {
   (res, pull) = vjp(r, x)
   h = 0.1
   # right-hand side of the damped equations for the acceleration along a
   # direction d
-  bend_of = (d, Jd) -> pull((2 / h) * ((r(x + h * d) - res) / h - Jd))
-  directions = system.directions((r = r, x = x, res = res, pull = pull, bend_of = bend_of))
+  acceleration_rhs = (d, Jd) -> pull((2 / h) * ((r(x + h * d) - res) / h - Jd))
+  directions =
+    system.directions((r = r, x = x, res = res, pull = pull, acceleration_rhs = acceleration_rhs))
   floor_ = 1e-17 * max(system.trace, 1e-300) / len(x)
   (least, out, best_l, reach) = (value, x, 100 * lambda, inf)
   (count, turns) = (0, 0)
@@ -295,9 +296,9 @@ _searched_step(r, system, x, value, lambda) = {
     v = 0.5 * sum(r(x + d)^2)
     y = x + d
     if norm(a) <= 2 * norm(d) {
-      bent = x + d + 0.5 * a
-      v2 = 0.5 * sum(r(bent)^2)
-      if v2 < v { v = v2; y = bent }
+      accelerated = x + d + 0.5 * a
+      v2 = 0.5 * sum(r(accelerated)^2)
+      if v2 < v { v = v2; y = accelerated }
     }
     tries = tries + 1
     if v < least { least = v; out = y; best_l = l; reach = norm(Jd) }
@@ -335,7 +336,7 @@ _factored_directions(G, g, p, l) = {
   d = -trisolve(L, trisolve(L, g); adjoint = true)
   Jd = jvp(p.r, p.x, d)[1]
   e = p.pull(-p.res - Jd) - l * d
-  more = trisolve(L, trisolve(L, stack(e, -p.bend_of(d, Jd); axis = 1)); adjoint = true)
+  more = trisolve(L, trisolve(L, stack(e, -p.acceleration_rhs(d, Jd); axis = 1)); adjoint = true)
   (d + more[.., 0], more[.., 1], Jd, 0, 0)
 }
 # By products with J and J'. A: some rows such that A'A is J'J in expectation.
@@ -348,7 +349,7 @@ _product_directions(smooth, g, push, enough, most, p, l) = {
   product = v -> p.pull(push(v)) + l * v
   (d, k1) = _preconditioned(product, smooth, -g, enough, most)
   Jd = push(d)
-  (a, k2) = _preconditioned(product, smooth, -p.bend_of(d, Jd), enough, most)
+  (a, k2) = _preconditioned(product, smooth, -p.acceleration_rhs(d, Jd), enough, most)
   (d, a, Jd, k1, k2)
 }
 # The Cholesky factor of G + l I, with more damping where rounding makes it

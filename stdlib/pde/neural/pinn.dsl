@@ -808,7 +808,7 @@ _train_pinn(info, m, o, blocks, v0, back) = {
         A = _row_sketch(blocks, soft, v, back, X, many)
         _sketched(A, _forcing(value, first), trainer.turns)
       }
-      step = _searched_step(p -> rows(p, soft, X), system, v, value, lambda)
+      step = _damping_search(p -> rows(p, soft, X), system, v, value, lambda)
       v = step.x
       lambda = step.damping
       if trainer.name != "lm" { many = _more_rows(trainer, many, len(v), step.turns) }
