@@ -561,7 +561,7 @@ _solve_pinn(stated, method, o) = {
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
   (v0, back) = flatten(weights)
-  if m.slabs > 1 { _solve_slabs(info, m, o, v0, back, B) } else {
+  if m.slabs > 1 { _solve_windows(info, m, o, v0, back, B) } else {
     (never, h) = _building_in(info, m)
     u = _ansatz(info, m, B, never, h)
     blocks = _pinn_blocks(info, m, _pinn_rows(info, u), never, h)
@@ -635,10 +635,10 @@ _guessed_rows(info, guess, X) = {
 }
 
 # ---- time windows
-# Windows (slabs) are solved one after the other. The end of one is the initial
+# Time windows are solved one after the other. The end of one is the initial
 # state of the next, given at points as rows.
 
-_slab(info, j, n) = {
+_time_window(info, j, n) = {
   t = _time_axis(info)
   step = (info.hi[t] - info.lo[t]) / n
   kept = list()
@@ -649,7 +649,7 @@ _slab(info, j, n) = {
       (...(0..len(info.coords)))), conditions = kept)
 }
 
-_solve_slabs(info, m, o, v0, back, B) = {
+_solve_windows(info, m, o, v0, back, B) = {
   t = _time_axis(info)
   if t < 0 { _refuse("pinn(slabs = ...) needs t among the coordinates") }
   starts = _slot_starts(info)
@@ -672,7 +672,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
   h_of = zeros(n)
   (v, loss, steps) = (v0, 0.0, 0)
   for j in 0..n {
-    own = _slab(info, j, n)
+    own = _time_window(info, j, n)
     (never, h) = _building_in(own, m)
     u = _ansatz(own, m, B, never, h)
     begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] },
@@ -697,7 +697,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
   at = (w, xs) -> {
     j = clamp(i64(floor(n * stop_gradient((xs[t] - info.lo[t]) / (info.hi[t] - info.lo[t])))), 0,
       n - 1)
-    own = _slab(info, j, n)
+    own = _time_window(info, j, n)
     never = _building_in(own, m)[0]
     _ansatz(own, m, B, never, h_of[j])(back(w[j]), xs)
   }
