@@ -124,8 +124,8 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t location, Av **line
 static Av *equation_record(Reflection *r, const Ast *q, const BoundaryLocation *boundary,
                            const At *at, Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
-	static const char *const labels[] = {"residual", "at",   "jets",  "text",   "rows",
-	                                     "linear",   "bent", "terms", "fluxes", "by_fluxes"};
+	static const char *const labels[] = {"residual", "at",        "jets",  "text",   "rows",
+	                                     "linear",   "nonlinear", "terms", "fluxes", "by_fluxes"};
 	const uint32_t location = boundary ? boundary->location : LOCATION_INSIDE;
 	Av *linear, *nonlinear;
 	split_jets(r, q, location, &linear, &nonlinear);

@@ -227,7 +227,7 @@ _weak_statement(info) = {
   for (k, q) in enumerate(info.equations) {
     if k < nf { if q.rows != info.sizes[k] { fine = false } }
     for s in q.fluxes { if not _has_weak_form(s) { fine = false } }
-    for i in q.bent {
+    for i in q.nonlinear {
       space = 0
       for a in info.space { space = space + info.jets[i][1 + a] }
       if space == 2 { nodes = 4 }

@@ -77,7 +77,7 @@ _told_states(info, starts) = {
         "itself: write the value, as u == f(x)")
     }
   }
-  map((i, f) -> (residual = (X, jets) -> jets[i] - f(X), jets = (i,), linear = (i,), bent = (),
+  map((i, f) -> (residual = (X, jets) -> jets[i] - f(X), jets = (i,), linear = (i,), nonlinear = (),
     at = (coord = info.time, side = 0, value = info.lo[info.time], name = "", point = none),
     rows = info.sizes[info.jets[i][0]], terms = none, fluxes = (), by_fluxes = none,
     text = "{_state_name(info, info.jets[i][0], info.jets[i][1 + info.time], info.time)} as the "

@@ -56,7 +56,7 @@ _restarted(info, s, t) = {
       i = _jet_of_state(info, k, level, axis)
       value = _state_of(info, s, k, level, axis, span[0])
       conditions = push(conditions,
-        (residual = (X, jets) -> jets[i] - value(X), jets = (i,), linear = (i,), bent = (),
+        (residual = (X, jets) -> jets[i] - value(X), jets = (i,), linear = (i,), nonlinear = (),
           at = (coord = axis, side = 0, value = span[0], name = "", point = none),
           rows = info.sizes[k], terms = none, solved = true,
           text = "{_state_name(info, k, level, axis)} as the solution before it ends"))

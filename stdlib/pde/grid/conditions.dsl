@@ -97,7 +97,7 @@ _wishes(info, S, c, r, all) = {
   out = list()
   for turn in each(len(all)) {
     (best, top) = (-1, -1)
-    for i in (...c.linear, ...c.bent) {
+    for i in (...c.linear, ...c.nonlinear) {
       j = info.jets[i]
       score = (if _position(S, c.at.coord) < 0 { 0 } else { j[1 + c.at.coord] }) * 10 +
         _jet_time(S, j)
@@ -219,7 +219,7 @@ _assigned(wishes, room, places, i, tried) = {
 _rate_in(info, S, c, r, k, a) = {
   on = _row_dependence(info, c, r)
   top = 0
-  for i in (...c.linear, ...c.bent) {
+  for i in (...c.linear, ...c.nonlinear) {
     if info.jets[i][0] == k { if on[i][a] { top = max(top, _jet_time(S, info.jets[i])) } }
   }
   top

@@ -319,7 +319,7 @@ _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
     for s in q.fluxes {
       i = _slope_of_flux(info, s)
       if s.state and len(s.inner) == 0 and s.coord == c.q.at.coord and i >= 0 {
-        if contains(c.q.bent, i) {
+        if contains(c.q.nonlinear, i) {
           p = c.p
           e = _steps_of(T, p)
           F = reshape(_flux_between(info, S, s, t, U, V, λ, jets), T.P // (T.n[p] * T.stride[p]),

@@ -142,7 +142,7 @@ _stage_along(info, S, own, p, offset) = {
     x = map(v -> v[face], T.X)
     for (r, places) in enumerate(_rows_of(S, c)) {
       blocks = map(k -> zeros(lines, m), each(S.parts))
-      for i in (...c.q.linear, ...c.q.bent) {
+      for i in (...c.q.linear, ...c.q.nonlinear) {
         j = info.jets[i]
         w = _end_weights(g, j[1 + c.q.at.coord], c.side)
         for a in each(_width(info, j[0])) {

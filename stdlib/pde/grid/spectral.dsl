@@ -97,7 +97,7 @@ _is_semilinear(info, time) = {
   for q in info.equations {
     top = 0
     rate = 0
-    for i in (...q.linear, ...q.bent) {
+    for i in (...q.linear, ...q.nonlinear) {
       j = info.jets[i]
       o = 0
       for d in each(len(info.coords)) { if d != time { o = o + j[1 + d] } }
@@ -105,7 +105,7 @@ _is_semilinear(info, time) = {
       if j[1 + time] == 1 { rate = rate + 1; if o > 0 { fine = false } }
       if j[1 + time] > 1 { fine = false }
     }
-    for i in q.bent {
+    for i in q.nonlinear {
       j = info.jets[i]
       o = 0
       for d in each(len(info.coords)) { if d != time { o = o + j[1 + d] } }
@@ -113,7 +113,7 @@ _is_semilinear(info, time) = {
       if o == top and o > 1 { fine = false }
     }
     if rate > 1 { fine = false }
-    if rate == 0 and len(q.bent) > 0 { fine = false }
+    if rate == 0 and len(q.nonlinear) > 0 { fine = false }
     if rate == 0 and _without_rates(info, time, q) > 1 { fine = false }
     rates = rates + rate
   }
@@ -133,13 +133,13 @@ _constraint_of(info, time) = {
   for (e, q) in enumerate(info.equations) {
     rate = 0
     other = 0
-    for i in (...q.linear, ...q.bent) {
+    for i in (...q.linear, ...q.nonlinear) {
       j = info.jets[i]
       if j[1 + time] > 0 { rate = 1 }
       if rated[j[0]] == 0 { other = 1 }
     }
     if rate == 0 {
-      for i in (...q.linear, ...q.bent) { said[info.jets[i][0]] = 1 }
+      for i in (...q.linear, ...q.nonlinear) { said[info.jets[i][0]] = 1 }
       if other == 0 { equation = e; equations = equations + 1 }
     }
   }
@@ -147,7 +147,9 @@ _constraint_of(info, time) = {
   fine = equations == fields and equations < 2
   if fine and equations == 1 {
     fine = len(info.space) > 1 and info.sizes[field] == 0 and info.equations[equation].rows == 0
-    for q in info.equations { for i in q.bent { if info.jets[i][0] == field { fine = false } } }
+    for q in info.equations {
+      for i in q.nonlinear { if info.jets[i][0] == field { fine = false } }
+    }
   }
   (equation = equation, field = field, fine = fine)
 }
@@ -156,7 +158,7 @@ _without_rates(info, time, q) = {
   n = 0
   for k in each(len(info.fields)) {
     here = 0
-    for i in (...q.linear, ...q.bent) { if info.jets[i][0] == k { here = 1 } }
+    for i in (...q.linear, ...q.nonlinear) { if info.jets[i][0] == k { here = 1 } }
     for j in info.jets { if j[0] == k and j[1 + time] > 0 { here = 0 } }
     n = n + here * max(1, info.sizes[k])
   }
@@ -383,7 +385,9 @@ _spectral_form(info, grid, dealias) = {
   needed = list()
   for i in each(len(info.jets)) {
     use = false
-    for p in parts { for b in info.equations[equation_of(p[0])].bent { if b == i { use = true } } }
+    for p in parts {
+      for b in info.equations[equation_of(p[0])].nonlinear { if b == i { use = true } }
+    }
     if use { needed = push(needed, i) }
   }
   # By component: the jet, its component, its factors.
@@ -423,7 +427,8 @@ _spectral_form(info, grid, dealias) = {
         all = map_rows(r -> {
           # Jets that are linear in this equation are in L, even if others have
           # them nonlinearly.
-          js = map(i -> if contains(q.bent, i) { r.j[i] } else { zero[i] }, each(len(info.jets)))
+          js =
+            map(i -> if contains(q.nonlinear, i) { r.j[i] } else { zero[i] }, each(len(info.jets)))
           _residual_at(info, S, q, t, r.x, js)
         }, (x = T.X, j = jets))
         for (a, p) in enumerate(parts) {
@@ -503,7 +508,7 @@ _spectral_form(info, grid, dealias) = {
 _projection(info, S, parts, scales, linear, equation_of, held, L) = {
   T = S.T
   q = info.equations[held.equation]
-  if len(q.bent) > 0 {
+  if len(q.nonlinear) > 0 {
     _refuse("`{q.text}` is a constraint whose factors are not constant; fem() serves it")
   }
   for s in list(0.0, 0.4127) {

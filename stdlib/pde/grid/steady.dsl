@@ -389,7 +389,7 @@ _space_field(info, S, U, k) = {
 # and Fourier modes are then eigenvectors of the difference operators.
 _is_by_transforms(info, m, S) =
   if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
-    fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0 and not _has_jumps(info)
+    fine = info.sizes[0] == 0 and len(info.equations[0].nonlinear) == 0 and not _has_jumps(info)
     for p in info.periodic { if not p and m.order != 2 { fine = false } }
     for i in info.equations[0].linear {
       total = 0
@@ -401,7 +401,7 @@ _is_by_transforms(info, m, S) =
       if total > 2 { fine = false }
     }
     for c in info.conditions {
-      if c.at.coord < 0 or len(c.bent) > 0 { fine = false }
+      if c.at.coord < 0 or len(c.nonlinear) > 0 { fine = false }
       for i in c.linear { for d in S.T.space { if info.jets[i][1 + d] > 0 { fine = false } } }
     }
     fine
