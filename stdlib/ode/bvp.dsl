@@ -665,7 +665,7 @@ _is_plain_between(info) = {
   plain = S.left < 0
   for c in S.turns { if c > 0 { plain = false } }
   for d in S.orders { if d == 0 { plain = false } }
-  plain and _is_linear_in_tops(info, S)
+  plain and _is_linear_in_highest(info, S)
 }
 _solve_between(info, m, o) = {
   _refuse_loop(info, m)
@@ -686,12 +686,12 @@ _solve_between(info, m, o) = {
   } else {
     (f64(o.t[0]), f64(o.t[1]))
   }
-  tops = _tops_between(info, S, a, b, t -> _guessed(info, orders, o.guess, t))
+  highest_at = _highest_between(info, S, a, b, t -> _guessed(info, orders, o.guess, t))
   flow = (t, y) -> {
-    (parts, top) = (_parts(y, sizes, orders), tops(t, y));
-    _state(map((own, v) -> push(own[1..], v), parts, top))
+    (parts, highest) = (_parts(y, sizes, orders), highest_at(t, y));
+    _state(map((own, v) -> push(own[1..], v), parts, highest))
   }
-  all = (t, y) -> _topped(_parts(y, sizes, orders), tops(t, y))
+  all = (t, y) -> _with_highest(_parts(y, sizes, orders), highest_at(t, y))
   conditions = (Y, p) -> {
     ends = list(all(a, Y[0]), all(b, Y[1]))
     _join(
@@ -745,23 +745,23 @@ _relative_between(info, orders, P, r) = if kind(r.error) == "none" { none } else
 # equations are required at a distance of 1e-8 of the interval inside, to which
 # the state is extrapolated by these derivatives. This is the limit by
 # l'Hôpital's rule.
-_tops_between(info, S, a, b, guess) = {
+_highest_between(info, S, a, b, guess) = {
   sizes = info.sizes
-  (tops, _, _) = _explicit_rates(info, S)
+  (highest_at, _, _) = _explicit_rates(info, S)
   zero = _flat_zero(info)
-  residual = (t, y, δ, top) -> {
+  residual = (t, y, δ, highest) -> {
     moved = map((own, v) -> {
       next = push(own[1..], v)
       map((x, dx) -> x + δ * dx, own, next)
-    }, _parts(y, sizes, S.orders), _split(top, sizes))
-    _top_residual(info, S, t, moved, _split(top, sizes))
+    }, _parts(y, sizes, S.orders), _split(highest, sizes))
+    _highest_residual(info, S, t, moved, _split(highest, sizes))
   }
   within = (t, y, δ) -> {
-    at = top -> residual(t + δ, y, δ, top)
-    top = zero
+    at = highest -> residual(t + δ, y, δ, highest)
+    highest = zero
     # one iteration suffices for linear equations
-    for turn in 0..2 { top = top - linsolve(_jacobian(at, top), at(top)) }
-    _split(top, sizes)
+    for turn in 0..2 { highest = highest - linsolve(_jacobian(at, highest), at(highest)) }
+    _split(highest, sizes)
   }
   (low, high) = _primal(() -> map(t -> {
     y = guess(t)
@@ -772,7 +772,7 @@ _tops_between(info, S, a, b, guess) = {
   step = 1e-8 * (b - a)
   (t, y) -> if low or high {
     within(t, y, if low and t == a { step } else if high and t == b { -step } else { 0.0 * step })
-  } else { tops(t, y) }
+  } else { highest_at(t, y) }
 }
 _flat_state(info, orders) = _state(_zero_parts(info, orders))
 _told(labels, i) = {

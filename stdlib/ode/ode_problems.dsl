@@ -1,16 +1,17 @@
 # ode_problems.dsl - problems whose only coordinate is t: reduction of equations
 # of any order, with or without algebraic ones, to a system for an integrator.
 #
-# The state has every field with its derivatives below the highest; the highest
-# derivatives are the "tops". There are three cases:
+# The state has every field with its derivatives below the highest. There are
+# three cases:
 #   1  Every field has a time derivative and the equations are linear in the
-#      tops: y' = f(t, y), where the tops solve a linear system (trivial if each
-#      equation is u_t.. == something).
-#   2  A field has no time derivative, or the tops enter nonlinearly, or their
-#      matrix is singular initially and either constant or without some columns:
-#      F(t, y, y') == 0 of index 1, for a method with `implicit`.
-#   3  The equations must be differentiated before they determine the tops
-#      (index 2 and more). Structural analysis determines how often
+#      highest derivatives: y' = f(t, y), where these solve a linear system
+#      (trivial if each equation is u_t.. == something).
+#   2  A field has no time derivative, or the highest derivatives enter
+#      nonlinearly, or their matrix is singular initially and either constant or
+#      without some columns: F(t, y, y') == 0 of index 1, for a method with
+#      `implicit`.
+#   3  The equations must be differentiated before they determine the highest
+#      derivatives (index 2 and more). Structural analysis determines how often
 #      (parser/problem/structural_index.c; Pryce, BIT 41 (2001) 364). The result
 #      is y' = f(t, y) on the set where the equations and their derivatives
 #      hold, h(t, y) = 0. The term -γ H' (H H')⁻¹ h with H = h_y stabilises it
@@ -51,8 +52,8 @@ _state(parts) = {
   for own in parts { for x in own { all = push(all, x) } }
   concat(...all)
 }
-# Each field's derivatives with the top appended.
-_topped(parts, tops) = map(k -> push(parts[k], tops[k]), each(len(parts)))
+# Each field's derivatives with the highest one appended.
+_with_highest(parts, highest) = map(k -> push(parts[k], highest[k]), each(len(parts)))
 
 # The arguments of a function on jet space. Derivatives that are not there are
 # 0.
@@ -100,9 +101,9 @@ _start_parts(info, orders) = {
       (k, j) = info.jets[c.jets[0]]
       # a guess for a field that is not part of the state is ignored
       if j < len(zero[k]) {
-        z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
+        z = c.residual((t0,), _jets_of(info, _with_highest(zero, nought)))
         slope = c.residual((t0,),
-          _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
+          _jets_of(info, map(own -> map(v -> v + 1, own), _with_highest(zero, nought)))) - z
         own = out[k]
         own[j] = 0.0 - z / slope
         out[k] = own
@@ -112,7 +113,8 @@ _start_parts(info, orders) = {
   } else {
     equations =
       y -> _join(
-        map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))),
+        map(c -> c.residual((t0,),
+          _jets_of(info, _with_highest(_parts(y, info.sizes, orders), nought))),
           list(...info.conditions)))
     _parts(root(equations, _state(zero)), info.sizes, orders)
   }
@@ -206,7 +208,7 @@ _solve_in_time(info, m, o) = {
   for c in S.turns { if c > 0 { differentiated = true } }
   for d in S.orders { if d == 0 { algebraic = true } }
   tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
-  linear = _is_linear_in_tops(info, S)
+  linear = _is_linear_in_highest(info, S)
   if differentiated and not linear {
     _refuse(
       "{info.name} must be differentiated (its index is above 1), and its highest derivatives do "
@@ -233,9 +235,9 @@ _structure_of(info) = if kind(info.structure) != "none" { info.structure } else 
     orders = map(k -> _order_of(info, k, 0), each(len(info.sizes))), left = -1)
 }
 # Whether the equations are proven from their code to be jointly linear in the
-# tops. A factor that switches with a top is not linear.
-_is_linear_in_tops(info, S) = {
-  d = _dependence((r, t) -> _top_residual(info, S, t, _zero_parts(info, S.orders), r),
+# highest derivatives. A factor that switches with one of them is not linear.
+_is_linear_in_highest(info, S) = {
+  d = _dependence((r, t) -> _highest_residual(info, S, t, _zero_parts(info, S.orders), r),
     _split(_flat_zero(info), info.sizes), info.lo[0])
   n = len(info.sizes)
   linear = true
@@ -248,13 +250,13 @@ _zero_parts(info, orders) =
 _flat_zero(info) = _join(map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
 
 # All equations, differentiated as often as the structure requires.
-_top_residual(info, S, t, parts, tops) = {
-  all = _topped(parts, tops)
+_highest_residual(info, S, t, parts, highest) = {
+  all = _with_highest(parts, highest)
   _join(map(i -> _equation(info, i, S.turns[i])(t, all), each(len(info.equations))))
 }
 # The hidden constraints: the equations before their last differentiation.
 _hidden(info, S, t, parts) = {
-  all = _topped(parts, map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
+  all = _with_highest(parts, map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
   out = list()
   for i in each(len(info.equations)) {
     for p in each(S.turns[i]) { out = push(out, _equation(info, i, p)(t, all)) }
@@ -262,8 +264,9 @@ _hidden(info, S, t, parts) = {
   concat(...out)
 }
 
-# For equations linear in the tops: the tops as functions of t and the state,
-# the derivative of the state, and whether each equation has its own top.
+# For equations linear in the highest derivatives: these as functions of t and
+# the state, the derivative of the state, and whether each equation determines
+# one of them alone.
 _explicit_rates(info, S) = {
   sizes = info.sizes
   own_slope = len(info.equations) == len(sizes)
@@ -274,38 +277,40 @@ _explicit_rates(info, S) = {
     for k in each(len(sizes)) {
       s =
         _slope(r -> _equation(info, i, S.turns[i])(info.lo[0],
-          _topped(at, map(l -> if l == k { r } else { nought[l] }, each(len(sizes))))), nought[k])
+          _with_highest(at, map(l -> if l == k { r } else { nought[l] }, each(len(sizes))))),
+          nought[k])
       if s != (if i == k { 1 } else { 0 }) { own_slope = false }
     }
   }
-  tops = (t, y) -> {
+  highest_at = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
-    R = _top_residual(info, S, t, parts, nought)
+    R = _highest_residual(info, S, t, parts, nought)
     _split(if own_slope {
       -R
     } else {
-      -_solved_or_nan(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R)
+      -_solved_or_nan(_jacobian(r -> _highest_residual(info, S, t, parts, _split(r, sizes)), zero),
+        R)
     }, sizes)
   }
   flow = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
-    top = tops(t, y)
-    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) },
+    highest = highest_at(t, y)
+    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], highest[k]) },
       each(len(sizes))))
   }
-  (tops, flow, own_slope)
+  (highest_at, flow, own_slope)
 }
 
 _solve_explicit(info, m, o, S, tspan, differentiated) = {
   sizes = info.sizes
   o = (...o, names = _state_names(info, S.orders))
   zero = _flat_zero(info)
-  (tops, flow, own_slope) = _explicit_rates(info, S)
+  (highest_at, flow, own_slope) = _explicit_rates(info, S)
   y0 = _state(_start_parts(info, S.orders))
   singular = if own_slope {
     false
   } else {
-    _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders),
+    _is_singular(_jacobian(r -> _highest_residual(info, S, tspan[0], _parts(y0, sizes, S.orders),
       _split(r, sizes)), zero))
   }
   # algebraic equations among the components of a vector, or in the rows of a
@@ -337,7 +342,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
       flow(t, y) - back * (H' @ _solved_or_nan(H @ H', h(t, y)))
     })
   } else { (y0, flow) }
-  all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
+  all = (t, y) -> _with_highest(_parts(y, sizes, S.orders), highest_at(t, y))
   if len(info.events) > 0 or o.partial {
     r = _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) ->
       _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]),
@@ -467,14 +472,15 @@ _of_degree(degree, o, r) = {
 # derivatives from state and rate.
 _implicit_system(info) = {
   sizes = info.sizes
-  tops = map(k -> _order_of(info, k, 0), each(len(sizes)))
-  orders = map(n -> max(1, n), tops)
+  highest = map(k -> _order_of(info, k, 0), each(len(sizes)))
+  orders = map(n -> max(1, n), highest)
   start = _start_parts(info, orders)
   # all derivatives, from the state and its rate
   all = (y, yp) -> {
     rates = _parts(yp, sizes, orders)
     parts = _parts(y, sizes, orders)
-    map(k -> if tops[k] == 0 { parts[k] } else { push(parts[k], rates[k][-1]) }, each(len(sizes)))
+    map(k -> if highest[k] == 0 { parts[k] } else { push(parts[k], rates[k][-1]) },
+      each(len(sizes)))
   }
   F = (t, y, yp) -> {
     parts = _parts(y, sizes, orders)
@@ -487,7 +493,7 @@ _implicit_system(info) = {
     concat(...own)
   }
   id =
-    _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]),
+    _state(map(k -> map(v -> (if highest[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]),
       each(len(sizes))))
   (orders, F, _state(start), id, all)
 }
