@@ -28,13 +28,13 @@ _Static_assert(CHUNK_BYTES % sizeof(Value) == 0, "slots of all frames lie on one
 
 /* Allocates `bytes` on the stack; *mark_chunk and *mark_used restore it. A new
  * chunk is zeroed, so its slots are V_UNSET. */
-static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk,
+static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, FrameChunk **mark_chunk,
                         size_t *mark_used) {
-	Chunk *k = st->now;
+	FrameChunk *k = st->now;
 	*mark_chunk = k;
 	*mark_used = k ? k->used : 0;
 	while (!k || k->room - k->used < bytes) {
-		Chunk *next = k ? k->next : st->first;
+		FrameChunk *next = k ? k->next : st->first;
 		if (!next) {
 			size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
 #ifdef ATLED_STRESS
@@ -45,7 +45,7 @@ static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk
 				st->now = *mark_chunk;
 				return NULL;
 			}
-			*next = (Chunk){
+			*next = (FrameChunk){
 				.before = k, .room = room, .bytes = sizeof *next + room, .at = (char *)(next + 1)};
 			memset(next->at, 0, room);
 			if (k) k->next = next;
@@ -59,15 +59,15 @@ static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk
 	return p;
 }
 
-static void stack_pop(FrameStack *st, size_t bytes, Chunk *mark_chunk, size_t mark_used) {
+static void stack_pop(FrameStack *st, size_t bytes, FrameChunk *mark_chunk, size_t mark_used) {
 	st->now->used -= bytes;
 	st->now = mark_chunk;
 	if (mark_chunk) mark_chunk->used = mark_used;
 }
 
 static void stack_free(Ctx *c, FrameStack *st) {
-	for (Chunk *k = st->first; k;) {
-		Chunk *next = k->next;
+	for (FrameChunk *k = st->first; k;) {
+		FrameChunk *next = k->next;
 		heap_free(c, k, k->bytes);
 		k = next;
 	}
@@ -76,7 +76,7 @@ static void stack_free(Ctx *c, FrameStack *st) {
 
 typedef struct Activation {
 	Frame frame;
-	Chunk *values_chunk, *syms_chunk;
+	FrameChunk *values_chunk, *syms_chunk;
 	size_t values_used, syms_used;
 } Activation;
 
@@ -584,7 +584,7 @@ bool dim_slow(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	return false;
 }
 
-bool dim_lengths(Frame *f, const Step *s, const Field *field, int64_t *out) {
+bool dim_lengths(Frame *f, const Step *s, const AttrField *field, int64_t *out) {
 	for (uint32_t i = 0; i < field->n; i++)
 		if (!dim_length(f, s, &field->dims[i], &out[i])) return false;
 	return true;

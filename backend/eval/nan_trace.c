@@ -29,7 +29,7 @@
 
 typedef enum OriginKind { FROM_OPERATION, FROM_ARGUMENT, FROM_CONSTANT } OriginKind;
 
-typedef struct Origin {
+typedef struct NanOrigin {
 	uint8_t kind;
 	bool infinite, shown; /* an infinity; operands are scalars to be shown */
 	uint16_t op;
@@ -48,21 +48,21 @@ typedef struct Origin {
 	Atom host;
 	Text note;  /* about array operands */
 	Text trace; /* surrounding loops and calls, one a line */
-} Origin;
+} NanOrigin;
 
 /* The steps around the current one. */
-typedef struct Around {
-	struct Around *outer;
+typedef struct EnclosingStep {
+	struct EnclosingStep *outer;
 	const Frame *f;
 	const Step *s;
 	int64_t turn;
-} Around;
+} EnclosingStep;
 
-typedef struct Place { /* the origin of the infinity in a slot */
+typedef struct SlotOrigin { /* the origin of the infinity in a slot */
 	const Value *slot;
 	const Code *code;
 	uint32_t origin;
-} Place;
+} SlotOrigin;
 
 typedef struct Primal { /* the operand of an operation of the program itself, by source span */
 	SpanId span;
@@ -77,12 +77,12 @@ enum { ORIGINS = 4096, PAYLOAD_SHIFT = 29, BUCKETS = 256 };
 typedef struct Watch {
 	Observer observer;
 	Ctx *c;
-	Origin *origins; /* [0] is unused */
+	NanOrigin *origins; /* [0] is unused */
 	uint32_t norigins, cap, last_infinity;
-	Around *around;
+	EnclosingStep *around;
 	const Frame *root;
 	const Value *root_slots; /* identify places after the frame has ended */
-	Place *places;
+	SlotOrigin *places;
 	uint32_t nplaces, room; /* a power of two */
 	Primal *primals[BUCKETS];
 	const HostCall *call;
@@ -93,47 +93,47 @@ typedef struct Watch {
 
 /* ---- elements ------------------------------------------------------------ */
 
-typedef struct Elements {
+typedef struct ArrayView {
 	Dtype dtype;
 	uint32_t rank;
 	int64_t count;
 	const int64_t *shape, *stride;
 	char *data;
 	bool contiguous;
-} Elements;
+} ArrayView;
 
-static bool elements_of(const Value *v, Elements *e) {
+static bool elements_of(const Value *v, ArrayView *e) {
 	if (v->kind == V_SCALAR)
-		*e = (Elements){.dtype = v->dtype,
-		                .count = 1,
-		                .data = (char *)(uintptr_t)value_scalar_bytes(v),
-		                .contiguous = true};
+		*e = (ArrayView){.dtype = v->dtype,
+		                 .count = 1,
+		                 .data = (char *)(uintptr_t)value_scalar_bytes(v),
+		                 .contiguous = true};
 	else if (v->kind == V_TENSOR)
-		*e = (Elements){.dtype = v->tensor->dtype,
-		                .rank = v->tensor->rank,
-		                .count = v->tensor->count,
-		                .shape = v->tensor->shape,
-		                .stride = v->tensor->stride,
-		                .data = v->tensor->data,
-		                .contiguous = v->tensor->contiguous};
+		*e = (ArrayView){.dtype = v->tensor->dtype,
+		                 .rank = v->tensor->rank,
+		                 .count = v->tensor->count,
+		                 .shape = v->tensor->shape,
+		                 .stride = v->tensor->stride,
+		                 .data = v->tensor->data,
+		                 .contiguous = v->tensor->contiguous};
 	else return false;
 	return dtype_is_inexact(e->dtype);
 }
 
-static void index_of(const Elements *e, int64_t at, int64_t *index) {
+static void index_of(const ArrayView *e, int64_t at, int64_t *index) {
 	for (uint32_t k = e->rank; k-- > 0;) {
 		index[k] = at % e->shape[k];
 		at /= e->shape[k];
 	}
 }
 
-static char *element_at(const Elements *e, const int64_t *index) {
+static char *element_at(const ArrayView *e, const int64_t *index) {
 	int64_t offset = 0;
 	for (uint32_t k = 0; k < e->rank; k++) offset += index[k] * e->stride[k];
 	return e->data + offset * (int64_t)dtype_size(e->dtype);
 }
 
-static char *element(const Elements *e, int64_t at) {
+static char *element(const ArrayView *e, int64_t at) {
 	if (e->contiguous) return e->data + at * (int64_t)dtype_size(e->dtype);
 	int64_t index[MAX_RANK];
 	index_of(e, at, index);
@@ -200,7 +200,7 @@ static void tag(Dtype d, char *p, uint32_t origin) {
 
 /* The position of the first element of a class, or -1. With untagged, NaNs that
  * have an origin do not count. */
-static int64_t first_of(const Watch *w, const Elements *e, int which, bool untagged) {
+static int64_t first_of(const Watch *w, const ArrayView *e, int which, bool untagged) {
 	for (int64_t i = 0; i < e->count; i++) {
 		uint32_t origin;
 		if (class_of(w, e->dtype, element(e, i), &origin) == which && !(untagged && origin))
@@ -211,7 +211,7 @@ static int64_t first_of(const Watch *w, const Elements *e, int which, bool untag
 
 /* ---- infinities: origins by value ---------------------------------------- */
 
-static Place *place_for(Watch *w, const Code *code, const Value *slot) {
+static SlotOrigin *place_for(Watch *w, const Code *code, const Value *slot) {
 	uint32_t at = (uint32_t)((uintptr_t)slot / sizeof *slot * 2654435761u) & (w->room - 1);
 	while (w->places[at].slot && (w->places[at].slot != slot || w->places[at].code != code))
 		at = (at + 1) & (w->room - 1);
@@ -221,9 +221,9 @@ static Place *place_for(Watch *w, const Code *code, const Value *slot) {
 static void set_infinity(Watch *w, const Frame *f, const Value *slot, uint32_t origin) {
 	if (!origin && !w->nplaces) return;
 	if (2 * w->nplaces >= w->room) {
-		Place *old = w->places;
+		SlotOrigin *old = w->places;
 		const uint32_t room = w->room, more = room ? 2 * room : 64;
-		Place *made = heap_alloc(w->c, more * sizeof *made);
+		SlotOrigin *made = heap_alloc(w->c, more * sizeof *made);
 		if (!made) return; /* the message will be less precise */
 		memset(made, 0, more * sizeof *made);
 		w->places = made;
@@ -232,12 +232,12 @@ static void set_infinity(Watch *w, const Frame *f, const Value *slot, uint32_t o
 			if (old[i].slot) *place_for(w, old[i].code, old[i].slot) = old[i];
 		heap_free(w->c, old, room * sizeof *old);
 	}
-	Place *p = place_for(w, f->code, slot);
+	SlotOrigin *p = place_for(w, f->code, slot);
 	if (!p->slot) {
 		if (!origin) return;
 		w->nplaces++;
 	}
-	*p = (Place){slot, f->code, origin};
+	*p = (SlotOrigin){slot, f->code, origin};
 }
 
 static uint32_t infinity_in(const Watch *w, const Frame *f, int32_t operand) {
@@ -248,7 +248,7 @@ static uint32_t infinity_in(const Watch *w, const Frame *f, int32_t operand) {
 	    (uint32_t)operand < body->params + body->nparams)
 		return w->of_parameter[(uint32_t)operand - body->params];
 	if (w->room) {
-		const Place *p = place_for((Watch *)(uintptr_t)w, f->code, slot);
+		const SlotOrigin *p = place_for((Watch *)(uintptr_t)w, f->code, slot);
 		if (p->slot && p->origin) return p->origin;
 	}
 	return w->last_infinity; /* it came through a loop or a call */
@@ -303,7 +303,7 @@ static void put_place(Text *t, const Ctx *c, SpanId span) {
 
 typedef struct Telling {
 	Watch *w;
-	Origin *o;
+	NanOrigin *o;
 	bool placed; /* the origin has a place in the user's source */
 } Telling;
 
@@ -345,7 +345,7 @@ static void tell_around(Telling *t) {
 	Watch *w = t->w;
 	Ctx *c = w->c;
 	uint32_t lines = 0;
-	for (const Around *a = w->around; a; a = a->outer) {
+	for (const EnclosingStep *a = w->around; a; a = a->outer) {
 		Text *out = &t->o->trace;
 		const Step *s = a->s;
 		if (s->op == OP_FOR || s->op == OP_WHILE) {
@@ -378,7 +378,7 @@ static void tell_around(Telling *t) {
 	const uint32_t n = t->o->nturns < MAX_RANK ? t->o->nturns : MAX_RANK;
 	t->o->nturns = n;
 	uint32_t k = n;
-	for (const Around *a = w->around; a && k; a = a->outer)
+	for (const EnclosingStep *a = w->around; a && k; a = a->outer)
 		if ((a->s->op == OP_FOR || a->s->op == OP_WHILE) && a->turn >= 0)
 			t->o->turns[--k] = a->turn;
 }
@@ -396,14 +396,14 @@ static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step 
 	if (w->norigins >= ORIGINS) return 0;
 	if (w->norigins == w->cap) {
 		const uint32_t more = w->cap ? 2 * w->cap : 16;
-		Origin *made = heap_resize(c, w->origins, w->cap * sizeof *made, more * sizeof *made);
+		NanOrigin *made = heap_resize(c, w->origins, w->cap * sizeof *made, more * sizeof *made);
 		if (!made) return 0;
 		w->origins = made;
 		w->cap = more;
 	}
-	if (!w->norigins) w->origins[w->norigins++] = (Origin){0};
-	Origin *o = &w->origins[w->norigins];
-	*o = (Origin){.kind = (uint8_t)kind, .infinite = infinite};
+	if (!w->norigins) w->origins[w->norigins++] = (NanOrigin){0};
+	NanOrigin *o = &w->origins[w->norigins];
+	*o = (NanOrigin){.kind = (uint8_t)kind, .infinite = infinite};
 	text_init(&o->note, c);
 	text_init(&o->trace, c);
 	if (s) {
@@ -422,7 +422,7 @@ static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step 
 static Primal *primal_find(const Watch *w, SpanId span, uint32_t rank, const int64_t *shape) {
 	for (Primal *p = w->primals[span % BUCKETS]; p; p = p->next) {
 		if (p->span != span) continue;
-		Elements e;
+		ArrayView e;
 		if (elements_of(&p->operand, &e) && e.rank == rank &&
 		    (!rank || !memcmp(e.shape, shape, rank * sizeof *shape)))
 			return p;
@@ -434,9 +434,9 @@ static Primal *primal_find(const Watch *w, SpanId span, uint32_t rank, const int
  * loops, whose iterations differ. */
 static void primal_keep(Watch *w, const Frame *f, const Step *s, const Value *operand) {
 	if (prims[s->op].deriv != DERIV_RULE || s->nargs > 1) return;
-	for (const Around *a = w->around; a; a = a->outer)
+	for (const EnclosingStep *a = w->around; a; a = a->outer)
 		if (a->s->op == OP_FOR || a->s->op == OP_WHILE) return;
-	Elements e;
+	ArrayView e;
 	if (!elements_of(operand, &e)) return;
 	Primal *p = primal_find(w, s->span, e.rank, e.shape);
 	if (!p) {
@@ -482,7 +482,7 @@ static bool is_move(const Step *s) {
 static bool is_around(const Step *s) { return s->nblocks || s->op == OP_CALL; }
 
 /* Notes where an array operand is infinite. */
-static void note_operand(Watch *w, Origin *o, const Elements *e) {
+static void note_operand(Watch *w, NanOrigin *o, const ArrayView *e) {
 	static const char *const signs[] = {"inf", "-inf"};
 	for (int sign = 0; sign < 2; sign++) {
 		for (int64_t i = 0; i < e->count; i++) {
@@ -507,13 +507,13 @@ static void note_operand(Watch *w, Origin *o, const Elements *e) {
 }
 
 /* Records the operands. */
-static void describe(Watch *w, Origin *o, const Frame *f, const Step *s, const Value *args,
-                     const Elements *result, int64_t at) {
+static void describe(Watch *w, NanOrigin *o, const Frame *f, const Step *s, const Value *args,
+                     const ArrayView *result, int64_t at) {
 	o->rank = result->rank;
 	if (result->rank) index_of(result, at, o->index);
 	if (s->op == OP_HOST) o->host = atom(w->c, ((const HostCall *)s->site)->def->name);
 	for (uint32_t k = 0; k < s->nargs && k < 3; k++) {
-		Elements e;
+		ArrayView e;
 		if (!elements_of(&args[k], &e)) continue;
 		uint32_t origin = 0;
 		if (is_local(s)) {
@@ -531,7 +531,7 @@ static void describe(Watch *w, Origin *o, const Frame *f, const Step *s, const V
 	}
 	if (!is_derived(w->c, s->chain)) return;
 	const Primal *p = primal_find(w, s->span, result->rank, result->shape);
-	Elements e;
+	ArrayView e;
 	if (p && elements_of(&p->operand, &e)) {
 		o->has_primal = true;
 		o->primal = value_scalar_from_bytes(e.dtype, element_at(&e, o->index));
@@ -547,7 +547,7 @@ static void describe_protected(Ctx *c, void *ud) {
 }
 
 static uint32_t operation(Watch *w, const Frame *f, const Step *s, const Value *args,
-                          const Elements *result, int64_t at, bool infinite) {
+                          const ArrayView *result, int64_t at, bool infinite) {
 	uint32_t id = origin_new(w, FROM_OPERATION, infinite, s);
 	if (!id) return 0;
 	void *x[] = {w,
@@ -564,12 +564,12 @@ static uint32_t operation(Watch *w, const Frame *f, const Step *s, const Value *
 /* The origin of a NaN among the operands: 0 without a NaN, UINT32_MAX for one
  * without an origin. */
 static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
-                               const Elements *result, int64_t at) {
+                               const ArrayView *result, int64_t at) {
 	uint32_t found = 0;
 	int64_t index[MAX_RANK];
 	if (result->rank) index_of(result, at, index);
 	for (uint32_t k = 0; k < s->nargs; k++) {
-		Elements e;
+		ArrayView e;
 		uint32_t origin;
 		if (!elements_of(&args[k], &e)) continue;
 		if (is_local(s)) {
@@ -586,7 +586,7 @@ static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
 }
 
 /* Makes the value's bits writable. */
-static Status make_own(Watch *w, Value *v, Elements *e) {
+static Status make_own(Watch *w, Value *v, ArrayView *e) {
 	if (v->kind != V_TENSOR || (v->tensor->contiguous && tensor_is_unshared(v->tensor)))
 		return ST_OK;
 	Tensor *copy = tensor_copy(w->c, v->tensor);
@@ -599,9 +599,9 @@ static Status make_own(Watch *w, Value *v, Elements *e) {
 
 /* Gives an origin to the NaNs of a value that have none: who(ud, element)
  * returns it. */
-typedef uint32_t (*Whose)(void *ud, const Elements *e, int64_t at);
+typedef uint32_t (*Whose)(void *ud, const ArrayView *e, int64_t at);
 static Status mark(Watch *w, Value *v, Whose who, void *ud) {
-	Elements e;
+	ArrayView e;
 	if (!elements_of(v, &e)) return ST_OK;
 	int64_t first = first_of(w, &e, IS_NAN, true);
 	if (first < 0) return ST_OK;
@@ -624,7 +624,7 @@ typedef struct Blame {
 	bool asked; /* `inherited` is known and the same for all elements */
 } Blame;
 
-static uint32_t blame(void *ud, const Elements *e, int64_t at) {
+static uint32_t blame(void *ud, const ArrayView *e, int64_t at) {
 	Blame *b = ud;
 	uint32_t from = UINT32_MAX;
 	if (b->args) {
@@ -643,7 +643,7 @@ static uint32_t blame(void *ud, const Elements *e, int64_t at) {
 /* Of a sum or product of two NaNs the first operand's origin counts, as in a
  * difference. C compilers may exchange the operands on some machines. */
 static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v) {
-	Elements e, x[2];
+	ArrayView e, x[2];
 	if ((s->op != OP_ADD && s->op != OP_MUL) || s->nargs != 2 || !elements_of(v, &e) ||
 	    dtype_is_complex(e.dtype))
 		return ST_OK;
@@ -665,13 +665,13 @@ static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v)
 /* The origin of the first infinity in a result, or 0. */
 static uint32_t infinity_of(Watch *w, const Frame *f, const Step *s, const Value *args,
                             const Value *v) {
-	Elements e;
+	ArrayView e;
 	if (!elements_of(v, &e)) return 0;
 	int64_t at = first_of(w, &e, INFINITE, false), index[MAX_RANK];
 	if (at < 0) return 0;
 	if (e.rank) index_of(&e, at, index);
 	for (uint32_t k = 0; k < s->nargs; k++) {
-		Elements x;
+		ArrayView x;
 		uint32_t origin;
 		if (!elements_of(&args[k], &x)) continue;
 		if (is_local(s) ? class_of(w, x.dtype, element_at(&x, index), &origin) != INFINITE
@@ -706,7 +706,7 @@ static Status watch_step(Observer *o, Frame *f, const Step *s) {
 	w->reverse |= s->chain && is_backwards(w->c, s->chain);
 	Status st;
 	if (is_around(s)) {
-		Around a = {w->around, f, s, -1};
+		EnclosingStep a = {w->around, f, s, -1};
 		w->around = &a;
 		st = s->inner(f, s);
 		w->around = a.outer;
@@ -715,7 +715,7 @@ static Status watch_step(Observer *o, Frame *f, const Step *s) {
 	if (is_move(s)) {
 		uint32_t infinity = 0;
 		for (uint32_t k = 0; k < s->nargs && w->last_infinity && !infinity; k++) {
-			Elements e;
+			ArrayView e;
 			if (s->args[k] >= 0 && elements_of(operand(f, s, k), &e) && e.count < POLL_EVERY &&
 			    first_of(w, &e, INFINITE, false) >= 0)
 				infinity = infinity_in(w, f, s->args[k]);
@@ -729,7 +729,7 @@ static Status watch_step(Observer *o, Frame *f, const Step *s) {
 	for (uint32_t k = 0; k < s->nargs; k++) args[k] = value_ref(*operand(f, s, k));
 	if (s->nargs && !is_derived(w->c, s->chain)) primal_keep(w, f, s, &args[0]);
 	if (s->op == OP_HOST) {
-		Around a = {w->around, f, s, -1};
+		EnclosingStep a = {w->around, f, s, -1};
 		w->around = &a;
 		st = s->inner(f, s);
 		w->around = a.outer;
@@ -742,7 +742,7 @@ static Status watch_step(Observer *o, Frame *f, const Step *s) {
 
 static void watch_block(Observer *o, Frame *f, const Block *b) {
 	Watch *w = (Watch *)o;
-	Around *a = w->around;
+	EnclosingStep *a = w->around;
 	if (a && a->f == f && (a->s->op == OP_FOR || a->s->op == OP_WHILE) &&
 	    b == &a->s->blocks[a->s->nblocks - 1])
 		a->turn++;
@@ -751,7 +751,7 @@ static void watch_block(Observer *o, Frame *f, const Block *b) {
 /* ---- messages ------------------------------------------------------------ */
 
 /* The user's name of an operation. */
-static const char *word_of(const Origin *o, const Ctx *c) {
+static const char *word_of(const NanOrigin *o, const Ctx *c) {
 	switch ((Op)o->op) {
 	case OP_REDUCE_SUM: return "sum";
 	case OP_REDUCE_PROD: return "prod";
@@ -777,7 +777,7 @@ typedef struct Derivative {
 	bool rule;        /* inside a user's rule */
 } Derivative;
 
-static Derivative derivative_of(const Watch *w, const Origin *o) {
+static Derivative derivative_of(const Watch *w, const NanOrigin *o) {
 	Derivative d = {.mode = ""};
 	for (const char *t = own_transforms(w->c, o->chain); *t;) {
 		const size_t n = strcspn(t, " ");
@@ -802,7 +802,7 @@ static void put_factor(Text *t, Value v) {
 }
 
 /* Prints "sqrt(-1.0)", "0.0 / 0.0". */
-static void put_operation(Text *t, const Origin *o, const Ctx *c) {
+static void put_operation(Text *t, const NanOrigin *o, const Ctx *c) {
 	const char *word = word_of(o, c);
 	if (o->noperands == 2 && !isalpha((unsigned char)*word)) {
 		put_factor(t, o->operands[0]);
@@ -818,7 +818,7 @@ static void put_operation(Text *t, const Origin *o, const Ctx *c) {
 	text_str(t, ")");
 }
 
-static void put_index(Text *t, const Origin *o) {
+static void put_index(Text *t, const NanOrigin *o) {
 	text_str(t, "[");
 	for (uint32_t k = 0; k < o->rank; k++)
 		text_format(t, "%s%lld", k ? ", " : "", (long long)o->index[k]);
@@ -826,7 +826,7 @@ static void put_index(Text *t, const Origin *o) {
 }
 
 /* The source text at the place if it is short, else the operation. */
-static void put_expression(Text *t, const Watch *w, const Origin *o) {
+static void put_expression(Text *t, const Watch *w, const NanOrigin *o) {
 	const Span at = span_of(w->c, o->span);
 	size_t n;
 	const char *text = at.source ? source_text(w->c, at.source, &n) : NULL;
@@ -838,7 +838,7 @@ static void put_expression(Text *t, const Watch *w, const Origin *o) {
 
 /* The library function at the place, such as "norm" for the square root in
  * `norm(x)`; or 0. */
-static Atom library_call(const Watch *w, const Origin *o) {
+static Atom library_call(const Watch *w, const NanOrigin *o) {
 	if (o->inside) return o->inside;
 	const Span at = span_of(w->c, o->span);
 	size_t n, k = 0;
@@ -855,7 +855,7 @@ static Atom library_call(const Watch *w, const Origin *o) {
 	return name;
 }
 
-static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
+static void put_message(Text *t, const Watch *w, const NanOrigin *o, bool first) {
 	const char *what = o->infinite ? "infinity" : "NaN";
 	const Derivative d = derivative_of(w, o);
 	if (o->kind == FROM_ARGUMENT) {
@@ -917,7 +917,7 @@ static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
 static void to_text(void *ud, const char *text, size_t n) { text_add(ud, text, n); }
 
 /* The message, the source line, and the trace. */
-static void tell(Text *out, Watch *w, const Origin *o, bool first, const char *before) {
+static void tell(Text *out, Watch *w, const NanOrigin *o, bool first, const char *before) {
 	Text message;
 	text_init(&message, w->c);
 	text_str(&message, before);
@@ -983,16 +983,16 @@ static uint32_t check_types(Builder *b, const HostCall *call, const Ref *args, u
 	return RESULTS + effects;
 }
 
-typedef struct Given {
+typedef struct ParameterScan {
 	Watch *w;
 	uint32_t parameter, made;
-} Given;
+} ParameterScan;
 
-static uint32_t given(void *ud, const Elements *e, int64_t at) {
-	Given *g = ud;
+static uint32_t given(void *ud, const ArrayView *e, int64_t at) {
+	ParameterScan *g = ud;
 	if (g->made) return g->made;
 	g->made = origin_new(g->w, FROM_ARGUMENT, false, NULL);
-	Origin *o = &g->w->origins[g->made];
+	NanOrigin *o = &g->w->origins[g->made];
 	if (!g->made) return 0;
 	o->parameter = g->parameter;
 	o->rank = e->rank;
@@ -1004,13 +1004,13 @@ static Status take_arguments(Watch *w, uint32_t n, const Value *args, Value *own
 	Status st = ST_OK;
 	for (uint32_t k = 0; k < n; k++) {
 		own[k] = value_ref(args[k]);
-		Given g = {w, k, 0};
+		ParameterScan g = {w, k, 0};
 		if (st == ST_OK) st = mark(w, &own[k], given, &g);
-		Elements e;
+		ArrayView e;
 		int64_t at = elements_of(&own[k], &e) ? first_of(w, &e, INFINITE, false) : -1;
 		if (at < 0) continue;
 		if (!(w->of_parameter[k] = origin_new(w, FROM_ARGUMENT, true, NULL))) continue;
-		Origin *o = &w->origins[w->of_parameter[k]];
+		NanOrigin *o = &w->origins[w->of_parameter[k]];
 		o->parameter = k;
 		o->rank = e.rank;
 		if (e.rank) index_of(&e, at, o->index);
@@ -1022,7 +1022,7 @@ static Status take_arguments(Watch *w, uint32_t n, const Value *args, Value *own
 /* The origin of the first NaN (or infinity) in the results, or 0. */
 static uint32_t chosen(Watch *w, const Code *code, const Value *results, bool infinities) {
 	for (uint32_t k = 0; k < code->body.nresults; k++) {
-		Elements e;
+		ArrayView e;
 		uint32_t origin = 0;
 		if (!elements_of(&results[k], &e)) continue;
 		int64_t nan = first_of(w, &e, IS_NAN, false),
@@ -1040,7 +1040,7 @@ static uint32_t chosen(Watch *w, const Code *code, const Value *results, bool in
 		    (uint32_t)slot < code->body.params + code->body.nparams)
 			origin = w->of_parameter[(uint32_t)slot - code->body.params];
 		else if (slot >= 0 && w->room && w->root_slots) {
-			const Place *p = place_for(w, code, w->root_slots + slot);
+			const SlotOrigin *p = place_for(w, code, w->root_slots + slot);
 			origin = p->slot ? p->origin : 0;
 		}
 		if (!origin) origin = w->last_infinity;
@@ -1065,8 +1065,8 @@ static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool in
 	Ctx *c = w->c;
 	Text t;
 	text_init(&t, c);
-	Origin none = {0};
-	Origin *o = id ? &w->origins[id] : &none;
+	NanOrigin none = {0};
+	NanOrigin *o = id ? &w->origins[id] : &none;
 	if (!id) {
 		text_format(
 			&t, "no NaN%s",
@@ -1148,7 +1148,7 @@ static void answer_protected(Ctx *c, void *ud) {
 	const bool found = id || (!a->ran && w->norigins > 1);
 	bool infinite = false;
 	for (uint32_t k = 0; k < a->code->body.nresults && a->ran; k++) {
-		Elements e;
+		ArrayView e;
 		infinite |= elements_of(&a->results[k], &e) && first_of(w, &e, INFINITE, false) >= 0;
 	}
 	for (uint32_t i = 1; i < w->norigins && !id; i++)

@@ -51,12 +51,12 @@ static DimRef dim_ref(Prep *p, Dim d) {
 }
 
 /* The schema is "name:letter name:letter*", with one space between fields. */
-static const Field *decode_fields(Prep *p, Op op, AttrId attr) {
+static const AttrField *decode_fields(Prep *p, Op op, AttrId attr) {
 	const char *schema = prims[op].attr;
 	uint32_t n = 0;
 	for (const char *t = schema; *t; t++) n += *t == ':';
 	if (!n || !attr) return NULL;
-	Field *fields = ARENA_ARRAY(p->keep, Field, n);
+	AttrField *fields = ARENA_ARRAY(p->keep, AttrField, n);
 	uint32_t k = 0;
 	for (const char *t = schema; *t; t++) {
 		if (*t != ':') continue;

@@ -74,12 +74,12 @@ static void open_single(void) {
 
 enum { KEPT = 32 };
 
-typedef struct Plan {
+typedef struct FftPlan {
 	void *plan;
 	bool single, inverse;
 	int64_t n, inner, lines;
 	uint64_t used; /* time of the last use, for eviction */
-} Plan;
+} FftPlan;
 
 /* DST of n = m - 1 elements. m is halved while it is even and above TABLE; each
  * time one transform gives the odd k (sine_transform.h). */
@@ -104,13 +104,13 @@ struct FftRealPlan {
 };
 
 struct FftPlans {
-	Plan at[KEPT];
+	FftPlan at[KEPT];
 	FftRealPlan real[KEPT];
 	uint64_t clock;
 	bool failed; /* the last transform on a separate thread failed */
 };
 
-static void destroy(Plan *p) {
+static void destroy(FftPlan *p) {
 	if (!p->plan) return;
 	pthread_mutex_lock(&planner);
 	libraries[p->single].destroy(p->plan);
@@ -166,9 +166,9 @@ void fft_plans_free(Ctx *c, struct FftPlans *plans) {
  * positions at once. */
 static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bool inverse,
                        int64_t n, int64_t inner, int64_t lines, const void *x, void *o) {
-	Plan *oldest = &plans->at[0];
+	FftPlan *oldest = &plans->at[0];
 	for (int i = 0; i < KEPT; i++) {
-		Plan *p = &plans->at[i];
+		FftPlan *p = &plans->at[i];
 		if (p->plan && p->single == single && p->inverse == inverse && p->n == n &&
 		    p->inner == inner && p->lines == lines) {
 			p->used = ++plans->clock;
@@ -186,13 +186,13 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 		l->plan(1, &dims, 1, &many, (void *)(uintptr_t)x, o, inverse ? FFTW_BACKWARD : FFTW_FORWARD,
 	            FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
 	pthread_mutex_unlock(&planner);
-	*oldest = (Plan){.plan = plan,
-	                 .single = single,
-	                 .inverse = inverse,
-	                 .n = n,
-	                 .inner = inner,
-	                 .lines = lines,
-	                 .used = ++plans->clock};
+	*oldest = (FftPlan){.plan = plan,
+	                    .single = single,
+	                    .inverse = inverse,
+	                    .n = n,
+	                    .inner = inner,
+	                    .lines = lines,
+	                    .used = ++plans->clock};
 	return plan;
 }
 
@@ -200,7 +200,7 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 
 enum { APART_FROM = 1 << 18, PIECE_POINTS = 1 << 18 };
 
-typedef struct Job {
+typedef struct FftJob {
 	const Library *library;
 	bool inverse, failed;
 	int64_t outer, n, inner;
@@ -208,12 +208,12 @@ typedef struct Job {
 	size_t size;
 	atomic_bool stop;
 	struct FftPlans *plans;
-} Job;
+} FftJob;
 
 /* Transforms one line after another, with a plan of its own, since planning
  * takes long too. It checks for cancellation between lines. */
 static void transform_apart(void *ud) {
-	Job *j = ud;
+	FftJob *j = ud;
 	const fftw_iodim64 dims = {.n = j->n, .is = j->inner, .os = j->inner};
 	pthread_mutex_lock(&planner);
 	void *plan = j->library->plan(1, &dims, 0, NULL, j->x->data, j->o->data,
@@ -232,7 +232,7 @@ static void transform_apart(void *ud) {
 }
 
 static void release_job(Ctx *c, void *ud) {
-	Job *j = ud;
+	FftJob *j = ud;
 	j->plans->failed = j->failed;
 	tensor_unref(j->x);
 	tensor_unref(j->o);
@@ -491,8 +491,8 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 	}
 }
 
-Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse,
-                 int64_t outer, int64_t n, int64_t inner, Tensor *x, Tensor *o, const char **why) {
+Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse, int64_t outer, int64_t n,
+                 int64_t inner, Tensor *x, Tensor *o, const char **why) {
 	const bool single = d == DT_C64;
 	const Library *l = &libraries[single];
 	const size_t size = dtype_size(d);
@@ -505,17 +505,17 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse,
 		memset(*plans, 0, sizeof **plans);
 	}
 	if (n >= APART_FROM) {
-		Job *j = heap_alloc(c, sizeof *j);
+		FftJob *j = heap_alloc(c, sizeof *j);
 		if (!j) return ST_NOMEM;
-		*j = (Job){.library = l,
-		           .inverse = inverse,
-		           .outer = outer,
-		           .n = n,
-		           .inner = inner,
-		           .x = tensor_ref(x),
-		           .o = tensor_ref(o),
-		           .size = size,
-		           .plans = *plans};
+		*j = (FftJob){.library = l,
+		              .inverse = inverse,
+		              .outer = outer,
+		              .n = n,
+		              .inner = inner,
+		              .x = tensor_ref(x),
+		              .o = tensor_ref(o),
+		              .size = size,
+		              .plans = *plans};
 		const Status st = detached_call(c, transform_apart, j, &j->stop, release_job);
 		return st == ST_OK && (*plans)->failed ? ST_NOMEM : st;
 	}

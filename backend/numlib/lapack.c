@@ -261,22 +261,22 @@ static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 #define APART_FROM (1 << 24) /* multiplications, roughly */
 enum { ARRAYS = 4 };
 
-typedef enum Routine { EIGH, EIG, SVD } Routine;
+typedef enum LapackRoutine { EIGH, EIG, SVD } LapackRoutine;
 
 /* A call on copies of its arrays, so that it can finish in the background after
  * a cancellation. */
-typedef struct Call {
+typedef struct LapackCall {
 	atomic_bool stop;
-	Routine routine;
+	LapackRoutine routine;
 	Dtype d;
 	int rows, columns, info, *to_info;
 	Status st, *to_st;
 	void *to[ARRAYS], *array[ARRAYS];
 	size_t bytes[ARRAYS], all;
-} Call;
+} LapackCall;
 
-static Status make_call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const *a,
-                        int *info) {
+static Status make_call(Ctx *c, LapackRoutine routine, Dtype d, int rows, int columns,
+                        void *const *a, int *info) {
 	switch (routine) {
 	case EIGH: return eigh_upper(c, d, rows, a[0], a[1], info);
 	case EIG: return eig(c, d, rows, a[0], a[1], a[2], info);
@@ -286,12 +286,12 @@ static Status make_call(Ctx *c, Routine routine, Dtype d, int rows, int columns,
 }
 
 static void call_apart(void *ud) {
-	Call *k = ud;
+	LapackCall *k = ud;
 	k->st = make_call(NULL, k->routine, k->d, k->rows, k->columns, k->array, &k->info);
 }
 
 static void release_call(Ctx *c, void *ud) {
-	Call *k = ud;
+	LapackCall *k = ud;
 	if (!atomic_load(&k->stop)) { /* the caller still waits */
 		for (int i = 0; i < ARRAYS; i++)
 			if (k->bytes[i]) memcpy(k->to[i], k->array[i], k->bytes[i]);
@@ -303,23 +303,23 @@ static void release_call(Ctx *c, void *ud) {
 
 /* bytes: sizes of the arrays, 0 where there is none. The first is read and
  * written, the others are only written. */
-static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const to[ARRAYS],
-                   const size_t bytes[ARRAYS], int *info) {
+static Status call(Ctx *c, LapackRoutine routine, Dtype d, int rows, int columns,
+                   void *const to[ARRAYS], const size_t bytes[ARRAYS], int *info) {
 	const double least = rows < columns ? rows : columns;
 	if ((double)rows * (double)columns * least < APART_FROM)
 		return make_call(c, routine, d, rows, columns, to, info);
-	size_t all = (sizeof(Call) + 63) / 64 * 64, at = all;
+	size_t all = (sizeof(LapackCall) + 63) / 64 * 64, at = all;
 	for (int i = 0; i < ARRAYS; i++) all += (bytes[i] + 63) / 64 * 64;
-	Call *k = heap_alloc(c, all);
+	LapackCall *k = heap_alloc(c, all);
 	if (!k) return ST_NOMEM;
 	Status st = ST_OK;
-	*k = (Call){.routine = routine,
-	            .d = d,
-	            .rows = rows,
-	            .columns = columns,
-	            .to_info = info,
-	            .to_st = &st,
-	            .all = all};
+	*k = (LapackCall){.routine = routine,
+	                  .d = d,
+	                  .rows = rows,
+	                  .columns = columns,
+	                  .to_info = info,
+	                  .to_st = &st,
+	                  .all = all};
 	for (int i = 0; i < ARRAYS; i++) {
 		k->to[i] = to[i];
 		k->bytes[i] = bytes[i];
@@ -327,8 +327,7 @@ static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void
 		at += (bytes[i] + 63) / 64 * 64;
 	}
 	memcpy(k->array[0], to[0], bytes[0]);
-	const Status polled =
-		detached_call(c, call_apart, k, &k->stop, release_call);
+	const Status polled = detached_call(c, call_apart, k, &k->stop, release_call);
 	return polled == ST_OK ? st : polled;
 }
 

@@ -40,11 +40,11 @@ enum { DIM_CONST = UINT32_MAX, DIM_GENERAL = UINT32_MAX - 1 };
 
 /* An attribute of the primitive's schema: its words, and the same as extents
  * when its letter is D. */
-typedef struct Field {
+typedef struct AttrField {
 	uint32_t n;
 	const int64_t *words;
 	const DimRef *dims;
-} Field;
+} AttrField;
 
 /* Axis `axis` of value `from` defines symbol `sym`: (extent - offset) /
  * factor. */
@@ -88,7 +88,7 @@ struct Step {
 	uint32_t nargs, nresults, nsyms, nafter;
 	const int32_t *args;
 	const bool *dies; /* operand k may be taken: this is its last use */
-	const Field *fields;
+	const AttrField *fields;
 	const Block *blocks;
 	const SymDef *syms;    /* defined by the results */
 	const uint32_t *after; /* slots to release after the step */
@@ -165,13 +165,13 @@ struct Frame {
 
 /* Memory for frames: a list of chunks. Those up to `now` are in use. Slots of
  * free frames hold no references. */
-typedef struct Chunk {
-	struct Chunk *before, *next;
+typedef struct FrameChunk {
+	struct FrameChunk *before, *next;
 	size_t used, room, bytes;
 	char *at;
-} Chunk;
+} FrameChunk;
 typedef struct FrameStack {
-	Chunk *first, *now;
+	FrameChunk *first, *now;
 } FrameStack;
 
 struct Backend {
@@ -320,7 +320,7 @@ static inline bool dim_length(Frame *f, const Step *s, const DimRef *d, int64_t 
 /* The same for a position, which may be negative. It is checked against an axis
  * later. */
 bool dim_position(Frame *f, const Step *s, const DimRef *d, int64_t *out);
-bool dim_lengths(Frame *f, const Step *s, const Field *field, int64_t *out);
+bool dim_lengths(Frame *f, const Step *s, const AttrField *field, int64_t *out);
 
 /* Stores result k and takes ownership of t. A NULL t is ST_NOMEM. Rank 0 is
  * unboxed. */
@@ -352,17 +352,17 @@ static inline Tensor part_of(const Tensor *t, uint32_t rank, const int64_t *shap
 
 /* Reads a tensor's elements in row-major order, a run at a time, for any
  * strides. */
-typedef struct Stream {
+typedef struct ElementStream {
 	enum { STREAM_FLAT, STREAM_SPLAT, STREAM_STRIDED } mode;
 	const char *data;
 	uint32_t size, rank;
 	int64_t shape[MAX_RANK], stride[MAX_RANK]; /* merged; strides in bytes */
-} Stream;
+} ElementStream;
 enum { STREAM_RUN = 1024 }; /* elements of a reader's buffer */
-void stream_open(Stream *st, const Tensor *t);
+void stream_open(ElementStream *st, const Tensor *t);
 /* Elements pos .. pos+n-1 (one element for a splat), in place or copied to
  * buffer. n <= STREAM_RUN unless flat. */
-const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer);
+const void *stream_read(const ElementStream *st, int64_t pos, int64_t n, void *buffer);
 
 /* ---- the eval functions -------------------------------------------------- */
 

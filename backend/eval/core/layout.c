@@ -55,7 +55,7 @@ Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const i
 
 /* ---- streams ------------------------------------------------------------- */
 
-void stream_open(Stream *st, const Tensor *t) {
+void stream_open(ElementStream *st, const Tensor *t) {
 	st->data = t->data;
 	st->size = (uint32_t)dtype_size((Dtype)t->dtype);
 	st->mode = STREAM_FLAT;
@@ -96,7 +96,7 @@ static void copy_run(char *to, const char *from, int64_t n, int64_t stride, uint
 	}
 }
 
-const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer) {
+const void *stream_read(const ElementStream *st, int64_t pos, int64_t n, void *buffer) {
 	if (st->mode == STREAM_FLAT) return st->data + pos * st->size;
 	if (st->mode == STREAM_SPLAT) return st->data;
 	int64_t index[MAX_RANK];

@@ -25,12 +25,12 @@ enum {
 	SYRK_FROM = 16 /* rows */
 };
 
-typedef struct Side {
+typedef struct DotOperand {
 	Tensor *t;                              /* owned */
 	int64_t free, contracted;               /* merged extents */
 	int64_t free_stride, contracted_stride; /* in elements */
 	int64_t batch[MAX_RANK];                /* strides of the batch axes */
-} Side;
+} DotOperand;
 
 /* Merges a list of axes into one extent and stride. False when they do not
  * merge. */
@@ -47,13 +47,13 @@ static bool merge(const Tensor *t, uint32_t n, const uint32_t *axes, int64_t *le
 	return true;
 }
 
-static void words_to_axes(const Field *w, uint32_t *axes) {
+static void words_to_axes(const AttrField *w, uint32_t *axes) {
 	for (uint32_t i = 0; i < w->n; i++) axes[i] = (uint32_t)w->words[i];
 }
 
 /* Arranges t (consumed) as batch, free, contracted. */
-static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field *batch, Side *side,
-                        uint32_t *nfree, int64_t *free_shape) {
+static Status open_side(Frame *f, Tensor *t, const AttrField *contract, const AttrField *batch,
+                        DotOperand *side, uint32_t *nfree, int64_t *free_shape) {
 	uint32_t b[MAX_RANK], c[MAX_RANK], free[MAX_RANK], n = 0;
 	words_to_axes(contract, c);
 	words_to_axes(batch, b);
@@ -89,7 +89,7 @@ static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field 
 	return ST_OK;
 }
 
-typedef struct Product {
+typedef struct DotProduct {
 	Frame *f;
 	const Step *s;
 	Dtype d;
@@ -97,7 +97,7 @@ typedef struct Product {
 	BlasMatrix x, y;
 	char *out;
 	int64_t part; /* rows of x in one chunk */
-} Product;
+} DotProduct;
 
 static const char *element(const void *base, int64_t i, int64_t size) {
 	return (const char *)base + i * size;
@@ -149,7 +149,7 @@ static Status matrix_vector(Frame *f, Dtype d, int64_t size, int64_t rows, int64
 }
 
 static void gemm_part(void *ud, int64_t i) {
-	const Product *p = ud;
+	const DotProduct *p = ud;
 	int64_t from = i * p->part, n = p->m - from;
 	if (n > p->part) n = p->part;
 	BlasMatrix x = p->x;
@@ -158,7 +158,7 @@ static void gemm_part(void *ud, int64_t i) {
 }
 
 static Status poll_part(void *ud) {
-	const Product *p = ud;
+	const DotProduct *p = ud;
 	return spend(p->f->be, (uint64_t)(p->part * p->k) * (uint64_t)p->n);
 }
 
@@ -176,7 +176,7 @@ static void *row_major_copy(Frame *f, BlasMatrix *a, int64_t rows, int64_t colum
 
 static bool fits_int(int64_t x) { return x <= INT_MAX && x >= -INT_MAX; }
 
-static Status large_product(Product *p, bool same) {
+static Status large_product(DotProduct *p, bool same) {
 	Frame *f = p->f;
 	Backend *be = f->be;
 	const char *why;
@@ -235,7 +235,7 @@ static Status poll_inner(void *ud) {
 	return spend(p->be, PIECE);
 }
 
-static Status inner(const Product *q) {
+static Status inner(const DotProduct *q) {
 	Backend *be = q->f->be;
 	Inner p = {.be = be, .d = q->d, .size = q->size, .k = q->k, .x = q->x.data, .y = q->y.data};
 	if (p.k <= PIECE) {
@@ -254,7 +254,7 @@ static Status inner(const Product *q) {
 }
 
 /* One matrix product. `same`: y is x transposed. */
-static Status multiply(Product *p, bool same) {
+static Status multiply(DotProduct *p, bool same) {
 	Frame *f = p->f;
 	const int64_t m = p->m, n = p->n, k = p->k;
 	if (!k) {
@@ -291,7 +291,8 @@ static Status multiply(Product *p, bool same) {
 
 /* If one side's batch strides are all 0, and the other's merge with its free
  * axis, the batch becomes additional rows. */
-static bool fold_batch(uint32_t nbatch, const int64_t *length, Side *many, const Side *one) {
+static bool fold_batch(uint32_t nbatch, const int64_t *length, DotOperand *many,
+                       const DotOperand *one) {
 	int64_t free = many->free, stride = many->free == 1 ? 0 : many->free_stride;
 	for (uint32_t i = nbatch; i-- > 0;) {
 		if (length[i] == 1) continue;
@@ -305,13 +306,13 @@ static bool fold_batch(uint32_t nbatch, const int64_t *length, Side *many, const
 	return true;
 }
 
-static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatch,
+static Status contract(Frame *f, const Step *s, DotOperand *x, DotOperand *y, uint32_t nbatch,
                        const int64_t *length, char *out) {
-	Product p = {.f = f,
-	             .s = s,
-	             .d = (Dtype)s->out_dtype,
-	             .size = (int64_t)dtype_size((Dtype)s->out_dtype),
-	             .out = out};
+	DotProduct p = {.f = f,
+	                .s = s,
+	                .d = (Dtype)s->out_dtype,
+	                .size = (int64_t)dtype_size((Dtype)s->out_dtype),
+	                .out = out};
 	int64_t at[MAX_RANK] = {0}, xo = 0, yo = 0;
 	if (nbatch &&
 	    (fold_batch(nbatch, length, x, y) || (x->free == 1 && fold_batch(nbatch, length, y, x))))
@@ -345,12 +346,12 @@ static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatc
  * loops. */
 static Status dot_vectors(Frame *f, const Step *s, const Tensor *x, const Tensor *y) {
 	_Alignas(16) char scalar[16] = {0};
-	Product p = {.f = f,
-	             .s = s,
-	             .d = (Dtype)s->out_dtype,
-	             .size = (int64_t)dtype_size((Dtype)s->out_dtype),
-	             .k = x->count,
-	             .out = scalar};
+	DotProduct p = {.f = f,
+	                .s = s,
+	                .d = (Dtype)s->out_dtype,
+	                .size = (int64_t)dtype_size((Dtype)s->out_dtype),
+	                .k = x->count,
+	                .out = scalar};
 	p.x = (BlasMatrix){x->data, 0, 1};
 	p.y = (BlasMatrix){y->data, 1, 0};
 	count_operations(f, 2.0 * (double)p.k);
@@ -360,13 +361,13 @@ static Status dot_vectors(Frame *f, const Step *s, const Tensor *x, const Tensor
 }
 
 Status eval_DOT(Frame *f, const Step *s) {
-	const Field *fields = s->fields;
+	const AttrField *fields = s->fields;
 	const Value *vx = operand(f, s, 0), *vy = operand(f, s, 1);
 	if (!s->out_rank && fields[0].n == 1 && !fields[2].n && vx->kind == V_TENSOR &&
 	    vy->kind == V_TENSOR && vx->tensor->contiguous && vy->tensor->contiguous &&
 	    vx->tensor->count == vy->tensor->count)
 		return dot_vectors(f, s, vx->tensor, vy->tensor);
-	Side x = {0}, y = {0};
+	DotOperand x = {0}, y = {0};
 	uint32_t nx = 0, ny = 0;
 	int64_t free_x[MAX_RANK], free_y[MAX_RANK], length[3 * MAX_RANK];
 	Tensor *tx = operand_tensor(f, s, 0), *ty = operand_tensor(f, s, 1);

@@ -17,18 +17,18 @@ enum {
 };
 
 /* One kernel on up to three streams. */
-typedef struct Job {
+typedef struct ElementwiseJob {
 	Op op;
 	EwKernel kernel; /* NULL: select */
 	uint32_t n_in, out_size;
 	int64_t count;
-	Stream in[3];
+	ElementStream in[3];
 	char *out;
 	Backend *be;
 	atomic_llong failed; /* an index without a result, or -1 */
-} Job;
+} ElementwiseJob;
 
-static void run_range(Job *j, int64_t from, int64_t n) {
+static void run_range(ElementwiseJob *j, int64_t from, int64_t n) {
 	_Alignas(64) char buffer[3][STREAM_RUN * 16];
 	const bool flat = j->in[0].mode != STREAM_STRIDED &&
 	                  (j->n_in < 2 || j->in[1].mode != STREAM_STRIDED) &&
@@ -70,18 +70,18 @@ static void run_range(Job *j, int64_t from, int64_t n) {
 }
 
 static void run_part(void *ud, int64_t part) {
-	Job *j = ud;
+	ElementwiseJob *j = ud;
 	int64_t from = part * PART, n = j->count - from;
 	if (atomic_load_explicit(&j->failed, memory_order_relaxed) < 0)
 		run_range(j, from, n < PART ? n : PART);
 }
 
 static Status poll_part(void *ud) {
-	const Job *j = ud;
+	const ElementwiseJob *j = ud;
 	return spend(j->be, PART);
 }
 
-static Status run_job(Job *j) {
+static Status run_job(ElementwiseJob *j) {
 	Backend *be = j->be;
 	be->counters.scalar_operations += (double)j->count;
 	if (j->count <= PART) {
@@ -115,7 +115,7 @@ static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s,
                                                         const Tensor *out) {
 	const Value *y = operand(f, s, s->nargs - 1);
 	char element[16];
-	Stream ys;
+	ElementStream ys;
 	stream_open(&ys, y->kind == V_TENSOR ? y->tensor : out);
 	const void *at = stream_read(&ys, index, 1, element);
 	return fail_arithmetic(f, s, s->dtype == DT_I32 ? *(const int32_t *)at : *(const int64_t *)at);
@@ -146,7 +146,8 @@ static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *co
 
 static Status run_long(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t,
                        Tensor *out) {
-	Job j = {.op = (Op)s->op, .n_in = n_in, .count = t[0]->count, .be = f->be, .out = out->data};
+	ElementwiseJob j = {
+		.op = (Op)s->op, .n_in = n_in, .count = t[0]->count, .be = f->be, .out = out->data};
 	atomic_init(&j.failed, -1);
 	for (uint32_t k = 0; k < n_in; k++) stream_open(&j.in[k], t[k]);
 	j.out_size = (uint32_t)dtype_size((Dtype)s->out_dtype);

@@ -16,7 +16,7 @@
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
 
-typedef struct Places {
+typedef struct GatherLayout {
 	uint32_t axis, batch;
 	int64_t length;    /* of the indexed axis */
 	int64_t outer;     /* positions before it */
@@ -25,7 +25,7 @@ typedef struct Places {
 	int64_t row;       /* elements after it */
 	const int64_t *index;
 	Tensor *index_tensor; /* owned */
-} Places;
+} GatherLayout;
 
 __attribute__((cold)) Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length) {
 	Diag *d = diag_step(f, s, E_INDEX, "index %lld is out of range for an axis of length %lld",
@@ -35,9 +35,9 @@ __attribute__((cold)) Status fail_index(Frame *f, const Step *s, int64_t index, 
 }
 
 /* Operand 1 as contiguous i64, with every index checked. */
-static Status open_places(Frame *f, const Step *s, const Tensor *x, Places *p) {
-	*p =
-		(Places){.axis = (uint32_t)s->fields[0].words[0], .batch = (uint32_t)s->fields[1].words[0]};
+static Status open_places(Frame *f, const Step *s, const Tensor *x, GatherLayout *p) {
+	*p = (GatherLayout){.axis = (uint32_t)s->fields[0].words[0],
+	                    .batch = (uint32_t)s->fields[1].words[0]};
 	const Value *v = operand_at(f, s->b);
 	p->length = x->shape[p->axis];
 	p->outer = p->per_batch = p->row = p->nindex = 1;
@@ -74,7 +74,7 @@ static Status open_places(Frame *f, const Step *s, const Tensor *x, Places *p) {
 	return ST_OK;
 }
 
-static const int64_t *indices_at(const Places *p, int64_t outer) {
+static const int64_t *indices_at(const GatherLayout *p, int64_t outer) {
 	return p->index + outer / p->per_batch * p->nindex;
 }
 
@@ -134,7 +134,7 @@ Status eval_GATHER(Frame *f, const Step *s) {
 	const Tensor *x = operand_at(f, s->a)->tensor;
 	const uint32_t axis = (uint32_t)s->fields[0].words[0];
 	if (operand_at(f, s->b)->kind == V_SCALAR) return gather_one(f, s, x, axis);
-	Places p;
+	GatherLayout p;
 	Status st = open_places(f, s, x, &p);
 	if (st != ST_OK) return st;
 	int64_t length[2 * MAX_RANK];
@@ -226,7 +226,7 @@ static Status scatter(Frame *f, const Step *s, bool add) {
 		Status st = scatter_one(f, s, out, add);
 		return st == ST_OK && copied ? spend(f->be, copied) : st;
 	}
-	Places p;
+	GatherLayout p;
 	Tensor *u = operand_contiguous(f, s, 2);
 	Status st = u ? open_places(f, s, out, &p) : ST_NOMEM;
 	if (st != ST_OK) {

@@ -25,14 +25,14 @@
 
 /* ---- common -------------------------------------------------------------- */
 
-typedef struct Batch {
+typedef struct MatrixBatch {
 	int64_t count, rows, columns, size; /* size: bytes of an element */
 	uint32_t lead;                      /* leading axes */
 	Dtype d;
-} Batch;
+} MatrixBatch;
 
-static Status open_batch(Frame *f, const Step *s, const Tensor *x, Batch *b) {
-	*b = (Batch){.lead = x->rank - 2u, .count = 1, .d = (Dtype)x->dtype};
+static Status open_batch(Frame *f, const Step *s, const Tensor *x, MatrixBatch *b) {
+	*b = (MatrixBatch){.lead = x->rank - 2u, .count = 1, .d = (Dtype)x->dtype};
 	b->rows = x->shape[b->lead];
 	b->columns = x->shape[b->lead + 1];
 	b->size = (int64_t)dtype_size(b->d);
@@ -44,7 +44,7 @@ static Status open_batch(Frame *f, const Step *s, const Tensor *x, Batch *b) {
 
 /* A result with the batch's leading axes and one or two of its own (columns <
  * 0: one). */
-static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, int64_t rows,
+static Tensor *batch_tensor(Frame *f, const Tensor *x, const MatrixBatch *b, Dtype d, int64_t rows,
                             int64_t columns) {
 	int64_t shape[MAX_RANK];
 	memcpy(shape, x->shape, sizeof shape);
@@ -92,7 +92,7 @@ static Status matrix_failed(Frame *f, const Step *s, const char *problem, int64_
 }
 
 /* Reports LAPACK's error in the user's words. `where`: the batch element. */
-static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const Batch *b,
+static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const MatrixBatch *b,
                             int64_t where, const char *problem) {
 	if (st != ST_ERROR) return st;
 	if (info == LAPACK_MISSING) return fail_at(f, s, E_FILE, "%s", lapack_why());
@@ -132,7 +132,7 @@ static Status drop(Status st, uint32_t n, Tensor **t) {
 	return st;
 }
 
-static uint64_t cube(const Batch *b) {
+static uint64_t cube(const MatrixBatch *b) {
 	return (uint64_t)(b->rows * b->columns) *
 	       (uint64_t)(b->rows < b->columns ? b->rows : b->columns);
 }
@@ -249,7 +249,7 @@ Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool a
 }
 
 /* Reports the failure of matrix i in the user's words, with its place. */
-static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const Batch *b,
+static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const MatrixBatch *b,
                           int64_t i) {
 	if (st == ST_ERROR) return step_failed(f, s, st);
 	return st != ST_OK || !failed ? st
@@ -259,7 +259,7 @@ static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, co
 Status eval_CHOLESKY(Frame *f, const Step *s) {
 	Tensor *a = operand_writable(f, s, 0);
 	if (!a) return ST_NOMEM;
-	Batch b;
+	MatrixBatch b;
 	Status st = open_batch(f, s, a, &b);
 	for (int64_t i = 0; i < b.count && b.rows && st == ST_OK; i++) {
 		int64_t failed = 0;
@@ -273,7 +273,7 @@ Status eval_CHOLESKY(Frame *f, const Step *s) {
 Status eval_LU(Frame *f, const Step *s) {
 	Tensor *t[2] = {operand_writable(f, s, 0), NULL};
 	if (!t[0]) return ST_NOMEM;
-	Batch b;
+	MatrixBatch b;
 	Status st = open_batch(f, s, t[0], &b);
 	if (st == ST_OK && !(t[1] = batch_tensor(f, t[0], &b, DT_I64, b.rows, -1))) st = ST_NOMEM;
 	const int64_t n = b.rows;
@@ -315,7 +315,7 @@ static void positive_diagonal(Dtype d, int64_t rows, int64_t columns, void *q, v
 Status eval_QR(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[2] = {NULL, NULL};
 	if (!a) return ST_NOMEM;
-	Batch b;
+	MatrixBatch b;
 	Status st = open_batch(f, s, a, &b);
 	if (st == ST_OK && b.rows < b.columns)
 		st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld",
@@ -359,7 +359,7 @@ Status eval_QR(Frame *f, const Step *s) {
 Status eval_EIGH(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[2] = {NULL, NULL};
 	if (!a) return ST_NOMEM;
-	Batch b;
+	MatrixBatch b;
 	Status st = open_batch(f, s, a, &b);
 	const int64_t n = b.rows, bytes = n * n * b.size,
 				  real = (int64_t)dtype_size(dtype_real_of(b.d));
@@ -398,7 +398,7 @@ Status eval_EIGH(Frame *f, const Step *s) {
 Status eval_EIG(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[2] = {NULL, NULL};
 	if (!a) return ST_NOMEM;
-	Batch b;
+	MatrixBatch b;
 	Status st = open_batch(f, s, a, &b);
 	const Dtype to = dtype_complex_of(b.d);
 	const int64_t n = b.rows, bytes = n * n * b.size, out_size = (int64_t)dtype_size(to);
@@ -440,7 +440,7 @@ Status eval_EIG(Frame *f, const Step *s) {
 Status eval_SVD(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[3] = {NULL, NULL, NULL};
 	if (!a) return ST_NOMEM;
-	Batch b;
+	MatrixBatch b;
 	Status st = open_batch(f, s, a, &b);
 	const int64_t k = b.rows < b.columns ? b.rows : b.columns;
 	const int64_t bytes = b.rows * b.columns * b.size, v_bytes = b.columns * k * b.size,
@@ -485,7 +485,7 @@ Status eval_TRISOLVE(Frame *f, const Step *s) {
 			   unit = s->fields[2].words[0] != 0;
 	Tensor *t = operand_contiguous(f, s, 0), *x = t ? operand_writable(f, s, 1) : NULL;
 	if (!x) return drop(ST_NOMEM, 1, &t);
-	Batch b, bx;
+	MatrixBatch b, bx;
 	Status st = open_batch(f, s, t, &b), sx = open_batch(f, s, x, &bx);
 	if (st == ST_OK) st = sx;
 	if (st == ST_OK && (b.rows != bx.rows || b.count != bx.count))

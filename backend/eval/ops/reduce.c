@@ -17,13 +17,13 @@
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
 
-typedef struct Axes {
+typedef struct AxisList {
 	uint32_t n;
 	int64_t length[MAX_RANK], stride[MAX_RANK]; /* strides in bytes */
 	int64_t count;
-} Axes;
+} AxisList;
 
-static void axes_add(Axes *a, int64_t length, int64_t stride) {
+static void axes_add(AxisList *a, int64_t length, int64_t stride) {
 	a->count *= length;
 	if (length == 1) return;
 	if (a->n && a->stride[a->n - 1] == stride * length) {
@@ -36,7 +36,7 @@ static void axes_add(Axes *a, int64_t length, int64_t stride) {
 }
 
 /* Steps to the next position of the first n axes; false after the last. */
-static bool axes_next(const Axes *a, uint32_t n, int64_t *at, const char **p) {
+static bool axes_next(const AxisList *a, uint32_t n, int64_t *at, const char **p) {
 	for (uint32_t i = n; i-- > 0;) {
 		*p += a->stride[i];
 		if (++at[i] < a->length[i]) return true;
@@ -46,17 +46,17 @@ static bool axes_next(const Axes *a, uint32_t n, int64_t *at, const char **p) {
 	return false;
 }
 
-typedef struct Reduction {
+typedef struct AxisReduction {
 	Frame *f;
 	Op op; /* ADD, MUL, MAX, MIN */
 	Dtype d;
 	int64_t size;
-	Axes kept, reduced;
+	AxisList kept, reduced;
 	const char *x;
 	char *out;
-} Reduction;
+} AxisReduction;
 
-static void combine(const Reduction *r, int64_t n, void *into, const void *x) {
+static void combine(const AxisReduction *r, int64_t n, void *into, const void *x) {
 	ew_kernel(r->d)(r->op, n, into, into, x, 0);
 }
 
@@ -67,24 +67,24 @@ enum { SHORT_RUN = 32 };
 /* Long runs are cut into pieces that threads share. The results of pieces are
  * combined pairwise, like the blocks inside them. */
 enum { PIECE = 1 << 16 };
-typedef struct Pieces {
+typedef struct ChunkedReduction {
 	Backend *be;
 	Op op;
 	Dtype d;
 	int64_t size, n;
 	const char *x;
 	char *parts;
-} Pieces;
+} ChunkedReduction;
 
 static void reduce_piece(void *ud, int64_t k) {
-	const Pieces *p = ud;
+	const ChunkedReduction *p = ud;
 	const int64_t from = k * PIECE;
 	kernel_reduce_run(p->op, p->d, p->n - from < PIECE ? p->n - from : PIECE, p->x + from * p->size,
 	                  p->parts + k * p->size);
 }
 
 static Status poll_piece(void *ud) {
-	const Pieces *p = ud;
+	const ChunkedReduction *p = ud;
 	return spend(p->be, PIECE);
 }
 
@@ -96,13 +96,13 @@ static Status reduce_run(Backend *be, Op op, Dtype d, int64_t n, const char *x, 
 	}
 	int64_t count = (n + PIECE - 1) / PIECE;
 	const size_t bytes = (size_t)(count * size);
-	Pieces p = {.be = be,
-	            .op = op,
-	            .d = d,
-	            .size = size,
-	            .n = n,
-	            .x = x,
-	            .parts = heap_alloc(be->ctx, bytes)};
+	ChunkedReduction p = {.be = be,
+	                      .op = op,
+	                      .d = d,
+	                      .size = size,
+	                      .n = n,
+	                      .x = x,
+	                      .parts = heap_alloc(be->ctx, bytes)};
 	if (!p.parts) return ST_NOMEM;
 	Status st = parallel_for(be->ctx, n, count, reduce_piece, &p, poll_piece);
 	if (st == ST_OK) kernel_reduce_run(op, d, count, p.parts, out);
@@ -110,8 +110,8 @@ static Status reduce_run(Backend *be, Op op, Dtype d, int64_t n, const char *x, 
 	return st;
 }
 
-static Status reduce_rows(Reduction *r) {
-	const Axes *k = &r->kept, *q = &r->reduced;
+static Status reduce_rows(AxisReduction *r) {
+	const AxisList *k = &r->kept, *q = &r->reduced;
 	const int64_t run = q->length[q->n - 1];
 	int64_t at[MAX_RANK] = {0}, deep[MAX_RANK] = {0};
 	const char *p = r->x;
@@ -141,14 +141,14 @@ enum { ROWS_IN_BLOCK = 64, COLUMNS = 1024, LEVELS = 60, FOLDED = 128 };
 
 /* Pairwise summation of rows: rows are added to block sums, and block sums to a
  * binary counter of levels. Scratch has LEVELS + 1 rows. */
-typedef struct Columns {
+typedef struct PairwiseRows {
 	int64_t width;
 	int64_t rows;    /* in the block */
 	uint64_t blocks; /* finished; bit l set: level l holds a sum */
 	char *block, *level;
-} Columns;
+} PairwiseRows;
 
-static void columns_close_block(const Reduction *r, Columns *c) {
+static void columns_close_block(const AxisReduction *r, PairwiseRows *c) {
 	const int64_t bytes = c->width * r->size;
 	uint32_t l = 0;
 	for (; c->blocks >> l & 1; l++) combine(r, c->width, c->block, c->level + l * bytes);
@@ -157,13 +157,13 @@ static void columns_close_block(const Reduction *r, Columns *c) {
 	c->rows = 0;
 }
 
-static void columns_add(const Reduction *r, Columns *c, const char *row) {
+static void columns_add(const AxisReduction *r, PairwiseRows *c, const char *row) {
 	if (!c->rows++) memcpy(c->block, row, (size_t)(c->width * r->size));
 	else combine(r, c->width, c->block, row);
 	if (c->rows == ROWS_IN_BLOCK) columns_close_block(r, c);
 }
 
-static void columns_finish(const Reduction *r, Columns *c, char *out) {
+static void columns_finish(const AxisReduction *r, PairwiseRows *c, char *out) {
 	const int64_t bytes = c->width * r->size;
 	bool some = c->rows > 0;
 	if (some) memcpy(out, c->block, (size_t)bytes);
@@ -177,11 +177,11 @@ static void columns_finish(const Reduction *r, Columns *c, char *out) {
 
 /* Reduces the rows of width `width` at p. `fold` adjacent rows are treated as
  * one while enough remain, and are then folded together. */
-static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int64_t fold,
+static Status reduce_columns_at(AxisReduction *r, const char *p, int64_t width, int64_t fold,
                                 char *scratch, char *out) {
-	const Axes *q = &r->reduced;
+	const AxisList *q = &r->reduced;
 	const int64_t wide = width * fold;
-	Columns c = {.width = wide, .block = scratch, .level = scratch + wide * r->size};
+	PairwiseRows c = {.width = wide, .block = scratch, .level = scratch + wide * r->size};
 	int64_t at[MAX_RANK] = {0};
 	Status st = ST_OK;
 	if (fold > 1) { /* one reduced axis, contiguous rows */
@@ -206,8 +206,8 @@ static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int6
 	return st;
 }
 
-static Status reduce_columns(Reduction *r) {
-	const Axes *k = &r->kept, *q = &r->reduced;
+static Status reduce_columns(AxisReduction *r) {
+	const AxisList *k = &r->kept, *q = &r->reduced;
 	const int64_t width = k->length[k->n - 1];
 	int64_t fold = 1, at[MAX_RANK] = {0};
 	if (q->n == 1 && q->stride[0] == width * r->size && width <= FOLDED / 2 && q->count >= FOLDED)
@@ -232,10 +232,10 @@ static Status reduce_columns(Reduction *r) {
 
 /* ---- any reduction ------------------------------------------------------- */
 
-static void split_axes(Reduction *r, const Tensor *t, uint32_t nkept, const uint32_t *kept,
+static void split_axes(AxisReduction *r, const Tensor *t, uint32_t nkept, const uint32_t *kept,
                        uint32_t nreduced, const uint32_t *reduced) {
-	r->kept = (Axes){.count = 1};
-	r->reduced = (Axes){.count = 1};
+	r->kept = (AxisList){.count = 1};
+	r->reduced = (AxisList){.count = 1};
 	for (uint32_t i = 0; i < nkept; i++)
 		axes_add(&r->kept, t->shape[kept[i]], t->stride[kept[i]] * r->size);
 	for (uint32_t i = 0; i < nreduced; i++)
@@ -259,7 +259,7 @@ static bool neutral(Op op, Dtype d, int64_t n, char *out) {
 static int64_t size_of_stride(int64_t s) { return s < 0 ? -s : s; }
 
 static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
-	const Field *axes = &s->fields[0];
+	const AttrField *axes = &s->fields[0];
 	const Value *v = operand_at(f, s->a);
 	if (v->kind == V_SCALAR) {
 		f->slots[s->d] = *v;
@@ -295,11 +295,11 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 			st = fail_at(f, s, E_VALUE, "%s", of_nothing);
 	} else {
 		count_operations(f, (double)x->count);
-		Reduction r = {.f = f,
-		               .op = op,
-		               .d = (Dtype)x->dtype,
-		               .size = (int64_t)dtype_size((Dtype)x->dtype),
-		               .out = out_data};
+		AxisReduction r = {.f = f,
+		                   .op = op,
+		                   .d = (Dtype)x->dtype,
+		                   .size = (int64_t)dtype_size((Dtype)x->dtype),
+		                   .out = out_data};
 		split_axes(&r, x, nkept, kept, nreduced, reduced);
 		const bool runs = !r.reduced.n || r.reduced.stride[r.reduced.n - 1] == r.size;
 		const bool columns = r.kept.n && r.kept.stride[r.kept.n - 1] == r.size;
@@ -400,7 +400,7 @@ Status eval_ARGMAX(Frame *f, const Step *s) {
  * is running, because chunks start in order. Then it publishes its own end
  * value and writes its sums. Short lines: several in a chunk.
  */
-typedef struct Scan {
+typedef struct CumulativeSum {
 	Backend *be;
 	Dtype d;
 	int64_t size, length, lines, line_parts, part_lines, threads;
@@ -409,9 +409,9 @@ typedef struct Scan {
 	char *o;
 	_Atomic int64_t said;        /* chunks whose end is known */
 	_Alignas(16) char carry[16]; /* the end of the last of them */
-} Scan;
+} CumulativeSum;
 
-static void scan_lines(const Scan *s, int64_t part) {
+static void scan_lines(const CumulativeSum *s, int64_t part) {
 	const int64_t from = part * s->part_lines,
 				  to = from + s->part_lines < s->lines ? from + s->part_lines : s->lines;
 	for (int64_t i = from; i < to; i++)
@@ -420,7 +420,7 @@ static void scan_lines(const Scan *s, int64_t part) {
 }
 
 static void scan_part(void *ud, int64_t part) {
-	Scan *s = ud;
+	CumulativeSum *s = ud;
 	if (s->part_lines) {
 		scan_lines(s, part);
 		return;
@@ -445,18 +445,18 @@ static void scan_part(void *ud, int64_t part) {
 }
 
 static Status poll_scan(void *ud) {
-	const Scan *s = ud;
+	const CumulativeSum *s = ud;
 	return spend(s->be, (uint64_t)(s->part_lines ? s->part_lines * s->length : SCAN_PART));
 }
 
 static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines, int64_t length,
                             bool reverse) {
-	Scan s = {.be = f->be,
-	          .d = (Dtype)x->dtype,
-	          .size = (int64_t)dtype_size((Dtype)x->dtype),
-	          .length = length,
-	          .lines = lines,
-	          .reverse = reverse};
+	CumulativeSum s = {.be = f->be,
+	                   .d = (Dtype)x->dtype,
+	                   .size = (int64_t)dtype_size((Dtype)x->dtype),
+	                   .length = length,
+	                   .lines = lines,
+	                   .reverse = reverse};
 	s.x = x->data;
 	s.o = o->data;
 	s.threads = parallel_width(f->ctx);

@@ -15,7 +15,7 @@
 /* ---- views --------------------------------------------------------------- */
 
 Status eval_BROADCAST(Frame *f, const Step *s) {
-	const Field *shape = &s->fields[0], *axes = &s->fields[1];
+	const AttrField *shape = &s->fields[0], *axes = &s->fields[1];
 	int64_t length[MAX_RANK], stride[MAX_RANK] = {0};
 	if (!dim_lengths(f, s, shape, length)) return ST_ERROR;
 	const Value *v = operand_at(f, s->a);
@@ -64,7 +64,7 @@ static bool reshape_strides(const Tensor *t, uint32_t rank, const int64_t *shape
 }
 
 Status eval_RESHAPE(Frame *f, const Step *s) {
-	const Field *shape = &s->fields[0];
+	const AttrField *shape = &s->fields[0];
 	int64_t length[MAX_RANK], stride[MAX_RANK], count = 1;
 	if (!dim_lengths(f, s, shape, length)) return ST_ERROR;
 	for (uint32_t i = 0; i < shape->n; i++)
@@ -91,7 +91,7 @@ Status eval_RESHAPE(Frame *f, const Step *s) {
 }
 
 Status eval_TRANSPOSE(Frame *f, const Step *s) {
-	const Field *perm = &s->fields[0];
+	const AttrField *perm = &s->fields[0];
 	const Tensor *x = operand_at(f, s->a)->tensor;
 	int64_t length[MAX_RANK], stride[MAX_RANK];
 	for (uint32_t i = 0; i < perm->n; i++) {
@@ -125,7 +125,7 @@ Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t ste
 }
 
 Status eval_SLICE(Frame *f, const Step *s) {
-	const Field *starts = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
+	const AttrField *starts = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
 	const Tensor *x = operand_at(f, s->a)->tensor;
 	int64_t length[MAX_RANK], stride[MAX_RANK], offset = 0;
 	if (!dim_lengths(f, s, lengths, length)) return ST_ERROR;
@@ -143,7 +143,7 @@ Status eval_SLICE(Frame *f, const Step *s) {
 /* ---- copies -------------------------------------------------------------- */
 
 Status eval_PAD(Frame *f, const Step *s) {
-	const Field *lows = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
+	const AttrField *lows = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
 	const Tensor *x = operand_at(f, s->a)->tensor;
 	int64_t length[MAX_RANK], stride[MAX_RANK], offset = 0;
 	if (!dim_lengths(f, s, lengths, length)) return ST_ERROR;
@@ -167,7 +167,7 @@ Status eval_PAD(Frame *f, const Step *s) {
 }
 
 Status eval_UPDATE(Frame *f, const Step *s) {
-	const Field *starts = &s->fields[0], *steps = &s->fields[1];
+	const AttrField *starts = &s->fields[0], *steps = &s->fields[1];
 	const Tensor *v = operand_at(f, s->b)->tensor;
 	int64_t stride[MAX_RANK], start[MAX_RANK], offset = 0;
 	for (uint32_t i = 0; i < starts->n; i++) {

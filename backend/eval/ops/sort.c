@@ -12,10 +12,10 @@
  */
 #include "backend/eval/core/frame.h"
 
-typedef struct Item {
+typedef struct SortEntry {
 	uint64_t key;
 	int64_t index;
-} Item;
+} SortEntry;
 
 static uint64_t key_of_double(double x, bool descending) {
 	if (x != x) return UINT64_MAX;
@@ -41,9 +41,9 @@ static uint64_t key_at(Dtype d, const char *p, bool descending) {
 	return descending ? ~key : key;
 }
 
-static void insertion_sort(Item *a, int64_t n) {
+static void insertion_sort(SortEntry *a, int64_t n) {
 	for (int64_t i = 1; i < n; i++) {
-		Item x = a[i];
+		SortEntry x = a[i];
 		int64_t k = i;
 		for (; k && a[k - 1].key > x.key; k--) a[k] = a[k - 1];
 		a[k] = x;
@@ -54,7 +54,7 @@ enum { DIGIT = 11, DIGITS = 6, VALUES = 1 << DIGIT, COUNTING_FROM = 768, INSERTE
 
 /* Sorts a with scratch b; returns the array with the result. Insertion sort of
  * short runs, then merging: for lines that fit the caches. */
-static Item *merge_sort(Item *a, Item *b, int64_t n) {
+static SortEntry *merge_sort(SortEntry *a, SortEntry *b, int64_t n) {
 	for (int64_t i = 0; i < n; i += INSERTED)
 		insertion_sort(a + i, n - i < INSERTED ? n - i : INSERTED);
 	for (int64_t width = INSERTED; width < n; width *= 2) {
@@ -72,7 +72,7 @@ static Item *merge_sort(Item *a, Item *b, int64_t n) {
 			k += middle - i;
 			memcpy(b + k, a + j, (size_t)(end - j) * sizeof *a);
 		}
-		Item *swap = a;
+		SortEntry *swap = a;
 		a = b;
 		b = swap;
 	}
@@ -92,7 +92,7 @@ static void touch_pages(const Ctx *c, void *memory, size_t bytes) {
 
 /* Sorts by digits of the key, the lowest first. Skips a digit that is equal in
  * all keys. counts: DIGITS x VALUES. */
-static Item *digit_sort(const Ctx *c, Item *a, Item *b, int64_t n, int64_t *counts) {
+static SortEntry *digit_sort(const Ctx *c, SortEntry *a, SortEntry *b, int64_t n, int64_t *counts) {
 	memset(counts, 0, DIGITS * VALUES * sizeof *counts);
 	for (int64_t i = 0; i < n; i++) {
 		if (!(i & (PIECE - 1)) && ctx_interrupted(c)) return a;
@@ -111,7 +111,7 @@ static Item *digit_sort(const Ctx *c, Item *a, Item *b, int64_t n, int64_t *coun
 			if (!(i & (PIECE - 1)) && ctx_interrupted(c)) return a;
 			b[start[a[i].key >> d * DIGIT & (VALUES - 1)]++] = a[i];
 		}
-		Item *swap = a;
+		SortEntry *swap = a;
 		a = b;
 		b = swap;
 	}
@@ -127,10 +127,10 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < axis; i++) outer *= x->shape[i];
 	for (uint32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
 	const bool by_digits = length >= COUNTING_FROM;
-	const size_t item_bytes = 2 * (size_t)length * sizeof(Item),
+	const size_t item_bytes = 2 * (size_t)length * sizeof(SortEntry),
 				 bytes = item_bytes + (by_digits ? DIGITS * VALUES * sizeof(int64_t) : 0);
 	Tensor *out = tensor_new(f->ctx, DT_I64, x->rank, x->shape);
-	Item *items = heap_alloc(f->ctx, bytes);
+	SortEntry *items = heap_alloc(f->ctx, bytes);
 	Status st = out && items ? ST_OK : ST_NOMEM;
 	const int64_t size = (int64_t)dtype_size((Dtype)x->dtype);
 	if (st == ST_OK) {
@@ -140,12 +140,13 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	for (int64_t i = 0; st == ST_OK && x->count && i < outer * inner; i++) {
 		const int64_t first = i / inner * length * inner + i % inner;
 		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++)
-			items[k] = (Item){
+			items[k] = (SortEntry){
 				key_at((Dtype)x->dtype, x->data + (first + k * inner) * size, descending), k};
-		Item *spare = items + length;
-		const Item *sorted = by_digits ? digit_sort(f->ctx, items, spare, length,
-		                                            (int64_t *)(void *)((char *)items + item_bytes))
-		                               : merge_sort(items, spare, length);
+		SortEntry *spare = items + length;
+		const SortEntry *sorted = by_digits
+		                              ? digit_sort(f->ctx, items, spare, length,
+		                                           (int64_t *)(void *)((char *)items + item_bytes))
+		                              : merge_sort(items, spare, length);
 		int64_t *o = (int64_t *)(void *)out->data + first;
 		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++)
 			o[k * inner] = sorted[k].index;
