@@ -24,7 +24,7 @@ typedef struct Pool {
 	uint32_t n, room;
 } Pool;
 
-static uint32_t element_bytes(Emit *e, LLVMTypeRef t) {
+static uint32_t element_bytes(Emitter *e, LLVMTypeRef t) {
 	if (LLVMGetTypeKind(t) != LLVMVectorTypeKind) return 0;
 	LLVMTypeRef element = LLVMGetElementType(t);
 	return element == e->f64 || element == e->i64   ? 8
@@ -35,7 +35,7 @@ static uint32_t element_bytes(Emit *e, LLVMTypeRef t) {
 /* Is x a splat of full vectors that should be in memory? Not if the processor
  * makes it without memory (0, all ones) or LLVM simplifies with it (2 x to x +
  * x, -1 to a negation). */
-static bool wants_memory(Emit *e, LLVMValueRef x) {
+static bool wants_memory(Emitter *e, LLVMValueRef x) {
 	if (!LLVMIsAConstantDataVector(x)) return false;
 	const uint32_t bytes = element_bytes(e, LLVMTypeOf(x)), lanes = emit_lanes(x);
 	if (!bytes || bytes * lanes % VECTOR) return false;
@@ -79,7 +79,7 @@ static bool takes_memory(LLVMValueRef in) {
 	}
 }
 
-static LLVMValueRef in_memory(Emit *e, Pool *pool, LLVMValueRef x) {
+static LLVMValueRef in_memory(Emitter *e, Pool *pool, LLVMValueRef x) {
 	for (uint32_t i = 0; i < pool->n; i++)
 		if (pool->value[i] == x) return pool->global[i];
 	if (pool->n == pool->room) {
@@ -116,14 +116,14 @@ typedef struct Turn {
 	uint32_t n;
 } Turn;
 
-static LLVMValueRef load_of(Emit *e, LLVMValueRef global, LLVMValueRef before) {
+static LLVMValueRef load_of(Emitter *e, LLVMValueRef global, LLVMValueRef before) {
 	LLVMPositionBuilderBefore(e->b, before);
 	LLVMValueRef v = LLVMBuildLoad2(e->b, LLVMGlobalGetValueType(global), global, "");
 	LLVMSetAlignment(v, VECTOR);
 	return v;
 }
 
-static LLVMValueRef kept(Emit *e, Turn *turn, LLVMValueRef x, LLVMValueRef global) {
+static LLVMValueRef kept(Emitter *e, Turn *turn, LLVMValueRef x, LLVMValueRef global) {
 	for (uint32_t i = 0; i < turn->n; i++)
 		if (turn->value[i] == x) return turn->loaded[i];
 	turn->value[turn->n] = x;
@@ -131,7 +131,8 @@ static LLVMValueRef kept(Emit *e, Turn *turn, LLVMValueRef x, LLVMValueRef globa
 }
 
 /* A wider value repeats the same vector. */
-static LLVMValueRef loaded(Emit *e, Pool *pool, Turn *turn, LLVMValueRef x, LLVMValueRef before) {
+static LLVMValueRef loaded(Emitter *e, Pool *pool, Turn *turn, LLVMValueRef x,
+                           LLVMValueRef before) {
 	LLVMValueRef global = in_memory(e, pool, x);
 	LLVMValueRef v = turn->before ? kept(e, turn, x, global) : load_of(e, global, before);
 	LLVMPositionBuilderBefore(e->b, before);
@@ -178,7 +179,7 @@ static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last
 }
 
 /* The loop whose header is `block`. */
-static Turn find_turn(Emit *e, LLVMBasicBlockRef block) {
+static Turn find_turn(Emitter *e, LLVMBasicBlockRef block) {
 	Turn none = {0}, t = {0};
 	LLVMValueRef phi = LLVMGetFirstInstruction(block);
 	if (!phi || !LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2) return none;
@@ -204,7 +205,7 @@ static Turn find_turn(Emit *e, LLVMBasicBlockRef block) {
 	return t;
 }
 
-void emit_constants(Emit *e) {
+void emit_constants(Emitter *e) {
 	Pool pool = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
 		Turn turn = {0};

@@ -77,7 +77,7 @@ enum {
 };
 
 typedef struct Contract {
-	Emit *e;
+	Emitter *e;
 	KType t;
 	uint32_t size, lanes;
 	bool columns, turned, dots, masks;                          /* turned: also columns */
@@ -171,7 +171,7 @@ static void turns_end(const Contract *g, Turns *s, const LLVMValueRef *next) {
 static LLVMValueRef stack(const Contract *g, uint64_t bytes) { return emit_slot(g->e, bytes, 64); }
 
 /* The function's first argument is C, which nothing else aliases. */
-static LLVMValueRef inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain,
+static LLVMValueRef inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
                                 EmitOuter *outer) {
 	LLVMValueRef function = emit_inner_begin(e, name, type, plain, outer);
 	unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
@@ -323,7 +323,7 @@ static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef firs
 static void store_halves(const Panel *p, LLVMValueRef *const vectors,
                          LLVMValueRef *const addresses) {
 	const Contract *g = p->g;
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	LLVMValueRef x[MOST_ROWS + 1], low[MOST_ROWS + 1], high[MOST_ROWS + 1];
 	memcpy(x, vectors, p->rows * sizeof *x);
 	x[p->rows] = num(g, 0); /* bytes done */
@@ -367,7 +367,7 @@ static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t
  * panel is ragged. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	uint32_t nsums = p->rows * p->vectors, last = p->vectors - 1;
 	LLVMValueRef old[MOST_SUMS], mask = last_mask(p);
 	EmitIf c;
@@ -437,7 +437,7 @@ static void quad_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *c
 static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLVMValueRef nrows,
                          LLVMValueRef *const sums) {
 	const Contract *g = p->g;
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	uint32_t wide = p->vectors * g->lanes;
 	for (uint32_t i = 0; i < p->rows * p->vectors; i++)
 		put(g, sums[i], at_n(g, tile, i * vector_bytes(g)), NULL);
@@ -464,7 +464,7 @@ static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLV
  * products finish sooner than a prefetch. */
 static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	const Contract *g = p->g;
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	EmitIf c;
 	emit_if_begin(e, &c, LLVMBuildAnd(e->b, p->add, less(g, num(g, COLUMNS_BLOCK), p->k), ""), 0);
 	for (uint32_t r = 0; r < p->rows; r++)
@@ -613,7 +613,7 @@ static void panel_body(const Panel *first) {
 enum { PANEL_ARGS = 14 };
 
 /* The arguments are in the order of Panel's fields. */
-static LLVMTypeRef panel_type(Emit *e) {
+static LLVMTypeRef panel_type(Emitter *e) {
 	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr,
 	                                 e->i64, e->i64, e->i64, e->i64, e->i1,  e->i64, e->ptr};
 	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
@@ -626,7 +626,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
                                    PanelKind kind) {
 	static const char *const kinds[] = {
 		[PANEL_PLAIN] = "", [PANEL_QUAD] = ".quad", [PANEL_HELD] = ".held"};
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	char name[64];
 	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors,
 	         g->columns ? "" : ".scatter", ragged ? ".ragged" : "", kinds[kind]);
@@ -735,7 +735,7 @@ enum { TURN_ARGS = 6 };
  * are contiguous: (panel, from, b_col, left, width, kc). It may write up to a
  * vector of rows past kc to the panel. */
 static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	LLVMTypeRef types[TURN_ARGS] = {e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64};
 	*type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, TURN_ARGS, 0);
 	char name[64];
@@ -786,7 +786,7 @@ static int64_t row_block(const Contract *g) {
 
 /* Loops over blocks of k, blocks of rows and panels; each panel is a call. */
 static void columns_blocks(const Contract *g, const Widths *w) {
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	LLVMBuilderRef b = e->b;
 	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes),
 				 panel = stack(g, (uint64_t)(COLUMNS_BLOCK * PACK_VECTORS * vector_bytes(g)));
@@ -903,7 +903,7 @@ static void columns_form(const Contract *g, const Widths *w) {
 		columns_blocks(g, w);
 		return;
 	}
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	LLVMBuilderRef b = e->b;
 	LLVMValueRef wide = LLVMBuildICmp(b, LLVMIntEQ, g->n, w->wide, ""),
 				 narrow = LLVMBuildICmp(b, LLVMIntEQ, w->slack, num(g, 0), "");
@@ -951,7 +951,7 @@ static LLVMValueRef zip_add(const Contract *g, LLVMValueRef x, LLVMValueRef y, u
 /* Reduces four vectors to their totals, with the same order of additions for
  * each. */
 static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *totals) {
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	if (g->lanes == 1) {
 		memcpy(totals, x, 4 * sizeof *totals);
 		return;
@@ -973,7 +973,7 @@ static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *t
 
 /* A tile of `rows` rows of A by `columns` columns of B, for the block of k that
  * begins at `kb`. */
-typedef struct Dots {
+typedef struct DotTile {
 	uint32_t rows, columns;
 	/* start of each row or column in the block: bytes from the first element of
 	 * A or B */
@@ -981,9 +981,9 @@ typedef struct Dots {
 	/* the same as addresses, in the current product */
 	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS];
 	LLVMValueRef kb, kc, add;
-} Dots;
+} DotTile;
 
-static void dots_step(const Contract *g, const Dots *d, LLVMValueRef k, LLVMValueRef mask,
+static void dots_step(const Contract *g, const DotTile *d, LLVMValueRef k, LLVMValueRef mask,
                       LLVMValueRef *sums) {
 	LLVMValueRef row[MOST_ROWS], offset = times_n(g, k, g->size);
 	for (uint32_t r = 0; r < d->rows; r++) row[r] = get(g, g->lanes, at(g, d->a[r], offset), mask);
@@ -996,7 +996,7 @@ static void dots_step(const Contract *g, const Dots *d, LLVMValueRef k, LLVMValu
 
 /* Sums whole vectors of k from first to end-1, `unroll` vectors an
  * iteration. */
-static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMValueRef end,
+static void dots_sum(const Contract *g, const DotTile *d, LLVMValueRef first, LLVMValueRef end,
                      uint32_t unroll, LLVMValueRef *sums) {
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef next[MOST_SUMS];
@@ -1010,8 +1010,8 @@ static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMV
 }
 
 /* sums += the tile of one product. */
-static void dots_product(const Contract *g, const Dots *d, LLVMValueRef *sums) {
-	Emit *e = g->e;
+static void dots_product(const Contract *g, const DotTile *d, LLVMValueRef *sums) {
+	Emitter *e = g->e;
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef more[MOST_SUMS];
 	LLVMValueRef whole = LLVMBuildAnd(e->b, d->kc, num(g, -(int64_t)g->lanes), "");
@@ -1035,8 +1035,8 @@ static void dots_product(const Contract *g, const Dots *d, LLVMValueRef *sums) {
 
 /* Computes the tile at rows i.. and columns j.. of C. Rows and columns past the
  * end repeat the last one. */
-static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j) {
-	Emit *e = g->e;
+static void dots_tile(const Contract *g, DotTile *d, LLVMValueRef i, LLVMValueRef j) {
+	Emitter *e = g->e;
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS],
 		totals[MOST_SUMS];
@@ -1089,7 +1089,7 @@ static void swap_where(const Contract *g, LLVMValueRef c, LLVMValueRef *x, LLVMV
 }
 
 static void dots_form(Contract *g) {
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	/* The longer side becomes the rows, of which a tile has more. The
 	 * transposed product has the same sums. */
 	LLVMValueRef turn = less(g, g->m, g->n);
@@ -1098,7 +1098,7 @@ static void dots_form(Contract *g) {
 	swap_where(g, turn, &g->c_row, &g->c_col);
 	swap_where(g, turn, &g->m, &g->n);
 	int64_t block = DOTS_BLOCK_BYTES / g->size;
-	Dots d = {.rows = g->rows, .columns = g->width};
+	DotTile d = {.rows = g->rows, .columns = g->width};
 	Turns k, band, i, j;
 	turns_begin(g, &k, num(g, 0), g->k, block, true, 0, NULL);
 	d.kb = k.index;
@@ -1139,7 +1139,7 @@ enum { OPERANDS = 12, CONTRACT_ARGS = 22 };
  * add (i1), Widths, the pairs and their number, the panels with quads, the
  * bias. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
-	Emit *e = g->e;
+	Emitter *e = g->e;
 	char name[64];
 	if (g->dots)
 		snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
@@ -1206,7 +1206,7 @@ static void held_inline(const Contract *g, LLVMValueRef *const args, EmitIf *c) 
 	emit_if_else(g->e, c, 0, NULL);
 }
 
-void emit_contract(Emit *e, const KInst *in) {
+void emit_contract(Emitter *e, const KInst *in) {
 	KType t = (KType)in->type;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t)};
 	g.lanes = e->m->target.vector_bytes >= 16 ? e->m->target.vector_bytes / g.size : 1;
@@ -1309,7 +1309,7 @@ void emit_contract(Emit *e, const KInst *in) {
  * they need 32 registers. They need masks too, since any vector of the last
  * panel may lie past the last column. With 16 registers BLAS is faster. See
  * docs/internals/native.md. */
-LLVMValueRef emit_large_tiles(Emit *e, KType t) {
+LLVMValueRef emit_large_tiles(Emitter *e, KType t) {
 	const KTarget *target = &e->m->target;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t), .columns = true, .width = 3};
 	g.lanes = target->vector_bytes >= 16 ? target->vector_bytes / g.size : 1;

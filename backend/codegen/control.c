@@ -23,15 +23,15 @@ enum { STACK_AT_MOST = 1 << 20 };
 
 /* ---- blocks -------------------------------------------------------------- */
 
-LLVMBasicBlockRef emit_block(Emit *e, const char *name) {
+LLVMBasicBlockRef emit_block(Emitter *e, const char *name) {
 	return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
 
-void emit_enter(Emit *e, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(e->b, block); }
+void emit_enter(Emitter *e, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(e->b, block); }
 
-static LLVMBasicBlockRef here(Emit *e) { return LLVMGetInsertBlock(e->b); }
+static LLVMBasicBlockRef here(Emitter *e) { return LLVMGetInsertBlock(e->b); }
 
-void emit_branch(Emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no,
+void emit_branch(Emitter *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no,
                  int unlikely) {
 	LLVMValueRef br = LLVMBuildCondBr(e->b, condition, yes, no);
 	if (!unlikely) return;
@@ -43,7 +43,7 @@ void emit_branch(Emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBas
 	LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->context, "prof", 4), node);
 }
 
-LLVMValueRef emit_slot(Emit *e, uint64_t bytes, unsigned alignment) {
+LLVMValueRef emit_slot(Emitter *e, uint64_t bytes, unsigned alignment) {
 	if (bytes > STACK_AT_MOST) emit_stop(e, "%llu bytes on the stack", (unsigned long long)bytes);
 	LLVMBasicBlockRef back = here(e);
 	emit_enter(e, e->entry);
@@ -61,7 +61,7 @@ static void join(LLVMValueRef phi, LLVMValueRef x, LLVMBasicBlockRef from) {
 
 /* Rotated form: the test is at the end of each iteration, and once before the
  * loop. */
-void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step,
+void emit_loop_begin(Emitter *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step,
                      uint32_t n, const LLVMValueRef *init) {
 	l->hi = hi;
 	l->step = step;
@@ -85,7 +85,7 @@ void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int
 	}
 }
 
-void emit_loop_end(Emit *e, EmitLoop *l, const LLVMValueRef *next) {
+void emit_loop_end(Emitter *e, EmitLoop *l, const LLVMValueRef *next) {
 	LLVMValueRef index = LLVMBuildNSWAdd(e->b, l->index, emit_i64(e, l->step), "");
 	LLVMBasicBlockRef from = here(e);
 	LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, index, l->hi, ""), l->body, l->after);
@@ -100,7 +100,7 @@ void emit_loop_end(Emit *e, EmitLoop *l, const LLVMValueRef *next) {
 	}
 }
 
-void emit_if_begin(Emit *e, EmitIf *c, LLVMValueRef condition, int unlikely) {
+void emit_if_begin(Emitter *e, EmitIf *c, LLVMValueRef condition, int unlikely) {
 	LLVMBasicBlockRef first = emit_block(e, "then");
 	c->other = emit_block(e, "else");
 	c->after = emit_block(e, "joined");
@@ -108,7 +108,7 @@ void emit_if_begin(Emit *e, EmitIf *c, LLVMValueRef condition, int unlikely) {
 	emit_enter(e, first);
 }
 
-void emit_if_else(Emit *e, EmitIf *c, uint32_t n, const LLVMValueRef *values) {
+void emit_if_else(Emitter *e, EmitIf *c, uint32_t n, const LLVMValueRef *values) {
 	c->n = n;
 	c->first = emit_alloc(e, sizeof *c->first * (n + 1));
 	if (n) memcpy(c->first, values, sizeof *values * n);
@@ -117,7 +117,7 @@ void emit_if_else(Emit *e, EmitIf *c, uint32_t n, const LLVMValueRef *values) {
 	emit_enter(e, c->other);
 }
 
-void emit_if_end(Emit *e, EmitIf *c, const LLVMValueRef *values, LLVMValueRef *results) {
+void emit_if_end(Emitter *e, EmitIf *c, const LLVMValueRef *values, LLVMValueRef *results) {
 	LLVMBasicBlockRef from = here(e);
 	LLVMBuildBr(e->b, c->after);
 	emit_enter(e, c->after);
@@ -136,7 +136,7 @@ typedef struct EmitFailure {
 	LLVMValueRef status;
 } EmitFailure;
 
-static LLVMBasicBlockRef failure_block(Emit *e) {
+static LLVMBasicBlockRef failure_block(Emitter *e) {
 	if (!e->failure) {
 		LLVMBasicBlockRef back = here(e);
 		e->failure = emit_block(e, "failure");
@@ -147,22 +147,22 @@ static LLVMBasicBlockRef failure_block(Emit *e) {
 	return e->failure;
 }
 
-void emit_fail(Emit *e, LLVMValueRef condition, LLVMValueRef status) {
+void emit_fail(Emitter *e, LLVMValueRef condition, LLVMValueRef status) {
 	LLVMBasicBlockRef failure = failure_block(e), from = here(e), on = emit_block(e, "");
 	emit_branch(e, condition, failure, on, 1);
 	join(e->failure_status, status, from);
 	emit_enter(e, on);
 }
 
-void emit_check(Emit *e, LLVMValueRef status) {
+void emit_check(Emitter *e, LLVMValueRef status) {
 	emit_fail(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""), status);
 }
 
-static LLVMValueRef call_field(Emit *e, unsigned field) {
+static LLVMValueRef call_field(Emitter *e, unsigned field) {
 	return LLVMBuildStructGEP2(e->b, e->call_type, e->call, field, "");
 }
 
-void emit_FAIL_IF(Emit *e, const KInst *in) {
+void emit_FAIL_IF(Emitter *e, const KInst *in) {
 	KRef operands[3] = {emit_operand(e, in, 0), emit_operand(e, in, 1), emit_operand(e, in, 2)};
 	LLVMValueRef c = emit_value(e, operands[0]), lane = NULL, any = c;
 	uint32_t lanes = emit_lanes(c);
@@ -201,7 +201,7 @@ void emit_FAIL_IF(Emit *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
-void emit_POLL(Emit *e, const KInst *in) {
+void emit_POLL(Emitter *e, const KInst *in) {
 	LLVMValueRef at = call_field(e, 3);
 	LLVMValueRef left = LLVMBuildLoad2(e->b, e->i64, at, "");
 	emit_tag_call_record(e, left);
@@ -217,7 +217,7 @@ void emit_POLL(Emit *e, const KInst *in) {
 
 /* An iteration of the outermost loop only stores its number. The values of a
  * progress report are collected only when one is requested. */
-void emit_PROGRESS(Emit *e, const KInst *in) {
+void emit_PROGRESS(Emitter *e, const KInst *in) {
 	if (in->imm == PROGRESS_TURN) {
 		for (unsigned k = 0; k < 2; k++)
 			emit_tag_call_record(e, LLVMBuildStore(e->b, emit_value(e, emit_operand(e, in, k)),
@@ -259,7 +259,7 @@ static uint32_t skip_region(const KFn *f, uint32_t at) {
 
 /* The region's results, broadcast to the lanes of the values that begin at
  * `like`. */
-static void region_results(Emit *e, const KInst *end, uint32_t n, KRef like,
+static void region_results(Emitter *e, const KInst *end, uint32_t n, KRef like,
                            LLVMValueRef *results) {
 	if (!end || end->nargs != n)
 		emit_stop(e, "function %u: a region with %u of %u results", e->fn->fn, end ? end->nargs : 0,
@@ -268,7 +268,7 @@ static void region_results(Emit *e, const KInst *end, uint32_t n, KRef like,
 		results[k] = emit_value_in(e, emit_operand(e, end, k), emit_ref_lanes(e, like + k));
 }
 
-static LLVMValueRef *carried_values(Emit *e, const KInst *in, uint32_t first, uint32_t n,
+static LLVMValueRef *carried_values(Emitter *e, const KInst *in, uint32_t first, uint32_t n,
                                     KRef like) {
 	LLVMValueRef *init = emit_alloc(e, sizeof *init * (n + 1));
 	for (uint32_t k = 0; k < n; k++)
@@ -276,7 +276,7 @@ static LLVMValueRef *carried_values(Emit *e, const KInst *in, uint32_t first, ui
 	return init;
 }
 
-static uint32_t emit_LOOP(Emit *e, const KInst *in, uint32_t at) {
+static uint32_t emit_LOOP(Emitter *e, const KInst *in, uint32_t at) {
 	uint32_t n = in->nparams - 1;
 	const KInst *end;
 	EmitLoop l = {0};
@@ -293,7 +293,7 @@ static uint32_t emit_LOOP(Emit *e, const KInst *in, uint32_t at) {
 	return at;
 }
 
-static uint32_t emit_WHILE(Emit *e, const KInst *in, uint32_t at) {
+static uint32_t emit_WHILE(Emitter *e, const KInst *in, uint32_t at) {
 	uint32_t n = in->nparams;
 	const KInst *end;
 	LLVMValueRef *values = carried_values(e, in, 0, n, in->params);
@@ -321,7 +321,7 @@ static uint32_t emit_WHILE(Emit *e, const KInst *in, uint32_t at) {
 	return at;
 }
 
-static uint32_t emit_IF(Emit *e, const KInst *in, uint32_t at) {
+static uint32_t emit_IF(Emitter *e, const KInst *in, uint32_t at) {
 	uint32_t n = in->nresults;
 	const KInst *end;
 	EmitIf c = {0};
@@ -356,7 +356,7 @@ static bool region_strays(const KFn *f, uint32_t at) {
 /* Emits one iteration: the region with its parameters bound. `next` may be the
  * same array as `carried`. near: the stencil loads; NULL: they are searched
  * for. */
-static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
+static uint32_t emit_turn_near(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
                                struct EmitNear *near, const LLVMValueRef *carried,
                                LLVMValueRef *next) {
 	uint32_t n = in->nparams - 1;
@@ -372,7 +372,7 @@ static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector
 	return at;
 }
 
-static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
+static uint32_t emit_turn(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
                           const LLVMValueRef *carried, LLVMValueRef *next) {
 	return emit_turn_near(e, in, at, v, NULL, carried, next);
 }
@@ -380,7 +380,7 @@ static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
 /* Emits the loop over base = 0, lanes, 2 lanes ... < n; masked: each iteration
  * has a mask. Registers that stencil loads carry between iterations are loaded
  * for the first one only when it is known to run. */
-static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n,
+static uint32_t emit_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n,
                            LLVMValueRef *values, bool masked) {
 	const uint32_t ncarried = in->nparams - 1;
 	struct EmitNear *near = masked ? NULL : emit_find_near(e, at, v->lanes);
@@ -415,7 +415,7 @@ static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
 
 /* May the epilogue use vectors of half as many lanes? It may where a vector
  * takes two registers and nothing reduces lanes. */
-static bool rest_may_be_half(const Emit *e, const KInst *in, uint32_t at) {
+static bool rest_may_be_half(const Emitter *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	if (in->nparams > 1 || in->lanes * 8 <= e->m->target.vector_bytes ||
 	    e->m->target.vector_bytes < 32 || !e->options->level)
@@ -432,7 +432,7 @@ static void halve_lanes(KFn *f, uint32_t first, uint32_t n, uint32_t lanes) {
 
 /* The function with half as many lanes in the region: a copy that the frame
  * keeps. */
-static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
+static const KFn *with_half_lanes(Emitter *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	KFn *half = e->fn->half;
 	if (!half) {
@@ -455,7 +455,7 @@ static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
 
 /* Emits the epilogue with one or two half vectors. A row of 20 elements then
  * takes two vectors of 8 lanes and one of 4. */
-static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
+static void emit_half_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
                             LLVMValueRef whole, LLVMValueRef n) {
 	const KFn *f = e->fn->f;
 	EmitLoop l = {0};
@@ -480,7 +480,7 @@ static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v
 	e->fn->f = f;
 }
 
-static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
+static uint32_t emit_VLOOP(Emitter *e, const KInst *in, uint32_t at) {
 	uint32_t lanes = in->lanes ? in->lanes : 1, ncarried = in->nparams - 1;
 	LLVMValueRef n = emit_value(e, emit_operand(e, in, 0));
 	LLVMValueRef *values = carried_values(e, in, 1, ncarried, in->params + 1);
@@ -534,7 +534,7 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 /* Is the callee inlined? Functions with loops are not: the call costs little
  * beside the loop, and they often have many callers, for which they are
  * compiled only once. */
-static bool in_place(const Emit *e, const KFn *callee) {
+static bool in_place(const Emitter *e, const KFn *callee) {
 	uint32_t depth = e->options->level ? IN_PLACE_DEPTH : IN_PLACE_DEPTH_QUICK,
 			 weight = callee->insts.n;
 	if (weight > IN_PLACE_INSTS || e->fn->depth >= depth || e->emitted + weight > IN_PLACE_TOTAL)
@@ -558,13 +558,13 @@ static bool in_place(const Emit *e, const KFn *callee) {
 
 /* Between begin_told and end_told, failures leave through a block that records
  * the call site. */
-static EmitFailure begin_told(Emit *e, const KInst *in) {
+static EmitFailure begin_told(Emitter *e, const KInst *in) {
 	const EmitFailure outer = {e->failure, e->failure_status};
 	if (in->params) e->failure = NULL;
 	return outer;
 }
 
-static void end_told(Emit *e, const KInst *in, EmitFailure outer) {
+static void end_told(Emitter *e, const KInst *in, EmitFailure outer) {
 	if (!in->params) return;
 	const EmitFailure inner = {e->failure, e->failure_status};
 	e->failure = outer.block;
@@ -579,7 +579,7 @@ static void end_told(Emit *e, const KInst *in, EmitFailure outer) {
 	emit_enter(e, on);
 }
 
-void emit_CALL(Emit *e, const KInst *in) {
+void emit_CALL(Emitter *e, const KInst *in) {
 	if ((uint64_t)in->imm >= e->m->fns.n || !in->imm)
 		emit_stop(e, "a call of function %lld", (long long)in->imm);
 	uint32_t callee = (uint32_t)in->imm;
@@ -630,7 +630,7 @@ void emit_CALL(Emit *e, const KInst *in) {
 
 /* Lists the values from outside that the region [at, end) uses, each once.
  * Their refs are smaller than the region's parameter. */
-static uint32_t captured(Emit *e, uint32_t at, uint32_t end, KRef limit, KRef *list) {
+static uint32_t captured(Emitter *e, uint32_t at, uint32_t end, KRef limit, KRef *list) {
 	const KFn *f = e->fn->f;
 	bool *seen = emit_alloc(e, limit + 1);
 	uint32_t n = 0;
@@ -735,7 +735,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 	return reals * 8 <= n && (!apart || (leaves && n >= ENOUGH)) && (!needs_calls || calls[0]);
 }
 
-void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) {
+void emit_mark_plain(Emitter *e, LLVMValueRef function, const KFn *f, uint32_t at) {
 	/* instructions of a module's kernel code from which separating plain code
 	 * pays */
 	enum { LARGE = 1000 };
@@ -757,7 +757,7 @@ void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) 
 
 /* Outlines a loop as a function of the call record and the values captured from
  * outside. It returns a record of the loop's results. */
-static uint32_t emit_leaf(Emit *e, const KInst *in, uint32_t at) {
+static uint32_t emit_leaf(Emitter *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	const uint32_t after = skip_region(f, at);
 	KRef *list = emit_alloc(e, sizeof *list * (in->params + 1));
@@ -800,7 +800,7 @@ static uint32_t emit_leaf(Emit *e, const KInst *in, uint32_t at) {
 
 /* The region becomes a function (call, env, part). env is a record on the
  * caller's stack, with the remaining call depth and the captured values. */
-static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
+static uint32_t emit_PARALLEL(Emitter *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t after = skip_region(f, at);
 	KRef *list = emit_alloc(e, sizeof *list * (in->params + 1));
@@ -832,7 +832,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 					  (LLVMValueRef[]){e->call, body, env, emit_value(e, emit_operand(e, in, 0))}));
 
 	/* The body is emitted as its own function while the current one waits. */
-	Emit outer = *e;
+	Emitter outer = *e;
 	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(e->b);
 	back = here(e);
 	emit_open_function(e, body, body_type);
@@ -872,7 +872,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	return after;
 }
 
-uint32_t emit_nest(Emit *e, const KInst *in, uint32_t at) {
+uint32_t emit_nest(Emitter *e, const KInst *in, uint32_t at) {
 	if (e->apart && is_leaf(e->fn->f, at - 1)) return emit_leaf(e, in, at);
 	switch (in->op) {
 	case K_LOOP: return emit_LOOP(e, in, at);

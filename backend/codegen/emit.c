@@ -20,7 +20,7 @@ struct EmitBlock {
 	max_align_t at[];
 };
 
-void emit_stop(Emit *e, const char *format, ...) {
+void emit_stop(Emitter *e, const char *format, ...) {
 	va_list args;
 	va_start(args, format);
 	vsnprintf(e->error, e->error_size, format, args);
@@ -28,7 +28,7 @@ void emit_stop(Emit *e, const char *format, ...) {
 	longjmp(e->stop, 1);
 }
 
-void *emit_alloc(Emit *e, size_t bytes) {
+void *emit_alloc(Emitter *e, size_t bytes) {
 	struct EmitBlock *block = calloc(1, sizeof *block + (bytes ? bytes : 1));
 	if (!block) emit_stop(e, "out of memory");
 	block->next = e->memory;
@@ -36,7 +36,7 @@ void *emit_alloc(Emit *e, size_t bytes) {
 	return block->at;
 }
 
-void emit_free(Emit *e) {
+void emit_free(Emitter *e) {
 	while (e->memory) {
 		struct EmitBlock *next = e->memory->next;
 		free(e->memory);
@@ -46,14 +46,14 @@ void emit_free(Emit *e) {
 
 /* ---- types --------------------------------------------------------------- */
 
-LLVMTypeRef emit_type(Emit *e, KType t, uint32_t lanes) {
+LLVMTypeRef emit_type(Emitter *e, KType t, uint32_t lanes) {
 	LLVMTypeRef types[] = {NULL, e->i1, e->i32, e->i64, e->f32, e->f64, e->ptr};
 	LLVMTypeRef scalar = types[t];
 	if (!scalar) emit_stop(e, "a value without a type");
 	return lanes > 1 ? LLVMVectorType(scalar, lanes) : scalar;
 }
 
-LLVMTypeRef emit_memory_type(Emit *e, KType t, uint32_t lanes) {
+LLVMTypeRef emit_memory_type(Emitter *e, KType t, uint32_t lanes) {
 	if (t != KT_BOOL) return emit_type(e, t, lanes);
 	return lanes > 1 ? LLVMVectorType(e->i8, lanes) : e->i8;
 }
@@ -65,24 +65,24 @@ uint32_t emit_lanes(LLVMValueRef x) {
 
 /* ---- values -------------------------------------------------------------- */
 
-LLVMValueRef emit_i32(Emit *e, int32_t x) { return LLVMConstInt(e->i32, (uint32_t)x, 0); }
+LLVMValueRef emit_i32(Emitter *e, int32_t x) { return LLVMConstInt(e->i32, (uint32_t)x, 0); }
 
-LLVMValueRef emit_i64(Emit *e, int64_t x) { return LLVMConstInt(e->i64, (uint64_t)x, 0); }
+LLVMValueRef emit_i64(Emitter *e, int64_t x) { return LLVMConstInt(e->i64, (uint64_t)x, 0); }
 
-LLVMValueRef emit_number(Emit *e, KType t, uint32_t lanes, double x) {
+LLVMValueRef emit_number(Emitter *e, KType t, uint32_t lanes, double x) {
 	LLVMTypeRef type = emit_type(e, t, 0);
 	bool real = t == KT_F32 || t == KT_F64;
 	return emit_spread(
 		e, real ? LLVMConstReal(type, x) : LLVMConstInt(type, (uint64_t)(int64_t)x, 1), lanes);
 }
 
-LLVMValueRef emit_value(Emit *e, KRef x) {
+LLVMValueRef emit_value(Emitter *e, KRef x) {
 	LLVMValueRef v = x && x < e->fn->f->vals.n ? e->fn->vals[x] : NULL;
 	if (!v) emit_stop(e, "function %u: value %u is not there", e->fn->fn, x);
 	return v;
 }
 
-LLVMValueRef emit_spread(Emit *e, LLVMValueRef x, uint32_t lanes) {
+LLVMValueRef emit_spread(Emitter *e, LLVMValueRef x, uint32_t lanes) {
 	uint32_t has = emit_lanes(x);
 	if (lanes <= 1 || has == lanes) return x;
 	if (has != 1) emit_stop(e, "%u lanes where %u belong", has, lanes);
@@ -98,11 +98,12 @@ LLVMValueRef emit_spread(Emit *e, LLVMValueRef x, uint32_t lanes) {
 	                              LLVMConstNull(LLVMVectorType(e->i32, lanes)), "");
 }
 
-LLVMValueRef emit_value_in(Emit *e, KRef x, uint32_t lanes) {
+LLVMValueRef emit_value_in(Emitter *e, KRef x, uint32_t lanes) {
 	return emit_spread(e, emit_value(e, x), lanes);
 }
 
-LLVMValueRef emit_shuffle(Emit *e, LLVMValueRef x, LLVMValueRef y, uint32_t n, const int *lanes) {
+LLVMValueRef emit_shuffle(Emitter *e, LLVMValueRef x, LLVMValueRef y, uint32_t n,
+                          const int *lanes) {
 	LLVMValueRef index[256];
 	if (n > 256) emit_stop(e, "vectors of %u lanes", n);
 	for (uint32_t i = 0; i < n; i++)
@@ -111,7 +112,7 @@ LLVMValueRef emit_shuffle(Emit *e, LLVMValueRef x, LLVMValueRef y, uint32_t n, c
 	                              LLVMConstVector(index, n), "");
 }
 
-LLVMValueRef emit_part(Emit *e, LLVMValueRef x, uint32_t first, uint32_t n) {
+LLVMValueRef emit_part(Emitter *e, LLVMValueRef x, uint32_t first, uint32_t n) {
 	uint32_t has = emit_lanes(x);
 	if (first == 0 && n == has) return x;
 	if (n == 1) return LLVMBuildExtractElement(e->b, x, emit_i64(e, first), "");
@@ -121,7 +122,7 @@ LLVMValueRef emit_part(Emit *e, LLVMValueRef x, uint32_t first, uint32_t n) {
 	return emit_shuffle(e, x, NULL, n, lanes);
 }
 
-LLVMValueRef emit_join(Emit *e, uint32_t n, LLVMValueRef *parts) {
+LLVMValueRef emit_join(Emitter *e, uint32_t n, LLVMValueRef *parts) {
 	if (emit_lanes(parts[0]) == 1) {
 		if (n == 1) return parts[0];
 		LLVMValueRef all = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(parts[0]), n));
@@ -145,7 +146,7 @@ LLVMValueRef emit_join(Emit *e, uint32_t n, LLVMValueRef *parts) {
 
 /* ---- intrinsics, runtime ------------------------------------------------- */
 
-LLVMValueRef emit_intrinsic(Emit *e, const char *name, unsigned ntypes, LLVMTypeRef *types,
+LLVMValueRef emit_intrinsic(Emitter *e, const char *name, unsigned ntypes, LLVMTypeRef *types,
                             unsigned nargs, LLVMValueRef *args) {
 	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
 	if (!id) emit_stop(e, "LLVM has no %s", name);
@@ -154,23 +155,23 @@ LLVMValueRef emit_intrinsic(Emit *e, const char *name, unsigned ntypes, LLVMType
 	                      "");
 }
 
-LLVMValueRef emit_intrinsic1(Emit *e, const char *name, LLVMValueRef x) {
+LLVMValueRef emit_intrinsic1(Emitter *e, const char *name, LLVMValueRef x) {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	return emit_intrinsic(e, name, 1, &t, 1, &x);
 }
 
-LLVMValueRef emit_intrinsic2(Emit *e, const char *name, LLVMValueRef x, LLVMValueRef y) {
+LLVMValueRef emit_intrinsic2(Emitter *e, const char *name, LLVMValueRef x, LLVMValueRef y) {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	return emit_intrinsic(e, name, 1, &t, 2, (LLVMValueRef[]){x, y});
 }
 
-LLVMValueRef emit_muladd(Emit *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
+LLVMValueRef emit_muladd(Emitter *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
 	if (!e->m->target.has_fma) return LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, x, y, ""), z, "");
 	LLVMTypeRef t = LLVMTypeOf(x);
 	return emit_intrinsic(e, "llvm.fma", 1, &t, 3, (LLVMValueRef[]){x, y, z});
 }
 
-LLVMValueRef emit_runtime(Emit *e, const char *name, const char *types, LLVMValueRef *args) {
+LLVMValueRef emit_runtime(Emitter *e, const char *name, const char *types, LLVMValueRef *args) {
 	LLVMTypeRef of[32];
 	uint32_t n = 0;
 	for (; types[n]; n++) {
@@ -198,11 +199,11 @@ LLVMValueRef emit_runtime(Emit *e, const char *name, const char *types, LLVMValu
 
 /* ---- single instructions ------------------------------------------------- */
 
-static void define(Emit *e, const KInst *in, LLVMValueRef x) { e->fn->vals[in->results] = x; }
+static void define(Emitter *e, const KInst *in, LLVMValueRef x) { e->fn->vals[in->results] = x; }
 
 /* Converts between values and the 64-bit words of K_CONST and of call
  * records. */
-static LLVMValueRef from_word(Emit *e, KType t, LLVMValueRef word) {
+static LLVMValueRef from_word(Emitter *e, KType t, LLVMValueRef word) {
 	switch (t) {
 	case KT_BOOL: return LLVMBuildICmp(e->b, LLVMIntNE, word, emit_i64(e, 0), "");
 	case KT_I32: return LLVMBuildTrunc(e->b, word, e->i32, "");
@@ -213,7 +214,7 @@ static LLVMValueRef from_word(Emit *e, KType t, LLVMValueRef word) {
 	}
 }
 
-static LLVMValueRef to_word(Emit *e, KType t, LLVMValueRef x) {
+static LLVMValueRef to_word(Emitter *e, KType t, LLVMValueRef x) {
 	switch (t) {
 	case KT_BOOL: return LLVMBuildZExt(e->b, x, e->i64, "");
 	case KT_I32: return LLVMBuildSExt(e->b, x, e->i64, "");
@@ -226,7 +227,7 @@ static LLVMValueRef to_word(Emit *e, KType t, LLVMValueRef x) {
 
 /* Entry `k` of the table in this field of the call record: the loaded value, or
  * its address when `type` is NULL. The tables are constant during the call. */
-static LLVMValueRef table_entry(Emit *e, unsigned field, int64_t k, LLVMTypeRef type) {
+static LLVMValueRef table_entry(Emitter *e, unsigned field, int64_t k, LLVMTypeRef type) {
 	LLVMValueRef at = LLVMBuildStructGEP2(e->b, e->call_type, e->call, field, "");
 	LLVMValueRef table = LLVMBuildLoad2(e->b, e->ptr, at, "");
 	LLVMValueRef index = emit_i64(e, k);
@@ -240,7 +241,7 @@ static LLVMValueRef table_entry(Emit *e, unsigned field, int64_t k, LLVMTypeRef 
 	return x;
 }
 
-static void emit_SHIFT(Emit *e, const KInst *in) {
+static void emit_SHIFT(Emitter *e, const KInst *in) {
 	LLVMTypeRef type = emit_type(e, (KType)in->type, in->lanes);
 	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 0), in->lanes),
 				 n = emit_value_in(e, emit_operand(e, in, 1), in->lanes);
@@ -254,7 +255,7 @@ static void emit_SHIFT(Emit *e, const KInst *in) {
 	                      : LLVMBuildAShr(e->b, x, n, ""));
 }
 
-static void emit_LOGIC(Emit *e, const KInst *in) {
+static void emit_LOGIC(Emitter *e, const KInst *in) {
 	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 0), in->lanes),
 				 y = emit_value_in(e, emit_operand(e, in, 1), in->lanes);
 	define(e, in,
@@ -263,21 +264,21 @@ static void emit_LOGIC(Emit *e, const KInst *in) {
 	                      : LLVMBuildXor(e->b, x, y, ""));
 }
 
-static void emit_SELECT(Emit *e, const KInst *in) {
+static void emit_SELECT(Emitter *e, const KInst *in) {
 	LLVMValueRef c = emit_value(e, emit_operand(e, in, 0));
 	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 1), in->lanes),
 				 y = emit_value_in(e, emit_operand(e, in, 2), in->lanes);
 	define(e, in, LLVMBuildSelect(e->b, c, x, y, ""));
 }
 
-static void emit_LANE(Emit *e, const KInst *in) {
+static void emit_LANE(Emitter *e, const KInst *in) {
 	LLVMValueRef lanes[256];
 	if (in->lanes > 256) emit_stop(e, "vectors of %u lanes", in->lanes);
 	for (uint32_t i = 0; i < in->lanes; i++) lanes[i] = emit_i64(e, i);
 	define(e, in, in->lanes > 1 ? LLVMConstVector(lanes, in->lanes) : emit_i64(e, 0));
 }
 
-static void emit_MASK(Emit *e, const KInst *in) {
+static void emit_MASK(Emitter *e, const KInst *in) {
 	const EmitVector *v = e->vector;
 	if (!v) emit_stop(e, "a mask outside of vector loops");
 	if (v->lanes <= 1 || !v->partial) define(e, in, emit_number(e, KT_BOOL, in->lanes, 1));
@@ -287,21 +288,21 @@ static void emit_MASK(Emit *e, const KInst *in) {
 		               : emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, v->n, v->base, "")));
 }
 
-static void emit_PTRADD(Emit *e, const KInst *in) {
+static void emit_PTRADD(Emitter *e, const KInst *in) {
 	LLVMValueRef index = emit_value(e, emit_operand(e, in, 1));
 	LLVMTypeRef element = LLVMArrayType2(e->i8, (uint64_t)in->imm);
 	define(e, in,
 	       LLVMBuildGEP2(e->b, element, emit_value(e, emit_operand(e, in, 0)), &index, 1, ""));
 }
 
-static void emit_allocation(Emit *e, const KInst *in, const char *name) {
+static void emit_allocation(Emitter *e, const KInst *in, const char *name) {
 	LLVMValueRef at = emit_runtime(
 		e, name, "ppl", (LLVMValueRef[]){e->call, emit_value(e, emit_operand(e, in, 0))});
 	emit_fail(e, LLVMBuildIsNull(e->b, at, ""), emit_i32(e, 2)); /* ST_NOMEM */
 	define(e, in, at);
 }
 
-static void emit_GEMM(Emit *e, const KInst *in) {
+static void emit_GEMM(Emitter *e, const KInst *in) {
 	LLVMValueRef args[15] = {e->call};
 	for (uint32_t i = 0; i < 12; i++) args[1 + i] = emit_value(e, emit_operand(e, in, i));
 	args[13] = in->nargs == 13
@@ -314,7 +315,7 @@ static void emit_GEMM(Emit *e, const KInst *in) {
 	                           args));
 }
 
-static void emit_FACTOR(Emit *e, const KInst *in) {
+static void emit_FACTOR(Emitter *e, const KInst *in) {
 	LLVMValueRef args[6] = {e->call};
 	for (uint32_t i = 0; i < 4; i++) args[1 + i] = emit_value(e, emit_operand(e, in, i));
 	const int64_t which = in->prim == OP_LU         ? FACTOR_LU
@@ -331,13 +332,13 @@ static void emit_FACTOR(Emit *e, const KInst *in) {
 	define(e, in, result);
 }
 
-static void emit_HOST(Emit *e, const KInst *in) {
+static void emit_HOST(Emitter *e, const KInst *in) {
 	LLVMValueRef args[14] = {e->call, emit_i64(e, in->imm)};
 	for (uint32_t i = 0; i < 12; i++) args[2 + i] = emit_value(e, emit_operand(e, in, i));
 	emit_check(e, emit_runtime(e, "atled_rt_host", "iplplplplplplpl", args));
 }
 
-void emit_plain(Emit *e, const KInst *in) {
+void emit_plain(Emitter *e, const KInst *in) {
 	KType t = (KType)in->type;
 	switch (in->op) {
 	case K_CONST: {
@@ -412,19 +413,19 @@ void emit_plain(Emit *e, const KInst *in) {
 	}
 }
 
-void emit_line(Emit *e, const KInst *in) {
+void emit_line(Emitter *e, const KInst *in) {
 	if (e->subprogram)
 		LLVMSetCurrentDebugLocation2(
 			e->b, LLVMDIBuilderCreateDebugLocation(e->context, in->span, 0, e->subprogram, NULL));
 }
 
-void emit_one(Emit *e, const KInst *in) {
+void emit_one(Emitter *e, const KInst *in) {
 	e->emitted++;
 	emit_line(e, in);
 	emit_plain(e, in);
 }
 
-uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
+uint32_t emit_region(Emitter *e, uint32_t at, const KInst **end) {
 	const KFn *f = e->fn->f;
 	if (e->vector) at = emit_interleaved(e, at);
 	while (at < f->insts.n) {
@@ -455,7 +456,7 @@ uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args) {
+EmitFn *emit_enter_fn(Emitter *e, uint32_t k, LLVMValueRef *args) {
 	const KFn *f = e->m->fns.at[k];
 	emit_find_roots(e, k);
 	EmitFn *frame = emit_alloc(e, sizeof *frame);
@@ -469,7 +470,7 @@ EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args) {
 	return frame;
 }
 
-LLVMValueRef emit_declare(Emit *e, uint32_t k) {
+LLVMValueRef emit_declare(Emitter *e, uint32_t k) {
 	if (e->functions[k]) return e->functions[k];
 	const KFn *f = e->m->fns.at[k];
 	LLVMTypeRef *params = emit_alloc(e, sizeof *params * (f->nparams + 2));
@@ -502,7 +503,7 @@ LLVMValueRef emit_declare(Emit *e, uint32_t k) {
 	return e->functions[k];
 }
 
-void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type) {
+void emit_open_function(Emitter *e, LLVMValueRef function, LLVMTypeRef type) {
 	unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
 	LLVMAddAttributeAtIndex(function, 1, LLVMCreateEnumAttribute(e->context, noalias, 0));
 	e->function = function;
@@ -530,7 +531,7 @@ void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type) {
 	emit_enter(e, LLVMAppendBasicBlockInContext(e->context, function, "start"));
 }
 
-void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results) {
+void emit_close_function(Emitter *e, uint32_t nresults, const LLVMValueRef *results) {
 	if (!e->returns_record) LLVMBuildRet(e->b, emit_i32(e, NATIVE_OK));
 	else {
 		LLVMValueRef record = LLVMGetPoison(e->return_type);
@@ -551,7 +552,7 @@ void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results
 }
 
 /* Emits the body of function k as an LLVM function. */
-static void emit_function(Emit *e, uint32_t k) {
+static void emit_function(Emitter *e, uint32_t k) {
 	const KFn *f = e->m->fns.at[k];
 	LLVMValueRef function = e->functions[k];
 	emit_open_function(e, function, e->function_types[k]);
@@ -576,7 +577,7 @@ static void emit_function(Emit *e, uint32_t k) {
 	e->fn = NULL;
 }
 
-void emit_module(Emit *e) {
+void emit_module(Emitter *e) {
 	LLVMContextRef c = e->context;
 	e->i1 = LLVMInt1TypeInContext(c);
 	e->i8 = LLVMInt8TypeInContext(c);

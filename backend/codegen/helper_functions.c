@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-LLVMValueRef emit_kernel(Emit *e, const char *name, LLVMTypeRef type) {
+LLVMValueRef emit_kernel(Emitter *e, const char *name, LLVMTypeRef type) {
 	enum { FREE_PARTS = 4 }; /* left for compiled parts */
 	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
 	if (function || e->nkernels + FREE_PARTS >= NATIVE_PARTS_MOST) return function;
@@ -27,7 +27,7 @@ LLVMValueRef emit_kernel(Emit *e, const char *name, LLVMTypeRef type) {
 	return function;
 }
 
-LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain,
+LLVMValueRef emit_inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
                               EmitOuter *outer) {
 	static const char *const attributes[] = {"noinline", "optnone"};
 	LLVMValueRef function = LLVMAddFunction(e->module, name, type);
@@ -53,7 +53,7 @@ LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool 
 	return function;
 }
 
-void emit_inner_end(Emit *e, const EmitOuter *outer, LLVMValueRef x) {
+void emit_inner_end(Emitter *e, const EmitOuter *outer, LLVMValueRef x) {
 	if (x) LLVMBuildRet(e->b, x);
 	else LLVMBuildRetVoid(e->b);
 	emit_enter(e, e->entry);
@@ -67,20 +67,20 @@ void emit_inner_end(Emit *e, const EmitOuter *outer, LLVMValueRef x) {
 
 /* ---- lanes one by one ---------------------------------------------------- */
 
-bool emit_lane_by_lane(const Emit *e, KType t, uint32_t lanes, bool neighbours) {
+bool emit_lane_by_lane(const Emitter *e, KType t, uint32_t lanes, bool neighbours) {
 	if (lanes <= 1 || !e->vector) return false;
 	if (!neighbours) return !e->options->level || e->vector->mask;
 	const KTarget *target = &e->m->target;
 	return e->vector->mask && !target->has_masks && (t == KT_BOOL || target->vector_bytes < 32);
 }
 
-static LLVMValueRef advance(Emit *e, LLVMValueRef p, LLVMValueRef bytes) {
+static LLVMValueRef advance(Emitter *e, LLVMValueRef p, LLVMValueRef bytes) {
 	return LLVMBuildGEP2(e->b, e->i8, p, &bytes, 1, "");
 }
 
 /* Returns the function (address, stride or offsets, count [, value]) -> value
  * or nothing. */
-static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offsets, bool store,
+static LLVMValueRef lanes_function(Emitter *e, KType t, uint32_t lanes, bool offsets, bool store,
                                    LLVMTypeRef *type) {
 	LLVMTypeRef vector = emit_memory_type(e, t, lanes), element = emit_memory_type(e, t, 1);
 	LLVMTypeRef by = offsets ? LLVMVectorType(e->i64, lanes) : e->i64,
@@ -122,7 +122,7 @@ static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offset
 	return f;
 }
 
-LLVMValueRef emit_load_lanes(Emit *e, KType t, uint32_t lanes, LLVMValueRef address,
+LLVMValueRef emit_load_lanes(Emitter *e, KType t, uint32_t lanes, LLVMValueRef address,
                              LLVMValueRef offsets, LLVMValueRef count, KRef root) {
 	LLVMTypeRef type;
 	LLVMValueRef f = lanes_function(e, t, lanes, emit_lanes(offsets) > 1, false, &type);
@@ -132,7 +132,7 @@ LLVMValueRef emit_load_lanes(Emit *e, KType t, uint32_t lanes, LLVMValueRef addr
 	return x;
 }
 
-void emit_store_lanes(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address,
+void emit_store_lanes(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address,
                       LLVMValueRef offsets, LLVMValueRef count, KRef root) {
 	LLVMTypeRef type;
 	LLVMValueRef f = lanes_function(e, t, emit_lanes(value), emit_lanes(offsets) > 1, true, &type);

@@ -30,7 +30,7 @@ static bool is_element_wise(const KInst *in) {
 }
 
 /* Returns the last instruction that uses each value. */
-static const uint32_t *last_uses(Emit *e) {
+static const uint32_t *last_uses(Emitter *e) {
 	const KFn *f = e->fn->f;
 	if (e->fn->last_uses) return e->fn->last_uses;
 	uint32_t *last = e->fn->last_uses = emit_alloc(e, sizeof *last * f->vals.n);
@@ -58,7 +58,7 @@ static bool in_parts(const Stretch *s, const KInst *in) {
 	       s->needed[in->results];
 }
 
-static void find_needs(Emit *e, Stretch *s) {
+static void find_needs(Emitter *e, Stretch *s) {
 	const KFn *f = e->fn->f;
 	const uint32_t *last = last_uses(e);
 	s->needed = emit_alloc(e, sizeof *s->needed * f->vals.n);
@@ -77,7 +77,7 @@ static void find_needs(Emit *e, Stretch *s) {
 	}
 }
 
-static void emit_for_part(Emit *e, const Stretch *s, const KInst *in, uint32_t part) {
+static void emit_for_part(Emitter *e, const Stretch *s, const KInst *in, uint32_t part) {
 	const uint32_t lanes = s->lanes / s->parts;
 	LLVMValueRef *vals = s->vals[part];
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -95,7 +95,7 @@ static void emit_for_part(Emit *e, const Stretch *s, const KInst *in, uint32_t p
 
 /* Emits the varying instructions of one piece, from `at` on. Returns the index
  * after them. */
-static uint32_t emit_piece(Emit *e, const Stretch *s, uint32_t at) {
+static uint32_t emit_piece(Emitter *e, const Stretch *s, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t to = at;
 	for (uint32_t n = 0; to < s->to && n < PIECE; to++) n += in_parts(s, &f->insts.at[to]);
@@ -130,7 +130,7 @@ static int64_t dying(const Order *o, const KFn *f, KRef x) {
 	           : (int64_t)(def - o->from);
 }
 
-static uint32_t times_used(const Emit *e, const KInst *in, KRef x) {
+static uint32_t times_used(const Emitter *e, const KInst *in, KRef x) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < in->nargs; k++) n += emit_operand(e, in, k) == x;
 	return n;
@@ -138,7 +138,7 @@ static uint32_t times_used(const Emit *e, const KInst *in, KRef x) {
 
 /* The instruction that is the last user of x and has all its other operands, -1
  * if there is none. */
-static int64_t follower(const Emit *e, const Order *o, KRef x) {
+static int64_t follower(const Emitter *e, const Order *o, KRef x) {
 	const KFn *f = e->fn->f;
 	const int64_t made = dying(o, f, x);
 	if (made < 0 || !o->uses[made]) return -1;
@@ -156,7 +156,7 @@ static int64_t follower(const Emit *e, const Order *o, KRef x) {
 	return i;
 }
 
-static void place(Emit *e, Order *o, uint32_t i) {
+static void place(Emitter *e, Order *o, uint32_t i) {
 	const KFn *f = e->fn->f;
 	const KInst *in = &f->insts.at[i];
 	o->placed[i - o->from] = true;
@@ -169,7 +169,7 @@ static void place(Emit *e, Order *o, uint32_t i) {
 
 /* Returns the new order of instructions from .. to - 1, which are uniform and
  * element-wise. */
-static uint32_t *order_stretch(Emit *e, uint32_t from, uint32_t to) {
+static uint32_t *order_stretch(Emitter *e, uint32_t from, uint32_t to) {
 	const KFn *f = e->fn->f;
 	const uint32_t n = to - from;
 	uint32_t low = UINT32_MAX, high = 0;
@@ -212,7 +212,7 @@ static uint32_t *order_stretch(Emit *e, uint32_t from, uint32_t to) {
 	return o.order;
 }
 
-static uint32_t emit_numbers(Emit *e, uint32_t at) {
+static uint32_t emit_numbers(Emitter *e, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t to = at, real = 0;
 	if (at >= e->fn->short_from && at < e->fn->short_to) return at;
@@ -232,7 +232,7 @@ static uint32_t emit_numbers(Emit *e, uint32_t at) {
 	return to;
 }
 
-uint32_t emit_stretch(Emit *e, uint32_t at) {
+uint32_t emit_stretch(Emitter *e, uint32_t at) {
 	const KFn *f = e->fn->f;
 	Stretch s = {
 		.from = at, .to = at, .lanes = e->vector ? e->vector->lanes : 0, .all = e->fn->vals};

@@ -64,7 +64,7 @@ static void link(Chains *c) {
 }
 
 /* Emits the chains with these roots, one operation of each in turn. */
-static void emit_chains(Emit *e, Chains *c, uint32_t n, const uint32_t *roots) {
+static void emit_chains(Emitter *e, Chains *c, uint32_t n, const uint32_t *roots) {
 	uint32_t next[TOGETHER] = {0};
 	for (bool more = true; more;) {
 		more = false;
@@ -77,7 +77,7 @@ static void emit_chains(Emit *e, Chains *c, uint32_t n, const uint32_t *roots) {
 	}
 }
 
-uint32_t emit_interleaved(Emit *e, uint32_t at) {
+uint32_t emit_interleaved(Emitter *e, uint32_t at) {
 	Chains c = {.f = e->fn->f, .at = at};
 	uint32_t nlong = 0, group[TOGETHER], n = 0;
 	for (; inst_of(&c, c.n)->op != K_END; c.n++) {

@@ -18,15 +18,15 @@
  * with the square of their number. */
 enum { ROOTS_AT_MOST = 96 };
 
-static LLVMMetadataRef text_node(Emit *e, const char *text) {
+static LLVMMetadataRef text_node(Emitter *e, const char *text) {
 	return LLVMMDStringInContext2(e->context, text, strlen(text));
 }
 
-static LLVMValueRef scope_list(Emit *e, LLVMMetadataRef *scopes, uint32_t n) {
+static LLVMValueRef scope_list(Emitter *e, LLVMMetadataRef *scopes, uint32_t n) {
 	return LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, scopes, n));
 }
 
-static LLVMMetadataRef scope_domain(Emit *e) {
+static LLVMMetadataRef scope_domain(Emitter *e) {
 	if (!e->domain) {
 		LLVMMetadataRef name = text_node(e, "kernel");
 		e->domain = LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &name, 1));
@@ -34,7 +34,7 @@ static LLVMMetadataRef scope_domain(Emit *e) {
 	return LLVMValueAsMetadata(e->domain);
 }
 
-static LLVMMetadataRef new_scope(Emit *e, const char *name) {
+static LLVMMetadataRef new_scope(Emitter *e, const char *name) {
 	LLVMMetadataRef parts[2] = {text_node(e, name), scope_domain(e)};
 	return LLVMMDNodeInContext2(e->context, parts, 2);
 }
@@ -48,7 +48,7 @@ static bool apart(const EmitRoot *x, const EmitRoot *y) {
 
 /* Traces the function's pointers to the buffers and allocations that they come
  * from, and builds the metadata of these roots. */
-void emit_find_roots(Emit *e, uint32_t fn) {
+void emit_find_roots(Emitter *e, uint32_t fn) {
 	const KFn *f = e->m->fns.at[fn];
 	struct EmitRoots *all = &e->all_roots[fn];
 	if (all->root_of) return;
@@ -114,24 +114,24 @@ void emit_find_roots(Emit *e, uint32_t fn) {
 	}
 }
 
-static void tag(Emit *e, LLVMValueRef access, LLVMValueRef same, LLVMValueRef others) {
+static void tag(Emitter *e, LLVMValueRef access, LLVMValueRef same, LLVMValueRef others) {
 	if (same)
 		LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, "alias.scope", 11), same);
 	if (others) LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, "noalias", 7), others);
 }
 
-void emit_tag(Emit *e, LLVMValueRef access, KRef pointer) {
+void emit_tag(Emitter *e, LLVMValueRef access, KRef pointer) {
 	uint32_t root = pointer ? e->fn->root_of[pointer] : 0;
 	if (root) tag(e, access, e->fn->roots[root].same, e->fn->roots[root].others);
 }
 
-bool emit_apart(const Emit *e, KRef p, KRef q) {
+bool emit_apart(const Emitter *e, KRef p, KRef q) {
 	const uint32_t x = e->fn->root_of[p], y = e->fn->root_of[q];
 	return x && y && x != y && apart(&e->fn->roots[x], &e->fn->roots[y]);
 }
 
 /* The call record is not user memory: it aliases no root of the function. */
-void emit_tag_call_record(Emit *e, LLVMValueRef access) {
+void emit_tag_call_record(Emitter *e, LLVMValueRef access) {
 	LLVMMetadataRef scopes[ROOTS_AT_MOST + 1];
 	if (!e->call_scopes) {
 		LLVMMetadataRef scope = new_scope(e, "call");
@@ -144,11 +144,11 @@ void emit_tag_call_record(Emit *e, LLVMValueRef access) {
 
 /* ---- contiguous access --------------------------------------------------- */
 
-LLVMValueRef emit_element(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index) {
+LLVMValueRef emit_element(Emitter *e, KType t, LLVMValueRef pointer, LLVMValueRef index) {
 	return LLVMBuildGEP2(e->b, emit_memory_type(e, t, 0), pointer, &index, 1, "");
 }
 
-LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count) {
+LLVMValueRef emit_first_lanes(Emitter *e, uint32_t lanes, LLVMValueRef count) {
 	LLVMValueRef limit = emit_intrinsic2(e, "llvm.smin", count, emit_i64(e, lanes));
 	limit = LLVMBuildTrunc(e->b, limit, e->i32, "");
 	LLVMValueRef number[256];
@@ -159,16 +159,16 @@ LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count) {
 }
 
 /* Converts bytes of memory to bools, and back. */
-static LLVMValueRef loaded(Emit *e, KType t, LLVMValueRef x) {
+static LLVMValueRef loaded(Emitter *e, KType t, LLVMValueRef x) {
 	if (t != KT_BOOL) return x;
 	return LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
 }
 
-static LLVMValueRef storable(Emit *e, KType t, LLVMValueRef x) {
+static LLVMValueRef storable(Emitter *e, KType t, LLVMValueRef x) {
 	return t == KT_BOOL ? LLVMBuildZExt(e->b, x, emit_memory_type(e, t, emit_lanes(x)), "") : x;
 }
 
-LLVMValueRef emit_load(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, KRef pointer,
+LLVMValueRef emit_load(Emitter *e, KType t, uint32_t lanes, LLVMValueRef address, KRef pointer,
                        LLVMValueRef mask) {
 	LLVMTypeRef type = emit_memory_type(e, t, lanes);
 	LLVMValueRef x;
@@ -204,7 +204,7 @@ static bool known_first(LLVMValueRef mask, uint32_t lanes, uint32_t *count) {
 
 /* Stores the first `count` lanes, with one store for each power of two in
  * count. Masked stores are slow on some processors. */
-static void store_first(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
+static void store_first(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
                         uint32_t count) {
 	uint32_t from = 0;
 	for (uint32_t size = emit_lanes(value); size; size /= 2) {
@@ -220,7 +220,7 @@ static void store_first(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addre
 	}
 }
 
-void emit_store(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
+void emit_store(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
                 LLVMValueRef mask) {
 	value = storable(e, t, value);
 	LLVMValueRef store;
@@ -241,7 +241,7 @@ void emit_store(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef
 	emit_tag(e, store, pointer);
 }
 
-static LLVMValueRef reversed(Emit *e, LLVMValueRef x) {
+static LLVMValueRef reversed(Emitter *e, LLVMValueRef x) {
 	int lanes[256];
 	uint32_t n = emit_lanes(x);
 	for (uint32_t i = 0; i < n; i++) lanes[i] = (int)(n - 1 - i);
@@ -250,9 +250,11 @@ static LLVMValueRef reversed(Emit *e, LLVMValueRef x) {
 
 /* ---- gather and scatter -------------------------------------------------- */
 
-static LLVMValueRef all_lanes(Emit *e, uint32_t lanes) { return emit_number(e, KT_BOOL, lanes, 1); }
+static LLVMValueRef all_lanes(Emitter *e, uint32_t lanes) {
+	return emit_number(e, KT_BOOL, lanes, 1);
+}
 
-static LLVMValueRef gather(Emit *e, KType t, uint32_t lanes, LLVMValueRef addresses, KRef root,
+static LLVMValueRef gather(Emitter *e, KType t, uint32_t lanes, LLVMValueRef addresses, KRef root,
                            LLVMValueRef mask) {
 	LLVMTypeRef types[2] = {emit_memory_type(e, t, lanes), LLVMTypeOf(addresses)};
 	LLVMValueRef x = emit_intrinsic(e, "llvm.masked.gather", 2, types, 4,
@@ -264,7 +266,7 @@ static LLVMValueRef gather(Emit *e, KType t, uint32_t lanes, LLVMValueRef addres
 }
 
 /* Lanes are written in order, so the last of several equal addresses wins. */
-static void scatter(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addresses, KRef root,
+static void scatter(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef addresses, KRef root,
                     LLVMValueRef mask) {
 	value = storable(e, t, value);
 	LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
@@ -276,7 +278,7 @@ static void scatter(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addresses
 }
 
 /* index + lane*stride for all lanes. */
-static LLVMValueRef strided_index(Emit *e, uint32_t lanes, LLVMValueRef index,
+static LLVMValueRef strided_index(Emitter *e, uint32_t lanes, LLVMValueRef index,
                                   LLVMValueRef stride) {
 	LLVMValueRef number[256];
 	if (lanes > 256) emit_stop(e, "vectors of %u lanes", lanes);
@@ -288,7 +290,7 @@ static LLVMValueRef strided_index(Emit *e, uint32_t lanes, LLVMValueRef index,
 
 /* Loads every k-th element for k = 2, 3, 4: k contiguous vectors, none of which
  * reads past the last element needed, and shuffles that pick. */
-static LLVMValueRef load_every(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer,
+static LLVMValueRef load_every(Emitter *e, KType t, uint32_t lanes, LLVMValueRef pointer,
                                LLVMValueRef index, int k, KRef root) {
 	LLVMValueRef picked = NULL;
 	/* lanes before `next` are picked */
@@ -308,7 +310,7 @@ static LLVMValueRef load_every(Emit *e, KType t, uint32_t lanes, LLVMValueRef po
 	return picked;
 }
 
-LLVMValueRef emit_load_strided(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer,
+LLVMValueRef emit_load_strided(Emitter *e, KType t, uint32_t lanes, LLVMValueRef pointer,
                                LLVMValueRef index, LLVMValueRef stride, KRef root,
                                LLVMValueRef mask) {
 	if (lanes <= 1) return emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL);
@@ -340,7 +342,7 @@ LLVMValueRef emit_load_strided(Emit *e, KType t, uint32_t lanes, LLVMValueRef po
 	return emit_join(e, lanes, parts);
 }
 
-void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef pointer,
+void emit_store_strided(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef pointer,
                         LLVMValueRef index, LLVMValueRef stride, KRef root, LLVMValueRef mask) {
 	uint32_t lanes = emit_lanes(value);
 	if (lanes <= 1) {
@@ -376,7 +378,7 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
 /* ---- lane by lane -------------------------------------------------------- */
 
 /* The number of the iteration's lanes that are elements. */
-static LLVMValueRef lane_count(Emit *e, uint32_t lanes) {
+static LLVMValueRef lane_count(Emitter *e, uint32_t lanes) {
 	const EmitVector *v = e->vector;
 	return v->mask ? emit_intrinsic2(e, "llvm.smin", LLVMBuildSub(e->b, v->n, v->base, ""),
 	                                 emit_i64(e, lanes))
@@ -385,7 +387,7 @@ static LLVMValueRef lane_count(Emit *e, uint32_t lanes) {
 
 /* The operands of emit_load_lanes: returns the address and sets a stride or
  * offsets in bytes. */
-static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index,
+static LLVMValueRef lane_addresses(Emitter *e, KType t, LLVMValueRef pointer, LLVMValueRef index,
                                    LLVMValueRef stride, LLVMValueRef *offsets) {
 	bool indexed = emit_lanes(index) > 1;
 	LLVMValueRef each = indexed ? index : stride;
@@ -396,7 +398,7 @@ static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMV
 
 /* Is the access one for emit_load_lanes or emit_store_lanes? Also sets its
  * stride. */
-static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef index,
+static bool lane_by_lane(Emitter *e, const KInst *in, uint32_t lanes, LLVMValueRef index,
                          LLVMValueRef *stride) {
 	bool neighbours = in->mode == KM_UNIT;
 	*stride = emit_i64(e, in->mode == KM_UNIT);
@@ -416,7 +418,7 @@ static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef 
 
 /* ---- the instructions ---------------------------------------------------- */
 
-void emit_LOAD(Emit *e, const KInst *in) {
+void emit_LOAD(Emitter *e, const KInst *in) {
 	KType t = (KType)in->type;
 	KRef root = emit_operand(e, in, 0);
 	LLVMValueRef pointer = emit_value(e, root), index = emit_value(e, emit_operand(e, in, 1)), x;
@@ -455,7 +457,7 @@ void emit_LOAD(Emit *e, const KInst *in) {
 
 /* A non-temporal store, for whole registers and where the address is aligned;
  * an ordinary store otherwise. past: the run-time condition for it. */
-static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root,
+static void store_past(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root,
                        LLVMValueRef past) {
 	uint32_t lanes = emit_lanes(value), width = e->m->target.vector_bytes;
 	if (t == KT_BOOL || lanes * ktype_size(t) % width || width < 16) {
@@ -480,8 +482,8 @@ static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addres
 }
 
 /* Mode unit: stores to elements of the loop only. */
-static void store_exact(Emit *e, const KInst *in, KType t, LLVMValueRef value, LLVMValueRef address,
-                        KRef root) {
+static void store_exact(Emitter *e, const KInst *in, KType t, LLVMValueRef value,
+                        LLVMValueRef address, KRef root) {
 	EmitVector *v = e->vector;
 	uint32_t lanes = in->lanes;
 	LLVMValueRef past = in->nargs > 3 ? emit_value(e, emit_operand(e, in, 3)) : NULL;
@@ -501,7 +503,7 @@ static void store_exact(Emit *e, const KInst *in, KType t, LLVMValueRef value, L
 	if (v->partial) emit_if_end(e, &c, NULL, NULL);
 }
 
-void emit_STORE(Emit *e, const KInst *in) {
+void emit_STORE(Emitter *e, const KInst *in) {
 	KType t = (KType)in->type;
 	KRef root = emit_operand(e, in, 0);
 	LLVMValueRef pointer = emit_value(e, root), index = emit_value(e, emit_operand(e, in, 1));
@@ -536,7 +538,7 @@ void emit_STORE(Emit *e, const KInst *in) {
 	}
 }
 
-void emit_AHEAD(Emit *e, const KInst *in) {
+void emit_AHEAD(Emitter *e, const KInst *in) {
 	LLVMValueRef pointer = emit_value(e, emit_operand(e, in, 0)),
 				 index = emit_value(e, emit_operand(e, in, 1));
 	/* for reading, high locality, data cache */

@@ -41,7 +41,7 @@ static const char *const passes[] = {
 
 /* ---- LLVM diagnostics ---------------------------------------------------- */
 
-static _Thread_local Emit *current; /* the emission on this thread that a fatal error stops */
+static _Thread_local Emitter *current; /* the emission on this thread that a fatal error stops */
 
 static void fatal(const char *reason) {
 	if (current) emit_stop(current, "LLVM: %s", reason);
@@ -59,7 +59,7 @@ static void set_up(void) {
 }
 
 static void diagnose(LLVMDiagnosticInfoRef info, void *data) {
-	Emit *e = data;
+	Emitter *e = data;
 	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
 	char *text = LLVMGetDiagInfoDescription(info);
 	if (!*e->error) snprintf(e->error, e->error_size, "LLVM: %s", text);
@@ -67,7 +67,8 @@ static void diagnose(LLVMDiagnosticInfoRef info, void *data) {
 }
 
 /* Stops with LLVM's message, which is freed. */
-static _Noreturn void stop_with(Emit *e, const char *what, char *message, void (*dispose)(char *)) {
+static _Noreturn void stop_with(Emitter *e, const char *what, char *message,
+                                void (*dispose)(char *)) {
 	char text[200];
 	snprintf(text, sizeof text, "%s: %s", what, message ? message : "no reason given");
 	if (message) dispose(message);
@@ -77,14 +78,14 @@ static _Noreturn void stop_with(Emit *e, const char *what, char *message, void (
 /* ---- finishing ----------------------------------------------------------- */
 
 /* The result of one LLVM run. */
-typedef struct Part {
+typedef struct ObjectPart {
 	int level;
 	char *bytes; /* malloc */
 	size_t n;
 	char error[256];
-} Part;
+} ObjectPart;
 
-static void give(Emit *e, Part *out, const char *bytes, size_t n) {
+static void give(Emitter *e, ObjectPart *out, const char *bytes, size_t n) {
 	out->bytes = malloc(n + 1);
 	if (!out->bytes) emit_stop(e, "out of memory");
 	memcpy(out->bytes, bytes, n);
@@ -92,14 +93,14 @@ static void give(Emit *e, Part *out, const char *bytes, size_t n) {
 	out->n = n;
 }
 
-static void run_passes(Emit *e) {
+static void run_passes(Emitter *e) {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
 	LLVMErrorRef error = LLVMRunPasses(e->module, passes[e->level], e->machine, options);
 	LLVMDisposePassBuilderOptions(options);
 	if (error) stop_with(e, "passes", LLVMGetErrorMessage(error), LLVMDisposeErrorMessage);
 }
 
-static void finish(Emit *e, Part *out) {
+static void finish(Emitter *e, ObjectPart *out) {
 	char *message = NULL;
 	emit_math_link(e);
 	if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
@@ -128,7 +129,7 @@ static void finish(Emit *e, Part *out) {
 	LLVMDisposeMemoryBuffer(buffer);
 }
 
-static void close_emit(Emit *e) {
+static void close_emit(Emitter *e) {
 	if (e->lines) LLVMDisposeDIBuilder(e->lines);
 	if (e->b) LLVMDisposeBuilder(e->b);
 	if (e->module) LLVMDisposeModule(e->module);
@@ -149,17 +150,17 @@ typedef struct Cut {
 	uint8_t *part_of;
 } Cut;
 
-typedef struct Job {
+typedef struct CompileJob {
 	const KModule *m;
 	const CodegenOptions *options;
 	Cut cut;
-	Part parts[NATIVE_PARTS_MOST];
+	ObjectPart parts[NATIVE_PARTS_MOST];
 	const NativeKernel *kernels[NATIVE_PARTS_MOST]; /* precompiled parts, which follow the others */
 	uint32_t nkernels;
 	atomic_uint next; /* next part to take */
 	bool helped;
 	pthread_t helper;
-} Job;
+} CompileJob;
 
 static uint32_t instructions_of(LLVMValueRef f) {
 	uint32_t n = 0;
@@ -177,7 +178,7 @@ static bool is_plain(LLVMValueRef f) {
 
 /* Decides how the emitted module is cut: greedy partition, largest function
  * first, each to the smaller half. */
-static void cut_module(Emit *e, Cut *cut, Part *parts) {
+static void cut_module(Emitter *e, Cut *cut, ObjectPart *parts) {
 	uint32_t n = 0, total = 0, plain = 0, has[HALVES] = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) n++;
 	LLVMValueRef *functions = emit_alloc(e, n * sizeof *functions);
@@ -208,7 +209,7 @@ static void cut_module(Emit *e, Cut *cut, Part *parts) {
 }
 
 /* Replaces a function that belongs to another part by its declaration. */
-static void only_declare(Emit *e, LLVMValueRef f) {
+static void only_declare(Emitter *e, LLVMValueRef f) {
 	size_t n;
 	char name[160];
 	snprintf(name, sizeof name, "%s", LLVMGetValueName2(f, &n));
@@ -221,7 +222,7 @@ static void only_declare(Emit *e, LLVMValueRef f) {
 	LLVMSetVisibility(declaration, LLVMHiddenVisibility);
 }
 
-static void keep_part(Emit *e, const Cut *cut, uint32_t part) {
+static void keep_part(Emitter *e, const Cut *cut, uint32_t part) {
 	uint32_t k = 0;
 	LLVMValueRef last = LLVMGetLastFunction(e->module), next;
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = next) {
@@ -237,23 +238,23 @@ static void keep_part(Emit *e, const Cut *cut, uint32_t part) {
 	}
 }
 
-static void start_helper(Job *job);
+static void start_helper(CompileJob *job);
 
 /* One emission: emits the module, keeps what `choose` selects and finishes it.
  * On failure the message is in `out`. */
-static void compile_emission(const KModule *m, const CodegenOptions *options, Part *out,
-                             void (*choose)(Emit *e, void *data), void *data) {
-	Emit *e = calloc(1, sizeof *e);
+static void compile_emission(const KModule *m, const CodegenOptions *options, ObjectPart *out,
+                             void (*choose)(Emitter *e, void *data), void *data) {
+	Emitter *e = calloc(1, sizeof *e);
 	if (!e) {
 		snprintf(out->error, sizeof out->error, "out of memory");
 		return;
 	}
-	*e = (Emit){.m = m,
-	            .options = options,
-	            .level = out->level,
-	            .error = out->error,
-	            .error_size = sizeof out->error};
-	Emit *outer = current;
+	*e = (Emitter){.m = m,
+	               .options = options,
+	               .level = out->level,
+	               .error = out->error,
+	               .error_size = sizeof out->error};
+	Emitter *outer = current;
 	current = e;
 	if (!setjmp(e->stop)) {
 		e->context = LLVMContextCreate();
@@ -272,14 +273,14 @@ static void compile_emission(const KModule *m, const CodegenOptions *options, Pa
 	free(e);
 }
 
-typedef struct Run {
-	Job *job;
+typedef struct PartJob {
+	CompileJob *job;
 	uint32_t part;
-} Run;
+} PartJob;
 
-static void choose_part(Emit *e, void *data) {
-	Run *run = data;
-	Job *job = run->job;
+static void choose_part(Emitter *e, void *data) {
+	PartJob *run = data;
+	CompileJob *job = run->job;
 	const bool first = run->part == UINT32_MAX;
 	if (first) {
 		cut_module(e, &job->cut, job->parts);
@@ -292,13 +293,13 @@ static void choose_part(Emit *e, void *data) {
 
 /* Compiles part `part` of the job. The first run, with part UINT32_MAX, decides
  * the cut and compiles part 0 or the uncut module. */
-static void compile_part(Job *job, uint32_t part) {
-	Run run = {job, part};
+static void compile_part(CompileJob *job, uint32_t part) {
+	PartJob run = {job, part};
 	compile_emission(job->m, job->options, &job->parts[part == UINT32_MAX ? 0 : part], choose_part,
 	                 &run);
 }
 
-static void compile_parts_left(Job *job) {
+static void compile_parts_left(CompileJob *job) {
 	for (uint32_t k; (k = atomic_fetch_add(&job->next, 1)) < job->cut.nparts;) compile_part(job, k);
 }
 
@@ -309,7 +310,7 @@ static void *help(void *job) {
 
 /* Starts the second thread. With one processor, or without a thread, the caller
  * does all the work. Signals stay with the host's threads. */
-static void start_helper(Job *job) {
+static void start_helper(CompileJob *job) {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
 	sigset_t all, before;
 	sigfillset(&all);
@@ -324,7 +325,7 @@ static void start_helper(Job *job) {
 
 /* Concatenates the parts: texts directly, objects in the form of
  * NativeParts. */
-static bool join_parts(Job *job, CodegenOutput *out) {
+static bool join_parts(CompileJob *job, CodegenOutput *out) {
 	const uint32_t made = job->cut.nparts, n = made + job->nkernels;
 	const bool text = job->options->ir || job->options->assembly;
 	NativeParts head = {.magic = NATIVE_PARTS_MAGIC, .n = n};
@@ -367,7 +368,7 @@ static bool is_kernel(LLVMValueRef f) {
 
 /* Keeps one kernel. Its linkage is weak, since several objects that are linked
  * together may define it; all definitions are equal. */
-static void choose_kernel(Emit *e, void *data) {
+static void choose_kernel(Emitter *e, void *data) {
 	Kernels *kernels = data;
 	LLVMValueRef last = LLVMGetLastFunction(e->module), next;
 	kernels->n = 0;
@@ -391,7 +392,7 @@ static bool compile_kernels(const KModule *m, const CodegenOptions *options, Cod
 	Kernels kernels = {.wanted = UINT32_MAX};
 	for (uint32_t k = UINT32_MAX; k == UINT32_MAX || k < kernels.n; k++) {
 		static const char fill[8];
-		Part part = {.level = options->level};
+		ObjectPart part = {.level = options->level};
 		NativeKernel kernel = {0};
 		kernels.wanted = k;
 		kernels.head = &kernel;
@@ -431,7 +432,7 @@ atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *ou
 	double begin = clock_seconds();
 	memset(out, 0, sizeof *out);
 	if (options->kernels) return compile_kernels(m, options, out) ? 0 : -1;
-	Job job = {.m = m, .options = options, .cut = {.nparts = 1}, .next = 1};
+	CompileJob job = {.m = m, .options = options, .cut = {.nparts = 1}, .next = 1};
 	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++)
 		job.parts[k].level = options->level < 0 ? 0 : options->level > 2 ? 2 : options->level;
 	compile_part(&job, UINT32_MAX);

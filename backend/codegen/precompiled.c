@@ -35,7 +35,7 @@ static bool same_target(const KTarget *x, const KTarget *y) {
 	       x->registers == y->registers && x->has_fma == y->has_fma && x->has_masks == y->has_masks;
 }
 
-const NativeKernel *kernel_named(const Emit *e, const char *name) {
+const NativeKernel *kernel_named(const Emitter *e, const char *name) {
 	const CodegenOptions *o = e->options;
 	if (o->whole || o->kernels || o->assembly || o->ir || o->debug_lines) return NULL;
 	for (const KernelFile *f = files; f < files + sizeof files / sizeof *files; f++) {

@@ -11,13 +11,13 @@
 #include <math.h>
 
 #define PRIM1(ID)                                                                                  \
-	static LLVMValueRef emit_##ID(Emit *e, KType t, LLVMValueRef x,                                \
+	static LLVMValueRef emit_##ID(Emitter *e, KType t, LLVMValueRef x,                             \
 	                              LLVMValueRef y __attribute__((unused)))
-#define PRIM2(ID) static LLVMValueRef emit_##ID(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y)
+#define PRIM2(ID) static LLVMValueRef emit_##ID(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y)
 
 static bool real(KType t) { return t == KT_F32 || t == KT_F64; }
 
-static LLVMValueRef number(Emit *e, KType t, LLVMValueRef like, double v) {
+static LLVMValueRef number(Emitter *e, KType t, LLVMValueRef like, double v) {
 	return emit_number(e, t, emit_lanes(like), v);
 }
 
@@ -41,7 +41,7 @@ static bool real_constant(LLVMValueRef x, double *v) {
 }
 
 /* i1: does the condition hold in some lane? */
-static LLVMValueRef any_lane(Emit *e, LLVMValueRef c) {
+static LLVMValueRef any_lane(Emitter *e, LLVMValueRef c) {
 	uint32_t lanes = emit_lanes(c);
 	if (lanes == 1) return c;
 	LLVMTypeRef bits = LLVMIntTypeInContext(e->context, lanes);
@@ -76,7 +76,7 @@ PRIM1(SIGN) {
 /* Rounds to the nearest integer, ties to even, where the processor has no
  * instruction for it: adding and subtracting 2^52 (2^23 for f32) with x's sign
  * rounds. */
-static LLVMValueRef round_by_adding(Emit *e, KType t, LLVMValueRef x) {
+static LLVMValueRef round_by_adding(Emitter *e, KType t, LLVMValueRef x) {
 	double edge = t == KT_F32 ? 8388608.0 : 4503599627370496.0;
 	LLVMValueRef big = emit_intrinsic2(e, "llvm.copysign", number(e, t, x, edge), x);
 	LLVMValueRef r = LLVMBuildFSub(e->b, LLVMBuildFAdd(e->b, x, big, ""), big, "");
@@ -138,7 +138,7 @@ COMPLEX_ONLY(CONJ, "conj")
  * exact (but for overflow), so a sum with it may be fused without changing the
  * rounding. Only in vectors: scalar code is bound by latency, and an addition
  * has less than a fused operation. */
-static bool exact_product(const Emit *e, LLVMValueRef x, LLVMValueRef *u, double *c) {
+static bool exact_product(const Emitter *e, LLVMValueRef x, LLVMValueRef *u, double *c) {
 	if (!e->m->target.has_fma || emit_lanes(x) == 1 || !LLVMIsAInstruction(x) ||
 	    LLVMGetInstructionOpcode(x) != LLVMFMul)
 		return false;
@@ -153,7 +153,7 @@ static bool exact_product(const Emit *e, LLVMValueRef x, LLVMValueRef *u, double
 }
 
 /* x + y or x - y, fused where one of them is an exact product. */
-static LLVMValueRef real_sum(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y, bool minus) {
+static LLVMValueRef real_sum(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y, bool minus) {
 	LLVMValueRef u;
 	double c;
 	if (exact_product(e, y, &u, &c)) return emit_muladd(e, number(e, t, u, minus ? -c : c), u, x);
@@ -174,7 +174,7 @@ PRIM2(DIV) {
 }
 
 /* By binary powering, as u64_pow does; exponents below 1 give 1. */
-static LLVMValueRef integer_pow(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y) {
+static LLVMValueRef integer_pow(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y) {
 	LLVMValueRef zero = number(e, t, x, 0), one = number(e, t, x, 1), c = constant_of(y);
 	if (c && LLVMIsAConstantInt(c)) {
 		LLVMValueRef r = NULL;
@@ -207,7 +207,7 @@ static LLVMValueRef integer_pow(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y
 
 /* Powers with constant exponents that take a few exact or nearly exact
  * operations; NULL for others. */
-static LLVMValueRef plain_pow(Emit *e, KType t, LLVMValueRef x, double p) {
+static LLVMValueRef plain_pow(Emitter *e, KType t, LLVMValueRef x, double p) {
 	LLVMValueRef one = number(e, t, x, 1);
 	if (p == 0) return one;
 	if (p == 1) return x;
@@ -238,7 +238,7 @@ PRIM2(ATAN2) { return emit_math(e, "atan2", t, x, y); }
 /* The larger (or smaller) of two; NaN wins, +0 is above -0. One comparison
  * suffices when y is a constant and, if it is a zero, the one that wins a tie
  * of zeros. */
-static LLVMValueRef extreme(Emit *e, LLVMValueRef x, LLVMValueRef y, bool max) {
+static LLVMValueRef extreme(Emitter *e, LLVMValueRef x, LLVMValueRef y, bool max) {
 	double v;
 	if (real_constant(x, &v) && !real_constant(y, &v)) {
 		LLVMValueRef swap = x;
@@ -263,7 +263,7 @@ PRIM2(MIN) {
 
 /* x/y and x%y rounded down. The divisors 0 and -1, which would trap or
  * overflow, are replaced; their results are selected afterwards. */
-static LLVMValueRef integer_divide(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y,
+static LLVMValueRef integer_divide(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y,
                                    bool remainder) {
 	LLVMValueRef zero = number(e, t, x, 0), one = number(e, t, x, 1), less = number(e, t, x, -1);
 	LLVMValueRef none = LLVMBuildICmp(e->b, LLVMIntEQ, y, zero, ""),
@@ -342,7 +342,7 @@ PRIM2(LE) {
 /* ---- the table ----------------------------------------------------------- */
 
 typedef struct PrimRow {
-	LLVMValueRef (*emit)(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y);
+	LLVMValueRef (*emit)(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y);
 	const char *name;
 	uint8_t kinds, nargs, traits, code;
 } PrimRow;
@@ -374,7 +374,7 @@ bool emit_prim_has(Op prim, uint32_t traits) { return rows[prim].traits & traits
 
 uint32_t emit_prim_size(Op prim) { return rows[prim].code; }
 
-LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y) {
+LLVMValueRef emit_prim(Emitter *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y) {
 	const PrimRow *row = prim < OP_COUNT ? &rows[prim] : &rows[OP_NONE];
 	if (!row->emit) emit_stop(e, "primitive %d is not element-wise", (int)prim);
 	int kind = t == KT_BOOL ? KIND_B : t == KT_I32 || t == KT_I64 ? KIND_I : real(t) ? KIND_R : 0;
@@ -386,7 +386,7 @@ LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y
 
 /* ---- conversion ---------------------------------------------------------- */
 
-LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x) {
+LLVMValueRef emit_convert(Emitter *e, KType from, KType to, LLVMValueRef x) {
 	if (from == to) return x;
 	LLVMTypeRef type = emit_type(e, to, emit_lanes(x));
 	if (from == KT_PTR || to == KT_PTR) emit_stop(e, "a conversion of a pointer");
@@ -408,7 +408,7 @@ LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x) {
 
 /* ---- reductions over lanes ----------------------------------------------- */
 
-LLVMValueRef emit_fold(Emit *e, Op prim, KType t, LLVMValueRef x) {
+LLVMValueRef emit_fold(Emitter *e, Op prim, KType t, LLVMValueRef x) {
 	uint32_t n = emit_lanes(x);
 	if (prim != OP_ADD && prim != OP_MUL && prim != OP_MAX && prim != OP_MIN)
 		emit_stop(e, "a fold by primitive %d", (int)prim);

@@ -28,18 +28,18 @@
 enum { ATOMS = 6, LOADS = 64, DEEP = 8 };
 
 /* An affine index: a sum of values with integer factors, plus a constant. */
-typedef struct Linear {
+typedef struct AffineIndex {
 	KRef atom[ATOMS];
 	int64_t times[ATOMS], constant;
 	uint32_t n;
-} Linear;
+} AffineIndex;
 
-typedef struct Load {
+typedef struct StencilLoad {
 	KRef result, pointer;
 	KType type;
-	Linear at;
+	AffineIndex at;
 	/* the load whose vector it shifts by `by` lanes; NULL: an ordinary load */
-	struct Load *first;
+	struct StencilLoad *first;
 	int by;
 	/* of a first one, when emitted: its vector, and one that begins with the
 	 * two trailing elements */
@@ -47,19 +47,19 @@ typedef struct Load {
 	/* its first register, carried from the previous iteration (NULL: none), and
 	 * that of the next iteration */
 	LLVMValueRef head, next;
-} Load;
+} StencilLoad;
 
 struct EmitNear {
 	uint32_t n, ncarried;
-	Load loads[LOADS], *carried[EMIT_NEAR_CARRIED];
+	StencilLoad loads[LOADS], *carried[EMIT_NEAR_CARRIED];
 };
 
-static uint32_t register_lanes(const Emit *e, KType t, uint32_t lanes) {
+static uint32_t register_lanes(const Emitter *e, KType t, uint32_t lanes) {
 	const uint32_t fit = e->m->target.vector_bytes / ktype_size(t);
 	return fit < lanes ? fit : lanes;
 }
 
-static bool add_atom(Linear *l, KRef x, int64_t times) {
+static bool add_atom(AffineIndex *l, KRef x, int64_t times) {
 	uint32_t i = 0;
 	while (i < l->n && l->atom[i] < x) i++;
 	if (i < l->n && l->atom[i] == x) {
@@ -76,7 +76,7 @@ static bool add_atom(Linear *l, KRef x, int64_t times) {
 
 /* Adds times * x to the sum; looks into sums up to `deep` levels. Arithmetic
  * wraps, as that of the kernel does. */
-static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t deep) {
+static bool add_linear(const Emitter *e, AffineIndex *l, KRef x, int64_t times, uint32_t deep) {
 	const KInst *in = &e->fn->f->insts.at[e->fn->f->vals.at[x].def];
 	const bool own = in->nresults == 1 && in->results == x && in->type == KT_I64;
 	if (own && in->op == K_CONST) {
@@ -91,7 +91,7 @@ static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t
 }
 
 /* Compares everything but the constants of the indices. */
-static int compare(const Load *x, const Load *y) {
+static int compare(const StencilLoad *x, const StencilLoad *y) {
 	if (x->pointer != y->pointer) return x->pointer < y->pointer ? -1 : 1;
 	if (x->type != y->type) return x->type < y->type ? -1 : 1;
 	if (x->at.n != y->at.n) return x->at.n < y->at.n ? -1 : 1;
@@ -99,14 +99,14 @@ static int compare(const Load *x, const Load *y) {
 	return c ? c : memcmp(x->at.times, y->at.times, x->at.n * sizeof *x->at.times);
 }
 
-static bool in_order(const Load *x, const Load *y) {
+static bool in_order(const StencilLoad *x, const StencilLoad *y) {
 	const int c = compare(x, y);
 	return c ? c < 0 : x->at.constant <= y->at.constant;
 }
 
 /* Are there loads one and two elements after the load at `i`? */
 static bool begins_three(const struct EmitNear *near, uint32_t i) {
-	const Load *first = &near->loads[i];
+	const StencilLoad *first = &near->loads[i];
 	bool second = false;
 	for (uint32_t k = i + 1; k < near->n && !compare(first, &near->loads[k]); k++) {
 		const int64_t by =
@@ -117,7 +117,7 @@ static bool begins_three(const struct EmitNear *near, uint32_t i) {
 	return false;
 }
 
-struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
+struct EmitNear *emit_find_near(Emitter *e, uint32_t at, uint32_t lanes) {
 	const KFn *f = e->fn->f;
 	const uint32_t bytes = e->m->target.vector_bytes;
 	if (!e->options->level || lanes < 2 || bytes < 32) return NULL;
@@ -130,7 +130,7 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 			continue;
 		if (!near) near = emit_alloc(e, sizeof *near);
 		if (near->n == LOADS) break;
-		Load x = {
+		StencilLoad x = {
 			.result = in->results, .pointer = emit_operand(e, in, 0), .type = (KType)in->type};
 		if (!add_linear(e, &x.at, emit_operand(e, in, 1), 1, DEEP)) continue;
 		uint32_t k = near->n++;
@@ -138,7 +138,7 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 		near->loads[k] = x;
 	}
 	for (uint32_t i = 0; near && i < near->n;) {
-		Load *first = &near->loads[i];
+		StencilLoad *first = &near->loads[i];
 		if (!begins_three(near, i)) {
 			i++;
 			continue;
@@ -154,13 +154,13 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 }
 
 /* Is x defined before the loop, whose instruction is `loop`? */
-static bool from_outside(const Emit *e, KRef x, uint32_t loop) {
+static bool from_outside(const Emitter *e, KRef x, uint32_t loop) {
 	return e->fn->f->vals.at[x].def < loop && e->fn->vals[x];
 }
 
-uint32_t emit_near_carries(Emit *e, struct EmitNear *near, const KInst *in, uint32_t loop) {
+uint32_t emit_near_carries(Emitter *e, struct EmitNear *near, const KInst *in, uint32_t loop) {
 	for (uint32_t i = 0; near && i < near->n && near->ncarried < EMIT_NEAR_CARRIED; i++) {
-		Load *x = &near->loads[i];
+		StencilLoad *x = &near->loads[i];
 		bool follows = false, known = x->first == x && from_outside(e, x->pointer, loop);
 		for (uint32_t k = 0; k < x->at.n && known; k++) {
 			if (x->at.atom[k] == in->params && x->at.times[k] == 1) follows = true;
@@ -171,9 +171,9 @@ uint32_t emit_near_carries(Emit *e, struct EmitNear *near, const KInst *in, uint
 	return near ? near->ncarried : 0;
 }
 
-void emit_near_begin(Emit *e, struct EmitNear *near, const KInst *in, LLVMValueRef *init) {
+void emit_near_begin(Emitter *e, struct EmitNear *near, const KInst *in, LLVMValueRef *init) {
 	for (uint32_t i = 0; near && i < near->ncarried; i++) {
-		const Load *x = near->carried[i];
+		const StencilLoad *x = near->carried[i];
 		LLVMValueRef at = emit_i64(e, x->at.constant);
 		for (uint32_t k = 0; k < x->at.n; k++)
 			if (x->at.atom[k] != in->params)
@@ -197,7 +197,8 @@ void emit_near_close(struct EmitNear *near, LLVMValueRef *next) {
 
 /* Emits x with its first register taken from the previous iteration, and loads
  * that of the next iteration if there is one. */
-static void load_carried(Emit *e, Load *x, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef at) {
+static void load_carried(Emitter *e, StencilLoad *x, uint32_t lanes, LLVMValueRef pointer,
+                         LLVMValueRef at) {
 	const EmitVector *v = e->vector;
 	const uint32_t width = register_lanes(e, x->type, lanes);
 	LLVMValueRef parts[256],
@@ -225,15 +226,15 @@ static void load_carried(Emit *e, Load *x, uint32_t lanes, LLVMValueRef pointer,
 	x->after = emit_shuffle(e, x->next, NULL, lanes, pick);
 }
 
-LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
+LLVMValueRef emit_near(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
 	struct EmitNear *near = e->vector ? e->vector->near : NULL;
-	Load *x = NULL;
+	StencilLoad *x = NULL;
 	for (uint32_t i = 0; near && i < near->n; i++)
 		if (near->loads[i].result == in->results) x = &near->loads[i];
 	if (!x || !x->first) return NULL;
 	const uint32_t lanes = in->lanes;
 	const KType t = x->type;
-	Load *first = x->first;
+	StencilLoad *first = x->first;
 	int pick[256];
 	if (!first->whole) {
 		LLVMValueRef at = LLVMBuildSub(e->b, index, emit_i64(e, x->by), "");
@@ -260,7 +261,7 @@ struct EmitBeside {
 	LLVMValueRef value[LOADS];
 };
 
-void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
+void emit_transpose(Emitter *e, uint32_t n, LLVMValueRef *x) {
 	int first[64], second[64];
 	/* Iteration `bit` exchanges one bit of the vector's index with that of the
 	 * lane's. */
@@ -280,7 +281,7 @@ void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
 /* Does the index consist only of indices that a check has clamped (k_cut)?
  * Whatever is read there, with some constant added, is then in bounds; a check
  * in between concerns something else. */
-static bool is_cut(const Emit *e, const Linear *l) {
+static bool is_cut(const Emitter *e, const AffineIndex *l) {
 	const KFn *f = e->fn->f;
 	for (uint32_t k = 0; k < l->n; k++) {
 		const KInst *in = &f->insts.at[f->vals.at[l->atom[k]].def];
@@ -299,9 +300,9 @@ static bool is_cut(const Emit *e, const Linear *l) {
 /* Finds the loads from `in` on whose elements are adjacent to its own, with
  * nothing in between that may fail or store there. Returns their number;
  * `found` is sorted by position. */
-static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
+static uint32_t find_beside(Emitter *e, const KInst *in, StencilLoad *found) {
 	const KFn *f = e->fn->f;
-	Load own = {.pointer = emit_operand(e, in, 0), .type = (KType)in->type};
+	StencilLoad own = {.pointer = emit_operand(e, in, 0), .type = (KType)in->type};
 	uint32_t n = 0, from = 0, to;
 	bool cut;
 	if (in < f->insts.at || in >= f->insts.at + f->insts.n ||
@@ -317,7 +318,8 @@ static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 		if (other->op != K_LOAD || other->mode != KM_INDEXED || other->lanes != in->lanes ||
 		    other->type != in->type)
 			continue;
-		Load x = {.result = other->results, .pointer = emit_operand(e, other, 0), .type = own.type};
+		StencilLoad x = {
+			.result = other->results, .pointer = emit_operand(e, other, 0), .type = own.type};
 		if (!add_linear(e, &x.at, emit_operand(e, other, 1), 1, DEEP) || compare(&own, &x))
 			continue;
 		uint32_t k = n++;
@@ -334,8 +336,8 @@ static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 
 /* Loads elements at, at + 1 ... of each lane's row, `count` of them, and
  * transposes blocks of `wide` rows. */
-static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows, int64_t at,
-                      uint32_t count, uint32_t wide, LLVMValueRef *out) {
+static void turn_rows(Emitter *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows,
+                      int64_t at, uint32_t count, uint32_t wide, LLVMValueRef *out) {
 	LLVMValueRef parts[64][64], squares[64];
 	LLVMValueRef mask = count < wide ? emit_first_lanes(e, wide, emit_i64(e, count)) : NULL;
 	for (uint32_t l = 0; l < lanes; l += wide) {
@@ -352,7 +354,7 @@ static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef 
 	}
 }
 
-LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
+LLVMValueRef emit_beside(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
 	const KType t = (KType)in->type;
 	const uint32_t lanes = in->lanes;
 	if (!e->options->level || t == KT_BOOL || e->m->target.vector_bytes < 32 || lanes < 4 ||
@@ -368,7 +370,7 @@ LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMVal
 			done->value[i] = done->value[done->n];
 			return x;
 		}
-	Load found[LOADS];
+	StencilLoad found[LOADS];
 	const uint32_t n = find_beside(e, in, found), most = register_lanes(e, t, lanes);
 	if (n < 2 || done->n + n > LOADS) return NULL;
 	/* each lane's row: the address of the element that `in` reads */

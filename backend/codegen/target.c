@@ -29,13 +29,13 @@ static const TargetRow rows[] = {
 #endif
 };
 
-static const TargetRow *target_row(Emit *e) {
+static const TargetRow *target_row(Emitter *e) {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (!strncmp(rows[i].cpu, e->m->target.cpu, sizeof e->m->target.cpu)) return &rows[i];
 	emit_stop(e, "no code generator for processor %.31s", e->m->target.cpu);
 }
 
-bool target_rounds(Emit *e) { return target_row(e)->rounds; }
+bool target_rounds(Emitter *e) { return target_row(e)->rounds; }
 
 static void start_back_end(void) {
 #if defined(__aarch64__)
@@ -51,7 +51,7 @@ static void start_back_end(void) {
 #endif
 }
 
-void target_open(Emit *e) {
+void target_open(Emitter *e) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, start_back_end);
 	const TargetRow *row = target_row(e);
@@ -80,13 +80,13 @@ void target_open(Emit *e) {
 	LLVMDisposeTargetData(layout);
 }
 
-static void text_attribute(Emit *e, LLVMValueRef function, const char *name, const char *value) {
+static void text_attribute(Emitter *e, LLVMValueRef function, const char *name, const char *value) {
 	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 	                        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
 	                                                  value, (unsigned)strlen(value)));
 }
 
-void target_set_attributes(Emit *e, LLVMValueRef function) {
+void target_set_attributes(Emitter *e, LLVMValueRef function) {
 	const TargetRow *row = target_row(e);
 	text_attribute(e, function, "target-cpu", row->processor);
 	if (*row->features) text_attribute(e, function, "target-features", row->features);

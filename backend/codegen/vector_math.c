@@ -37,7 +37,7 @@ static uint32_t lanes_of(KType t, uint32_t lanes64) {
 /* The file whose vectors suit `lanes` lanes best: no wider than needed, and no
  * wider than two registers. Two registers hide each other's latency and share
  * one test for rare arguments. */
-static uint32_t file_for(const Emit *e, KType t, uint32_t lanes) {
+static uint32_t file_for(const Emitter *e, KType t, uint32_t lanes) {
 	uint32_t widest = 2 * e->m->target.vector_bytes / 8, k = 0;
 	if (lanes <= 1) return 0;
 	while (k < 3 && files[k + 1].lanes64 <= widest && lanes_of(t, files[k].lanes64) < lanes) k++;
@@ -45,7 +45,7 @@ static uint32_t file_for(const Emit *e, KType t, uint32_t lanes) {
 }
 
 /* Calls the function on one vector of the file's own width. */
-static LLVMValueRef call(Emit *e, uint32_t file, const char *name, KType t, LLVMValueRef x,
+static LLVMValueRef call(Emitter *e, uint32_t file, const char *name, KType t, LLVMValueRef x,
                          LLVMValueRef y) {
 	char symbol[96];
 	snprintf(symbol, sizeof symbol, "atled_%s_%s.w%u", name, t == KT_F32 ? "f32" : "f64",
@@ -59,14 +59,14 @@ static LLVMValueRef call(Emit *e, uint32_t file, const char *name, KType t, LLVM
 
 /* Fills a wider vector with lanes 0, 1, ... n-1, 0, 1, ... The padding must be
  * values that occur anyway, so that it causes no rare case. */
-static LLVMValueRef widened(Emit *e, LLVMValueRef x, uint32_t lanes) {
+static LLVMValueRef widened(Emitter *e, LLVMValueRef x, uint32_t lanes) {
 	int pick[256];
 	uint32_t n = emit_lanes(x);
 	for (uint32_t i = 0; i < lanes; i++) pick[i] = (int)(i % n);
 	return emit_shuffle(e, x, NULL, lanes, pick);
 }
 
-LLVMValueRef emit_math(Emit *e, const char *name, KType t, LLVMValueRef x, LLVMValueRef y) {
+LLVMValueRef emit_math(Emitter *e, const char *name, KType t, LLVMValueRef x, LLVMValueRef y) {
 	uint32_t lanes = emit_lanes(x), file = file_for(e, t, lanes),
 			 width = lanes_of(t, files[file].lanes64);
 	if (lanes < width)
@@ -82,7 +82,7 @@ LLVMValueRef emit_math(Emit *e, const char *name, KType t, LLVMValueRef x, LLVMV
 
 /* ---- remainder ----------------------------------------------------------- */
 
-static LLVMValueRef any_lane(Emit *e, LLVMValueRef c) {
+static LLVMValueRef any_lane(Emitter *e, LLVMValueRef c) {
 	uint32_t lanes = emit_lanes(c);
 	if (lanes == 1) return c;
 	LLVMTypeRef bits = LLVMIntTypeInContext(e->context, lanes);
@@ -93,7 +93,7 @@ static LLVMValueRef any_lane(Emit *e, LLVMValueRef c) {
 /* r - q*s without rounding, for f64. Both terms are multiples of s's last bit,
  * and so is their difference, which is at most s. Without FMA, s is split into
  * its upper 33 and lower 20 bits; q then has at most 20 bits. */
-static LLVMValueRef exact_difference(Emit *e, LLVMValueRef r, LLVMValueRef q, LLVMValueRef s,
+static LLVMValueRef exact_difference(Emitter *e, LLVMValueRef r, LLVMValueRef q, LLVMValueRef s,
                                      bool narrow) {
 	if (narrow) return LLVMBuildFSub(e->b, r, LLVMBuildFMul(e->b, q, s, ""), "");
 	if (e->m->target.has_fma) return emit_muladd(e, LLVMBuildFNeg(e->b, q, ""), s, r);
@@ -109,7 +109,7 @@ static LLVMValueRef exact_difference(Emit *e, LLVMValueRef r, LLVMValueRef q, LL
 
 /* fmod(r, d) for 0 <= r and 0 < d, both finite: s = d 2^(K j) just below r,
  * then r -= nearest(r/s) s for s, s/2^K ... d. Almost always one iteration. */
-static LLVMValueRef reduced(Emit *e, LLVMValueRef r, LLVMValueRef d, bool narrow) {
+static LLVMValueRef reduced(Emitter *e, LLVMValueRef r, LLVMValueRef d, bool narrow) {
 	LLVMTypeRef type = LLVMTypeOf(r);
 	uint32_t lanes = emit_lanes(r);
 	double step = narrow                 ? 268435456.0        /* 2^28 */
@@ -149,7 +149,7 @@ static LLVMValueRef reduced(Emit *e, LLVMValueRef r, LLVMValueRef d, bool narrow
 
 /* f64_mod and f32_mod of scalar_expr.h: exact, with the divisor's sign. f32 is
  * computed in f64, where products of f32 values are exact. */
-LLVMValueRef emit_real_mod(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y) {
+LLVMValueRef emit_real_mod(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y) {
 	uint32_t lanes = emit_lanes(x);
 	LLVMValueRef zero = emit_number(e, t, lanes, 0), one = emit_number(e, t, lanes, 1),
 				 inf = emit_number(e, t, lanes, INFINITY);
@@ -182,7 +182,7 @@ LLVMValueRef emit_real_mod(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y) {
  * widths can be linked into one module. Linkage becomes such that only
  * referenced functions are linked. Functions get the module's processor,
  * without which they could not be inlined. */
-static void prepare(Emit *e, LLVMModuleRef maths, uint32_t lanes64) {
+static void prepare(Emitter *e, LLVMModuleRef maths, uint32_t lanes64) {
 	for (LLVMValueRef f = LLVMGetFirstFunction(maths); f; f = LLVMGetNextFunction(f)) {
 		size_t n;
 		char name[128];
@@ -208,7 +208,7 @@ static void prepare(Emit *e, LLVMModuleRef maths, uint32_t lanes64) {
 
 /* Finds the files that define functions still called. After the module was cut,
  * some calls are gone. */
-static void find_used(Emit *e, bool used[4]) {
+static void find_used(Emitter *e, bool used[4]) {
 	LLVMValueRef next;
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = next) {
 		size_t n;
@@ -224,7 +224,7 @@ static void find_used(Emit *e, bool used[4]) {
 	}
 }
 
-void emit_math_link(Emit *e) {
+void emit_math_link(Emitter *e) {
 	bool used[4] = {false};
 	find_used(e, used);
 	for (uint32_t k = 0; k < 4; k++) {
