@@ -24,18 +24,18 @@
 #define CHUNK_MOST ((size_t)1024 * 1024)
 #endif
 
-typedef struct Chunk {
-	struct Chunk *before;
+typedef struct ArenaChunk {
+	struct ArenaChunk *before;
 	size_t bytes; /* of the whole block, including this header */
-} Chunk;
+} ArenaChunk;
 
 struct Arena {
 	Ctx *ctx;
 	/* The list of all arenas of a context; its head is the context's own arena.
 	 */
 	Arena *prev, *next;
-	Chunk *chunks;    /* newest first */
-	char *free, *end; /* the free space of the current chunk; `free` is aligned */
+	ArenaChunk *chunks; /* newest first */
+	char *free, *end;   /* the free space of the current chunk; `free` is aligned */
 	size_t next_chunk;
 	size_t bytes;
 };
@@ -58,8 +58,8 @@ Arena *arena_new(Ctx *c) {
 
 static void release(Arena *a) {
 	Ctx *c = a->ctx;
-	for (Chunk *k = a->chunks; k;) {
-		Chunk *before = k->before;
+	for (ArenaChunk *k = a->chunks; k;) {
+		ArenaChunk *before = k->before;
 		heap_free(c, k, k->bytes);
 		k = before;
 	}
@@ -83,10 +83,10 @@ size_t arena_bytes(const Arena *a) { return a->bytes; }
  * current chunk only when it leaves more free space than the present one. So a
  * large array does not waste the remainder of a fresh chunk. */
 static void *alloc_in_new_chunk(Arena *a, size_t bytes) {
-	size_t need = sizeof(Chunk) + ALIGNMENT + bytes;
+	size_t need = sizeof(ArenaChunk) + ALIGNMENT + bytes;
 	if (need < bytes) ctx_throw(a->ctx, ST_NOMEM);
 	size_t want = need > a->next_chunk / 2 ? need : a->next_chunk;
-	Chunk *k = heap_alloc(a->ctx, want);
+	ArenaChunk *k = heap_alloc(a->ctx, want);
 	if (!k) ctx_throw(a->ctx, ST_NOMEM);
 	k->bytes = want;
 	k->before = a->chunks;

@@ -520,20 +520,20 @@ size_t text_columns(const char *text, size_t n) {
 
 /* ---- rendering ----------------------------------------------------------- */
 
-typedef struct Out { /* buffers small pieces for the sink */
+typedef struct OutputBuffer { /* buffers small pieces for the sink */
 	OutputSink sink;
 	void *ud;
 	bool colour;
 	size_t n;
 	char at[512];
-} Out;
+} OutputBuffer;
 
-static void flush(Out *o) {
+static void flush(OutputBuffer *o) {
 	if (o->n) o->sink(o->ud, o->at, o->n);
 	o->n = 0;
 }
 
-static void put_n(Out *o, const char *s, size_t n) {
+static void put_n(OutputBuffer *o, const char *s, size_t n) {
 	while (n) {
 		size_t room = sizeof o->at - o->n, k = n < room ? n : room;
 		memcpy(o->at + o->n, s, k);
@@ -544,13 +544,13 @@ static void put_n(Out *o, const char *s, size_t n) {
 	}
 }
 
-static void put(Out *o, const char *s) { put_n(o, s, strlen(s)); }
+static void put(OutputBuffer *o, const char *s) { put_n(o, s, strlen(s)); }
 
-static void put_times(Out *o, char ch, uint32_t times) {
+static void put_times(OutputBuffer *o, char ch, uint32_t times) {
 	while (times--) put_n(o, &ch, 1);
 }
 
-static void put_number(Out *o, uint32_t v) {
+static void put_number(OutputBuffer *o, uint32_t v) {
 	char text[16];
 	put_n(o, text, (size_t)snprintf(text, sizeof text, "%u", v));
 }
@@ -562,15 +562,15 @@ static void put_number(Out *o, uint32_t v) {
 #define CYAN "\033[36m"
 #define FAINT "\033[2m"
 
-static void style(Out *o, const char *escape) {
+static void style(OutputBuffer *o, const char *escape) {
 	if (o->colour) put(o, escape);
 }
 
-static void plain(Out *o) { style(o, "\033[0m"); }
+static void plain(OutputBuffer *o) { style(o, "\033[0m"); }
 
 /* Writes one character in a form safe for a terminal: nothing moves the cursor
  * or reverses the line. */
-static void put_char(Out *o, const char *p, size_t n, uint32_t u) {
+static void put_char(OutputBuffer *o, const char *p, size_t n, uint32_t u) {
 	if (u < 0x20 || (u >= 0x7f && u < 0xa0) || u == 0x2028 || u == 0x2029 ||
 	    (u >= 0x202a && u <= 0x202e) || (u >= 0x2066 && u <= 0x2069))
 		put(o, width_of(u) ? " " : "");
@@ -578,7 +578,7 @@ static void put_char(Out *o, const char *p, size_t n, uint32_t u) {
 	else put_n(o, p, n);
 }
 
-static void put_clean(Out *o, const char *s, size_t length) {
+static void put_clean(OutputBuffer *o, const char *s, size_t length) {
 	uint32_t u;
 	for (const char *p = s, *end = s + length; p < end;) {
 		size_t n = decode(p, end, &u);
@@ -587,7 +587,7 @@ static void put_clean(Out *o, const char *s, size_t length) {
 	}
 }
 
-static void put_place(Out *o, const Ctx *c, Span at) {
+static void put_place(OutputBuffer *o, const Ctx *c, Span at) {
 	uint32_t line, column;
 	source_position(c, at, &line, &column);
 	style(o, BOLD);
@@ -606,7 +606,8 @@ static void put_place(Out *o, const Ctx *c, Span at) {
 #define LINE_BEFORE 60u
 
 /* Shows the source line, with carets below the part of the span on it. */
-static void put_excerpt(Out *o, const Ctx *c, Span at, const char *label, const char *caret_style) {
+static void put_excerpt(OutputBuffer *o, const Ctx *c, Span at, const char *label,
+                        const char *caret_style) {
 	const Source *s = source_of(c, at.source);
 	if (!s->lines) return;
 	uint32_t start = at.start < s->n ? at.start : s->n;
@@ -671,7 +672,7 @@ static void put_excerpt(Out *o, const Ctx *c, Span at, const char *label, const 
 }
 
 /* Shows each line of a multi-line text, indented. */
-static void put_lines(Out *o, const char *text) {
+static void put_lines(OutputBuffer *o, const char *text) {
 	for (;;) {
 		const char *end = strchr(text, '\n');
 		put(o, "  ");
@@ -684,7 +685,7 @@ static void put_lines(Out *o, const char *text) {
 
 void diag_render(const Ctx *c, const Diag *d, bool colour, OutputSink sink, void *ud) {
 	if (!d || !sink) return;
-	Out out = {.sink = sink, .ud = ud, .colour = colour}, *o = &out;
+	OutputBuffer out = {.sink = sink, .ud = ud, .colour = colour}, *o = &out;
 	const char *tone = d->severity == SEV_WARNING ? YELLOW : RED;
 	if (d->span.source) put_place(o, c, d->span);
 	if (d->severity == SEV_WARNING) {
@@ -723,7 +724,7 @@ void diag_render(const Ctx *c, const Diag *d, bool colour, OutputSink sink, void
 	flush(o);
 }
 
-static void put_json_string(Out *o, const char *s) {
+static void put_json_string(OutputBuffer *o, const char *s) {
 	put(o, "\"");
 	uint32_t u;
 	for (const char *end = s + strlen(s); s < end;) {
@@ -744,7 +745,7 @@ static void put_json_string(Out *o, const char *s) {
 	put(o, "\"");
 }
 
-static void put_json_place(Out *o, const Ctx *c, Span at) {
+static void put_json_place(OutputBuffer *o, const Ctx *c, Span at) {
 	uint32_t line, column, end_line, end_column;
 	Span end = at;
 	end.start = at.end > at.start ? at.end : at.start;
@@ -758,7 +759,7 @@ static void put_json_place(Out *o, const Ctx *c, Span at) {
 	put(o, text);
 }
 
-static void put_json_field(Out *o, const char *name, const char *value) {
+static void put_json_field(OutputBuffer *o, const char *name, const char *value) {
 	if (!value) return;
 	put(o, ",\"");
 	put(o, name);
@@ -768,7 +769,7 @@ static void put_json_field(Out *o, const char *name, const char *value) {
 
 void diag_render_json(const Ctx *c, const Diag *d, OutputSink sink, void *ud) {
 	if (!d || !sink) return;
-	Out out = {.sink = sink, .ud = ud}, *o = &out;
+	OutputBuffer out = {.sink = sink, .ud = ud}, *o = &out;
 	put(o, "{\"code\":\"");
 	put(o, diag_code_id(d->code));
 	put(o, "\",\"severity\":\"");

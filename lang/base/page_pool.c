@@ -42,15 +42,15 @@ void large_free(void *p, size_t bytes) {
 enum { BLOCKS = 256 };
 #define HUGE_PAGE ((size_t)2 << 20)
 
-typedef struct Kept {
+typedef struct PooledBlock {
 	void *at;
 	size_t bytes; /* mapped size */
 	bool huge;    /* consists of huge pages, where the system has them */
-} Kept;
+} PooledBlock;
 
 static struct {
 	pthread_mutex_t lock;
-	Kept blocks[BLOCKS]; /* oldest first */
+	PooledBlock blocks[BLOCKS]; /* oldest first */
 	unsigned n;
 	size_t bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -79,7 +79,7 @@ static void *cut(size_t want) {
 		    (best == kept.n || kept.blocks[i].bytes < kept.blocks[best].bytes))
 			best = i;
 	if (best == kept.n) return NULL;
-	Kept *b = &kept.blocks[best];
+	PooledBlock *b = &kept.blocks[best];
 	void *p = b->at;
 	if (b->bytes == want) {
 		take_out(best);
@@ -123,7 +123,7 @@ static bool gather(char *p, size_t want) {
 			i++;
 			continue;
 		}
-		Kept *b = &kept.blocks[i];
+		PooledBlock *b = &kept.blocks[i];
 		const size_t take = b->bytes < want ? b->bytes : want;
 		char *from = (char *)b->at + b->bytes - take;
 		b->bytes -= take;
@@ -147,7 +147,7 @@ static bool gather(char *p, size_t want) {
 
 /* Returns all free blocks to the system. */
 static void large_trim(void) {
-	Kept out[BLOCKS];
+	PooledBlock out[BLOCKS];
 	pthread_mutex_lock(&kept.lock);
 	unsigned n = kept.n;
 	for (unsigned i = 0; i < n; i++) out[i] = kept.blocks[i];
@@ -203,7 +203,7 @@ void *large_alloc(size_t bytes) {
 
 void large_free(void *p, size_t bytes) {
 	if (!p) return;
-	Kept out[BLOCKS + 1];
+	PooledBlock out[BLOCKS + 1];
 	unsigned n = 0;
 	size_t size = mapped(bytes);
 	pthread_mutex_lock(&kept.lock);
@@ -212,10 +212,10 @@ void large_free(void *p, size_t bytes) {
 		take_out(0);
 	}
 	if (size <= LARGE_KEPT) {
-		kept.blocks[kept.n++] = (Kept){p, size, is_huge(size)};
+		kept.blocks[kept.n++] = (PooledBlock){p, size, is_huge(size)};
 		kept.bytes += size;
 	} else {
-		out[n++] = (Kept){p, size, is_huge(size)};
+		out[n++] = (PooledBlock){p, size, is_huge(size)};
 	}
 	pthread_mutex_unlock(&kept.lock);
 	while (n--) munmap(out[n].at, out[n].bytes);

@@ -72,17 +72,17 @@ static bool is_row_major(uint32_t rank, const int64_t *shape, const int64_t *str
 
 /* A buffer and its first tensor share one allocation, since most tensors have a
  * buffer to themselves. */
-typedef struct Block {
+typedef struct TensorBlock {
 	Buffer buffer;
 	Tensor tensor;
-} Block;
+} TensorBlock;
 
 /* An owned buffer of at least `bytes`, with one reference. Everything after the
  * first `unset` bytes is zero. */
 static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
 	if (bytes > SIZE_MAX / 2) return NULL;
-	size_t room = padded(bytes), block_bytes = sizeof(Block) + LINE + room;
-	Block *block = account_alloc(account, block_bytes);
+	size_t room = padded(bytes), block_bytes = sizeof(TensorBlock) + LINE + room;
+	TensorBlock *block = account_alloc(account, block_bytes);
 	if (!block) return NULL;
 	Buffer *b = &block->buffer;
 	char *data = (char *)(block + 1);
@@ -136,7 +136,8 @@ static Tensor *describe(Tensor *t, Buffer *b, Dtype dtype, uint32_t rank, const 
 
 /* The tensor in the block of a fresh buffer. */
 static Tensor *tensor_of_buffer(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape) {
-	return b ? describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, NULL, b->data) : NULL;
+	return b ? describe(&((TensorBlock *)b->block)->tensor, b, dtype, rank, shape, NULL, b->data)
+	         : NULL;
 }
 
 /* Another tensor over a buffer. Takes the reference to `b`, also on failure. */
@@ -175,7 +176,7 @@ Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape
 	Buffer *b = buffer_new(heap_account(c), dtype_size(dtype), dtype_size(dtype));
 	if (!b) return NULL;
 	memcpy(b->data, number, dtype_size(dtype));
-	return describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, stays, b->data);
+	return describe(&((TensorBlock *)b->block)->tensor, b, dtype, rank, shape, stays, b->data);
 }
 
 /* When this fails, `release` is not called: the host still owns the memory. */
@@ -221,7 +222,8 @@ Tensor *tensor_ref(Tensor *t) {
 void tensor_unref(Tensor *t) {
 	if (!t || !was_last(&t->refs)) return;
 	Buffer *b = t->buffer;
-	if (!b->block || t != &((Block *)b->block)->tensor) account_free(b->account, t, sizeof *t);
+	if (!b->block || t != &((TensorBlock *)b->block)->tensor)
+		account_free(b->account, t, sizeof *t);
 	buffer_unref(b);
 }
 

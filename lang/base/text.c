@@ -91,11 +91,11 @@ void text_number(Text *t, uint64_t v) {
 #define NUMBER_MOST 1400 /* the length of "%999.999f" of the largest double */
 
 /* A parsed "{x:-8.3e}". conv 0: none, the default form. */
-typedef struct Spec {
+typedef struct FormatSpec {
 	char flags[6];
 	int width, precision; /* -1: not given */
 	char conv;
-} Spec;
+} FormatSpec;
 
 static int read_small(const char **p) {
 	int v = 0, digits = 0;
@@ -103,9 +103,9 @@ static int read_small(const char **p) {
 	return digits ? v : -1;
 }
 
-static Spec read_spec(const char *s) {
-	const Spec none = {.width = -1, .precision = -1};
-	Spec spec = none;
+static FormatSpec read_spec(const char *s) {
+	const FormatSpec none = {.width = -1, .precision = -1};
+	FormatSpec spec = none;
 	if (!s) return none;
 	for (; *s && strchr("-+ #0", *s); s++) {
 		size_t n = strlen(spec.flags);
@@ -128,7 +128,7 @@ bool value_spec_valid(const char *spec) { return !*spec || read_spec(spec).conv;
 
 /* A printf format with the spec's flags (those in `allowed`), its width and
  * precision, and the given conversion. */
-static void make_format(char out[40], const Spec *spec, const char *allowed, bool precision,
+static void make_format(char out[40], const FormatSpec *spec, const char *allowed, bool precision,
                         const char *conversion) {
 	size_t n = 0;
 	out[n++] = '%';
@@ -172,13 +172,13 @@ static void shortest(char *out, double x, bool single) {
 	point_only(out);
 }
 
-typedef enum Form {
+typedef enum ScalarForm {
 	FORM_SCALAR, /* 2.0, all digits */
 	FORM_PART,   /* 2, all digits: components of a complex scalar */
 	FORM_ELEMENT /* 2, six digits */
-} Form;
+} ScalarForm;
 
-static void print_real(char *out, double x, bool single, const Spec *spec, Form form) {
+static void print_real(char *out, double x, bool single, const FormatSpec *spec, ScalarForm form) {
 	char format[40];
 	switch (spec->conv) {
 	case 'e':
@@ -201,7 +201,7 @@ static void print_real(char *out, double x, bool single, const Spec *spec, Form 
 	if (form == FORM_SCALAR && !out[strspn(out, "-0123456789")]) strcat(out, ".0");
 }
 
-static void print_int(char *out, int64_t x, const Spec *spec) {
+static void print_int(char *out, int64_t x, const FormatSpec *spec) {
 	char format[40];
 	switch (spec->conv) {
 	case 'e':
@@ -224,7 +224,7 @@ static void print_int(char *out, int64_t x, const Spec *spec) {
 
 /* The s conversion: truncated to the precision and padded to the width, both in
  * display columns. */
-static void add_padded(Text *t, const char *s, size_t n, const Spec *spec) {
+static void add_padded(Text *t, const char *s, size_t n, const FormatSpec *spec) {
 	if (spec->conv != 's') {
 		text_add(t, s, n);
 		return;
@@ -241,7 +241,8 @@ static void add_padded(Text *t, const char *s, size_t n, const Spec *spec) {
 	for (size_t i = 0; i < pad && left; i++) text_add(t, " ", 1);
 }
 
-static void add_complex(Text *t, double re, double im, bool single, const Spec *spec, Form form) {
+static void add_complex(Text *t, double re, double im, bool single, const FormatSpec *spec,
+                        ScalarForm form) {
 	char part[NUMBER_MOST], whole[2 * NUMBER_MOST + 8];
 	print_real(part, re, single, spec, form == FORM_ELEMENT ? form : FORM_PART);
 	size_t n =
@@ -252,7 +253,8 @@ static void add_complex(Text *t, double re, double im, bool single, const Spec *
 	add_padded(t, whole, n, spec);
 }
 
-static void add_number(Text *t, Dtype dtype, const void *p, const Spec *spec, Form form) {
+static void add_number(Text *t, Dtype dtype, const void *p, const FormatSpec *spec,
+                       ScalarForm form) {
 	char number[NUMBER_MOST] = "";
 	Value v = value_scalar_from_bytes(dtype, p);
 	switch (dtype) {
@@ -280,14 +282,14 @@ static void add_number(Text *t, Dtype dtype, const void *p, const Spec *spec, Fo
  * memory. */
 #define PRINT_BYTES_MOST ((size_t)16 << 20)
 
-typedef struct Printer {
+typedef struct ValuePrinter {
 	Text *out;
-	Spec spec;
+	FormatSpec spec;
 	int edge;
 	size_t most; /* the length of out at which containers are truncated */
-} Printer;
+} ValuePrinter;
 
-static void add_axis(Printer *p, const Tensor *t, uint32_t axis, const char *data) {
+static void add_axis(ValuePrinter *p, const Tensor *t, uint32_t axis, const char *data) {
 	if (axis == t->rank) {
 		add_number(p->out, (Dtype)t->dtype, data, &p->spec, FORM_ELEMENT);
 		return;
@@ -323,11 +325,11 @@ static void add_quoted(Text *t, const char *s, size_t n) {
 	text_str(t, "\"");
 }
 
-static void add_value(Printer *p, Value v, int depth);
+static void add_value(ValuePrinter *p, Value v, int depth);
 
 /* Called between items; returns false when the remaining ones are to be
  * omitted. */
-static bool next_item(Printer *p, uint32_t i, int depth) {
+static bool next_item(ValuePrinter *p, uint32_t i, int depth) {
 	if (p->out->failed) return false;
 	if (i) text_str(p->out, ", ");
 	if (depth < PRINT_DEPTH_MOST && p->out->n < p->most) return true;
@@ -335,7 +337,7 @@ static bool next_item(Printer *p, uint32_t i, int depth) {
 	return false;
 }
 
-static void add_value(Printer *p, Value v, int depth) {
+static void add_value(ValuePrinter *p, Value v, int depth) {
 	Text *t = p->out;
 	switch ((ValueKind)v.kind) {
 	case V_UNSET: break;
@@ -403,7 +405,7 @@ static void add_value(Printer *p, Value v, int depth) {
 }
 
 void value_print(Text *out, Value v, const char *spec, int edge) {
-	Printer p = {
+	ValuePrinter p = {
 		.out = out, .spec = read_spec(spec), .edge = edge, .most = out->n + PRINT_BYTES_MOST};
 	add_value(&p, v, 0);
 }

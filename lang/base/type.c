@@ -40,29 +40,29 @@ typedef struct Mono {
 	const uint32_t *atoms;
 } Mono;
 
-typedef struct Term {
+typedef struct DimTerm {
 	int64_t factor; /* not 0 */
 	uint32_t mono;
-} Term;
+} DimTerm;
 
 /* Terms in the order of mono_compare. The empty polynomial is 0. */
 typedef struct Poly {
 	uint32_t n;
-	const Term *terms;
+	const DimTerm *terms;
 } Poly;
 
 /* Open addressing over ids + 1; the entries are stored elsewhere. */
-typedef struct Table {
+typedef struct InternTable {
 	uint32_t *slots;
 	uint32_t count;
-} Table;
+} InternTable;
 
 typedef struct TypeState {
 	VEC(AtomDim) atoms;
 	VEC(Mono) monos;
 	VEC(Poly) polys;
 	VEC(Type) types;
-	Table atom_table, mono_table, poly_table, type_table;
+	InternTable atom_table, mono_table, poly_table, type_table;
 } TypeState;
 
 static TypeState *state_of(const Ctx *c) { return ctx_slot(c, SLOT_TYPE); }
@@ -145,7 +145,7 @@ static bool equal_type(const Type *a, const Type *b) {
 	       !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
-static void table_put(Table *t, uint32_t hash, uint32_t id) {
+static void table_put(InternTable *t, uint32_t hash, uint32_t id) {
 	uint32_t mask = t->count - 1, i = hash & mask;
 	while (t->slots[i]) i = (i + 1) & mask;
 	t->slots[i] = id + 1;
@@ -156,7 +156,7 @@ static void table_put(Table *t, uint32_t hash, uint32_t id) {
  * that can throw comes before the first change. */
 #define INTERNED(name, T, list)                                                                    \
 	static uint32_t find_##name(const TypeState *st, const T *x) {                                 \
-		const Table *t = &st->name##_table;                                                        \
+		const InternTable *t = &st->name##_table;                                                  \
 		uint32_t mask = t->count - 1;                                                              \
 		for (uint32_t i = hash_##name(x) & mask; t->slots[i]; i = (i + 1) & mask) {                \
 			if (equal_##name(&st->list.at[t->slots[i] - 1], x)) return t->slots[i] - 1;            \
@@ -166,8 +166,8 @@ static void table_put(Table *t, uint32_t hash, uint32_t id) {
 	static uint32_t add_##name(Arena *a, TypeState *st, const T *x) {                              \
 		VEC_RESERVE(a, &st->list, st->list.n + 1);                                                 \
 		if ((st->list.n + 1) * 2 > st->name##_table.count) {                                       \
-			Table grown = {.count =                                                                \
-			                   st->name##_table.count ? st->name##_table.count * 4 : SLOTS_FIRST}; \
+			InternTable grown = {.count = st->name##_table.count ? st->name##_table.count * 4      \
+			                                                     : SLOTS_FIRST};                   \
 			grown.slots = ARENA_ARRAY(a, uint32_t, grown.count);                                   \
 			for (uint32_t i = 0; i < st->list.n; i++)                                              \
 				table_put(&grown, hash_##name(&st->list.at[i]), i);                                \
@@ -200,12 +200,12 @@ static uint32_t intern_mono(Ctx *c, const uint32_t *atoms, uint32_t degree) {
 	return add_mono(ctx_arena(c), st, &m);
 }
 
-static Dim intern_poly(Ctx *c, const Term *terms, uint32_t n) {
+static Dim intern_poly(Ctx *c, const DimTerm *terms, uint32_t n) {
 	TypeState *st = state_of(c);
 	Poly p = {.n = n, .terms = terms};
 	uint32_t id = find_poly(st, &p);
 	if (id != UINT32_MAX) return id;
-	Term *kept = arena_alloc(ctx_arena(c), n * sizeof *kept);
+	DimTerm *kept = arena_alloc(ctx_arena(c), n * sizeof *kept);
 	memcpy(kept, terms, n * sizeof *kept);
 	p.terms = kept;
 	return add_poly(ctx_arena(c), st, &p);
@@ -217,7 +217,7 @@ void type_setup(Ctx *c) {
 	/* The first entries have fixed ids: mono 0 is the empty product, dim 0 is
 	 * 0, type 0 is the token, type 1 is dyn. */
 	static const uint32_t no_atoms[1];
-	static const Term no_terms[1];
+	static const DimTerm no_terms[1];
 	add_atom(a, st, &(AtomDim){.sym = 0, .size = 1});
 	add_mono(a, st, &(Mono){.atoms = no_atoms});
 	add_poly(a, st, &(Poly){.terms = no_terms});
@@ -230,10 +230,10 @@ void type_setup(Ctx *c) {
 
 /* A sum under construction, on the C stack so that a throw leaks nothing;
  * `finish` turns it into a dim. */
-typedef struct Sum {
-	Term *terms;
+typedef struct DimSum {
+	DimTerm *terms;
 	uint32_t n, cap;
-} Sum;
+} DimSum;
 
 static _Noreturn void overflow(Ctx *c) {
 	diag_error(c, E_SHAPE, NO_SPAN, "size overflow: a length in this program does not fit 64 bits");
@@ -288,7 +288,7 @@ static int mono_compare(const TypeState *st, uint32_t a, uint32_t b) {
 }
 
 /* sum += factor * mono, in sorted order. */
-static void sum_add(Ctx *c, Sum *sum, int64_t factor, uint32_t mono) {
+static void sum_add(Ctx *c, DimSum *sum, int64_t factor, uint32_t mono) {
 	if (!factor) return;
 	const TypeState *st = state_of(c);
 	uint32_t low = 0, high = sum->n;
@@ -299,7 +299,7 @@ static void sum_add(Ctx *c, Sum *sum, int64_t factor, uint32_t mono) {
 			sum->terms[middle].factor = add_checked(c, sum->terms[middle].factor, factor);
 			if (!sum->terms[middle].factor) {
 				memmove(sum->terms + middle, sum->terms + middle + 1,
-				        (sum->n - middle - 1) * sizeof(Term));
+				        (sum->n - middle - 1) * sizeof(DimTerm));
 				sum->n--;
 			}
 			return;
@@ -308,22 +308,22 @@ static void sum_add(Ctx *c, Sum *sum, int64_t factor, uint32_t mono) {
 		else high = middle;
 	}
 	if (sum->n == sum->cap) too_large(c);
-	memmove(sum->terms + low + 1, sum->terms + low, (sum->n - low) * sizeof(Term));
-	sum->terms[low] = (Term){.factor = factor, .mono = mono};
+	memmove(sum->terms + low + 1, sum->terms + low, (sum->n - low) * sizeof(DimTerm));
+	sum->terms[low] = (DimTerm){.factor = factor, .mono = mono};
 	sum->n++;
 }
 
-static void sum_add_dim(Ctx *c, Sum *sum, int64_t factor, Dim d) {
+static void sum_add_dim(Ctx *c, DimSum *sum, int64_t factor, Dim d) {
 	Poly p = poly_of(c, d);
 	for (uint32_t i = 0; i < p.n; i++)
 		sum_add(c, sum, mul_checked(c, factor, p.terms[i].factor), p.terms[i].mono);
 }
 
 #define SUM(name)                                                                                  \
-	Term name##_terms[TERMS_MOST];                                                                 \
-	Sum name = {.terms = name##_terms, .cap = TERMS_MOST}
+	DimTerm name##_terms[TERMS_MOST];                                                              \
+	DimSum name = {.terms = name##_terms, .cap = TERMS_MOST}
 
-static Dim finish(Ctx *c, const Sum *sum) { return intern_poly(c, sum->terms, sum->n); }
+static Dim finish(Ctx *c, const DimSum *sum) { return intern_poly(c, sum->terms, sum->n); }
 
 static uint32_t mono_product(Ctx *c, uint32_t a, uint32_t b) {
 	if (!a) return b;
@@ -341,14 +341,14 @@ static uint32_t mono_product(Ctx *c, uint32_t a, uint32_t b) {
 }
 
 static Dim dim_of_atom(Ctx *c, uint32_t atom) {
-	Term t = {.factor = 1, .mono = intern_mono(c, &atom, 1)};
+	DimTerm t = {.factor = 1, .mono = intern_mono(c, &atom, 1)};
 	return intern_poly(c, &t, 1);
 }
 
 /* ---- dims ---------------------------------------------------------------- */
 
 Dim dim_const(Ctx *c, int64_t v) {
-	Term t = {.factor = v, .mono = 0};
+	DimTerm t = {.factor = v, .mono = 0};
 	return intern_poly(c, &t, v ? 1 : 0);
 }
 
@@ -549,7 +549,7 @@ uint32_t dim_term_count(const Ctx *c, Dim d) { return poly_of(c, d).n; }
 
 int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint32_t *n) {
 	const TypeState *st = state_of(c);
-	const Term t = poly_of(c, d).terms[i];
+	const DimTerm t = poly_of(c, d).terms[i];
 	const Mono *m = &st->monos.at[t.mono];
 	for (uint32_t k = 0; k < m->degree; k++) {
 		const AtomDim *a = atom_at(st, m->atoms[k]);

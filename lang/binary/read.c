@@ -19,24 +19,24 @@
 #include "lang/text/syntax.h"
 #include <stdio.h>
 
-typedef enum FnState { FN_UNREAD, FN_OPEN, FN_READ } FnState;
+typedef enum StoredFnState { FN_UNREAD, FN_OPEN, FN_READ } StoredFnState;
 
-typedef struct FnEntry {
-	FnState state;
+typedef struct StoredFn {
+	StoredFnState state;
 	size_t start, end;
 	FnId id; /* valid once it is open */
 	Fn *fn;  /* owned, valid once it has been read */
-} FnEntry;
+} StoredFn;
 
 /* A dim or a type, and the number of symbols that its function must have. */
 typedef struct Sized {
 	uint32_t id, nsyms;
 } Sized;
 
-typedef struct Placed { /* an array that has been read already */
+typedef struct StoredArray { /* an array that has been read already */
 	uint64_t place;
 	Value value; /* the reference is in `owned` */
-} Placed;
+} StoredArray;
 
 typedef struct RuleEntry {
 	size_t at;
@@ -45,7 +45,7 @@ typedef struct RuleEntry {
 	const Fn *value; /* the function with this rule; NULL until it is called */
 } RuleEntry;
 
-typedef struct Load {
+typedef struct BinaryReader {
 	Ctx *c;
 	Arena *arena;
 	const char *name;
@@ -59,22 +59,22 @@ typedef struct Load {
 	VEC(ChainId) chains;
 	VEC(Sized) dims;
 	VEC(Sized) types;
-	VEC(FnEntry) fns;
+	VEC(StoredFn) fns;
 	bool has_rules;
 	VEC(RuleEntry) rules;
 	VEC(Value) owned;
-	VEC(Placed) placed;
+	VEC(StoredArray) placed;
 	Value about;
 	uint32_t depth;
 	/* The function being read: */
 	Builder *b;
 	VEC(Ref) numbered; /* by number; REF_NONE: out of scope */
-} Load;
+} BinaryReader;
 
 /* ---- errors, integers, bytes --------------------------------------------- */
 
 static _Noreturn void __attribute__((format(printf, 3, 4)))
-wrong(Load *l, size_t at, const char *format, ...) {
+wrong(BinaryReader *l, size_t at, const char *format, ...) {
 	va_list args;
 	char text[400];
 	va_start(args, format);
@@ -84,12 +84,12 @@ wrong(Load *l, size_t at, const char *format, ...) {
 	ctx_throw(l->c, ST_ERROR);
 }
 
-static void enter(Load *l) {
+static void enter(BinaryReader *l) {
 	if (++l->depth > FORM_DEPTH) wrong(l, l->at, "nested deeper than %d", FORM_DEPTH);
 }
-static void leave(Load *l) { l->depth--; }
+static void leave(BinaryReader *l) { l->depth--; }
 
-static uint64_t get_u(Load *l) {
+static uint64_t get_u(BinaryReader *l) {
 	uint64_t v = 0;
 	const size_t start = l->at;
 	for (int shift = 0;; shift += 7) {
@@ -101,13 +101,13 @@ static uint64_t get_u(Load *l) {
 	}
 }
 
-static int64_t get_s(Load *l) {
+static int64_t get_s(BinaryReader *l) {
 	const uint64_t v = get_u(l);
 	return (int64_t)(v >> 1 ^ (v & 1 ? UINT64_MAX : 0));
 }
 
 /* An integer below `limit`. */
-static uint32_t get_below(Load *l, uint64_t limit, const char *what) {
+static uint32_t get_below(BinaryReader *l, uint64_t limit, const char *what) {
 	const size_t start = l->at;
 	const uint64_t v = get_u(l);
 	if (v >= limit || v > UINT32_MAX)
@@ -117,7 +117,7 @@ static uint32_t get_below(Load *l, uint64_t limit, const char *what) {
 
 /* The number of items that follow. Each takes at least one byte, which bounds
  * the allocation that a few bytes can cause. */
-static uint32_t get_count(Load *l, const char *what) {
+static uint32_t get_count(BinaryReader *l, const char *what) {
 	const size_t start = l->at;
 	const uint64_t v = get_u(l);
 	if (v > l->end - l->at || v > UINT32_MAX / 2)
@@ -126,7 +126,7 @@ static uint32_t get_count(Load *l, const char *what) {
 	return (uint32_t)v;
 }
 
-static const char *get_bytes(Load *l, size_t *n, const char *what) {
+static const char *get_bytes(BinaryReader *l, size_t *n, const char *what) {
 	*n = get_count(l, what);
 	l->at += *n;
 	return (const char *)l->bytes + l->at - *n;
@@ -136,21 +136,21 @@ static const char *get_bytes(Load *l, size_t *n, const char *what) {
 
 /* The number of a table entry: 0 is none, else 1 + its index. */
 #define ENTRY(l, table, what) entry_number((l), (l)->table.n, what)
-static uint32_t entry_number(Load *l, uint32_t n, const char *what) {
+static uint32_t entry_number(BinaryReader *l, uint32_t n, const char *what) {
 	return get_below(l, (uint64_t)n + 1, what);
 }
 
-static Atom get_word(Load *l) {
+static Atom get_word(BinaryReader *l) {
 	const uint32_t k = ENTRY(l, words, "word");
 	return k ? l->words.at[k - 1] : 0;
 }
-static SpanId get_span(Load *l) {
+static SpanId get_span(BinaryReader *l) {
 	const uint32_t k = ENTRY(l, spans, "place");
 	return k ? l->spans.at[k - 1] : 0;
 }
 
 /* A dim or a type; the function being read must have all of its symbols. */
-static uint32_t get_sized(Load *l, bool is_type, uint32_t nsyms) {
+static uint32_t get_sized(BinaryReader *l, bool is_type, uint32_t nsyms) {
 	const size_t start = l->at;
 	const uint32_t k = is_type ? ENTRY(l, types, "type") : ENTRY(l, dims, "length");
 	if (!k) wrong(l, start, "%s is missing", is_type ? "a type" : "a length");
@@ -158,9 +158,9 @@ static uint32_t get_sized(Load *l, bool is_type, uint32_t nsyms) {
 	if (s.nsyms > nsyms) wrong(l, start, "a symbol is used that the function does not have");
 	return s.id;
 }
-static TypeId get_type(Load *l) { return get_sized(l, true, l->b->fn->syms.n); }
+static TypeId get_type(BinaryReader *l) { return get_sized(l, true, l->b->fn->syms.n); }
 
-static void read_op(Load *l) {
+static void read_op(BinaryReader *l) {
 	const size_t start = l->at;
 	size_t n, m;
 	const char *name = get_bytes(l, &n, "letters"), *schema = get_bytes(l, &m, "letters");
@@ -173,13 +173,13 @@ static void read_op(Load *l) {
 	VEC_PUSH(l->arena, &l->ops, op);
 }
 
-static void read_word(Load *l) {
+static void read_word(BinaryReader *l) {
 	size_t n;
 	const char *text = get_bytes(l, &n, "letters");
 	VEC_PUSH(l->arena, &l->words, atom_n(l->c, text, n));
 }
 
-static void read_source(Load *l) {
+static void read_source(BinaryReader *l) {
 	size_t n, m;
 	const char *name = get_bytes(l, &n, "letters");
 	const bool library = get_below(l, 2, "boolean");
@@ -193,7 +193,7 @@ static void read_source(Load *l) {
 	VEC_PUSH(l->arena, &l->sources, id);
 }
 
-static void read_span(Load *l) {
+static void read_span(BinaryReader *l) {
 	const uint32_t k = ENTRY(l, sources, "source");
 	Span s = {.source = k ? l->sources.at[k - 1] : 0};
 	s.start = get_below(l, UINT32_MAX, "letter");
@@ -201,7 +201,7 @@ static void read_span(Load *l) {
 	VEC_PUSH(l->arena, &l->spans, span_intern(l->c, s));
 }
 
-static void read_chain(Load *l) {
+static void read_chain(BinaryReader *l) {
 	ChainId chain = 0;
 	for (uint32_t n = get_count(l, "transforms"); n; n--) {
 		const bool call = get_below(l, 2, "kind of transform");
@@ -218,7 +218,7 @@ static void read_chain(Load *l) {
 	VEC_PUSH(l->arena, &l->chains, chain);
 }
 
-static void read_dim(Load *l) {
+static void read_dim(BinaryReader *l) {
 	Dim sum = dim_const(l->c, 0);
 	Sized s = {0};
 	for (uint32_t n = get_count(l, "terms"); n; n--) {
@@ -247,7 +247,7 @@ static void read_dim(Load *l) {
 	VEC_PUSH(l->arena, &l->dims, s);
 }
 
-static void read_type(Load *l) {
+static void read_type(BinaryReader *l) {
 	const uint32_t kind = get_below(l, TY_TOKEN + 1, "kind of type");
 	Sized s = {.id = kind == TY_DYN ? type_dyn(l->c) : type_token(l->c)};
 	if (kind == TY_TENSOR) {
@@ -269,7 +269,7 @@ static void read_type(Load *l) {
 	VEC_PUSH(l->arena, &l->types, s);
 }
 
-static void (*const read_entry[TABLE_COUNT])(Load *l) = {
+static void (*const read_entry[TABLE_COUNT])(BinaryReader *l) = {
 	[TABLE_OPS] = read_op,     [TABLE_WORDS] = read_word,   [TABLE_SOURCES] = read_source,
 	[TABLE_SPANS] = read_span, [TABLE_CHAINS] = read_chain, [TABLE_DIMS] = read_dim,
 	[TABLE_TYPES] = read_type,
@@ -277,23 +277,23 @@ static void (*const read_entry[TABLE_COUNT])(Load *l) = {
 
 /* ---- values -------------------------------------------------------------- */
 
-static Value own(Load *l, Value v) {
+static Value own(BinaryReader *l, Value v) {
 	if (v.kind == V_UNSET || (v.kind == V_TENSOR && !v.tensor)) ctx_throw(l->c, ST_NOMEM);
 	l->owned.at[l->owned.n++] = v;
 	return v;
 }
-static void make_room(Load *l) { VEC_RESERVE(l->arena, &l->owned, l->owned.n + 1u); }
+static void make_room(BinaryReader *l) { VEC_RESERVE(l->arena, &l->owned, l->owned.n + 1u); }
 #define OWN(l, make) (make_room(l), own((l), (make)))
 
 /* Copies n elements at byte `at` to `to`. Booleans must be 0 or 1. */
-static void copy_elements(Load *l, Dtype d, size_t at, uint64_t n, void *to) {
+static void copy_elements(BinaryReader *l, Dtype d, size_t at, uint64_t n, void *to) {
 	memcpy(to, l->bytes + at, n * dtype_size(d));
 	for (uint64_t i = 0; d == DT_BOOL && i < n; i++)
 		if (l->bytes[at + i] > 1) wrong(l, at + i, "a boolean that is neither 0 nor 1");
 	binary_elements(d, to, (int64_t)n);
 }
 
-static Value get_tensor(Load *l) {
+static Value get_tensor(BinaryReader *l) {
 	const size_t start = l->at;
 	const Dtype d = (Dtype)get_below(l, DT_COUNT, "dtype");
 	const uint32_t rank = get_below(l, MAX_RANK + 1, "number of axes");
@@ -329,14 +329,14 @@ static Value get_tensor(Load *l) {
 	}
 	Value v = OWN(l, value_tensor(tensor_new(l->c, d, rank, shape)));
 	copy_elements(l, d, at, count, v.tensor->data);
-	if (place) VEC_PUSH(l->arena, &l->placed, ((Placed){place, v}));
+	if (place) VEC_PUSH(l->arena, &l->placed, ((StoredArray){place, v}));
 	else l->at += count * dtype_size(d);
 	return v;
 }
 
-static Value get_value(Load *l);
+static Value get_value(BinaryReader *l);
 
-static Value get_items(Load *l, ValueKind kind) {
+static Value get_items(BinaryReader *l, ValueKind kind) {
 	const uint32_t n = get_count(l, "items");
 	Value *items = ARENA_ARRAY(l->arena, Value, n + 1u);
 	Atom *names = ARENA_ARRAY(l->arena, Atom, n + 1u);
@@ -348,7 +348,7 @@ static Value get_items(Load *l, ValueKind kind) {
 	                        : OWN(l, value_seq(l->c, kind, n, items));
 }
 
-static Value get_function(Load *l) {
+static Value get_function(BinaryReader *l) {
 	const size_t start = l->at;
 	const IrServices *s = ir_services(l->c);
 	const Value record = get_value(l);
@@ -362,7 +362,7 @@ static Value get_function(Load *l) {
 }
 
 /* The value is borrowed from `owned`. */
-static Value get_value(Load *l) {
+static Value get_value(BinaryReader *l) {
 	const size_t start = l->at;
 	Value v = {.kind = V_UNSET};
 	enter(l);
@@ -407,7 +407,7 @@ static Value get_value(Load *l) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-static void read_function(Load *l, uint32_t entry);
+static void read_function(BinaryReader *l, uint32_t entry);
 
 typedef struct Defs {
 	uint32_t n;
@@ -415,7 +415,7 @@ typedef struct Defs {
 	TypeId *types;
 } Defs;
 
-static Defs get_defs(Load *l) {
+static Defs get_defs(BinaryReader *l) {
 	Defs d = {.n = get_count(l, "values")};
 	d.names = ARENA_ARRAY(l->arena, Atom, d.n + 1u);
 	d.types = ARENA_ARRAY(l->arena, TypeId, d.n + 1u);
@@ -427,17 +427,17 @@ static Defs get_defs(Load *l) {
 }
 
 /* Values are numbered in the order in which they are read. */
-static void define(Load *l, uint32_t number, Atom name, Ref ref) {
+static void define(BinaryReader *l, uint32_t number, Atom name, Ref ref) {
 	l->numbered.at[number] = ref;
 	l->b->fn->vals.at[REF_INDEX(ref)].name = name;
 }
-static uint32_t take_numbers(Load *l, uint32_t n) {
+static uint32_t take_numbers(BinaryReader *l, uint32_t n) {
 	const uint32_t first = l->numbered.n;
 	for (uint32_t i = 0; i < n; i++) VEC_PUSH(l->arena, &l->numbered, REF_NONE);
 	return first;
 }
 
-static Ref get_operand(Load *l) {
+static Ref get_operand(BinaryReader *l) {
 	const size_t start = l->at;
 	const uint64_t word = get_u(l), number = word / OPERAND_KINDS;
 	if (word % OPERAND_KINDS == OPERAND_VALUE) {
@@ -455,21 +455,21 @@ static Ref get_operand(Load *l) {
 	return build_const(l->b, v);
 }
 
-static Ref *get_operands(Load *l, uint32_t *n) {
+static Ref *get_operands(BinaryReader *l, uint32_t *n) {
 	*n = get_count(l, "operands");
 	Ref *refs = ARENA_ARRAY(l->arena, Ref, *n + 1u);
 	for (uint32_t i = 0; i < *n; i++) refs[i] = get_operand(l);
 	return refs;
 }
 
-static uint32_t get_function_number(Load *l) {
+static uint32_t get_function_number(BinaryReader *l) {
 	const uint32_t k = get_below(l, (uint64_t)l->fns.n + 1, "function");
 	if (!k) wrong(l, l->at - 1, "a function is missing");
 	if (l->fns.at[k - 1].state == FN_UNREAD) read_function(l, k - 1);
 	return k - 1;
 }
 
-static HostId get_host(Load *l) {
+static HostId get_host(BinaryReader *l) {
 	const size_t start = l->at;
 	size_t n;
 	const char *name = get_bytes(l, &n, "letters");
@@ -480,7 +480,7 @@ static HostId get_host(Load *l) {
 	const uint32_t nfns = get_count(l, "functions");
 	Fn **fns = ARENA_ARRAY(l->arena, Fn *, nfns + 1u);
 	for (uint32_t i = 0; i < nfns; i++) {
-		const FnEntry *e = &l->fns.at[get_function_number(l)];
+		const StoredFn *e = &l->fns.at[get_function_number(l)];
 		if (!e->fn) wrong(l, start, "a function is handed to a solver inside itself");
 		fns[i] = e->fn;
 	}
@@ -500,7 +500,7 @@ static HostId get_host(Load *l) {
 	return host_call_intern(l->c, def, nfns, fns, noptions, options);
 }
 
-static int64_t get_attr_word(Load *l, char letter) {
+static int64_t get_attr_word(BinaryReader *l, char letter) {
 	switch (letter) {
 	case 'D': return get_sized(l, false, l->b->fn->syms.n);
 	case 'y': return get_type(l);
@@ -512,7 +512,7 @@ static int64_t get_attr_word(Load *l, char letter) {
 	}
 }
 
-static AttrId get_attrs(Load *l, Op op) {
+static AttrId get_attrs(BinaryReader *l, Op op) {
 	const char *schema = prims[op].attr;
 	VEC(int64_t) words = {0};
 	FormField field;
@@ -530,9 +530,9 @@ static AttrId get_attrs(Load *l, Op op) {
 	return attr_intern(l->c, words.at, words.n);
 }
 
-static RegionId get_region(Load *l);
+static RegionId get_region(BinaryReader *l);
 
-static void read_inst(Load *l) {
+static void read_inst(BinaryReader *l) {
 	const size_t start = l->at;
 	Builder *b = l->b;
 	const uint32_t k = ENTRY(l, ops, "operation");
@@ -568,12 +568,12 @@ static void read_inst(Load *l) {
 		define(l, first + i, defs.names[i], ref_value(b->fn->insts.at[id].results + i));
 }
 
-static Ref *get_region_body(Load *l, uint32_t *nresults) {
+static Ref *get_region_body(BinaryReader *l, uint32_t *nresults) {
 	for (uint32_t n = get_count(l, "instructions"); n; n--) read_inst(l);
 	return get_operands(l, nresults);
 }
 
-static RegionId get_region(Load *l) {
+static RegionId get_region(BinaryReader *l) {
 	enter(l);
 	const Defs defs = get_defs(l);
 	Ref *params = ARENA_ARRAY(l->arena, Ref, defs.n + 1u);
@@ -589,9 +589,9 @@ static RegionId get_region(Load *l) {
 	return id;
 }
 
-static void read_function(Load *l, uint32_t entry) {
+static void read_function(BinaryReader *l, uint32_t entry) {
 	/* A function may be read while its caller is only partly read. */
-	const Load caller = *l;
+	const BinaryReader caller = *l;
 	memset(&l->numbered, 0, sizeof l->numbered);
 	enter(l);
 	l->at = l->fns.at[entry].start;
@@ -636,7 +636,7 @@ static void read_function(Load *l, uint32_t entry) {
 
 /* ---- rules --------------------------------------------------------------- */
 
-static void get_part(Load *l, uint32_t *fn, RulePart *part) {
+static void get_part(BinaryReader *l, uint32_t *fn, RulePart *part) {
 	*fn = get_below(l, (uint64_t)l->fns.n + 1, "function");
 	if (!*fn) return;
 	part->nresults = get_count(l, "results");
@@ -647,7 +647,7 @@ static void get_part(Load *l, uint32_t *fn, RulePart *part) {
 
 /* A rule's functions may call the function with that rule, so they are resolved
  * after all functions have been read. */
-static void read_rules(Load *l) {
+static void read_rules(BinaryReader *l) {
 	for (uint32_t n = get_count(l, "rules"); n; n--) {
 		size_t letters;
 		const char *name = get_bytes(l, &letters, "letters");
@@ -667,7 +667,7 @@ static void read_rules(Load *l) {
 	}
 }
 
-static void resolve_rules(Load *l) {
+static void resolve_rules(BinaryReader *l) {
 	for (uint32_t i = 0; i < l->rules.n; i++) {
 		RuleEntry *e = &l->rules.at[i];
 		StoredRule found = *e->rule;
@@ -688,7 +688,7 @@ static void resolve_rules(Load *l) {
 
 /* ---- the whole file ------------------------------------------------------ */
 
-static void read_head(Load *l) {
+static void read_head(BinaryReader *l) {
 	const unsigned char *p = l->bytes;
 	if (l->n < 8 || memcmp(p, BINARY_MAGIC, 8) != 0)
 		wrong(l, 0, "this is not the binary form of a function");
@@ -715,7 +715,7 @@ static void read_head(Load *l) {
 }
 
 static void read_all(Ctx *c, void *arg) {
-	Load *l = arg;
+	BinaryReader *l = arg;
 	(void)c;
 	read_head(l);
 	for (int k = 0; k < TABLE_COUNT; k++)
@@ -724,7 +724,7 @@ static void read_all(Ctx *c, void *arg) {
 	for (uint32_t n = get_count(l, "functions"); n; n--) {
 		size_t size;
 		get_bytes(l, &size, "bytes");
-		VEC_PUSH(l->arena, &l->fns, ((FnEntry){.start = l->at - size, .end = l->at}));
+		VEC_PUSH(l->arena, &l->fns, ((StoredFn){.start = l->at - size, .end = l->at}));
 	}
 	if (!l->fns.n) wrong(l, start, "there is no function in it");
 	if (l->has_rules) read_rules(l);
@@ -739,14 +739,14 @@ static void read_all(Ctx *c, void *arg) {
 }
 
 static void set_up(Ctx *c, void *arg) {
-	Load *l = arg;
+	BinaryReader *l = arg;
 	ir_state(c);
 	l->arena = arena_new(c);
 }
 
 /* A fault that the builder or the verifier finds in a function from a file is
  * the file's fault, not an internal error. */
-static void blame_file(Load *l, uint32_t total) {
+static void blame_file(BinaryReader *l, uint32_t total) {
 	char message[400] = "";
 	if (diag_total(l->c) > total && diag_at(l->c, total)->code == E_FILE) return;
 	if (diag_total(l->c) > total && diag_at(l->c, total)->message)
@@ -756,7 +756,7 @@ static void blame_file(Load *l, uint32_t total) {
 }
 
 Fn *fn_load(Ctx *c, const char *name, const void *bytes, size_t n, Value *about) {
-	Load l = {.c = c, .name = name, .bytes = bytes, .n = n, .end = n};
+	BinaryReader l = {.c = c, .name = name, .bytes = bytes, .n = n, .end = n};
 	const uint32_t total = diag_total(c);
 	Status st = ctx_protect(c, set_up, &l);
 	if (st == ST_OK) {

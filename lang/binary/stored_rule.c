@@ -27,14 +27,14 @@ static bool moves(const Fn *f, Ref r) {
 
 /* ---- decomposition of a rule --------------------------------------------- */
 
-typedef struct Taking {
+typedef struct RuleBuilder {
 	Arena *a;
 	const HostCall *call;
 	uint32_t operand; /* the operand of the tangent; for a transpose, the first linear operand */
 	RulePart *out;
-} Taking;
+} RuleBuilder;
 
-static void end_part(Taking *t, Builder *b, uint32_t n, const Ref *all) {
+static void end_part(RuleBuilder *t, Builder *b, uint32_t n, const Ref *all) {
 	uint32_t m = 0;
 	Ref *some = ARENA_ARRAY(t->a, Ref, n + 1u);
 	t->out->results = ARENA_ARRAY(t->a, uint32_t, n + 1u);
@@ -48,7 +48,7 @@ static void end_part(Taking *t, Builder *b, uint32_t n, const Ref *all) {
 }
 
 static void take_tangent(Ctx *c, void *arg) {
-	Taking *t = arg;
+	RuleBuilder *t = arg;
 	const HostCall *call = t->call;
 	const Fn *f = call->fns[0];
 	const uint32_t nargs = fn_nparams(f), nres = fn_nresults(f);
@@ -69,7 +69,7 @@ static void take_tangent(Ctx *c, void *arg) {
 }
 
 static void take_transpose(Ctx *c, void *arg) {
-	Taking *t = arg;
+	RuleBuilder *t = arg;
 	const HostCall *call = t->call;
 	const Fn *f = call->fns[0];
 	const uint32_t nargs = fn_nparams(f), nres = fn_nresults(f);
@@ -91,7 +91,7 @@ static void take_transpose(Ctx *c, void *arg) {
 
 /* Tries one decomposition. A rule that does not support an operand is no error
  * here. */
-static bool attempt(Ctx *c, void (*take)(Ctx *c, void *arg), Taking *t) {
+static bool attempt(Ctx *c, void (*take)(Ctx *c, void *arg), RuleBuilder *t) {
 	const uint32_t total = diag_total(c), mark = build_mark(c);
 	const Status st = ctx_protect(c, take, t);
 	if (st == ST_OK) return true;
@@ -107,7 +107,7 @@ void rule_take_apart(Ctx *c, Arena *a, const HostCall *call, bool derivatives, S
 	*out = (StoredRule){.name = call->def->name, .nargs = fn_nparams(f), .from = fn_nparams(f)};
 	out->tangents = ARENA_ARRAY(a, RulePart, out->nargs + 1u);
 	for (uint32_t i = 0; i <= out->nargs; i++) out->tangents[i] = (RulePart){0};
-	Taking t = {.a = a, .call = call};
+	RuleBuilder t = {.a = a, .call = call};
 	for (t.operand = 0; derivatives && t.operand < out->nargs; t.operand++) {
 		t.out = &out->tangents[t.operand];
 		if (moves(f, fn_param(f, t.operand))) attempt(c, take_tangent, &t);

@@ -18,33 +18,33 @@
 #include "lang/binary/stored_rule.h"
 #include <stdio.h>
 
-typedef struct Table {
+typedef struct RecordTable {
 	Text bytes;
 	uint32_t n;
 	uint32_t *number; /* by id: 1 + its index; 0: not in it */
 	uint32_t cap;
-} Table;
+} RecordTable;
 
 typedef struct Array { /* an array stored after the code */
 	const Tensor *tensor;
 	uint64_t at;
 } Array;
 
-typedef struct Rule { /* a function with rules of its own */
+typedef struct StoredFnRules { /* a function with rules of its own */
 	const HostCall *call;
 	uint32_t order; /* 0: the function calls it; else the order of the derivative that does */
 	StoredRule parts;
-} Rule;
+} StoredFnRules;
 
 typedef struct Store {
 	Ctx *c;
 	const Fn *f;
 	Value about;
 	Arena *a;
-	Table table[TABLE_COUNT];
+	RecordTable table[TABLE_COUNT];
 	Text code, arrays;
 	Callees callees;
-	VEC(Rule) rules;
+	VEC(StoredFnRules) rules;
 	uint32_t order; /* the order of the rules found now */
 	VEC(Array) kept;
 	/* Records made from functions, kept until the end, because arrays after the
@@ -88,7 +88,7 @@ static void put_bytes(Text *out, const char *s, size_t n) {
 /* ---- tables -------------------------------------------------------------- */
 
 static uint32_t *number_in(Store *w, BinaryTable which, uint32_t id) {
-	Table *t = &w->table[which];
+	RecordTable *t = &w->table[which];
 	if (id >= t->cap) {
 		uint32_t cap = t->cap ? t->cap : 256;
 		while (cap <= id) cap *= 2;
@@ -382,7 +382,7 @@ static void put_attrs(Store *w, Text *out, const Fn *f, const Inst *in) {
 	}
 }
 
-static void put_operand(Store *w, Text *out, const Printer *p, Ref r) {
+static void put_operand(Store *w, Text *out, const FnPrinter *p, Ref r) {
 	if (!ref_is_const(r)) {
 		put_u(out, OPERAND_VALUE + (uint64_t)OPERAND_KINDS * p->number[REF_INDEX(r)]);
 		return;
@@ -400,7 +400,7 @@ static void put_defs(Store *w, Text *out, const Fn *f, uint32_t n, uint32_t firs
 	}
 }
 
-static void put_region(Store *w, Text *out, const Printer *p, RegionId id) {
+static void put_region(Store *w, Text *out, const FnPrinter *p, RegionId id) {
 	const Fn *f = p->f;
 	const Region *r = &f->regions.at[id];
 	enter(w);
@@ -424,7 +424,7 @@ static void put_region(Store *w, Text *out, const Printer *p, RegionId id) {
 	w->depth--;
 }
 
-static void put_function(Store *w, Text *out, const Printer *p) {
+static void put_function(Store *w, Text *out, const FnPrinter *p) {
 	const Fn *f = p->f;
 	put_u(out, word_number(w, f->name));
 	put_u(out, span_number(w, f->span));
@@ -458,7 +458,7 @@ uint64_t binary_checksum(const unsigned char *file, size_t n) {
 
 typedef struct Printing {
 	Store *w;
-	Printer p;
+	FnPrinter p;
 	Text body;
 } Printing;
 
@@ -506,7 +506,8 @@ static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
 		if (!rule_is_storable(call)) continue;
 		uint32_t k = 0;
 		while (k < w->rules.n && w->rules.at[k].call != call) k++;
-		if (k == w->rules.n) VEC_PUSH(w->a, &w->rules, ((Rule){.call = call, .order = w->order}));
+		if (k == w->rules.n)
+			VEC_PUSH(w->a, &w->rules, ((StoredFnRules){.call = call, .order = w->order}));
 	}
 	if (f != w->f && !w->callees.failed) w->callees.at[self].place = (*done)++;
 }
@@ -520,7 +521,7 @@ static void collect_all(Store *w) {
 	w->callees = (Callees){.ctx = w->c};
 	collect(w, w->f, 0, &done);
 	for (uint32_t i = 0; i < w->rules.n; i++) {
-		const Rule r = w->rules.at[i];
+		const StoredFnRules r = w->rules.at[i];
 		StoredRule parts;
 		w->order = r.order + 1;
 		rule_take_apart(w->c, w->a, r.call, r.order < ORDER_MOST && i < RULES_MOST, &parts);

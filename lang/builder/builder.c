@@ -352,7 +352,7 @@ InstId find_shared(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId at
 	uint32_t hash = hash_expr(op, nargs, args, attr);
 	for (uint32_t i = b->shared_heads[hash & (b->shared_head_count - 1)]; i != UINT32_MAX;
 	     i = b->shared.at[i].next) {
-		const Shared *s = &b->shared.at[i];
+		const SharedExpr *s = &b->shared.at[i];
 		const Inst *in = &f->insts.at[s->inst];
 		if (s->hash == hash && in->op == op && in->attr == attr && in->nargs == nargs &&
 		    (!nargs || !memcmp(&f->args.at[in->args], args, nargs * sizeof *args)))
@@ -380,13 +380,13 @@ static void remember_shared(Builder *b, InstId i) {
 	uint32_t hash =
 		hash_expr((Op)in->op, in->nargs, in->nargs ? &f->args.at[in->args] : NULL, in->attr);
 	uint32_t *head = &b->shared_heads[hash & (b->shared_head_count - 1)];
-	b->shared.at[b->shared.n] = (Shared){.hash = hash, .inst = i, .next = *head};
+	b->shared.at[b->shared.n] = (SharedExpr){.hash = hash, .inst = i, .next = *head};
 	*head = b->shared.n++;
 }
 
 static void forget_shared(Builder *b, uint32_t mark) {
 	while (b->shared.n > mark) {
-		const Shared *s = &b->shared.at[--b->shared.n];
+		const SharedExpr *s = &b->shared.at[--b->shared.n];
 		b->shared_heads[s->hash & (b->shared_head_count - 1)] = s->next;
 	}
 }

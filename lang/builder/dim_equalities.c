@@ -40,19 +40,19 @@ bool sym_visible(const Builder *b, SymId s, RegionId r) {
 	return false;
 }
 
-typedef struct Visit {
+typedef struct RegionSyms {
 	Builder *b;
 	RegionId region;
 	bool all;
-} Visit;
+} RegionSyms;
 
 static void visit_enter(void *ud, SymId s) {
-	Visit *v = ud;
+	RegionSyms *v = ud;
 	if (s < v->b->home.n && !sym_visible(v->b, s, v->region)) v->b->home.at[s] = v->region;
 }
 
 static void visit_visible(void *ud, SymId s) {
-	Visit *v = ud;
+	RegionSyms *v = ud;
 	v->all = v->all && sym_visible(v->b, s, v->region);
 }
 
@@ -61,7 +61,7 @@ static void visit_visible(void *ud, SymId s) {
  * loses nothing. */
 void dims_enter_dim(Builder *b, RegionId r, Dim d) {
 	if (dim_is_const(b->ctx, d, NULL)) return;
-	Visit v = {.b = b, .region = r};
+	RegionSyms v = {.b = b, .region = r};
 	dim_each_sym(b->ctx, d, visit_enter, &v);
 }
 
@@ -71,7 +71,7 @@ void dims_enter(Builder *b, RegionId r, TypeId t) {
 }
 
 bool dim_visible(Builder *b, Dim d, RegionId r) {
-	Visit v = {.b = b, .region = r, .all = true};
+	RegionSyms v = {.b = b, .region = r, .all = true};
 	dim_each_sym(b->ctx, d, visit_visible, &v);
 	return v.all;
 }
@@ -304,19 +304,19 @@ static bool has_run(const Builder *b, const bool *certain, RegionId r) {
 	}
 }
 
-typedef struct Asked {
+typedef struct VisitedDim {
 	Dim dim;
 	uint32_t question; /* the last question that visited it; 0: visit again */
 	bool used;
-} Asked;
+} VisitedDim;
 
 /* The slot of an extent, created on first use. */
-static Asked *asked(Builder *b, Dim d) {
+static VisitedDim *asked(Builder *b, Dim d) {
 	if (b->nasked * 2 >= b->asked_slots) {
-		const Asked *old = b->asked;
+		const VisitedDim *old = b->asked;
 		const uint32_t nold = b->asked_slots;
 		b->asked_slots = nold ? nold * 4 : 32;
-		b->asked = ARENA_ARRAY(b->scratch, Asked, b->asked_slots);
+		b->asked = ARENA_ARRAY(b->scratch, VisitedDim, b->asked_slots);
 		b->nasked = 0;
 		for (uint32_t i = 0; i < nold; i++)
 			if (old[i].used) *asked(b, old[i].dim) = old[i];
@@ -324,7 +324,7 @@ static Asked *asked(Builder *b, Dim d) {
 	uint32_t at = (d * 2654435761u) >> 7 & (b->asked_slots - 1);
 	while (b->asked[at].used && b->asked[at].dim != d) at = (at + 1) & (b->asked_slots - 1);
 	if (!b->asked[at].used) {
-		b->asked[at] = (Asked){.dim = d, .used = true};
+		b->asked[at] = (VisitedDim){.dim = d, .used = true};
 		b->nasked++;
 	}
 	return &b->asked[at];
@@ -333,7 +333,7 @@ static Asked *asked(Builder *b, Dim d) {
 /* Whether the current question has already visited this extent; marks it as
  * visited. */
 static bool was_asked(Builder *b, Dim d) {
-	Asked *slot = asked(b, d);
+	VisitedDim *slot = asked(b, d);
 	if (slot->question == b->question) return true;
 	slot->question = b->question;
 	return false;
@@ -457,15 +457,15 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
 }
 
 /* An integer as a linear combination of a few values, plus a constant. */
-typedef struct Sum {
+typedef struct LinearCombination {
 	Ref of[8];
 	int64_t times[8], constant;
 	uint32_t n;
-} Sum;
+} LinearCombination;
 
 /* Adds `times` the value r to the sum; returns false when the sum would become
  * too long. */
-static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
+static bool sum_add(Builder *b, LinearCombination *s, Ref r, int64_t times, uint32_t depth) {
 	int64_t k;
 	if (times > INT32_MAX || times < INT32_MIN) return false;
 	if (constant_int(b->fn, r, &k))
@@ -492,7 +492,7 @@ static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 
 /* x - y when all the values that y consists of cancel; REF_NONE otherwise. */
 static Ref difference(Builder *b, Ref x, Ref y) {
-	Sum s = {.n = 0}, part = {.n = 0};
+	LinearCombination s = {.n = 0}, part = {.n = 0};
 	const Type *tx = ref_ty(b->fn, x), *ty = ref_ty(b->fn, y);
 	if (tx->kind != TY_TENSOR || ty->kind != TY_TENSOR || tx->rank || ty->rank ||
 	    tx->dtype != DT_I64 || ty->dtype != DT_I64)
@@ -698,7 +698,7 @@ const char *dim_words(Builder *b, Dim d) {
  * s + 1, the whole dim becomes one, and s follows from it. A dim that cannot be
  * solved, such as 2*s where s is no axis, becomes one as a whole; nothing else
  * is known of it. */
-typedef struct Births {
+typedef struct FreshDims {
 	Builder *b;
 	const Fn *callee;
 	Dim *map;
@@ -706,11 +706,11 @@ typedef struct Births {
 	struct {
 		Dim pattern, ours;
 	} * whole;
-} Births;
+} FreshDims;
 
 typedef enum { BIRTH_PLAIN, BIRTH_SOLVED, BIRTH_WHOLE } BirthRound;
 
-static bool bear(Births *w, BirthRound round, Dim pattern) {
+static bool bear(FreshDims *w, BirthRound round, Dim pattern) {
 	Builder *b = w->b;
 	const uint32_t nmap = w->callee->syms.n;
 	const Unknown u = unknowns(b->ctx, pattern, w->map, nmap);
@@ -737,7 +737,7 @@ static bool bear(Births *w, BirthRound round, Dim pattern) {
 	return true;
 }
 
-static Dim borne(const Births *w, Dim pattern) {
+static Dim borne(const FreshDims *w, Dim pattern) {
 	for (uint32_t i = 0; i < w->nwhole; i++)
 		if (w->whole[i].pattern == pattern) return w->whole[i].ours;
 	return build_canon(w->b, dim_subst(w->b->ctx, pattern, w->map, w->callee->syms.n));
@@ -745,7 +745,7 @@ static Dim borne(const Births *w, Dim pattern) {
 
 void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map) {
 	Ctx *c = b->ctx;
-	Births w = {.b = b, .callee = callee, .map = map};
+	FreshDims w = {.b = b, .callee = callee, .map = map};
 	w.whole = arena_alloc(b->scratch, (n * MAX_RANK + 1) * sizeof *w.whole);
 	for (BirthRound round = BIRTH_PLAIN; round <= BIRTH_WHOLE; round++) {
 		for (bool found = true; found;) {

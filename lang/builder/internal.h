@@ -28,11 +28,11 @@ struct OpenRegion {
 	ChainId chain;
 };
 
-typedef struct Shared { /* an expression that may occur again */
+typedef struct SharedExpr { /* an expression that may occur again */
 	uint32_t hash;
 	InstId inst;
 	uint32_t next; /* next entry in the same bucket; UINT32_MAX: last */
-} Shared;
+} SharedExpr;
 
 /* The previous meaning of a symbol in a RefMap, to be restored. */
 typedef struct Meant {
@@ -66,7 +66,7 @@ struct Builder {
 	ChainId chain;
 	OpenRegion *region; /* innermost open region */
 
-	VEC(Shared) shared;
+	VEC(SharedExpr) shared;
 	uint32_t *shared_heads, shared_head_count;
 	VEC(Bound) bound;
 	VEC(Meant) meant;                        /* of the open regions; restored when each is closed */
@@ -83,7 +83,7 @@ struct Builder {
 	VEC(DimUndo) trail;
 	/* Open addressing. Stores each extent with the last question (may_be_equal)
 	 * that found it not negative. */
-	struct Asked *asked;
+	struct VisitedDim *asked;
 	uint32_t nasked, asked_slots, question;
 	/* By symbol: the region that last defined it; NO_REGION: undefined. */
 	VEC(RegionId) home;

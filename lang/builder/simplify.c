@@ -636,24 +636,24 @@ static Ref slice_concat(Builder *b, const Expr *e) {
 
 /* One axis of a box in an array: `length` elements from `start` with a stride.
  */
-typedef struct Side {
+typedef struct BoxAxis {
 	Dim start, length;
 	int64_t stride;
-} Side;
+} BoxAxis;
 
-static Side slice_side(Builder *b, const Expr *e, uint32_t k) {
+static BoxAxis slice_side(Builder *b, const Expr *e, uint32_t k) {
 	uint32_t n;
-	return (Side){(Dim)expr_field(b, e, 0, &n)[k], (Dim)expr_field(b, e, 1, &n)[k],
-	              expr_field(b, e, 2, &n)[k]};
+	return (BoxAxis){(Dim)expr_field(b, e, 0, &n)[k], (Dim)expr_field(b, e, 1, &n)[k],
+	                 expr_field(b, e, 2, &n)[k]};
 }
 
-static Side update_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
+static BoxAxis update_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
 	uint32_t n;
-	return (Side){(Dim)attr_field(b->ctx, OP_UPDATE, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k],
-	              attr_field(b->ctx, OP_UPDATE, attr, 1, &n)[k]};
+	return (BoxAxis){(Dim)attr_field(b->ctx, OP_UPDATE, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k],
+	                 attr_field(b->ctx, OP_UPDATE, attr, 1, &n)[k]};
 }
 
-static bool same_side(Builder *b, Side x, Side y) {
+static bool same_side(Builder *b, BoxAxis x, BoxAxis y) {
 	return build_same_dim(b, x.start, y.start) && build_same_dim(b, x.length, y.length) &&
 	       (x.stride == y.stride || dim_is(b, x.length, 1));
 }
@@ -664,11 +664,11 @@ static bool dim_difference(Builder *b, Dim x, Dim y, int64_t *out) {
 	                    build_canon(b, dim_sub(b->ctx, build_canon(b, x), build_canon(b, y))), out);
 }
 
-static Dim side_end(Builder *b, Side x) { return dim_add(b->ctx, x.start, x.length); }
+static Dim side_end(Builder *b, BoxAxis x) { return dim_add(b->ctx, x.start, x.length); }
 
 /* Whether the two sides are disjoint for all extents. Decided only for stride
  * 1, for which dims can be compared. */
-static bool apart(Builder *b, Side x, Side y) {
+static bool apart(Builder *b, BoxAxis x, BoxAxis y) {
 	int64_t gap;
 	if (dim_is(b, x.length, 1)) x.stride = 1;
 	if (dim_is(b, y.length, 1)) y.stride = 1;
@@ -677,7 +677,7 @@ static bool apart(Builder *b, Side x, Side y) {
 	       (dim_difference(b, y.start, side_end(b, x), &gap) && gap >= 0);
 }
 
-static bool within(Builder *b, Side inner, Side outer) {
+static bool within(Builder *b, BoxAxis inner, BoxAxis outer) {
 	int64_t before, after;
 	return inner.stride == 1 && outer.stride == 1 &&
 	       dim_difference(b, inner.start, outer.start, &before) && before >= 0 &&
@@ -696,7 +696,7 @@ static Ref slice_update(Builder *b, const Expr *e) {
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK];
 	for (uint32_t k = 0; k < rank; k++) {
-		Side s = slice_side(b, e, k), u = update_side(b, box, v, k);
+		BoxAxis s = slice_side(b, e, k), u = update_side(b, box, v, k);
 		same = same && same_side(b, s, u);
 		inside = inside && within(b, s, u);
 		beside = beside || apart(b, s, u);
@@ -718,7 +718,7 @@ static Ref update_all(Builder *b, const Expr *e) {
 	Type t = *ref_ty(b->fn, e->args[0]);
 	bool all = true;
 	for (uint32_t k = 0; k < t.rank; k++) {
-		Side u = update_side(b, e->attr, e->args[1], k);
+		BoxAxis u = update_side(b, e->attr, e->args[1], k);
 		if (dim_is(b, u.length, 0)) return e->args[0];
 		all =
 			all && dim_is(b, u.start, 0) && build_same_dim(b, u.length, t.dims[k]) && u.stride == 1;
@@ -748,10 +748,10 @@ static Ref update_own(Builder *b, const Expr *e) {
 
 /* ---- padded arrays ------------------------------------------------------- */
 
-static Side pad_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
+static BoxAxis pad_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
 	uint32_t n;
-	return (Side){(Dim)attr_field(b->ctx, OP_PAD, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k],
-	              attr_field(b->ctx, OP_PAD, attr, 2, &n)[k]};
+	return (BoxAxis){(Dim)attr_field(b->ctx, OP_PAD, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k],
+	                 attr_field(b->ctx, OP_PAD, attr, 2, &n)[k]};
 }
 
 /* A slice of the whole box is the operand; one outside the box is zero; one
@@ -765,7 +765,7 @@ static Ref slice_pad(Builder *b, const Expr *e) {
 	bool same = true, inside = true, beside = false;
 	Dim start[MAX_RANK], length[MAX_RANK];
 	for (uint32_t k = 0; k < rank; k++) {
-		Side s = slice_side(b, e, k), u = pad_side(b, box, v, k);
+		BoxAxis s = slice_side(b, e, k), u = pad_side(b, box, v, k);
 		same = same && same_side(b, s, u);
 		inside = inside && within(b, s, u);
 		beside = beside || apart(b, s, u);
@@ -805,7 +805,7 @@ static Ref add_pad(Builder *b, const Expr *e) {
 		Dim start[MAX_RANK], length[MAX_RANK];
 		int64_t stride[MAX_RANK];
 		for (uint32_t k = 0; k < t.rank; k++) {
-			const Side s = pad_side(b, box, v, k);
+			const BoxAxis s = pad_side(b, box, v, k);
 			start[k] = s.start;
 			length[k] = s.length;
 			stride[k] = s.stride;
@@ -1058,14 +1058,14 @@ static Ref unbox_box(Builder *b, const Expr *e) {
 
 /* ---- the table ----------------------------------------------------------- */
 
-typedef struct Rule {
+typedef struct SimplifyRule {
 	uint16_t op; /* OP_NONE: every element-wise primitive */
 	const char *name;
 	Ref (*apply)(Builder *b, const Expr *e);
-} Rule;
+} SimplifyRule;
 
 /* The rows of one op are adjacent; they are tried in order. */
-static const Rule rules[] = {
+static const SimplifyRule rules[] = {
 	{OP_NONE, "broadcast_out", broadcast_out},
 	{OP_ADD, "add_zero", add_zero},
 	{OP_ADD, "add_neg", add_neg},

@@ -24,17 +24,17 @@ typedef struct Walked {
 	struct Walked *next;
 } Walked;
 
-typedef struct Walk {
+typedef struct DependenceWalk {
 	Ctx *c;
 	Arena *a;
 	const Fn *f;
-	uint32_t n, words;  /* number of arguments, and words of a set of them */
-	uint64_t **state;   /* by value: n + 1 sets; NULL: constant */
-	uint64_t *lengths;  /* the arguments on which extents depend */
-	struct Walk *outer; /* the analysis of the caller */
-	Walked **walked;    /* shared by all analyses */
+	uint32_t n, words;            /* number of arguments, and words of a set of them */
+	uint64_t **state;             /* by value: n + 1 sets; NULL: constant */
+	uint64_t *lengths;            /* the arguments on which extents depend */
+	struct DependenceWalk *outer; /* the analysis of the caller */
+	Walked **walked;              /* shared by all analyses */
 	bool changed;
-} Walk;
+} DependenceWalk;
 
 /* How a result depends on operands, by the derivatives (slopes) with respect to
  * them. */
@@ -49,7 +49,7 @@ typedef enum Slopes {
 	SLOPES_ANY
 } Slopes;
 
-static uint64_t *set_of(const Walk *w, uint64_t *state, uint32_t k) {
+static uint64_t *set_of(const DependenceWalk *w, uint64_t *state, uint32_t k) {
 	return state + (size_t)k * w->words;
 }
 static bool has(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
@@ -64,16 +64,16 @@ static bool add(uint64_t *into, const uint64_t *from, size_t words) {
 	return grown != 0;
 }
 
-static uint64_t *new_state(const Walk *w) {
+static uint64_t *new_state(const DependenceWalk *w) {
 	return ARENA_ARRAY(w->a, uint64_t, (size_t)(w->n + 1) * w->words);
 }
 
-static uint64_t *state_of(const Walk *w, Ref r) {
+static uint64_t *state_of(const DependenceWalk *w, Ref r) {
 	return ref_is_value(r) ? w->state[REF_INDEX(r)] : NULL;
 }
 
 /* Joins a state into that of a value. */
-static void join(Walk *w, Ref r, const uint64_t *state) {
+static void join(DependenceWalk *w, Ref r, const uint64_t *state) {
 	if (!state) return;
 	uint64_t **at = &w->state[REF_INDEX(r)];
 	if (!*at) *at = new_state(w);
@@ -96,7 +96,8 @@ static bool slope_uses(Slopes s, uint32_t p, uint32_t q) {
 
 /* Adds to `out` the contribution through operand p: its state, scaled by a
  * slope that depends on `factor`. */
-static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint64_t *factor) {
+static void through(const DependenceWalk *w, uint64_t *out, uint64_t *operand,
+                    const uint64_t *factor) {
 	add(out, operand, w->words);
 	for (uint32_t j = 0; j < w->n; j++) {
 		if (!has(operand, j)) continue;
@@ -107,7 +108,8 @@ static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint6
 
 /* The state of a value computed from n operands, whose states may be NULL;
  * NULL: constant. */
-static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *operands) {
+static uint64_t *composed(const DependenceWalk *w, Slopes s, uint32_t n,
+                          uint64_t *const *operands) {
 	uint64_t *out = NULL, *factor = ARENA_ARRAY(w->a, uint64_t, w->words);
 	for (uint32_t p = 0; p < n; p++) {
 		if (!operands[p]) continue;
@@ -122,18 +124,18 @@ static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *
 
 /* ---- instructions -------------------------------------------------------- */
 
-static void visit(Walk *w, const Region *g);
+static void visit(DependenceWalk *w, const Region *g);
 
 /* The states of a region's result, and of an operand. */
-static uint64_t *given(const Walk *w, const Region *g, uint32_t k) {
+static uint64_t *given(const DependenceWalk *w, const Region *g, uint32_t k) {
 	return state_of(w, w->f->args.at[g->results + k]);
 }
-static uint64_t *taken(const Walk *w, const Inst *in, uint32_t k) {
+static uint64_t *taken(const DependenceWalk *w, const Inst *in, uint32_t k) {
 	return state_of(w, inst_arg(w->f, in, k));
 }
 static Ref param(const Region *g, uint32_t k) { return ref_value(g->params + k); }
 
-static Slopes slopes_of(const Walk *w, const Inst *in) {
+static Slopes slopes_of(const DependenceWalk *w, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_CONVERT: {
 		const Dtype to = (Dtype)ref_ty(w->f, inst_result(in, 0))->dtype;
@@ -154,24 +156,24 @@ static Slopes slopes_of(const Walk *w, const Inst *in) {
 	return prims[in->op].deriv == DERIV_BILINEAR ? SLOPES_PRODUCT : SLOPES_ANY;
 }
 
-static uint64_t **operand_states(const Walk *w, const Inst *in) {
+static uint64_t **operand_states(const DependenceWalk *w, const Inst *in) {
 	uint64_t **s = ARENA_ARRAY(w->a, uint64_t *, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) s[k] = taken(w, in, k);
 	return s;
 }
 
 /* Joins into result r one of two values, between which `decides` selects. */
-static void join_choice(Walk *w, Ref r, uint64_t *decides, uint64_t *x, uint64_t *y) {
+static void join_choice(DependenceWalk *w, Ref r, uint64_t *decides, uint64_t *x, uint64_t *y) {
 	join(w, r, composed(w, SLOPES_CHOICE, 3, (uint64_t *[]){decides, x, y}));
 }
 
 /* whole_region: all operands of a region's instructions as one value, which
  * determines whether they fail. */
-static uint64_t *both(const Walk *w, uint64_t *x, uint64_t *y) {
+static uint64_t *both(const DependenceWalk *w, uint64_t *x, uint64_t *y) {
 	return composed(w, SLOPES_ANY, 2, (uint64_t *[]){x, y});
 }
 
-static uint64_t *whole_region(const Walk *w, const Region *g) {
+static uint64_t *whole_region(const DependenceWalk *w, const Region *g) {
 	uint64_t *all = NULL;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &w->f->insts.at[w->f->inst_order.at[g->insts + i]];
@@ -182,7 +184,7 @@ static uint64_t *whole_region(const Walk *w, const Region *g) {
 	return all;
 }
 
-static void visit_branches(Walk *w, const Inst *in) {
+static void visit_branches(DependenceWalk *w, const Inst *in) {
 	const Region *g = inst_region(w->f, in, 0), *h = inst_region(w->f, in, 1);
 	visit(w, g);
 	if (in->op == OP_TRY)
@@ -195,7 +197,7 @@ static void visit_branches(Walk *w, const Inst *in) {
 
 /* Iterates the carried values to a fixed point; the trip count affects them
  * too. */
-static void visit_for(Walk *w, const Inst *in) {
+static void visit_for(DependenceWalk *w, const Inst *in) {
 	const Region *body = inst_region(w->f, in, 0);
 	uint64_t *count = taken(w, in, 0);
 	for (uint32_t k = 0; k < in->nresults; k++) join(w, param(body, 1 + k), taken(w, in, 1 + k));
@@ -212,7 +214,7 @@ static void visit_for(Walk *w, const Inst *in) {
 		join(w, inst_result(in, k), state_of(w, param(body, 1 + k)));
 }
 
-static void visit_while(Walk *w, const Inst *in) {
+static void visit_while(DependenceWalk *w, const Inst *in) {
 	const Region *test = inst_region(w->f, in, 0), *body = inst_region(w->f, in, 1);
 	for (uint32_t k = 0; k < in->nresults; k++) join(w, param(body, k), taken(w, in, k));
 	for (bool more = true; more;) {
@@ -234,22 +236,22 @@ static void visit_while(Walk *w, const Inst *in) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-static void walk_begin(Walk *w, Ctx *c, Arena *a, const Fn *f, uint32_t n, Walk *outer,
-                       Walked **walked) {
-	*w = (Walk){.c = c, .a = a, .f = f, .n = n, .words = n / 64 + 1};
+static void walk_begin(DependenceWalk *w, Ctx *c, Arena *a, const Fn *f, uint32_t n,
+                       DependenceWalk *outer, Walked **walked) {
+	*w = (DependenceWalk){.c = c, .a = a, .f = f, .n = n, .words = n / 64 + 1};
 	w->outer = outer;
 	w->walked = walked;
 	w->state = ARENA_ARRAY(a, uint64_t *, f->vals.n + 1u);
 	w->lengths = ARENA_ARRAY(a, uint64_t, w->words);
 }
 
-static void visit_any(Walk *w, const Inst *in) {
+static void visit_any(DependenceWalk *w, const Inst *in) {
 	uint64_t *all = composed(w, SLOPES_ANY, in->nargs, operand_states(w, in));
 	for (uint32_t k = 0; k < in->nresults; k++) join(w, inst_result(in, k), all);
 }
 
 /* Values that determine extents may affect every result. */
-static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
+static uint64_t *with_lengths(const DependenceWalk *w, uint64_t *state) {
 	uint64_t *sized = new_state(w);
 	memcpy(sized, w->lengths, sizeof *sized * w->words);
 	for (uint32_t j = 0; j < w->n; j++)
@@ -259,15 +261,16 @@ static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
 
 /* The states of a callee's results in terms of its non-constant parameters;
  * NULL for a recursive call. */
-static uint64_t **walked_results(Walk *w, const Fn *callee, const bool *moves, uint32_t count) {
+static uint64_t **walked_results(DependenceWalk *w, const Fn *callee, const bool *moves,
+                                 uint32_t count) {
 	const uint32_t nparams = fn_nparams(callee);
 	for (const Walked *k = *w->walked; k; k = k->next)
 		if (k->f == callee && !memcmp(k->moves, moves, nparams * sizeof *moves)) return k->results;
 	uint32_t depth = 0;
 	if (!callee->finished) return NULL;
-	for (const Walk *o = w; o; o = o->outer, depth++)
+	for (const DependenceWalk *o = w; o; o = o->outer, depth++)
 		if (o->f == callee || depth > 60) return NULL;
-	Walk own;
+	DependenceWalk own;
 	walk_begin(&own, w->c, w->a, callee, count, w, w->walked);
 	for (uint32_t p = 0, k = 0; p < nparams; p++) {
 		if (!moves[p]) continue;
@@ -288,7 +291,7 @@ static uint64_t **walked_results(Walk *w, const Fn *callee, const bool *moves, u
 }
 
 /* Composes the callee's summary with the states of the operands. */
-static void visit_call(Walk *w, const Inst *in) {
+static void visit_call(DependenceWalk *w, const Inst *in) {
 	uint64_t **operands = operand_states(w, in);
 	uint64_t **moving = ARENA_ARRAY(w->a, uint64_t *, in->nargs + 1u);
 	bool *moves = ARENA_ARRAY(w->a, bool, in->nargs + 1u);
@@ -319,7 +322,7 @@ static void visit_call(Walk *w, const Inst *in) {
 	}
 }
 
-static void visit_inst(Walk *w, const Inst *in) {
+static void visit_inst(DependenceWalk *w, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_IF:
 	case OP_TRY: visit_branches(w, in); return;
@@ -340,14 +343,14 @@ static void visit_inst(Walk *w, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) join(w, inst_result(in, k), s);
 }
 
-static void visit(Walk *w, const Region *g) {
+static void visit(DependenceWalk *w, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		visit_inst(w, &w->f->insts.at[w->f->inst_order.at[g->insts + i]]);
 }
 
 Dependence fn_dependence(Ctx *c, Arena *a, const Fn *f, const int32_t *number, uint32_t n) {
 	Walked *walked = NULL;
-	Walk w;
+	DependenceWalk w;
 	walk_begin(&w, c, a, f, n, NULL, &walked);
 	for (uint32_t p = 0; p < fn_nparams(f); p++) {
 		if (number[p] < 0) continue;

@@ -16,60 +16,61 @@
 
 enum { CALLS_DEEP = 64, LOOP_TURNS = 8 };
 
-typedef struct State {
+typedef struct Smoothing {
 	uint8_t class; /* Smoothness; SMOOTH_ALWAYS when not active */
 	bool active, held;
-} State;
+} Smoothing;
 
 typedef struct Smooth {
 	const Fn *f;
 	Arena *arena;
-	State *of; /* by value */
+	Smoothing *of; /* by value */
 	uint32_t depth;
 } Smooth;
 
-static const State still = {SMOOTH_ALWAYS, false, true};
+static const Smoothing still = {SMOOTH_ALWAYS, false, true};
 
-static State at_most(State s, Smoothness class) {
+static Smoothing at_most(Smoothing s, Smoothness class) {
 	if (s.active && s.class > class) s.class = (uint8_t) class;
 	return s;
 }
 
-static State joined(State x, State y) {
+static Smoothing joined(Smoothing x, Smoothing y) {
 	if (!x.active) return y;
 	if (!y.active) return x;
-	return (State){x.class < y.class ? x.class : y.class, true, x.held && y.held};
+	return (Smoothing){x.class < y.class ? x.class : y.class, true, x.held && y.held};
 }
 
 /* A value selected by another jumps where the selection changes. */
-static State chosen_by(State what, State by) {
+static Smoothing chosen_by(Smoothing what, Smoothing by) {
 	return by.active ? at_most(joined(what, by), SMOOTH_JUMPS) : what;
 }
 
-static State state_of(const Smooth *p, Ref r) {
+static Smoothing state_of(const Smooth *p, Ref r) {
 	return ref_is_value(r) ? p->of[REF_INDEX(r)] : still;
 }
 
-static State operands(const Smooth *p, const Inst *in) {
-	State s = still;
+static Smoothing operands(const Smooth *p, const Inst *in) {
+	Smoothing s = still;
 	for (uint32_t k = 0; k < in->nargs; k++) s = joined(s, state_of(p, inst_arg(p->f, in, k)));
 	return s;
 }
 
-static State region_result(const Smooth *p, const Region *g, uint32_t k) {
+static Smoothing region_result(const Smooth *p, const Region *g, uint32_t k) {
 	return state_of(p, p->f->args.at[g->results + k]);
 }
 
 static void region(Smooth *p, const Region *g);
-static void function(Arena *arena, const Fn *f, const State *args, State *results, uint32_t depth);
+static void function(Arena *arena, const Fn *f, const Smoothing *args, Smoothing *results,
+                     uint32_t depth);
 
 static void branches(Smooth *p, const Inst *in) {
-	const State by = in->op == OP_IF ? state_of(p, inst_arg(p->f, in, 0)) : still;
+	const Smoothing by = in->op == OP_IF ? state_of(p, inst_arg(p->f, in, 0)) : still;
 	const Region *a = inst_region(p->f, in, 0), *b = inst_region(p->f, in, 1);
 	region(p, a);
 	region(p, b);
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		const State s = joined(region_result(p, a, k), region_result(p, b, k));
+		const Smoothing s = joined(region_result(p, a, k), region_result(p, b, k));
 		/* whether the body of a `try` fails may depend on anything in it */
 		p->of[in->results + k] = in->op == OP_IF ? chosen_by(s, by) : at_most(s, SMOOTH_JUMPS);
 	}
@@ -82,7 +83,7 @@ static void loop(Smooth *p, const Inst *in) {
 	const Region *body = inst_region(p->f, in, counted ? 0 : 1),
 				 *test = counted ? NULL : inst_region(p->f, in, 0);
 	const uint32_t first = counted ? 1 : 0;
-	State turns = counted ? state_of(p, inst_arg(p->f, in, 0)) : still;
+	Smoothing turns = counted ? state_of(p, inst_arg(p->f, in, 0)) : still;
 	if (counted) p->of[body->params] = still;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		p->of[body->params + first + k] = state_of(p, inst_arg(p->f, in, first + k));
@@ -97,8 +98,8 @@ static void loop(Smooth *p, const Inst *in) {
 		}
 		region(p, body);
 		for (uint32_t k = 0; k < in->nresults; k++) {
-			State *was = &p->of[body->params + first + k],
-				  now = joined(*was, region_result(p, body, k));
+			Smoothing *was = &p->of[body->params + first + k],
+					  now = joined(*was, region_result(p, body, k));
 			if (turn > LOOP_TURNS) now = at_most(now, SMOOTH_JUMPS);
 			changed |=
 				now.class != was->class || now.active != was->active || now.held != was->held;
@@ -111,8 +112,8 @@ static void loop(Smooth *p, const Inst *in) {
 
 static void call(Smooth *p, const Inst *in) {
 	const Fn *callee = inst_callee(p->f->ctx, in);
-	State *args = ARENA_ARRAY(p->arena, State, in->nargs + in->nresults + 1),
-		  *results = args + in->nargs;
+	Smoothing *args = ARENA_ARRAY(p->arena, Smoothing, in->nargs + in->nresults + 1),
+			  *results = args + in->nargs;
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = state_of(p, inst_arg(p->f, in, k));
 	for (uint32_t k = 0; k < in->nresults; k++) results[k] = at_most(operands(p, in), SMOOTH_JUMPS);
 	if (callee->finished && p->depth < CALLS_DEEP && operands(p, in).active)
@@ -122,26 +123,26 @@ static void call(Smooth *p, const Inst *in) {
 
 /* A function with its own derivative rule is as smooth as the rule claims:
  * special functions, roots, integrals, functions with a `derivative`. */
-static State host(const Smooth *p, const Inst *in) {
+static Smoothing host(const Smooth *p, const Inst *in) {
 	const HostCall *h = host_call(p->f->ctx, (HostId)attr_int(p->f->ctx, OP_HOST, in->attr, 0));
 	const bool ruled = h->def->pure || h->def->written || h->def->jvp;
 	return ruled ? operands(p, in) : at_most(operands(p, in), SMOOTH_JUMPS);
 }
 
 /* x[i]: with an index of the library's kind, the pieces join continuously. */
-static State read_at(State x, State index) {
+static Smoothing read_at(Smoothing x, Smoothing index) {
 	if (!index.active) return x;
 	return at_most(joined(x, index), index.held ? SMOOTH_BENDS : SMOOTH_JUMPS);
 }
 
-static State piecewise(State index) {
+static Smoothing piecewise(Smoothing index) {
 	if (index.active && index.held) index.class = SMOOTH_BENDS;
 	return index;
 }
 
 static void instruction(Smooth *p, const Inst *in) {
 	const Ctx *c = p->f->ctx;
-	State s = operands(p, in);
+	Smoothing s = operands(p, in);
 	switch ((Op)in->op) {
 	case OP_IF:
 	case OP_TRY: branches(p, in); return;
@@ -209,9 +210,12 @@ static void region(Smooth *p, const Region *g) {
 		instruction(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
 }
 
-static void function(Arena *arena, const Fn *f, const State *args, State *results, uint32_t depth) {
-	Smooth p = {
-		.f = f, .arena = arena, .of = ARENA_ARRAY(arena, State, f->vals.n + 1u), .depth = depth};
+static void function(Arena *arena, const Fn *f, const Smoothing *args, Smoothing *results,
+                     uint32_t depth) {
+	Smooth p = {.f = f,
+	            .arena = arena,
+	            .of = ARENA_ARRAY(arena, Smoothing, f->vals.n + 1u),
+	            .depth = depth};
 	for (uint32_t k = 0; k < f->vals.n; k++) p.of[k] = still;
 	for (uint32_t k = 0; k < fn_nparams(f); k++) p.of[REF_INDEX(fn_param(f, k))] = args[k];
 	region(&p, &f->regions.at[0]);
@@ -221,9 +225,9 @@ static void function(Arena *arena, const Fn *f, const State *args, State *result
 Smoothness fn_smoothness(const Fn *f, const bool *active, bool *depends) {
 	Arena *arena = ctx_arena(f->ctx);
 	const uint32_t n = fn_nparams(f), m = fn_nresults(f);
-	State *args = ARENA_ARRAY(arena, State, n + m + 1), *results = args + n, all = still;
+	Smoothing *args = ARENA_ARRAY(arena, Smoothing, n + m + 1), *results = args + n, all = still;
 	for (uint32_t k = 0; k < n; k++)
-		args[k] = active[k] ? (State){SMOOTH_ALWAYS, true, false} : still;
+		args[k] = active[k] ? (Smoothing){SMOOTH_ALWAYS, true, false} : still;
 	function(arena, f, args, results, 0);
 	for (uint32_t k = 0; k < m; k++) all = joined(all, results[k]);
 	if (depends) *depends = all.active;

@@ -37,7 +37,7 @@ static Value close_record(ValueList *l, const char *fields) {
 }
 
 /* Returns the printer's text as a string and clears it. */
-static Value printed(Printer *p) {
+static Value printed(FnPrinter *p) {
 	Value v = {.kind = V_UNSET};
 	if (!p->out->failed) v = value_string(p->c, p->out->at ? p->out->at : "", p->out->n);
 	p->out->n = 0;
@@ -48,18 +48,18 @@ static Value string_of(Ctx *c, Atom a) {
 	return value_string(c, atom_text(c, a), atom_length(c, a));
 }
 
-static Value ref_value_of(Printer *p, Ref r) {
+static Value ref_value_of(FnPrinter *p, Ref r) {
 	print_ref(p, r);
 	return printed(p);
 }
 
-static Value refs(Printer *p, uint32_t n, uint32_t first) {
+static Value refs(FnPrinter *p, uint32_t n, uint32_t first) {
 	ValueList l = {.c = p->c};
 	for (uint32_t i = 0; i < n; i++) value_list_add(&l, ref_value_of(p, p->f->args.at[first + i]));
 	return value_list_end(&l);
 }
 
-static Value parameters(Printer *p, const Region *r) {
+static Value parameters(FnPrinter *p, const Region *r) {
 	ValueList l = {.c = p->c};
 	for (uint32_t i = 0; i < r->nparams; i++) {
 		ValueList one = {.c = p->c};
@@ -72,7 +72,7 @@ static Value parameters(Printer *p, const Region *r) {
 	return value_list_end(&l);
 }
 
-static Value attribute_word(Printer *p, char letter, int64_t word) {
+static Value attribute_word(FnPrinter *p, char letter, int64_t word) {
 	if (letter == 'i') return value_i64(word);
 	int64_t length;
 	if (letter == 'D' && dim_is_const(p->c, (Dim)word, &length)) return value_i64(length);
@@ -81,7 +81,7 @@ static Value attribute_word(Printer *p, char letter, int64_t word) {
 	return printed(p);
 }
 
-static Value attributes(Printer *p, const Inst *in) {
+static Value attributes(FnPrinter *p, const Inst *in) {
 	ValueList l = {.c = p->c};
 	Atom names[16];
 	const char *schema = prims[in->op].attr;
@@ -105,9 +105,9 @@ static Value attributes(Printer *p, const Inst *in) {
 	return close_named(&l, names);
 }
 
-static Value instructions(Printer *p, const Region *r, uint32_t depth);
+static Value instructions(FnPrinter *p, const Region *r, uint32_t depth);
 
-static Value region(Printer *p, const Region *r, uint32_t depth) {
+static Value region(FnPrinter *p, const Region *r, uint32_t depth) {
 	ValueList l = {.c = p->c};
 	value_list_add(&l, parameters(p, r));
 	value_list_add(&l, instructions(p, r, depth));
@@ -115,7 +115,7 @@ static Value region(Printer *p, const Region *r, uint32_t depth) {
 	return close_record(&l, "parameters instructions results");
 }
 
-static Value instruction(Printer *p, const Inst *in, uint32_t depth) {
+static Value instruction(FnPrinter *p, const Inst *in, uint32_t depth) {
 	ValueList l = {.c = p->c}, results = {.c = p->c}, types = {.c = p->c}, regions = {.c = p->c};
 	value_list_add(&l, value_string(p->c, prims[in->op].name, strlen(prims[in->op].name)));
 	value_list_add(&l, refs(p, in->nargs, in->args));
@@ -141,7 +141,7 @@ static Value instruction(Printer *p, const Inst *in, uint32_t depth) {
 		&l, "operation operands results types attributes regions transforms line column");
 }
 
-static Value instructions(Printer *p, const Region *r, uint32_t depth) {
+static Value instructions(FnPrinter *p, const Region *r, uint32_t depth) {
 	ValueList l = {.c = p->c};
 	for (uint32_t i = 0; i < r->ninsts && !l.failed; i++)
 		value_list_add(&l,
@@ -152,7 +152,7 @@ static Value instructions(Printer *p, const Region *r, uint32_t depth) {
 static Value function(const Fn *f, const Callees *all, Value callees) {
 	Text out;
 	text_init(&out, f->ctx);
-	Printer p;
+	FnPrinter p;
 	ValueList l = {.c = f->ctx};
 	if (printer_open(&p, &out, f, all)) {
 		ValueList symbols = {.c = f->ctx};

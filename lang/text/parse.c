@@ -23,15 +23,15 @@ typedef struct Label { /* the label of a function: @name or @name.suffix */
 	uint32_t suffix;
 } Label;
 
-typedef enum FnState { FN_UNREAD, FN_OPEN, FN_READ } FnState;
+typedef enum ParsedFnState { FN_UNREAD, FN_OPEN, FN_READ } ParsedFnState;
 
-typedef struct FnEntry { /* a function header, found by looking ahead */
+typedef struct ParsedFn { /* a function header, found by looking ahead */
 	Label label;
-	FnState state;
+	ParsedFnState state;
 	size_t start, end; /* end: valid once it has been read */
 	FnId id;           /* valid once it is open */
 	Fn *fn;            /* owned, valid once it has been read */
-} FnEntry;
+} ParsedFn;
 
 typedef struct SymLabel {
 	Atom name;
@@ -39,13 +39,13 @@ typedef struct SymLabel {
 } SymLabel;
 #define NO_SUFFIX UINT32_MAX
 
-typedef struct Reader {
+typedef struct IrReader {
 	Ctx *c;
 	Arena *arena;
 	SourceId source;
 	const char *text;
 	size_t n, at;
-	VEC(FnEntry) fns;
+	VEC(ParsedFn) fns;
 	VEC(Value) owned; /* values without another owner yet */
 	uint32_t last;    /* index of the function read last */
 	/* The function being read: */
@@ -56,12 +56,12 @@ typedef struct Reader {
 	 * of scope. */
 	VEC(uint32_t) trail;
 	uint32_t depth;
-} Reader;
+} IrReader;
 
 /* ---- errors -------------------------------------------------------------- */
 
 static _Noreturn void __attribute__((format(printf, 4, 5)))
-wrong(Reader *r, size_t start, size_t end, const char *format, ...) {
+wrong(IrReader *r, size_t start, size_t end, const char *format, ...) {
 	va_list args;
 	char text[400];
 	va_start(args, format);
@@ -71,16 +71,16 @@ wrong(Reader *r, size_t start, size_t end, const char *format, ...) {
 	ctx_throw(r->c, ST_ERROR);
 }
 
-static void enter(Reader *r) {
+static void enter(IrReader *r) {
 	if (++r->depth > FORM_DEPTH) wrong(r, r->at, r->at, "nested deeper than %d", FORM_DEPTH);
 }
-static void leave(Reader *r) { r->depth--; }
+static void leave(IrReader *r) { r->depth--; }
 
 /* ---- characters and words ------------------------------------------------ */
 
-static int peek_raw(const Reader *r) { return r->at < r->n ? (unsigned char)r->text[r->at] : -1; }
+static int peek_raw(const IrReader *r) { return r->at < r->n ? (unsigned char)r->text[r->at] : -1; }
 
-static void skip_blanks(Reader *r) {
+static void skip_blanks(IrReader *r) {
 	for (; r->at < r->n; r->at++) {
 		if (r->text[r->at] == ';') {
 			while (r->at < r->n && r->text[r->at] != '\n') r->at++;
@@ -90,12 +90,12 @@ static void skip_blanks(Reader *r) {
 	}
 }
 
-static int peek(Reader *r) {
+static int peek(IrReader *r) {
 	skip_blanks(r);
 	return peek_raw(r);
 }
 
-static bool accept(Reader *r, const char *text) {
+static bool accept(IrReader *r, const char *text) {
 	skip_blanks(r);
 	size_t n = strlen(text);
 	if (r->n - r->at < n || memcmp(r->text + r->at, text, n) != 0) return false;
@@ -103,34 +103,34 @@ static bool accept(Reader *r, const char *text) {
 	return true;
 }
 
-static void expect(Reader *r, const char *text) {
+static void expect(IrReader *r, const char *text) {
 	if (!accept(r, text)) wrong(r, r->at, r->at + 1, "expected `%s`", text);
 }
 
-static bool at_ident(Reader *r) {
+static bool at_ident(IrReader *r) {
 	int ch = peek(r);
 	return ch >= 0 && form_ident_byte((unsigned char)ch, true);
 }
 
-static size_t ident_length(Reader *r) {
+static size_t ident_length(IrReader *r) {
 	if (!at_ident(r)) return 0;
 	size_t n = 1;
 	while (r->at + n < r->n && form_ident_byte((unsigned char)r->text[r->at + n], false)) n++;
 	return n;
 }
 
-static bool at_word(Reader *r, const char *word) {
+static bool at_word(IrReader *r, const char *word) {
 	size_t n = ident_length(r);
 	return n == strlen(word) && !memcmp(r->text + r->at, word, n);
 }
 
-static bool accept_word(Reader *r, const char *word) {
+static bool accept_word(IrReader *r, const char *word) {
 	if (!at_word(r, word)) return false;
 	r->at += strlen(word);
 	return true;
 }
 
-static Atom read_ident(Reader *r, const char *what) {
+static Atom read_ident(IrReader *r, const char *what) {
 	size_t n = ident_length(r);
 	if (!n) wrong(r, r->at, r->at + 1, "expected %s", what);
 	r->at += n;
@@ -138,7 +138,7 @@ static Atom read_ident(Reader *r, const char *what) {
 }
 
 /* string := '"' { character | '\' ('"' | '\' | 'n' | 'x' hex hex) } '"' */
-static char *read_string(Reader *r, size_t *length) {
+static char *read_string(IrReader *r, size_t *length) {
 	size_t start = (skip_blanks(r), r->at), n = 0;
 	expect(r, "\"");
 	size_t end = r->at;
@@ -171,7 +171,7 @@ static char *read_string(Reader *r, size_t *length) {
 }
 
 /* name := ident | string */
-static Atom read_name(Reader *r, const char *what) {
+static Atom read_name(IrReader *r, const char *what) {
 	if (peek(r) != '"') return read_ident(r, what);
 	size_t n;
 	const char *s = read_string(r, &n);
@@ -179,7 +179,7 @@ static Atom read_name(Reader *r, const char *what) {
 }
 
 /* int := ['-'] digit {digit} */
-static int64_t read_int(Reader *r) {
+static int64_t read_int(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at), n = 0;
 	char buf[24];
 	while (r->at < r->n && n < sizeof buf - 1 &&
@@ -196,7 +196,7 @@ static int64_t read_int(Reader *r) {
 	return v;
 }
 
-static uint32_t read_u32(Reader *r) {
+static uint32_t read_u32(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at);
 	int64_t v = read_int(r);
 	if (v < 0 || v >= UINT32_MAX) wrong(r, start, r->at, "%lld is out of range", (long long)v);
@@ -206,7 +206,7 @@ static uint32_t read_u32(Reader *r) {
 /* ---- symbols, dims, types ------------------------------------------------ */
 
 /* symlabel := ident ['.' int] */
-static SymLabel read_sym_label(Reader *r) {
+static SymLabel read_sym_label(IrReader *r) {
 	SymLabel s = {.name = read_ident(r, "the name of a symbol"), .suffix = NO_SUFFIX};
 	if (peek_raw(r) == '.') {
 		r->at++;
@@ -215,11 +215,11 @@ static SymLabel read_sym_label(Reader *r) {
 	return s;
 }
 
-static Dim read_dim(Reader *r);
+static Dim read_dim(IrReader *r);
 
 /* factor := (int | symlabel | '(' dim ')' | 'floor' '(' dim '/' int ')')
  *           ['^' int] */
-static Dim read_dim_factor(Reader *r) {
+static Dim read_dim_factor(IrReader *r) {
 	Dim d = 0;
 	int ch = peek(r);
 	size_t start = r->at;
@@ -256,7 +256,7 @@ static Dim read_dim_factor(Reader *r) {
 
 /* dim := ['-'] product { ('+' | '-') product }
  * product := factor { '*' factor } */
-static Dim read_dim(Reader *r) {
+static Dim read_dim(IrReader *r) {
 	enter(r);
 	Dim sum = dim_const(r->c, 0);
 	bool negative = accept(r, "-");
@@ -272,7 +272,7 @@ static Dim read_dim(Reader *r) {
 	return sum;
 }
 
-static Dtype read_dtype(Reader *r) {
+static Dtype read_dtype(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at);
 	Atom name = read_ident(r, "a dtype");
 	Dtype d;
@@ -282,7 +282,7 @@ static Dtype read_dtype(Reader *r) {
 }
 
 /* type := 'dyn' | 'token' | dtype ['[' dim {',' dim} ']'] */
-static TypeId read_type(Reader *r) {
+static TypeId read_type(IrReader *r) {
 	if (accept_word(r, "dyn")) return type_dyn(r->c);
 	if (accept_word(r, "token")) return type_token(r->c);
 	Dtype dtype = read_dtype(r);
@@ -307,30 +307,30 @@ static TypeId read_type(Reader *r) {
 
 /* The reader's list holds every new value until its function is complete, so
  * that a throw loses none. */
-static Value own(Reader *r, Value v) {
+static Value own(IrReader *r, Value v) {
 	if (v.kind == V_UNSET || (v.kind == V_TENSOR && !v.tensor)) ctx_throw(r->c, ST_NOMEM);
 	r->owned.at[r->owned.n++] = v;
 	return v;
 }
-static void make_room(Reader *r) { VEC_RESERVE(r->arena, &r->owned, r->owned.n + 1u); }
+static void make_room(IrReader *r) { VEC_RESERVE(r->arena, &r->owned, r->owned.n + 1u); }
 #define OWN(r, make) (make_room(r), own((r), (make)))
 
-static void release_owned(Reader *r) {
+static void release_owned(IrReader *r) {
 	while (r->owned.n) value_unref(r->owned.at[--r->owned.n]);
 }
 
-typedef struct Number { /* a literal in all its possible types */
+typedef struct Literal { /* a literal in all its possible types */
 	bool whole;
 	int64_t i;
 	double f;
 	float f32; /* rounded directly, with NaN bits preserved */
-} Number;
+} Literal;
 
 /* number := ['-'] (digits ['.' digits] ['e' ['+' | '-'] digits] | 'inf')
  *           | 'nan' ['(' hex ')'] */
-static Number read_number(Reader *r) {
+static Literal read_number(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at), n = 0;
-	Number out = {0};
+	Literal out = {0};
 	if (accept_word(r, "nan")) {
 		uint64_t bits = 0x7ff8000000000000u;
 		uint32_t narrow = 0x7fc00000u;
@@ -378,15 +378,15 @@ static Number read_number(Reader *r) {
 	return out;
 }
 
-static void read_part(Reader *r, bool single, void *out) {
-	Number x = read_number(r);
+static void read_part(IrReader *r, bool single, void *out) {
+	Literal x = read_number(r);
 	if (single) memcpy(out, &x.f32, sizeof x.f32);
 	else memcpy(out, &x.f, sizeof x.f);
 }
 
 /* complex := 'complex' '(' number ',' number ')'; both precisions are kept,
  * since the dtype comes after it. */
-static void read_complex(Reader *r, Number part[2]) {
+static void read_complex(IrReader *r, Literal part[2]) {
 	if (!accept_word(r, "complex")) wrong(r, r->at, r->at + 1, "expected `complex`");
 	expect(r, "(");
 	part[0] = read_number(r);
@@ -396,7 +396,7 @@ static void read_complex(Reader *r, Number part[2]) {
 }
 
 /* An element of a tensor with known dtype. */
-static void read_element(Reader *r, Dtype d, void *out) {
+static void read_element(IrReader *r, Dtype d, void *out) {
 	size_t start = (skip_blanks(r), r->at);
 	switch (d) {
 	case DT_BOOL:
@@ -416,7 +416,7 @@ static void read_element(Reader *r, Dtype d, void *out) {
 	case DT_F32: read_part(r, true, out); break;
 	case DT_F64: read_part(r, false, out); break;
 	default: {
-		Number part[2];
+		Literal part[2];
 		read_complex(r, part);
 		for (int k = 0; k < 2; k++) {
 			if (d == DT_C64) memcpy((float *)out + k, &part[k].f32, sizeof(float));
@@ -427,7 +427,7 @@ static void read_element(Reader *r, Dtype d, void *out) {
 }
 
 /* tensor := dtype '[' [int {',' int}] ']' '{' [element {',' element}] '}' */
-static Value read_tensor(Reader *r) {
+static Value read_tensor(IrReader *r) {
 	size_t start = r->at;
 	Dtype d = read_dtype(r);
 	int64_t shape[MAX_RANK];
@@ -454,11 +454,11 @@ static Value read_tensor(Reader *r) {
 }
 
 /* scalar := 'true' | 'false' | (number | complex) [':' dtype] */
-static Value read_scalar(Reader *r) {
+static Value read_scalar(IrReader *r) {
 	size_t start = r->at;
 	if (accept_word(r, "true")) return value_bool(true);
 	if (accept_word(r, "false")) return value_bool(false);
-	Number part[2] = {{0}, {0}};
+	Literal part[2] = {{0}, {0}};
 	bool paired = at_word(r, "complex");
 	if (paired) read_complex(r, part);
 	else part[0] = read_number(r);
@@ -486,16 +486,16 @@ static Value read_scalar(Reader *r) {
 	return v;
 }
 
-static bool at_tensor(Reader *r) {
+static bool at_tensor(IrReader *r) {
 	size_t n = ident_length(r);
 	return n && r->at + n < r->n && r->text[r->at + n] == '[';
 }
 
-static Value read_value(Reader *r);
+static Value read_value(IrReader *r);
 
 /* sequence := [value {',' value}] close; a record has `name ':'` before each
  * value */
-static Value read_items(Reader *r, ValueKind kind, const char *close) {
+static Value read_items(IrReader *r, ValueKind kind, const char *close) {
 	VEC(Value) items = {0};
 	VEC(Atom) names = {0};
 	enter(r);
@@ -519,7 +519,7 @@ static Value read_items(Reader *r, ValueKind kind, const char *close) {
  *
  * The value is borrowed from the reader's list.
  */
-static Value read_value(Reader *r) {
+static Value read_value(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at);
 	if (accept_word(r, "_")) return (Value){0};
 	if (accept_word(r, "none")) return value_none();
@@ -551,7 +551,7 @@ static Value read_value(Reader *r) {
 /* ---- spans, chains, definitions, operands -------------------------------- */
 
 /* span := '@' int ':' int ':' int */
-static SpanId read_span(Reader *r) {
+static SpanId read_span(IrReader *r) {
 	if (!accept(r, "@")) return 0;
 	Span s = {.source = read_u32(r)};
 	expect(r, ":");
@@ -562,7 +562,7 @@ static SpanId read_span(Reader *r) {
 }
 
 /* chain := { '!' word } */
-static ChainId read_chain(Reader *r) {
+static ChainId read_chain(IrReader *r) {
 	ChainId chain = 0;
 	while (accept(r, "!")) {
 		size_t start = r->at;
@@ -583,7 +583,7 @@ typedef struct Def {
 typedef VEC(Def) Defs;
 
 /* def := '%' int [name] ':' type */
-static Def read_def(Reader *r) {
+static Def read_def(IrReader *r) {
 	Def d = {.start = (skip_blanks(r), r->at)};
 	expect(r, "%");
 	d.number = read_u32(r);
@@ -596,7 +596,7 @@ static Def read_def(Reader *r) {
 	return d;
 }
 
-static void define(Reader *r, const Def *d, Ref ref) {
+static void define(IrReader *r, const Def *d, Ref ref) {
 	while (r->numbered.n <= d->number) VEC_PUSH(r->arena, &r->numbered, REF_NONE);
 	if (r->numbered.at[d->number] != REF_NONE)
 		wrong(r, d->start, d->end, "%%%u is defined twice", d->number);
@@ -605,12 +605,12 @@ static void define(Reader *r, const Def *d, Ref ref) {
 	r->b->fn->vals.at[REF_INDEX(ref)].name = d->name;
 }
 
-static void forget(Reader *r, uint32_t mark) {
+static void forget(IrReader *r, uint32_t mark) {
 	while (r->trail.n > mark) r->numbered.at[r->trail.at[--r->trail.n]] = REF_NONE;
 }
 
 /* operand := '%' int | 'dyn' value | tensor | scalar */
-static Ref read_operand(Reader *r) {
+static Ref read_operand(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at);
 	if (accept(r, "%")) {
 		uint32_t k = read_u32(r);
@@ -631,7 +631,7 @@ static Ref read_operand(Reader *r) {
 
 typedef VEC(Ref) Refs;
 
-static Refs read_operands(Reader *r) {
+static Refs read_operands(IrReader *r) {
 	Refs refs = {0};
 	do {
 		Ref ref = read_operand(r);
@@ -642,9 +642,9 @@ static Refs read_operands(Reader *r) {
 
 /* ---- attributes ---------------------------------------------------------- */
 
-static FnId resolve_callee(Reader *r);
+static FnId resolve_callee(IrReader *r);
 
-static int64_t read_attr_word(Reader *r, char letter) {
+static int64_t read_attr_word(IrReader *r, char letter) {
 	size_t start = (skip_blanks(r), r->at);
 	switch (letter) {
 	case 'D': return read_dim(r);
@@ -675,7 +675,7 @@ static int64_t read_attr_word(Reader *r, char letter) {
 
 /* attributes := '{' name ':' (word | '[' [word {',' word}] ']') {',' ...} '}',
  * in the order of the primitive's schema */
-static AttrId read_attrs(Reader *r, Op op) {
+static AttrId read_attrs(IrReader *r, Op op) {
 	const char *schema = prims[op].attr;
 	VEC(int64_t) words = {0};
 	FormField field;
@@ -711,11 +711,11 @@ static AttrId read_attrs(Reader *r, Op op) {
 
 /* ---- instructions and regions -------------------------------------------- */
 
-static Refs read_region_body(Reader *r, const char *end);
+static Refs read_region_body(IrReader *r, const char *end);
 
 /* region := '{' ['(' def {',' def} ')' ':'] {instruction}
  *           'yield' [operand {',' operand}] '}' */
-static RegionId read_region(Reader *r) {
+static RegionId read_region(IrReader *r) {
 	enter(r);
 	uint32_t mark = r->trail.n;
 	expect(r, "{");
@@ -743,7 +743,7 @@ static RegionId read_region(Reader *r) {
 
 /* instruction := [def {',' def} '='] op [operand {',' operand}] [attributes]
  *                {region} chain [span] */
-static void read_inst(Reader *r) {
+static void read_inst(IrReader *r) {
 	Builder *b = r->b;
 	Defs defs = {0};
 	VEC(TypeId) types = {0};
@@ -785,7 +785,7 @@ static void read_inst(Reader *r) {
 		define(r, &defs.at[k], ref_value(b->fn->insts.at[id].results + k));
 }
 
-static Refs read_region_body(Reader *r, const char *end) {
+static Refs read_region_body(IrReader *r, const char *end) {
 	Refs results = {0};
 	while (!accept_word(r, end)) {
 		if (peek(r) < 0)
@@ -799,7 +799,7 @@ static Refs read_region_body(Reader *r, const char *end) {
 /* ---- functions ----------------------------------------------------------- */
 
 /* label := '@' name ['.' int] */
-static Label read_label(Reader *r) {
+static Label read_label(IrReader *r) {
 	expect(r, "@");
 	Label l = {.name = read_name(r, "the name of a function")};
 	if (peek_raw(r) == '.') {
@@ -811,13 +811,13 @@ static Label read_label(Reader *r) {
 
 /* Finds every `fn @label` at the start of a line, so that functions can call
  * others defined further down. */
-static void find_functions(Reader *r) {
+static void find_functions(IrReader *r) {
 	for (size_t line = 0; line < r->n;) {
 		r->at = line;
 		while (peek_raw(r) == ' ' || peek_raw(r) == '\t') r->at++;
 		size_t start = r->at;
 		if (peek_raw(r) == 'f' && accept_word(r, "fn")) {
-			FnEntry e = {.label = read_label(r), .start = start};
+			ParsedFn e = {.label = read_label(r), .start = start};
 			for (uint32_t i = 0; i < r->fns.n; i++)
 				if (r->fns.at[i].label.name == e.label.name &&
 				    r->fns.at[i].label.suffix == e.label.suffix)
@@ -830,7 +830,7 @@ static void find_functions(Reader *r) {
 }
 
 /* symbols := '[' symlabel ['=' string] [span] {',' ...} ']' */
-static void read_symbols(Reader *r) {
+static void read_symbols(IrReader *r) {
 	if (!accept(r, "[")) return;
 	do {
 		size_t start = (skip_blanks(r), r->at);
@@ -854,9 +854,9 @@ static void read_symbols(Reader *r) {
  *             '->' '(' [type {',' type}] ')' [span]
  *             ['snapshots' '(' int ',' int ')'] ['by_lane' '(' int ')'] body
  * body := '{' {instruction} 'return' [operand {',' operand}] '}' */
-static void read_function(Reader *r, uint32_t entry) {
+static void read_function(IrReader *r, uint32_t entry) {
 	/* A function may be read while its caller is only partly read. */
-	const Reader caller = *r;
+	const IrReader caller = *r;
 	memset(&r->syms, 0, sizeof r->syms);
 	memset(&r->numbered, 0, sizeof r->numbered);
 	memset(&r->trail, 0, sizeof r->trail);
@@ -912,7 +912,7 @@ static void read_function(Reader *r, uint32_t entry) {
 	if (!same)
 		wrong(r, start, r->at, "what is returned is not what the header of @%s says",
 		      atom_text(r->c, label.name));
-	FnEntry *e = &r->fns.at[entry];
+	ParsedFn *e = &r->fns.at[entry];
 	e->fn = build_end(r->b, results.n, results.at);
 	e->state = FN_READ;
 	e->end = r->at;
@@ -924,12 +924,12 @@ static void read_function(Reader *r, uint32_t entry) {
 	r->depth = caller.depth;
 }
 
-static FnId resolve_callee(Reader *r) {
+static FnId resolve_callee(IrReader *r) {
 	size_t start = (skip_blanks(r), r->at);
 	Label label = read_label(r);
 	size_t after = r->at;
 	for (uint32_t i = 0; i < r->fns.n; i++) {
-		const FnEntry *e = &r->fns.at[i];
+		const ParsedFn *e = &r->fns.at[i];
 		if (e->label.name != label.name || e->label.suffix != label.suffix) continue;
 		if (e->state == FN_UNREAD) read_function(r, i);
 		r->at = after;
@@ -939,7 +939,7 @@ static FnId resolve_callee(Reader *r) {
 }
 
 static void read_all(Ctx *c, void *arg) {
-	Reader *r = arg;
+	IrReader *r = arg;
 	(void)c;
 	find_functions(r);
 	r->at = 0;
@@ -955,14 +955,14 @@ static void read_all(Ctx *c, void *arg) {
 }
 
 static void set_up(Ctx *c, void *arg) {
-	Reader *r = arg;
+	IrReader *r = arg;
 	ir_state(c);
 	r->arena = arena_new(c);
 }
 
 /* A fault that the verifier finds in a function from text is the text's fault,
  * not an internal error. */
-static void blame_text(Reader *r, uint32_t total) {
+static void blame_text(IrReader *r, uint32_t total) {
 	if (diag_total(r->c) <= total) return;
 	const Diag *d = diag_at(r->c, total);
 	char message[400];
@@ -973,7 +973,7 @@ static void blame_text(Reader *r, uint32_t total) {
 }
 
 Fn *fn_read(Ctx *c, SourceId source) {
-	Reader r = {.c = c, .source = source};
+	IrReader r = {.c = c, .source = source};
 	uint32_t total = diag_total(c);
 	r.text = source_text(c, source, &r.n);
 	Status status = ctx_protect(c, set_up, &r);

@@ -202,7 +202,7 @@ static void put_value(const Ctx *c, Text *out, Value v) {
 
 /* `n`; `n.3` when another symbol has the same name; `_.3` for a symbol without
  * a name. The suffix is the symbol's id. */
-static bool make_labels(Printer *p) {
+static bool make_labels(FnPrinter *p) {
 	const Fn *f = p->f;
 	text_init(&p->labels, p->c);
 	if (!f->syms.n) return true;
@@ -225,13 +225,13 @@ static bool make_labels(Printer *p) {
 }
 
 static const char *label_of(void *ud, SymId s) {
-	Printer *p = ud;
+	FnPrinter *p = ud;
 	return s < p->f->syms.n ? p->labels.at + p->label[s] : "_.unknown";
 }
 
 /* dim_print and type_print truncate: repeat with a larger buffer until the text
  * fits. */
-static void put_interned(Printer *p, bool is_type, uint32_t id) {
+static void put_interned(FnPrinter *p, bool is_type, uint32_t id) {
 	char small[200];
 	size_t cap = sizeof small;
 	char *buf = small;
@@ -252,18 +252,18 @@ static void put_interned(Printer *p, bool is_type, uint32_t id) {
 	}
 	if (buf != small) heap_free(p->c, buf, cap);
 }
-static void put_dim(Printer *p, Dim d) { put_interned(p, false, d); }
-void print_type(Printer *p, TypeId t) { put_interned(p, true, t); }
+static void put_dim(FnPrinter *p, Dim d) { put_interned(p, false, d); }
+void print_type(FnPrinter *p, TypeId t) { put_interned(p, true, t); }
 
 /* ---- references, attributes ---------------------------------------------- */
 
-static void number_value(Printer *p, uint32_t v) {
+static void number_value(FnPrinter *p, uint32_t v) {
 	if (v < p->f->vals.n && p->number[v] == NO_NUMBER) p->number[v] = p->next++;
 }
 
 /* A broken function may own a region twice or in a cycle: each value is
  * numbered only once, and depth is bounded. */
-static void number_region(Printer *p, RegionId id, uint32_t depth) {
+static void number_region(FnPrinter *p, RegionId id, uint32_t depth) {
 	const Fn *f = p->f;
 	if (id >= f->regions.n || depth > FORM_DEPTH) return;
 	const Region *r = &f->regions.at[id];
@@ -278,12 +278,12 @@ static void number_region(Printer *p, RegionId id, uint32_t depth) {
 	}
 }
 
-static void put_value_ref(Printer *p, uint32_t v) {
+static void put_value_ref(FnPrinter *p, uint32_t v) {
 	if (v >= p->f->vals.n || p->number[v] == NO_NUMBER) text_format(p->out, "%%unknown.%u", v);
 	else text_format(p->out, "%%%u", p->number[v]);
 }
 
-void print_ref(Printer *p, Ref r) {
+void print_ref(FnPrinter *p, Ref r) {
 	if (ref_is_value(r)) put_value_ref(p, REF_INDEX(r));
 	else if (ref_is_const(r) && REF_INDEX(r) < p->f->consts.n) {
 		const Const *k = &p->f->consts.at[REF_INDEX(r)];
@@ -292,7 +292,7 @@ void print_ref(Printer *p, Ref r) {
 	} else text_format(p->out, "%%none");
 }
 
-static void put_def(Printer *p, uint32_t v) {
+static void put_def(FnPrinter *p, uint32_t v) {
 	put_value_ref(p, v);
 	if (v >= p->f->vals.n) return;
 	const Val *val = &p->f->vals.at[v];
@@ -312,7 +312,7 @@ static void put_callee_label(const Ctx *c, Text *out, const Callees *all, const 
 			text_format(out, ".%u", all->at[i].suffix);
 }
 
-void print_attr_word(Printer *p, char letter, int64_t word) {
+void print_attr_word(FnPrinter *p, char letter, int64_t word) {
 	switch (letter) {
 	case 'D': put_dim(p, (Dim)word); break;
 	case 'y': print_type(p, (TypeId)word); break;
@@ -346,7 +346,7 @@ bool form_next_field(const char **schema, FormField *field) {
 	return true;
 }
 
-static void put_attrs(Printer *p, Op op, AttrId attr) {
+static void put_attrs(FnPrinter *p, Op op, AttrId attr) {
 	const char *schema = prims[op].attr;
 	FormField field;
 	uint32_t total = 0, at = 0;
@@ -370,13 +370,13 @@ static void put_attrs(Printer *p, Op op, AttrId attr) {
 
 /* ---- instructions -------------------------------------------------------- */
 
-static void put_region(Printer *p, RegionId id, uint32_t depth);
+static void put_region(FnPrinter *p, RegionId id, uint32_t depth);
 
-static void put_indent(Printer *p, uint32_t depth) {
+static void put_indent(FnPrinter *p, uint32_t depth) {
 	for (uint32_t i = 0; i < depth; i++) text_str(p->out, "  ");
 }
 
-static void put_inst(Printer *p, const Inst *in, uint32_t depth, bool with_regions) {
+static void put_inst(FnPrinter *p, const Inst *in, uint32_t depth, bool with_regions) {
 	const Fn *f = p->f;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		if (k) text_str(p->out, ", ");
@@ -409,7 +409,7 @@ static void put_inst(Printer *p, const Inst *in, uint32_t depth, bool with_regio
 	put_span(p->c, p->out, in->span);
 }
 
-static void put_region(Printer *p, RegionId id, uint32_t depth) {
+static void put_region(FnPrinter *p, RegionId id, uint32_t depth) {
 	const Fn *f = p->f;
 	if (id >= f->regions.n || depth > FORM_DEPTH) return;
 	const Region *r = &f->regions.at[id];
@@ -436,8 +436,8 @@ static void put_region(Printer *p, RegionId id, uint32_t depth) {
 	text_str(p->out, "\n");
 }
 
-bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *callees) {
-	*p = (Printer){.out = out, .c = f->ctx, .f = f, .callees = callees};
+bool printer_open(FnPrinter *p, Text *out, const Fn *f, const Callees *callees) {
+	*p = (FnPrinter){.out = out, .c = f->ctx, .f = f, .callees = callees};
 	bool ok = make_labels(p);
 	p->number = heap_alloc(p->c, (f->vals.n + 1u) * sizeof *p->number);
 	if (!ok || !p->number) {
@@ -449,14 +449,14 @@ bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *callees) {
 	return true;
 }
 
-void printer_close(Printer *p) {
+void printer_close(FnPrinter *p) {
 	if (p->number) heap_free(p->c, p->number, (p->f->vals.n + 1u) * sizeof *p->number);
 	if (p->label) heap_free(p->c, p->label, p->f->syms.n * sizeof *p->label);
 	text_free(&p->labels);
 }
 
 static void put_function(Text *out, const Fn *f, const Callees *callees) {
-	Printer p;
+	FnPrinter p;
 	if (printer_open(&p, out, f, callees) && f->regions.n) {
 		text_str(out, "fn ");
 		put_callee_label(p.c, out, callees, f);
@@ -560,7 +560,7 @@ void fn_print(Text *out, const Fn *f) {
 }
 
 void fn_print_inst(Text *out, const Fn *f, InstId id) {
-	Printer p;
+	FnPrinter p;
 	if (printer_open(&p, out, f, NULL) && id < f->insts.n) put_inst(&p, &f->insts.at[id], 0, false);
 	printer_close(&p);
 }

@@ -25,7 +25,7 @@ typedef struct Callees {
 	bool failed;
 } Callees;
 
-typedef struct Printer {
+typedef struct FnPrinter {
 	Text *out;
 	Ctx *c;
 	const Fn *f;
@@ -35,19 +35,19 @@ typedef struct Printer {
 	uint32_t next;
 	Text labels;   /* the labels of the symbols, each with its NUL */
 	size_t *label; /* by symbol: offset of its label */
-} Printer;
+} FnPrinter;
 
 /* Opens and closes a printer. printer_open returns false, and marks `out` as
  * failed, when memory fails. Call printer_close in either case. `callees` as in
- * Printer. */
-bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *callees);
-void printer_close(Printer *p);
+ * FnPrinter. */
+bool printer_open(FnPrinter *p, Text *out, const Fn *f, const Callees *callees);
+void printer_close(FnPrinter *p);
 
 /* Print a value's number or a constant; a type; one word of an attribute by its
  * schema's letter. */
-void print_ref(Printer *p, Ref r);
-void print_type(Printer *p, TypeId t);
-void print_attr_word(Printer *p, char letter, int64_t word);
+void print_ref(FnPrinter *p, Ref r);
+void print_type(FnPrinter *p, TypeId t);
+void print_attr_word(FnPrinter *p, char letter, int64_t word);
 /* Collects f and its direct and indirect callees, each with its place in the
  * text, callees before callers, and its label. Call callees_free in any case.
  */
