@@ -18,13 +18,13 @@
 /* Shown functions: the given one, and those it calls or passes to solvers. */
 #define FUNCTIONS_MOST 16u
 
-typedef struct Shown {
+typedef struct ExplainedFn {
 	Fn *f;
 	const char *role;
 	const int64_t *syms; /* NULL: unknown */
-} Shown;
+} ExplainedFn;
 
-typedef struct Show {
+typedef struct NativeExplanation {
 	Ctx *c;
 	Fn *f;
 	const int64_t *lengths;
@@ -33,14 +33,14 @@ typedef struct Show {
 	Text *out;
 	Arena *keep;
 	uint32_t n;
-	Shown list[FUNCTIONS_MOST];
+	ExplainedFn list[FUNCTIONS_MOST];
 	/* Of the function that is being shown. */
 	const Fn *flat;
 	const int64_t *syms;
 	NativePlan *plan;
 	Fn *owned;
 	uint32_t units, steps;
-} Show;
+} NativeExplanation;
 
 /* ---- reasons for evaluator steps ----------------------------------------- */
 
@@ -111,14 +111,14 @@ static const char *reason(const Fn *f, const Inst *in) {
 
 /* ---- functions to be shown ----------------------------------------------- */
 
-static void add_function(Show *s, Fn *f, const char *role, const int64_t *syms) {
+static void add_function(NativeExplanation *s, Fn *f, const char *role, const int64_t *syms) {
 	if (!f || !f->finished || s->n == FUNCTIONS_MOST) return;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->list[i].f == f) return;
-	s->list[s->n++] = (Shown){.f = f, .role = role, .syms = syms};
+	s->list[s->n++] = (ExplainedFn){.f = f, .role = role, .syms = syms};
 }
 
-static void add_handed(Show *s, const Inst *in) {
+static void add_handed(NativeExplanation *s, const Inst *in) {
 	Ctx *c = s->c;
 	if (in->op == OP_CALL) {
 		Fn *g = inst_callee(c, in);
@@ -133,7 +133,7 @@ static void add_handed(Show *s, const Inst *in) {
 
 /* ---- the text ------------------------------------------------------------ */
 
-static void show_assembly(Show *s, const Unit *u, uint32_t number) {
+static void show_assembly(NativeExplanation *s, const Unit *u, uint32_t number) {
 	char why[256];
 	CodegenFn codegen = native_codegen(why, sizeof why);
 	const char *name = s->flat->name ? atom_text(s->c, s->flat->name) : "unnamed";
@@ -152,24 +152,24 @@ static void show_assembly(Show *s, const Unit *u, uint32_t number) {
 }
 
 /* Adjacent steps of the evaluator with the same reason. */
-typedef struct Kept {
+typedef struct EvaluatorSteps {
 	const char *why;
 	uint32_t n;
-	Lines lines;
-} Kept;
+	SourceLines lines;
+} EvaluatorSteps;
 
-static void flush(Show *s, Kept *k, uint32_t depth) {
+static void flush(NativeExplanation *s, EvaluatorSteps *k, uint32_t depth) {
 	if (k->n && !s->assembly) {
 		describe_margin(s->out, depth, &k->lines);
 		text_format(s->out, "%u step%s of the evaluator: %s\n", k->n, k->n == 1 ? "" : "s", k->why);
 	}
-	*k = (Kept){0};
+	*k = (EvaluatorSteps){0};
 }
 
-static void show_region(Show *s, RegionId id, uint32_t depth) {
+static void show_region(NativeExplanation *s, RegionId id, uint32_t depth) {
 	const Fn *f = s->flat;
 	const NativeItems items = s->plan->regions[id];
-	Kept kept = {0};
+	EvaluatorSteps kept = {0};
 	for (uint32_t i = 0; i < items.n; i++) {
 		const NativeItem *item = &items.at[i];
 		if (item->unit) {
@@ -180,7 +180,7 @@ static void show_region(Show *s, RegionId id, uint32_t depth) {
 				show_assembly(s, u, s->units);
 				continue;
 			}
-			Lines lines = {0};
+			SourceLines lines = {0};
 			for (uint32_t k = 0; k < u->ninsts; k++)
 				lines_add(&lines, f, &f->insts.at[u->insts[k]]);
 			describe_margin(s->out, depth, &lines);
@@ -206,14 +206,14 @@ static void show_region(Show *s, RegionId id, uint32_t depth) {
 			describe_margin(s->out, depth, &kept.lines);
 			text_format(s->out, "`%s` by the evaluator: %s\n", prims[in->op].name, why);
 		}
-		kept = (Kept){0};
+		kept = (EvaluatorSteps){0};
 		for (uint32_t k = 0; k < in->nregions; k++)
 			show_region(s, f->region_ids.at[in->regions + k], depth + 1);
 	}
 	flush(s, &kept, depth);
 }
 
-static double bytes_of(const Show *s, Ref r, bool *known) {
+static double bytes_of(const NativeExplanation *s, Ref r, bool *known) {
 	const Type *t = ref_ty(s->flat, r);
 	if (t->kind != TY_TENSOR) return 0;
 	double n = (double)dtype_size((Dtype)t->dtype);
@@ -225,7 +225,7 @@ static double bytes_of(const Show *s, Ref r, bool *known) {
 	return n;
 }
 
-static void show_heading(Show *s, const Shown *w) {
+static void show_heading(NativeExplanation *s, const ExplainedFn *w) {
 	Text *out = s->out;
 	double in = 0, res = 0;
 	bool known = true;
@@ -246,7 +246,7 @@ static void show_heading(Show *s, const Shown *w) {
 	text_str(out, "\n");
 }
 
-static void show_one(Show *s, Shown w) {
+static void show_one(NativeExplanation *s, ExplainedFn w) {
 	s->owned = fn_flatten_to_run(s->c, w.f);
 	s->flat = s->owned ? s->owned : w.f;
 	const uint32_t n = s->flat->syms.n;
@@ -260,7 +260,7 @@ static void show_one(Show *s, Shown w) {
 	if (!s->units && !s->steps && !s->assembly) text_str(s->out, "  nothing is left to compute\n");
 }
 
-static void end_one(Show *s) {
+static void end_one(NativeExplanation *s) {
 	if (s->plan) native_plan_drop(s->plan);
 	if (s->owned) fn_unref(s->owned);
 	s->plan = NULL;
@@ -268,7 +268,7 @@ static void end_one(Show *s) {
 }
 
 static void run_show(Ctx *c, void *arg) {
-	Show *s = arg;
+	NativeExplanation *s = arg;
 	s->keep = arena_new(c);
 	add_function(s, s->f, NULL, s->lengths);
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -288,7 +288,7 @@ Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, boo
 		            assembly ? "; " : "");
 		return out->failed ? ST_NOMEM : ST_OK;
 	}
-	Show s = {
+	NativeExplanation s = {
 		.c = c, .f = f, .lengths = lengths, .nlengths = nlengths, .assembly = assembly, .out = out};
 	const uint32_t mark = build_mark(c);
 	Status st = ctx_protect(c, run_show, &s);

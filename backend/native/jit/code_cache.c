@@ -36,14 +36,14 @@
 enum { NAME_BYTES = 80, USED_WITHIN = 3600, LEFT_OVER = 3600, MOST_FILES = 1 << 20 };
 #define MOST_OBJECT ((size_t)64 * 1024 * 1024)
 
-typedef struct Header {
+typedef struct CacheHeader {
 	char magic[8];
 	uint32_t codegen, abi;
 	uint64_t lo, hi;   /* the key */
 	uint64_t bytes;    /* of the object */
 	uint64_t checksum; /* of the object */
 	uint64_t spare[2];
-} Header;
+} CacheHeader;
 static const char magic[8] = {'A', 't', 'l', 'e', 'd', 'O', '1', '\n'};
 
 struct NativeCache {
@@ -182,7 +182,7 @@ bool native_cache_load(NativeCache *c, NativeKey key, CachedObject *out) {
 	if (fd < 0) return false;
 	struct stat st;
 	char *block = NULL;
-	Header h;
+	CacheHeader h;
 	bool good = !fstat(fd, &st) && trusted(&st) && st.st_size > (off_t)sizeof h &&
 	            (uint64_t)st.st_size <= MOST_OBJECT;
 	const size_t n = good ? (size_t)st.st_size - sizeof h : 0;
@@ -224,14 +224,14 @@ static bool write_all(int fd, const void *from, size_t n) {
 	return true;
 }
 
-typedef struct File {
+typedef struct CacheFile {
 	char name[NAME_BYTES];
 	struct timespec used;
 	uint64_t bytes;
-} File;
+} CacheFile;
 
 static int older_first(const void *x, const void *y) {
-	const File *a = x, *b = y;
+	const CacheFile *a = x, *b = y;
 	if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
 	return a->used.tv_nsec < b->used.tv_nsec ? -1 : a->used.tv_nsec > b->used.tv_nsec;
 }
@@ -245,7 +245,7 @@ static void evict(NativeCache *c) {
 		if (fd >= 0) close(fd);
 		return;
 	}
-	File *files = NULL;
+	CacheFile *files = NULL;
 	size_t n = 0, cap = 0;
 	uint64_t total = 0;
 	const time_t now = time(NULL);
@@ -259,11 +259,11 @@ static void evict(NativeCache *c) {
 		if (temporary) continue;
 		if (n == cap) {
 			cap = cap ? cap * 2 : 64;
-			File *more = realloc(files, cap * sizeof *files);
+			CacheFile *more = realloc(files, cap * sizeof *files);
 			if (!more) break;
 			files = more;
 		}
-		files[n] = (File){.used = st.st_mtim, .bytes = (uint64_t)st.st_size};
+		files[n] = (CacheFile){.used = st.st_mtim, .bytes = (uint64_t)st.st_size};
 		memcpy(files[n++].name, e->d_name, strlen(e->d_name) + 1);
 		total += (uint64_t)st.st_size;
 	}
@@ -279,7 +279,7 @@ static void evict(NativeCache *c) {
 
 void native_cache_store(NativeCache *c, NativeKey key, const void *bytes, size_t n) {
 	static atomic_uint number;
-	if (!c || !n || n > MOST_OBJECT - sizeof(Header) || n > c->bound) return;
+	if (!c || !n || n > MOST_OBJECT - sizeof(CacheHeader) || n > c->bound) return;
 	char name[NAME_BYTES], temporary[NAME_BYTES];
 	file_name(key, name);
 	snprintf(temporary, sizeof temporary, "%.32s.%ld-%u.tmp", name, (long)getpid(),
@@ -287,11 +287,11 @@ void native_cache_store(NativeCache *c, NativeKey key, const void *bytes, size_t
 	const int fd =
 		openat(c->directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) return;
-	Header h = {.codegen = CODEGEN_VERSION,
-	            .abi = NATIVE_ABI_VERSION,
-	            .lo = key.lo,
-	            .hi = key.hi,
-	            .bytes = n};
+	CacheHeader h = {.codegen = CODEGEN_VERSION,
+	                 .abi = NATIVE_ABI_VERSION,
+	                 .lo = key.lo,
+	                 .hi = key.hi,
+	                 .bytes = n};
 	h.checksum = mix_bytes(key.lo, bytes, n);
 	memcpy(h.magic, magic, sizeof magic);
 	bool good = write_all(fd, &h, sizeof h) && write_all(fd, bytes, n);

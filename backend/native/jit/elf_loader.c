@@ -71,7 +71,7 @@ typedef struct Slots {
 
 /* One object; the loaded code may consist of several that refer to each
  * other. */
-typedef struct Part {
+typedef struct ElfObject {
 	const char *bytes;
 	size_t n;
 	Elf64_Ehdr eh;
@@ -79,12 +79,12 @@ typedef struct Part {
 	Section *sections;
 	Slots *slots;
 	const Section *symtab, *strtab;
-} Part;
+} ElfObject;
 
 typedef struct Loader {
 	char *error;
 	size_t cap;
-	Part parts[NATIVE_PARTS_MOST];
+	ElfObject parts[NATIVE_PARTS_MOST];
 	uint32_t nparts, nstubs, naddresses;
 	bool low; /* some relocation needs 32-bit addresses */
 	uint64_t zone_at[NZONES], zone_bytes[NZONES], bytes_mapped, stubs_at, addresses_at;
@@ -100,7 +100,7 @@ typedef struct Loader {
  * - PAGES: the distance of their 4 KiB pages;
  * - IN_PAGE: its offset in its page.
  */
-typedef enum Number { VALUE, UNSIGNED, DISTANCE, PAGES, IN_PAGE } Number;
+typedef enum RelocationValue { VALUE, UNSIGNED, DISTANCE, PAGES, IN_PAGE } RelocationValue;
 
 /* The referent of a relocation: the symbol; the symbol, or its stub if it is
  * not in the mapping; the 8 bytes that hold its address. */
@@ -112,7 +112,7 @@ typedef enum Referent { ITSELF, NEAR, ADDRESS } Referent;
 typedef struct Relocation {
 	uint16_t type;
 	uint8_t width; /* 0: no operation */
-	Number value;
+	RelocationValue value;
 	Referent way;
 	uint8_t bits, drop, at;
 } Relocation;
@@ -241,7 +241,7 @@ static void *symbol_address(const char *name) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-static bool within(const Part *p, uint64_t at, uint64_t bytes) {
+static bool within(const ElfObject *p, uint64_t at, uint64_t bytes) {
 	return at <= p->n && bytes <= p->n - at;
 }
 
@@ -249,7 +249,7 @@ static bool within(const Part *p, uint64_t at, uint64_t bytes) {
 static bool find_parts(Loader *l, const char *bytes, size_t n) {
 	NativeParts head;
 	if (n < sizeof head || memcmp(bytes, NATIVE_PARTS_MAGIC, sizeof head.magic)) {
-		l->parts[0] = (Part){.bytes = bytes, .n = n};
+		l->parts[0] = (ElfObject){.bytes = bytes, .n = n};
 		l->nparts = 1;
 		return true;
 	}
@@ -260,13 +260,13 @@ static bool find_parts(Loader *l, const char *bytes, size_t n) {
 	for (l->nparts = 0; l->nparts < head.n; l->nparts++) {
 		const uint64_t size = head.bytes[l->nparts];
 		if (size > n - at) return fail(l, "object %u of several is cut off", l->nparts);
-		l->parts[l->nparts] = (Part){.bytes = bytes + at, .n = size};
+		l->parts[l->nparts] = (ElfObject){.bytes = bytes + at, .n = size};
 		at += size;
 	}
 	return at == n || fail(l, "there is more than the objects");
 }
 
-static bool read_header(Loader *l, Part *p) {
+static bool read_header(Loader *l, ElfObject *p) {
 	Elf64_Ehdr *h = &p->eh;
 	if (p->n < sizeof *h) return fail(l, "not an object: %zu bytes", p->n);
 	memcpy(h, p->bytes, sizeof *h);
@@ -284,7 +284,7 @@ static bool read_header(Loader *l, Part *p) {
 }
 
 /* The string at `at` of a string table; NULL when it has no end inside. */
-static const char *text_at(const Part *p, const Section *table, uint64_t at) {
+static const char *text_at(const ElfObject *p, const Section *table, uint64_t at) {
 	if (at >= table->h.sh_size) return NULL;
 	const char *text = p->bytes + table->h.sh_offset + at;
 	return memchr(text, 0, table->h.sh_size - at) ? text : NULL;
@@ -299,7 +299,7 @@ static Zone zone_of(const Elf64_Shdr *h, const char *name) {
 	return ZONE_CONST;
 }
 
-static bool read_sections(Loader *l, Part *p) {
+static bool read_sections(Loader *l, ElfObject *p) {
 	const Elf64_Ehdr *eh = &p->eh;
 	for (uint32_t i = 0; i < p->nsections; i++) {
 		Elf64_Shdr *h = &p->sections[i].h;
@@ -344,13 +344,13 @@ static bool read_sections(Loader *l, Part *p) {
 	return true;
 }
 
-static Elf64_Sym symbol(const Part *p, uint32_t k) {
+static Elf64_Sym symbol(const ElfObject *p, uint32_t k) {
 	Elf64_Sym s;
 	memcpy(&s, p->bytes + p->symtab->h.sh_offset + (uint64_t)k * sizeof s, sizeof s);
 	return s;
 }
 
-static const char *symbol_name(const Part *p, const Elf64_Sym *s) {
+static const char *symbol_name(const ElfObject *p, const Elf64_Sym *s) {
 	const char *name = text_at(p, p->strtab, s->st_name);
 	return name ? name : "?";
 }
@@ -392,10 +392,10 @@ static bool put_number(const Relocation *how, char *place, uint64_t v) {
 	return true;
 }
 
-static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *at);
+static bool find_in_others(const Loader *l, const ElfObject *mine, const char *name, uint64_t *at);
 
 /* Checks a relocation and allocates the stub or address it needs. */
-static bool check_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
+static bool check_relocation(Loader *l, ElfObject *p, const Section *target, const Elf64_Rela *r) {
 	const Relocation *how = relocation_of(r);
 	if (!how)
 		return fail(l, "relocation type %u is not supported", (unsigned)ELF64_R_TYPE(r->r_info));
@@ -420,7 +420,7 @@ static bool check_relocation(Loader *l, Part *p, const Section *target, const El
 }
 
 /* Whether a symbol is a function defined in a code section. */
-static bool is_function(const Part *p, const Elf64_Sym *s) {
+static bool is_function(const ElfObject *p, const Elf64_Sym *s) {
 	return s->st_shndx < p->nsections && s->st_shndx != SHN_UNDEF &&
 	       p->sections[s->st_shndx].zone == ZONE_CODE &&
 	       s->st_value < p->sections[s->st_shndx].h.sh_size &&
@@ -428,7 +428,7 @@ static bool is_function(const Part *p, const Elf64_Sym *s) {
 }
 
 /* Finds a defined, non-local function; *at is its offset in the mapping. */
-static bool find_function(const Part *p, const char *name, uint64_t *at) {
+static bool find_function(const ElfObject *p, const char *name, uint64_t *at) {
 	for (uint32_t k = 1; k < p->nsymbols; k++) {
 		const Elf64_Sym s = symbol(p, k);
 		if (!is_function(p, &s) || ELF64_ST_BIND(s.st_info) == STB_LOCAL ||
@@ -440,13 +440,13 @@ static bool find_function(const Part *p, const char *name, uint64_t *at) {
 	return false;
 }
 
-static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *at) {
-	for (const Part *p = l->parts; p < l->parts + l->nparts; p++)
+static bool find_in_others(const Loader *l, const ElfObject *mine, const char *name, uint64_t *at) {
+	for (const ElfObject *p = l->parts; p < l->parts + l->nparts; p++)
 		if (p != mine && find_function(p, name, at)) return true;
 	return false;
 }
 
-static bool find_symbol(Loader *l, const Part *p, uint32_t k, uint64_t *address) {
+static bool find_symbol(Loader *l, const ElfObject *p, uint32_t k, uint64_t *address) {
 	const Elf64_Sym s = symbol(p, k);
 	if (s.st_shndx == SHN_UNDEF) {
 		const char *name = symbol_name(p, &s);
@@ -469,7 +469,7 @@ static bool find_symbol(Loader *l, const Part *p, uint32_t k, uint64_t *address)
 	return true;
 }
 
-static bool apply_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
+static bool apply_relocation(Loader *l, ElfObject *p, const Section *target, const Elf64_Rela *r) {
 	const Relocation *how = relocation_of(r);
 	const uint32_t k = (uint32_t)ELF64_R_SYM(r->r_info);
 	if (!how->width) return true;
@@ -485,8 +485,8 @@ static bool apply_relocation(Loader *l, Part *p, const Section *target, const El
 }
 
 /* Calls `each` for all relocations of loaded sections. */
-static bool for_relocations(Loader *l, Part *p,
-                            bool (*each)(Loader *l, Part *p, const Section *target,
+static bool for_relocations(Loader *l, ElfObject *p,
+                            bool (*each)(Loader *l, ElfObject *p, const Section *target,
                                          const Elf64_Rela *r)) {
 	for (uint32_t i = 1; i < p->nsections; i++) {
 		const Elf64_Shdr *h = &p->sections[i].h;
@@ -515,7 +515,7 @@ static bool lay_out(Loader *l) {
 	uint64_t at = 0;
 	for (int zone = 0; zone < NZONES; zone++) {
 		l->zone_at[zone] = at;
-		for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+		for (ElfObject *p = l->parts; p < l->parts + l->nparts; p++)
 			for (uint32_t i = 1; i < p->nsections; i++) {
 				Section *s = &p->sections[i];
 				if (s->zone != (Zone)zone) continue;
@@ -543,7 +543,7 @@ static bool lay_out(Loader *l) {
 }
 
 /* Writes the stubs and addresses of one object. */
-static bool fill_tables(Loader *l, const Part *p) {
+static bool fill_tables(Loader *l, const ElfObject *p) {
 	for (uint32_t k = 1; k < p->nsymbols && (l->nstubs || l->naddresses); k++) {
 		uint64_t address;
 		if (!p->slots[k].stub && !p->slots[k].address) continue;
@@ -570,13 +570,13 @@ static bool fill(Loader *l) {
 		return fail(l, "no memory for %llu bytes of code", (unsigned long long)l->bytes_mapped);
 	l->map = map;
 	memset(l->map, GAP, l->zone_bytes[ZONE_CODE]);
-	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+	for (ElfObject *p = l->parts; p < l->parts + l->nparts; p++)
 		for (uint32_t i = 1; i < p->nsections; i++) {
 			const Section *s = &p->sections[i];
 			if (s->zone != ZONE_NONE && s->h.sh_type != SHT_NOBITS)
 				memcpy(l->map + s->at, p->bytes + s->h.sh_offset, s->h.sh_size);
 		}
-	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+	for (ElfObject *p = l->parts; p < l->parts + l->nparts; p++)
 		if (!fill_tables(l, p) || !for_relocations(l, p, apply_relocation)) return false;
 	return true;
 }
@@ -611,7 +611,7 @@ static bool protect(Loader *l) {
 }
 
 static bool find_entry(Loader *l, const char *entry, NativeObject *o) {
-	for (const Part *p = l->parts; p < l->parts + l->nparts; p++) {
+	for (const ElfObject *p = l->parts; p < l->parts + l->nparts; p++) {
 		uint64_t at;
 		if (!find_function(p, entry, &at)) continue;
 		const char *code = l->map + at;
@@ -638,7 +638,7 @@ static void tell_perf(const Loader *l) {
 	snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
 	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) return;
-	for (const Part *p = l->parts; p < l->parts + l->nparts; p++)
+	for (const ElfObject *p = l->parts; p < l->parts + l->nparts; p++)
 		for (uint32_t k = 1; k < p->nsymbols; k++) {
 			const Elf64_Sym s = symbol(p, k);
 			if (!is_function(p, &s) || ELF64_ST_TYPE(s.st_info) != STT_FUNC) continue;
@@ -671,7 +671,7 @@ static __attribute__((noinline, used)) void __jit_debug_register_code(void) {
 
 /* For a single object only: code with line tables is always one object. */
 static GdbEntry *tell_gdb(const Loader *l) {
-	const Part *p = &l->parts[0];
+	const ElfObject *p = &l->parts[0];
 	GdbEntry *e = l->nparts == 1 ? malloc(sizeof *e + p->n) : NULL;
 	if (!e) return NULL;
 	char *copy = (char *)(e + 1);
@@ -710,12 +710,12 @@ static void untell_gdb(GdbEntry *e) {
 /* ---- loading and unloading ----------------------------------------------- */
 
 static bool load(Loader *l, const char *entry, NativeObject *o) {
-	for (Part *p = l->parts; p < l->parts + l->nparts; p++) {
+	for (ElfObject *p = l->parts; p < l->parts + l->nparts; p++) {
 		if (!read_header(l, p) || !read_sections(l, p)) return false;
 		p->slots = calloc(p->nsymbols ? p->nsymbols : 1, sizeof *p->slots);
 		if (!p->slots) return fail(l, "out of memory");
 	}
-	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+	for (ElfObject *p = l->parts; p < l->parts + l->nparts; p++)
 		if (!for_relocations(l, p, check_relocation)) return false;
 	return lay_out(l) && fill(l) && protect(l) && find_entry(l, entry, o);
 }

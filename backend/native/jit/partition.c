@@ -41,13 +41,13 @@ static const Inst *inst_of(const Planner *p, InstId i) { return &p->f->insts.at[
 
 /* ---- definitions of symbols ---------------------------------------------- */
 
-typedef struct Births {
+typedef struct DefinedSyms {
 	Planner *p;
 	bool *known; /* by symbol */
 	VEC(SymId) trail;
-} Births;
+} DefinedSyms;
 
-static bool births_in_type(Births *b, TypeId t) {
+static bool births_in_type(DefinedSyms *b, TypeId t) {
 	Type ty = *type_of(b->p->c, t);
 	bool any = false;
 	SymId s;
@@ -60,7 +60,7 @@ static bool births_in_type(Births *b, TypeId t) {
 	return any;
 }
 
-static bool births_in_region(Births *b, RegionId id) {
+static bool births_in_region(DefinedSyms *b, RegionId id) {
 	const Fn *f = b->p->f;
 	const Region *g = &f->regions.at[id];
 	uint32_t mark = b->trail.n;
@@ -90,30 +90,30 @@ static bool births_in_region(Births *b, RegionId id) {
 
 /* ---- what an instruction reads ------------------------------------------- */
 
-typedef struct Reads {
+typedef struct ReadVisitor {
 	Planner *p;
 	void (*producer)(void *ud, uint32_t position);
 	void *ud;
-} Reads;
+} ReadVisitor;
 
 static void read_sym(void *ud, SymId s) {
-	Reads *r = ud;
+	ReadVisitor *r = ud;
 	if (r->p->born_at[s]) r->producer(r->ud, r->p->born_at[s] - 1);
 }
 
-static void read_type(Reads *r, TypeId t) {
+static void read_type(ReadVisitor *r, TypeId t) {
 	Type ty = *type_of(r->p->c, t);
 	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++)
 		dim_each_sym(r->p->c, ty.dims[i], read_sym, r);
 }
 
-static void read_ref(Reads *r, Ref x) {
+static void read_ref(ReadVisitor *r, Ref x) {
 	if (!ref_is_value(x)) return;
 	if (r->p->at[REF_INDEX(x)]) r->producer(r->ud, r->p->at[REF_INDEX(x)] - 1);
 	read_type(r, ref_type(r->p->f, x));
 }
 
-static void read_inst(Reads *r, const Inst *in) {
+static void read_inst(ReadVisitor *r, const Inst *in) {
 	const Fn *f = r->p->f;
 	for (uint32_t k = 0; k < in->nargs; k++) read_ref(r, inst_arg(f, in, k));
 	for (uint32_t k = 0; k < in->nresults; k++) read_type(r, f->vals.at[in->results + k].type);
@@ -194,7 +194,7 @@ static void after_producer(void *ud, uint32_t position) {
 }
 
 static void sort_levels(Levels *l) {
-	Reads r = {.p = l->p, .producer = after_producer, .ud = l};
+	ReadVisitor r = {.p = l->p, .producer = after_producer, .ud = l};
 	for (l->now = 0; l->now < l->n; l->now++) {
 		const Inst *in = inst_of(l->p, l->insts[l->now]);
 		bool native = l->p->native[l->insts[l->now]];
@@ -296,7 +296,7 @@ static void note_reader(void *ud, uint32_t position) { ((Readers *)ud)->read[pos
 
 static void give_up_views(Planner *p, uint32_t n, const InstId *insts) {
 	Readers k = {.read = ARENA_ARRAY(p->scratch, bool, n + 1)};
-	Reads r = {.p = p, .producer = note_reader, .ud = &k};
+	ReadVisitor r = {.p = p, .producer = note_reader, .ud = &k};
 	for (uint32_t i = n; i-- > 0;) {
 		const Inst *in = inst_of(p, insts[i]);
 		if (!p->native[insts[i]]) continue;
@@ -424,7 +424,7 @@ NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, 
 	p.bears = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.at = ARENA_ARRAY(keep, uint32_t, f->vals.n + 1);
 	p.born_at = ARENA_ARRAY(keep, uint32_t, f->syms.n + 1);
-	Births b = {.p = &p, .known = ARENA_ARRAY(keep, bool, f->syms.n + 1)};
+	DefinedSyms b = {.p = &p, .known = ARENA_ARRAY(keep, bool, f->syms.n + 1)};
 	births_in_region(&b, 0);
 	for (uint32_t i = 0; i < f->insts.n; i++)
 		p.native[i] = !p.bears[i] && lower_takes(f, inst_of(&p, i));

@@ -289,14 +289,14 @@ static void estimate(Tier *t, Code *code, const Value *args) {
 
 /* ---- compiling ----------------------------------------------------------- */
 
-typedef struct Making {
+typedef struct TierRequest {
 	Tier *t;
 	const Fn *f;
 	const int64_t *hints;
-} Making;
+} TierRequest;
 
 static void run_plan(Ctx *c, void *arg) {
-	Making *m = arg;
+	TierRequest *m = arg;
 	m->t->keep = arena_new(c);
 	m->t->plan = native_plan(c, m->f, m->hints, m->t->keep, false);
 }
@@ -323,7 +323,7 @@ static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	for (uint32_t i = 0; i < n; i++) hints[i] = -1;
 	lengths_of(code, args, hints);
 	const uint32_t diags = diag_total(c), mark = build_mark(c);
-	Making m = {.t = t, .f = f, .hints = hints};
+	TierRequest m = {.t = t, .f = f, .hints = hints};
 	Status st = ctx_protect(c, run_plan, &m);
 	heap_free(c, hints, (n + 1) * sizeof *hints);
 	if (st != ST_OK) {

@@ -36,7 +36,7 @@ enum { NLEVELS = sizeof levels / sizeof *levels };
  * vectors that its registers do not hold are several of them, and masks that it
  * has no registers for are vectors. So lowering and emission for machines that
  * are not at hand can be run, if not their instructions. */
-static const struct Shape {
+static const struct StaticShape {
 	const char *name;
 	uint32_t vector_bytes, registers;
 	bool masks;

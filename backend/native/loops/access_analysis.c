@@ -85,11 +85,11 @@ static bool reaches_operands(Reach *w, const Inst *in, const Index *at) {
 
 static bool reaches(Reach *w, Ref r, const Index *at) {
 	if (!ref_is_value(r)) return true;
-	const Node *n = plan_node(w->p, r);
+	const LoopNode *n = plan_node(w->p, r);
 	switch (w->leaf(w, r, n, at)) {
-	case REACHED: return true;
-	case REACHED_ASTRAY: return false;
-	case REACHED_THROUGH: break;
+	case ACCESS_LEAF: return true;
+	case ACCESS_UNKNOWN: return false;
+	case ACCESS_DESCEND: break;
 	}
 	const uint32_t rank = ref_ty(w->p->l->f, r)->rank;
 	ReachSeen s = {.ref = r};
@@ -123,7 +123,7 @@ static bool reaches_parts(Reach *w, const Inst *in, Index *at) {
 	return true;
 }
 
-bool reach_nest(Reach *w, const Node *n) {
+bool reach_nest(Reach *w, const LoopNode *n) {
 	const Inst *in = node_inst(w->p, n);
 	Index at[MAX_AXES];
 	if (n->row < 0 || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_GUARD)

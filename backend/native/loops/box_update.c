@@ -16,16 +16,16 @@
 
 /* ---- sides --------------------------------------------------------------- */
 
-Side inst_side(const Fn *f, const Inst *in, uint32_t axis) {
+AxisRange inst_side(const Fn *f, const Inst *in, uint32_t axis) {
 	Ctx *c = f->ctx;
 	uint32_t n;
 	const Dim x = ref_ty(f, inst_arg(f, in, 0))->dims[axis],
 			  y = ref_ty(f, inst_result(in, 0))->dims[axis];
 	const int strides = in->op == OP_UPDATE ? 1 : 2;
-	Side s = {
+	AxisRange s = {
 		.start = (Dim)attr_field(c, (Op)in->op, in->attr, 0, &n)[axis], .length = x, .whole = y};
 	s.stride = attr_field(c, (Op)in->op, in->attr, (uint32_t)strides, &n)[axis];
-	if (in->op == OP_SLICE) s = (Side){s.start, y, x, s.stride};
+	if (in->op == OP_SLICE) s = (AxisRange){s.start, y, x, s.stride};
 	else if (in->op == OP_UPDATE) s.length = ref_ty(f, inst_arg(f, in, 1))->dims[axis];
 	return s;
 }
@@ -37,30 +37,30 @@ static bool at_least_zero(Ctx *c, Dim d) {
 }
 
 /* The lowest and the highest position of a side that is not empty. */
-static Dim side_low(Ctx *c, Side s) {
+static Dim side_low(Ctx *c, AxisRange s) {
 	if (s.stride > 0) return s.start;
 	return dim_add(c, s.start,
 	               dim_mul(c, dim_sub(c, s.length, dim_const(c, 1)), dim_const(c, s.stride)));
 }
-static Dim side_high(Ctx *c, Side s) {
+static Dim side_high(Ctx *c, AxisRange s) {
 	if (s.stride < 0) return s.start;
 	return dim_add(c, s.start,
 	               dim_mul(c, dim_sub(c, s.length, dim_const(c, 1)), dim_const(c, s.stride)));
 }
 
-static bool side_fits(Ctx *c, Side s) {
+static bool side_fits(Ctx *c, AxisRange s) {
 	int64_t none;
 	if (dim_is_const(c, s.length, &none) && !none) return true;
 	return at_least_zero(c, side_low(c, s)) &&
 	       at_least_zero(c, dim_sub(c, dim_sub(c, s.whole, dim_const(c, 1)), side_high(c, s)));
 }
 
-bool side_takes_all(Ctx *c, Side s) {
+bool side_takes_all(Ctx *c, AxisRange s) {
 	int64_t zero;
 	return s.stride == 1 && s.length == s.whole && dim_is_const(c, s.start, &zero) && !zero;
 }
 
-bool sides_apart(Ctx *c, Side x, Side y) {
+bool sides_apart(Ctx *c, AxisRange x, AxisRange y) {
 	int64_t nx, ny;
 	if (dim_is_const(c, x.length, &nx) && nx == 0) return true;
 	if (dim_is_const(c, y.length, &ny) && ny == 0) return true;
@@ -88,7 +88,7 @@ void lower_check_sides(Lower *l, const Inst *in) {
 	KBuilder *k = &l->k;
 	uint32_t rank = ref_ty(l->f, inst_result(in, 0))->rank;
 	for (uint32_t i = 0; i < rank; i++) {
-		Side s = inst_side(l->f, in, i);
+		AxisRange s = inst_side(l->f, in, i);
 		bool fits = side_fits(l->c, s), known = at_least_zero(l->c, s.length);
 		if (fits && known) continue;
 		KRef zero = k_int(k, 0), length = lower_dim(l, s.length), bad = k_lt(k, length, zero);
@@ -117,10 +117,10 @@ void check_run(ArrayEmit *e) {
 
 /* ---- updates ------------------------------------------------------------- */
 
-void box_index(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
+void box_index(ArrayEmit *e, const LoopNode *n, const Index *at, Index *out) {
 	const Inst *in = node_inst(e->p, n);
 	for (uint32_t i = 0; i < n->nresult; i++) {
-		Side s = inst_side(e->l->f, in, i);
+		AxisRange s = inst_side(e->l->f, in, i);
 		out[i] = index_affine(&e->ix, at[i], s.start, s.stride);
 	}
 }
@@ -134,7 +134,7 @@ typedef struct Bounds {
 
 static Bounds bounds_of(ArrayEmit *e, const Inst *in, uint32_t i) {
 	KBuilder *k = e->k;
-	Side s = inst_side(e->l->f, in, i);
+	AxisRange s = inst_side(e->l->f, in, i);
 	Bounds b = {.all = side_takes_all(e->l->c, s), .length = lower_dim(e->l, s.whole)};
 	KRef zero = k_int(k, 0), length = lower_dim(e->l, s.length), low = lower_dim(e->l, s.start);
 	if (b.all) return (Bounds){zero, b.length, b.length, true};
@@ -148,7 +148,7 @@ static Bounds bounds_of(ArrayEmit *e, const Inst *in, uint32_t i) {
 /* Copies x's elements at positions from[i] .. to[i] - 1 of each axis, lanes
  * along the last axis. If `first` is 1, axis 0 is an open loop of the
  * caller. */
-static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *from,
+static void copy_block(ArrayEmit *e, const LoopNode *n, uint32_t first, const KRef *from,
                        const KRef *to, Index *at) {
 	enum { LANES = 8 };
 	KBuilder *k = e->k;
@@ -169,7 +169,7 @@ static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *
 }
 
 /* The same, in parallel over axis 0. */
-static void copy_parallel(ArrayEmit *e, const Node *n, KRef *from, KRef *to) {
+static void copy_parallel(ArrayEmit *e, const LoopNode *n, KRef *from, KRef *to) {
 	enum { PART_WORK_LOG = 16 };
 	KBuilder *k = e->k;
 	KRef one = k_int(k, 1), elements = k_int(k, 1), count = k_sub(k, to[0], from[0]);
@@ -192,7 +192,7 @@ static void copy_parallel(ArrayEmit *e, const Node *n, KRef *from, KRef *to) {
 	k_parallel_end(k);
 }
 
-static bool stays(ArrayEmit *e, const Node *n) {
+static bool stays(ArrayEmit *e, const LoopNode *n) {
 	KRef from;
 	return in_memory(e, inst_arg(e->l->f, node_inst(e->p, n), 0), &from) &&
 	       from == node_memory(e, n);
@@ -200,8 +200,8 @@ static bool stays(ArrayEmit *e, const Node *n) {
 
 /* The two arrays may be the same at run time. Only lower_copy, of the whole
  * array, tests for that. */
-static bool may_stay(ArrayEmit *e, const Node *n) {
-	const Node *last = n;
+static bool may_stay(ArrayEmit *e, const LoopNode *n) {
+	const LoopNode *last = n;
 	while (last->lies_in) last = &e->p->nodes.at[last->lies_in - 1];
 	return lower_may_reuse(e->l, inst_arg(e->l->f, node_inst(e->p, n), 0), last->ref);
 }
@@ -214,14 +214,14 @@ static bool is_dense(const ArrayEmit *e, const Inst *in, uint32_t rank) {
 	return true;
 }
 
-bool frame_by_rows(ArrayEmit *e, const Node *n) {
+bool frame_by_rows(ArrayEmit *e, const LoopNode *n) {
 	return !e->tiled && e->r->has_row && e->r->lanes == LANES_INNER && n->row == 0 &&
 	       n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
 }
 
 /* The border is cut at the box's ends axis by axis. At each axis only the box's
  * range of the earlier axes remains. */
-void emit_frame(ArrayEmit *e, const Node *n) {
+void emit_frame(ArrayEmit *e, const LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
 	KRef array;
 	if (stays(e, n)) return;
@@ -255,13 +255,13 @@ void emit_frame(ArrayEmit *e, const Node *n) {
 
 /* In the open loop over the box's rows: copies the elements beside the box in
  * this row. */
-void emit_row_frame(ArrayEmit *e, const Node *n) {
+void emit_row_frame(ArrayEmit *e, const LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (stays(e, n) || may_stay(e, n) || !frame_by_rows(e, n)) return;
 	KRef from[MAX_RANK], to[MAX_RANK];
 	Index at[MAX_RANK], row = index_axis(ROW_AXIS);
 	Bounds b[MAX_RANK];
-	Side s = inst_side(e->l->f, in, 0);
+	AxisRange s = inst_side(e->l->f, in, 0);
 	for (uint32_t i = 1; i < n->nresult; i++) {
 		b[i] = bounds_of(e, in, i);
 		from[i] = k_int(e->k, 0);

@@ -146,10 +146,10 @@ static bool whole_matrix(ArrayEmit *e, Ref r, Matrix *m) {
 }
 
 /* The operand's rows of the current block. */
-static Matrix row_matrix(ArrayEmit *e, const Node *product, uint32_t operand, int row) {
+static Matrix row_matrix(ArrayEmit *e, const LoopNode *product, uint32_t operand, int row) {
 	Ref r = inst_arg(e->l->f, node_inst(e->p, product), operand);
 	Ref base = matrix_operand(e->p, r);
-	const Node *n = plan_node(e->p, base);
+	const LoopNode *n = plan_node(e->p, base);
 	KRef stride[MAX_RANK];
 	Matrix m = {.scratch = true};
 	if (n && n->kept && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) &&
@@ -174,14 +174,14 @@ static bool is_one(ArrayEmit *e, KRef x) {
 	return k_is_int(e->k, x, &v) && v == 1;
 }
 
-typedef struct Product {
+typedef struct GemmOperands {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
 	int64_t rows, columns, terms; /* m, n and k as expected; terms 0: unknown */
 	bool turn;                    /* see worth_turning */
 	/* A row that is added to each row of C, for a single product with lanes
 	 * over N; 0: none. */
 	KRef bias;
-} Product;
+} GemmOperands;
 
 /* Does it pay to pack a B stored by columns, so that lanes run over N? Packing
  * costs as much as a few rows. The decision uses the expected extents, not
@@ -200,25 +200,25 @@ static int64_t tile_rows(const ArrayEmit *e) { return e->k->m->target.registers 
 /* Chooses the axis of the lanes. Exchanges the operands when only that makes
  * the columns contiguous. The products in `more` have the same shape and
  * strides and are added to the first. */
-static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op, uint32_t nmore,
-                          const Product *more) {
+static void emit_products(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags, KOp op,
+                          uint32_t nmore, const GemmOperands *more) {
 	bool swapped = false;
 	if (op == K_CONTRACT && !(is_one(e, q.b_col) && is_one(e, q.c_col))) {
 		if (is_one(e, q.a_row) && is_one(e, q.c_row)) {
-			Product s = {.c = q.c,
-			             .c_row = q.c_col,
-			             .c_col = q.c_row,
-			             .a = q.b,
-			             .a_row = q.b_col,
-			             .a_k = q.b_k,
-			             .b = q.a,
-			             .b_k = q.a_k,
-			             .b_col = q.a_row,
-			             .m = q.n,
-			             .n = q.m,
-			             .k = q.k,
-			             .rows = q.columns,
-			             .columns = q.rows};
+			GemmOperands s = {.c = q.c,
+			                  .c_row = q.c_col,
+			                  .c_col = q.c_row,
+			                  .a = q.b,
+			                  .a_row = q.b_col,
+			                  .a_k = q.b_k,
+			                  .b = q.a,
+			                  .b_k = q.a_k,
+			                  .b_col = q.a_row,
+			                  .m = q.n,
+			                  .n = q.m,
+			                  .k = q.k,
+			                  .rows = q.columns,
+			                  .columns = q.rows};
 			q = s;
 			swapped = true;
 		}
@@ -251,7 +251,7 @@ static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp 
 	k_contract(e->k, op, t, flags, q.bias ? 13 : 12 + 2 * nmore, operands);
 }
 
-static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op) {
+static void emit_product(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags, KOp op) {
 	emit_products(e, t, q, flags, op, 0, NULL);
 }
 
@@ -259,7 +259,7 @@ static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp o
 
 /* Columns of one of some four partial products, in whole tiles; 0: it does not
  * pay. Wide ones multiply more zeros, narrow ones read the rows more often. */
-static int64_t band_columns(const ArrayEmit *e, const Product *q) {
+static int64_t band_columns(const ArrayEmit *e, const GemmOperands *q) {
 	const int64_t tile = fit_in_fives(q->columns, tile_rows(e)) ? 5 : 4;
 	return q->columns < 8 || q->columns > 512 ? 0 : ((q->columns + 3) / 4 + tile - 1) / tile * tile;
 }
@@ -282,14 +282,14 @@ static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KR
  * an omitted factor of a zero is not finite. Such a factor makes the result
  * with the most terms not finite, unless that result omits it too. Only these
  * results and those omitted factors are tested. */
-static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Band band,
+static void banded_product(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags, BandBounds band,
                            int64_t step) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1), last = k_sub(k, q.n, one);
 	const uint32_t size = ktype_size(t);
 	KRef turn, sum = k_const(k, t, 0), from = zero, to = q.k;
 	k_loop_begin(k, zero, q.n, step, 0, NULL, &turn);
-	Product part = q;
+	GemmOperands part = q;
 	part.n = k_min(k, k_int(k, step), k_sub(k, q.n, turn));
 	if (band.has_low)
 		from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, turn, k_int(k, band.low))));
@@ -319,7 +319,7 @@ static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Ban
 
 /* The matrix of a product of rows times a matrix, its contracted axis and its
  * free one. False if it has other axes or lacks one. */
-static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k,
+static bool weights_axes(ArrayEmit *e, const LoopNode *n, Ref *w, uint32_t *along_k,
                          uint32_t *along_free) {
 	const Inst *in = node_inst(e->p, n);
 	Index at[MAX_AXES], x_at[2][MAX_RANK];
@@ -344,7 +344,7 @@ void copy_weights(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	const bool pays = r->has_row && lower_hint(e->l, r->row, 1000) >= LEAST_ROWS;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[r->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
 		n->weights = 0;
 		if (!pays) continue;
 		Ref w;
@@ -386,12 +386,12 @@ static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) 
 	Index x[MAX_RANK], y[MAX_RANK];
 	operand_index(&ix, in, k, at, x);
 	Ref r = inst_arg(e->l->f, in, k);
-	const Node *n = plan_node(e->p, r);
+	const LoopNode *n = plan_node(e->p, r);
 	if (!n || n->kept || node_inst(e->p, n)->op != OP_BROADCAST) return 0;
 	operand_index(&ix, node_inst(e->p, n), 0, x, y);
 	r = inst_arg(e->l->f, node_inst(e->p, n), 0);
 	const Type *t = ref_ty(e->l->f, r);
-	const Node *from = plan_node(e->p, r);
+	const LoopNode *from = plan_node(e->p, r);
 	KRef pointer;
 	const bool here = from && (!from->kept || from->region == (uint32_t)(e->r - e->p->regions.at));
 	return !here && t->rank == 1 && t->dims[0] == columns && y[0].kind == IX_AXIS &&
@@ -401,7 +401,7 @@ static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) 
 }
 
 /* Will the product's lanes run over N? */
-static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
+static bool has_lanes_along_columns(ArrayEmit *e, const LoopNode *n) {
 	Ref w;
 	uint32_t along_k, along_free;
 	Matrix m;
@@ -420,18 +420,18 @@ static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
 void choose_biased(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[r->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
 		n->sum = 0, n->biased = false;
 	}
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_INNER && !r->product; i++) {
-		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		const Inst *in = node_inst(e->p, m);
 		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->lies_in || m->strip ||
 		    m->nresult != 2 || m->naxes != 2 || m->row != 0)
 			continue;
 		if (r->groups.at[m->group].nodes.n != 1 || slab_of(r, m->group)) continue;
 		for (uint32_t k = 0; k < 2 && !m->biased; k++) {
-			Node *n = plan_node(e->p, inst_arg(e->l->f, in, k));
+			LoopNode *n = plan_node(e->p, inst_arg(e->l->f, in, k));
 			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory ||
 			    n->uses != 1 || n->nresult != 2 || n->row != 0 || slab_of(r, n->group))
 				continue;
@@ -446,7 +446,7 @@ void choose_biased(ArrayEmit *e) {
 /* y[r, ...]: loops over the row operand's other free axes, columns along the
  * matrix's free axis. If `sum` is given, the tiles add the bias and store `sum`
  * instead. */
-static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
+static void rows_times_matrix(ArrayEmit *e, LoopNode *n, const LoopNode *sum) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -514,23 +514,23 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 		 columns = lower_dim(e->l, n->axes[free_axis]);
 	/* m runs along the block's rows. emit_product exchanges the operands when
 	 * the rows are contiguous. */
-	Product q = {.c = c_at0,
-	             .c_row = c_stride[n->row],
-	             .c_col = c_stride[free_axis],
-	             .a = x_at0,
-	             .a_row = b.stride[row],
-	             .a_k = b.stride[x_k],
-	             .b = w_at0,
-	             .b_k = a.stride[w_k],
-	             .b_col = a.stride[w_free],
-	             .m = e->rows,
-	             .n = columns,
-	             .k = length};
+	GemmOperands q = {.c = c_at0,
+	                  .c_row = c_stride[n->row],
+	                  .c_col = c_stride[free_axis],
+	                  .a = x_at0,
+	                  .a_row = b.stride[row],
+	                  .a_k = b.stride[x_k],
+	                  .b = w_at0,
+	                  .b_k = a.stride[w_k],
+	                  .b_col = a.stride[w_free],
+	                  .m = e->rows,
+	                  .n = columns,
+	                  .k = length};
 	q.rows = 64, q.columns = lower_hint(e->l, n->axes[free_axis], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	if (sum && !in_memory(e, n->bias, &q.bias)) e->l->failed = true;
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
-	const Band band = band_of(e->p, w, wi, contracted, free_axis);
+	const BandBounds band = band_of(e->p, w, wi, contracted, free_axis);
 	const int64_t step = band_columns(e, &q);
 	if (step && band.has_low != band.has_high && is_one(e, q.a_row) && is_one(e, q.c_row))
 		banded_product(e, c.type, q, padded ? KF_PADDED : 0, band, step);
@@ -544,7 +544,7 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 
 /* A separate product of each row's own matrices: loops over the block's rows
  * and over the other axes that both operands run along. */
-static void products_of_rows(ArrayEmit *e, Node *n) {
+static void products_of_rows(ArrayEmit *e, LoopNode *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -579,18 +579,18 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 		                     ktype_size(b.type));
 		c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
 	}
-	Product q = {.c = c,
-	             .c_row = c_stride[nbatch],
-	             .c_col = c_stride[nbatch + 1],
-	             .a = a.pointer,
-	             .a_row = a.stride[axis_along(e, x, xi, nbatch)],
-	             .a_k = a.stride[axis_along(e, x, xi, sum)],
-	             .b = b.pointer,
-	             .b_k = b.stride[axis_along(e, y, yi, sum)],
-	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)],
-	             .m = lower_dim(e->l, n->axes[nbatch]),
-	             .n = lower_dim(e->l, n->axes[nbatch + 1]),
-	             .k = lower_dim(e->l, n->axes[sum])};
+	GemmOperands q = {.c = c,
+	                  .c_row = c_stride[nbatch],
+	                  .c_col = c_stride[nbatch + 1],
+	                  .a = a.pointer,
+	                  .a_row = a.stride[axis_along(e, x, xi, nbatch)],
+	                  .a_k = a.stride[axis_along(e, x, xi, sum)],
+	                  .b = b.pointer,
+	                  .b_k = b.stride[axis_along(e, y, yi, sum)],
+	                  .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)],
+	                  .m = lower_dim(e->l, n->axes[nbatch]),
+	                  .n = lower_dim(e->l, n->axes[nbatch + 1]),
+	                  .k = lower_dim(e->l, n->axes[sum])};
 	q.rows = lower_hint(e->l, n->axes[nbatch], 1000),
 	q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000),
 	q.terms = lower_hint(e->l, n->axes[sum], 1000);
@@ -604,13 +604,13 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 }
 
 /* The loops open around a product. */
-typedef struct Around {
+typedef struct OuterLoops {
 	uint32_t n, mark[MAX_AXES];
-} Around;
+} OuterLoops;
 
 /* A term added to the chunk's sums. Contracted axes other than the row, and
  * axes that both operands run along, become open loops. */
-static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *open) {
+static GemmOperands outer_product(ArrayEmit *e, LoopNode *n, KType t, KRef c, OuterLoops *open) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -642,18 +642,18 @@ static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *ope
 		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, i)]),
 		                     ktype_size(b.type));
 	}
-	Product q = {.c = c,
-	             .c_row = columns,
-	             .c_col = k_int(k, 1),
-	             .a = a.pointer,
-	             .a_row = a.stride[axis_along(e, x, xi, first)],
-	             .a_k = a.stride[x_row],
-	             .b = b.pointer,
-	             .b_k = b.stride[y_row],
-	             .b_col = b.stride[axis_along(e, y, yi, second)],
-	             .m = m,
-	             .n = columns,
-	             .k = e->rows};
+	GemmOperands q = {.c = c,
+	                  .c_row = columns,
+	                  .c_col = k_int(k, 1),
+	                  .a = a.pointer,
+	                  .a_row = a.stride[axis_along(e, x, xi, first)],
+	                  .a_k = a.stride[x_row],
+	                  .b = b.pointer,
+	                  .b_k = b.stride[y_row],
+	                  .b_col = b.stride[axis_along(e, y, yi, second)],
+	                  .m = m,
+	                  .n = columns,
+	                  .k = e->rows};
 	q.rows = lower_hint(e->l, n->axes[first], 1000),
 	q.columns = lower_hint(e->l, n->axes[second], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
@@ -661,7 +661,7 @@ static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *ope
 }
 
 /* Do the operands of the two products have the same layout? */
-static bool same_layout(const Product *p, const Product *q) {
+static bool same_layout(const GemmOperands *p, const GemmOperands *q) {
 	return p->c == q->c && p->c_row == q->c_row && p->c_col == q->c_col && p->a_row == q->a_row &&
 	       p->a_k == q->a_k && p->b_k == q->b_k && p->b_col == q->b_col && p->m == q->m &&
 	       p->n == q->n && p->k == q->k && p->turn == q->turn;
@@ -669,19 +669,19 @@ static bool same_layout(const Product *p, const Product *q) {
 
 /* All terms of the sum. Consecutive terms of equal layout become one
  * instruction, which combines its partial sums once for all of them. */
-static void columns_times_columns(ArrayEmit *e, Node *n) {
+static void columns_times_columns(ArrayEmit *e, LoopNode *n) {
 	enum { TOGETHER = 16 };
 	KType t = node_type_of(e, n);
 	KRef c = partial_of(e, n);
-	Product run[TOGETHER];
+	GemmOperands run[TOGETHER];
 	uint32_t length = 0;
 	for (uint32_t i = 0; i <= n->terms.n; i++) {
-		Node *term = i ? &e->p->nodes.at[n->terms.at[i - 1]] : n;
+		LoopNode *term = i ? &e->p->nodes.at[n->terms.at[i - 1]] : n;
 		const bool loops = term->naxes > 3;
 		if (length && loops)
 			emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1), length = 0;
-		Around open;
-		Product q = outer_product(e, term, t, c, &open);
+		OuterLoops open;
+		GemmOperands q = outer_product(e, term, t, c, &open);
 		if (loops) {
 			emit_product(e, t, q, KF_ACCUMULATE, K_CONTRACT);
 			while (open.n) {
@@ -697,7 +697,7 @@ static void columns_times_columns(ArrayEmit *e, Node *n) {
 	if (length) emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1);
 }
 
-void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how) {
+void emit_whole_product(ArrayEmit *e, const LoopNode *n, KRef terms, KRef how) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
@@ -710,25 +710,25 @@ void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how) {
 	}
 	uint32_t x_k = xi[0].axis == 2 ? 0 : 1, y_k = yi[0].axis == 2 ? 0 : 1;
 	KRef columns = lower_dim(e->l, n->axes[1]);
-	Product q = {.c = node_memory(e, n),
-	             .c_row = columns,
-	             .c_col = k_int(e->k, 1),
-	             .a = a.pointer,
-	             .a_row = a.stride[1 - x_k],
-	             .a_k = a.stride[x_k],
-	             .b = b.pointer,
-	             .b_k = b.stride[y_k],
-	             .b_col = b.stride[1 - y_k],
-	             .m = lower_dim(e->l, n->axes[0]),
-	             .n = columns,
-	             .k = terms ? terms : lower_dim(e->l, n->axes[2])};
+	GemmOperands q = {.c = node_memory(e, n),
+	                  .c_row = columns,
+	                  .c_col = k_int(e->k, 1),
+	                  .a = a.pointer,
+	                  .a_row = a.stride[1 - x_k],
+	                  .a_k = a.stride[x_k],
+	                  .b = b.pointer,
+	                  .b_k = b.stride[y_k],
+	                  .b_col = b.stride[1 - y_k],
+	                  .m = lower_dim(e->l, n->axes[0]),
+	                  .n = columns,
+	                  .k = terms ? terms : lower_dim(e->l, n->axes[2])};
 	KRef operands[13] = {q.c,   q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b,
 	                     q.b_k, q.b_col, q.m,     q.n, q.k,     how};
 	k_contract(e->k, K_GEMM, node_type_of(e, n), 0, how ? 13 : 12, operands);
 }
 
-void emit_contraction(ArrayEmit *e, Node *n) {
-	const Node *sum = n->sum ? &e->p->nodes.at[n->sum - 1] : NULL;
+void emit_contraction(ArrayEmit *e, LoopNode *n) {
+	const LoopNode *sum = n->sum ? &e->p->nodes.at[n->sum - 1] : NULL;
 	const uint32_t mark = e->memo.n;
 	if (n->macro == MACRO_ROWS && sum && sum->past) {
 		k_if_begin(e->k, sum->past, 0);

@@ -86,10 +86,10 @@ static void open_row_loop(ArrayEmit *e) {
 }
 
 /* The same for a group, with the borders of its updates. */
-static void open_group_rows(ArrayEmit *e, const Group *g) {
+static void open_group_rows(ArrayEmit *e, const LoopGroup *g) {
 	open_row_loop(e);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->kind == NODE_UPDATE) emit_row_frame(e, n);
 	}
 }
@@ -101,7 +101,7 @@ static void lanes_along_rows(ArrayEmit *e, KRef base) {
 
 /* A node's index from that of its group: inserts the row, if the node has
  * it. */
-static void node_index(const Node *n, const Index *inner, Index *at) {
+static void node_index(const LoopNode *n, const Index *inner, Index *at) {
 	uint32_t j = 0;
 	for (uint32_t i = 0; i < n->naxes; i++)
 		at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : inner[j++];
@@ -109,24 +109,24 @@ static void node_index(const Node *n, const Index *inner, Index *at) {
 
 /* ---- sums over the rows -------------------------------------------------- */
 
-KType node_type_of(const ArrayEmit *e, const Node *n) {
+KType node_type_of(const ArrayEmit *e, const LoopNode *n) {
 	return ktype_of((Dtype)ref_ty(e->l->f, n->ref)->dtype);
 }
 
-static KRef result_count(ArrayEmit *e, const Node *n) {
+static KRef result_count(ArrayEmit *e, const LoopNode *n) {
 	KRef count = k_int(e->k, 1);
 	for (uint32_t i = 0; i < n->nresult; i++)
 		count = k_mul(e->k, count, lower_dim(e->l, n->axes[i]));
 	return count;
 }
 
-KRef partial_of(ArrayEmit *e, const Node *n) {
+KRef partial_of(ArrayEmit *e, const LoopNode *n) {
 	KRef all = e->l->slots.at[n->partial - 1].pointer;
 	return k_ptradd(e->k, all, k_mul(e->k, e->part, result_count(e, n)),
 	                ktype_size(node_type_of(e, n)));
 }
 
-static Op join_prim(const ArrayEmit *e, const Node *n) {
+static Op join_prim(const ArrayEmit *e, const LoopNode *n) {
 	return fold_prim((Op)node_inst(e->p, n)->op);
 }
 
@@ -137,7 +137,7 @@ static Op join_prim(const ArrayEmit *e, const Node *n) {
  * end. */
 typedef enum ExtremePart { EXTREME_VALUE, EXTREME_SIGNS, EXTREME_NAN, EXTREME_PARTS } ExtremePart;
 
-static bool is_extreme(const ArrayEmit *e, const Node *n) {
+static bool is_extreme(const ArrayEmit *e, const LoopNode *n) {
 	Op op = (Op)node_inst(e->p, n)->op;
 	KType t = node_type_of(e, n);
 	return (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && (t == KT_F64 || t == KT_F32);
@@ -191,7 +191,7 @@ static KRef extreme_result(ArrayEmit *e, const KRef *parts) {
 }
 
 /* Reduces a varying value over the active lanes. */
-static KRef fold_lanes(ArrayEmit *e, const Node *n, KRef value, bool mask) {
+static KRef fold_lanes(ArrayEmit *e, const LoopNode *n, KRef value, bool mask) {
 	if (!k_lanes_of(e->k, value)) return value;
 	Op op = (Op)node_inst(e->p, n)->op;
 	if (mask) value = k_select(e->k, k_mask(e->k), value, identity_of(e, op, node_type_of(e, n)));
@@ -199,7 +199,7 @@ static KRef fold_lanes(ArrayEmit *e, const Node *n, KRef value, bool mask) {
 }
 
 /* partial[at] = partial[at] op value. */
-static void add_to_partial(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
+static void add_to_partial(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value) {
 	KBuilder *k = e->k;
 	KType t = node_type_of(e, n);
 	KRef stride[MAX_RANK], base = k_int(k, 0), lane = 0;
@@ -223,7 +223,7 @@ static void add_to_partial(ArrayEmit *e, const Node *n, const Index *at, KRef va
 	k_store(k, mode, to, base, k_prim2(k, join_prim(e, n), old, value), lane);
 }
 
-static void clear_partial(ArrayEmit *e, const Node *n) {
+static void clear_partial(ArrayEmit *e, const LoopNode *n) {
 	KBuilder *k = e->k;
 	Op op = (Op)node_inst(e->p, n)->op;
 	KType t = node_type_of(e, n);
@@ -234,7 +234,7 @@ static void clear_partial(ArrayEmit *e, const Node *n) {
 }
 
 /* Combines the chunks' sums in order. */
-static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
+static void join_partials(ArrayEmit *e, const LoopNode *n, KRef nparts) {
 	KBuilder *k = e->k;
 	KType t = node_type_of(e, n);
 	KRef from = e->l->slots.at[n->partial - 1].pointer, count = result_count(e, n);
@@ -279,7 +279,7 @@ static bool inst_pads(ArrayEmit *e, const Inst *in) {
 static bool tree_pads(ArrayEmit *e, Ref r) {
 	Value scalar;
 	if (ref_splat(e->l->f, r, &scalar)) return true;
-	const Node *n = plan_node(e->p, r);
+	const LoopNode *n = plan_node(e->p, r);
 	const Type *t = ref_ty(e->l->f, r);
 	if (n && !n->kept) return inst_pads(e, node_inst(e->p, n));
 	if (n && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n)) return true;
@@ -289,10 +289,10 @@ static bool tree_pads(ArrayEmit *e, Ref r) {
 	return true;
 }
 
-static bool group_pads(ArrayEmit *e, const Group *g) {
+static bool group_pads(ArrayEmit *e, const LoopGroup *g) {
 	if (e->r->lanes != LANES_ROWS) return false;
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->memory && !n->row_sum && n->nresult > 1) return false;
 		if (!inst_pads(e, node_inst(e->p, n))) return false;
 	}
@@ -301,15 +301,15 @@ static bool group_pads(ArrayEmit *e, const Group *g) {
 
 /* ---- groups without inner reductions ------------------------------------- */
 
-typedef struct Sum {
-	Node *n;
+typedef struct AccumulatorGroup {
+	LoopNode *n;
 	int64_t combination;
 	/* Number of accumulators: EXTREME_PARTS for an extreme; 0 marks those after
 	 * its first. */
 	uint32_t nparts;
-} Sum;
+} AccumulatorGroup;
 
-static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
+static void keep(ArrayEmit *e, LoopNode *n, const Index *at, KRef value) {
 	Index whole[MAX_RANK];
 	if (n->kind == NODE_UPDATE) {
 		box_index(e, n, at, whole);
@@ -322,7 +322,7 @@ static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
 
 /* The operand of a sum over the rows, at the nest's index; for a contraction
  * the product of its operands. */
-static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
+static KRef pull_term(ArrayEmit *e, LoopNode *n, const Index *at) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index x[MAX_RANK], y[MAX_RANK];
@@ -336,9 +336,9 @@ static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
 
 /* The first of the group's axes that is reduced. Reduced axes are the last ones
  * of any node that reduces. */
-static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
+static uint32_t first_reduced(const ArrayEmit *e, const LoopGroup *g) {
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		uint32_t result = 0, reduced = 0;
 		for (uint32_t j = 0; j < n->naxes; j++)
 			if ((int)j != n->row) {
@@ -352,12 +352,12 @@ static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
 
 /* The axis along which memory is contiguous for most of the group: the last
  * axis of the array of the first node, or of its operand if it reduces. */
-static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
+static int inner_lane(ArrayEmit *e, const LoopGroup *g, const Loops *s) {
 	int last = -1;
 	for (uint32_t i = 0; i < s->naxes; i++)
 		if (!s->fixed[i]) last = (int)i;
 	if (last < 0 || !g->nodes.n) return -1;
-	const Node *n = &e->p->nodes.at[g->nodes.at[0]];
+	const LoopNode *n = &e->p->nodes.at[g->nodes.at[0]];
 	const Inst *in = node_inst(e->p, n);
 	Index at[MAX_AXES], x[MAX_RANK], y[MAX_RANK], inner[MAX_AXES];
 	for (uint32_t i = 0; i < s->naxes; i++) inner[i] = index_axis(i);
@@ -392,13 +392,13 @@ static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
  * which may begin anywhere: the number of elements before the first whole line;
  * 0: nothing is gained. `lane`: the group's axis, or ROW_AXIS. The result's
  * memory is assumed to begin with a line, which it nearly always does. */
-static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, KRef length) {
+static KRef update_head(ArrayEmit *e, const LoopGroup *g, const Loops *s, int lane, KRef length) {
 	enum { LINE = 64 };
 	KBuilder *k = e->k;
 	Index inner[MAX_AXES], at[MAX_AXES], whole[MAX_RANK];
 	KRef stride[MAX_RANK], position = k_int(k, 0), one = k_int(k, 1);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->kind != NODE_UPDATE) continue;
 		combination(s, 0, inner);
 		node_index(n, inner, at);
@@ -421,20 +421,20 @@ static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, 
 
 /* Memory would idle while a row is processed in the cache. The first loop along
  * the row after others have read it therefore prefetches the next row. */
-static bool asks_ahead(ArrayEmit *e, const Group *g) {
+static bool asks_ahead(ArrayEmit *e, const LoopGroup *g) {
 	return e->row_reads.n && g != &e->r->groups.at[0] && goes_along_row(e, g);
 }
 
 /* Axes are unrolled while the sums over the rows, one for each combination,
  * stay in registers. */
-static int64_t most_combinations(const ArrayEmit *e, const Group *g) {
+static int64_t most_combinations(const ArrayEmit *e, const LoopGroup *g) {
 	enum { SUMS = 8 };
 	int64_t sums = 0;
 	for (uint32_t i = 0; i < g->nodes.n; i++) sums += e->p->nodes.at[g->nodes.at[i]].row_sum;
 	return !sums ? UNROLL_COUNT : sums < SUMS ? SUMS / sums : 1;
 }
 
-static void emit_map_group(ArrayEmit *e, const Group *g) {
+static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 	KBuilder *k = e->k;
 	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
 	Loops s = plan_loops(e, g->naxes, g->axes, rows ? most_combinations(e, g) : UNROLL_COUNT);
@@ -452,18 +452,18 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	}
 	/* Sums over the rows stay in registers while the lanes run along the
 	 * rows. */
-	VEC(Sum) sums = {0};
+	VEC(AccumulatorGroup) sums = {0};
 	VEC(KRef) init = {0};
 	uint32_t cost = 0;
 	bool only_sums = true;
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		cost += n->cost;
 		only_sums = only_sums && n->row_sum;
 		for (int64_t c = 0; n->row_sum && rows && c < s.combinations; c++) {
-			Sum sum = {n, c, is_extreme(e, n) ? EXTREME_PARTS : 1};
+			AccumulatorGroup sum = {n, c, is_extreme(e, n) ? EXTREME_PARTS : 1};
 			for (uint32_t part = 0; part < sum.nparts; part++) {
-				Sum s1 = {n, c, part ? 0 : sum.nparts};
+				AccumulatorGroup s1 = {n, c, part ? 0 : sum.nparts};
 				VEC_PUSH(e->l->scratch, &sums, s1);
 				VEC_PUSH(e->l->scratch, &init,
 				         extreme_identity(e, (Op)node_inst(e->p, n)->op, node_type_of(e, n),
@@ -527,7 +527,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	Index inner[MAX_AXES], at[MAX_AXES];
 	uint32_t sum = 0;
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		for (int64_t c = 0; c < s.combinations; c++) {
 			combination(&s, c, inner);
 			node_index(n, inner, at);
@@ -556,7 +556,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		k_vloop_end(k, next, results);
 		e->memo.n = inside;
 		for (uint32_t i = 0; i < sums.n; i++) {
-			Node *n = sums.at[i].n;
+			LoopNode *n = sums.at[i].n;
 			if (!sums.at[i].nparts) continue;
 			combination(&s, sums.at[i].combination, inner);
 			node_index(n, inner, at);
@@ -573,20 +573,20 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 
 /* ---- groups that reduce inner axes --------------------------------------- */
 
-typedef struct Reduction {
-	Node *n;
+typedef struct Accumulator {
+	LoopNode *n;
 	int64_t combination; /* of the unrolled result axes */
 	/* Of several accumulators: ExtremePart; for argmax 0 is the value and 1 its
 	 * position. */
 	uint32_t part;
-} Reduction;
+} Accumulator;
 
 typedef struct ReduceEmit {
 	ArrayEmit *e;
-	const Group *g;
+	const LoopGroup *g;
 	const Loops *s;
 	uint32_t from; /* first reduced axis */
-	VEC(Reduction) accs;
+	VEC(Accumulator) accs;
 	/* Combinations of unrolled result axes, and of unrolled reduced axes; the
 	 * step from one of the former to the next. */
 	int64_t outs, ins, step;
@@ -606,7 +606,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 	KBuilder *k = e->k;
 	Index inner[MAX_AXES], at[MAX_AXES];
 	for (uint32_t i = 0; i < r->g->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[r->g->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[r->g->nodes.at[i]];
 		if (n->naxes > n->nresult + (n->row_sum ? 1u : 0u)) continue;
 		for (int64_t c = 0; c < r->s->combinations; c++) {
 			combination(r->s, c, inner);
@@ -620,7 +620,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 		}
 	}
 	for (uint32_t i = 0; i < r->accs.n; i++) {
-		const Reduction *a = &r->accs.at[i];
+		const Accumulator *a = &r->accs.at[i];
 		const Inst *in = node_inst(e->p, a->n);
 		next[i] = old[i];
 		if (a->part) continue; /* computed with the accumulator before it */
@@ -699,7 +699,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	bool *varying = ARENA_ARRAY(e->l->scratch, bool, n + 1);
 	memset(varying, 1, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		const Reduction *a = &r->accs.at[i];
+		const Accumulator *a = &r->accs.at[i];
 		fresh[i] = extreme_identity(e, (Op)node_inst(e->p, a->n)->op, node_type_of(e, a->n),
 		                            (ExtremePart)a->part);
 	}
@@ -720,7 +720,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 
 /* An extreme of no elements is an error, except for bools: any and all have an
  * answer. */
-static void check_empty(ArrayEmit *e, const Node *n) {
+static void check_empty(ArrayEmit *e, const LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && in->op != OP_ARGMAX) return;
 	if (in->op != OP_ARGMAX && node_type_of(e, n) == KT_BOOL) return;
@@ -735,7 +735,7 @@ static void check_empty(ArrayEmit *e, const Node *n) {
 	if (empty) k_fail_if(k, empty, lower_site(e->l, SITE_EMPTY, in), k_int(k, 0), k_int(k, 0));
 }
 
-static void emit_reduce_group(ArrayEmit *e, const Group *g) {
+static void emit_reduce_group(ArrayEmit *e, const LoopGroup *g) {
 	KBuilder *k = e->k;
 	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
 	Loops s = plan_loops(e, g->naxes, g->axes, UNROLL_COUNT);
@@ -773,7 +773,7 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	}
 	VEC(KRef) init = {0};
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->naxes == n->nresult + (n->row_sum ? 1u : 0u)) continue;
 		Op op = (Op)node_inst(e->p, n)->op;
 		KType t =
@@ -786,7 +786,7 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 			KRef mask = vectors ? k_mask(k) : 0;
 			uint32_t nparts = op == OP_ARGMAX ? 2 : is_extreme(e, n) ? EXTREME_PARTS : 1;
 			for (uint32_t part = 0; part < nparts; part++) {
-				Reduction a = {n, c, part};
+				Accumulator a = {n, c, part};
 				KRef first = op != OP_ARGMAX ? extreme_identity(e, op, t, (ExtremePart)part)
 				             : part          ? k_int(k, 0)
 				                             : identity_of(e, OP_REDUCE_MAX, t);
@@ -799,7 +799,7 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	reduce_loops(&r, r.from, init.at, results);
 	Index inner[MAX_AXES], at[MAX_AXES];
 	for (uint32_t i = 0; i < r.accs.n; i++) {
-		const Reduction *a = &r.accs.at[i];
+		const Accumulator *a = &r.accs.at[i];
 		bool argmax = node_inst(e->p, a->n)->op == OP_ARGMAX;
 		if (argmax ? !a->part : a->part) continue;
 		combination(&s, a->combination * r.step, inner);
@@ -826,19 +826,19 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 
 /* Opens loops over the axes of an array except `skip`, with lanes along the
  * region's rows or the last long axis. */
-typedef struct Open {
+typedef struct OpenLoops {
 	uint32_t n, mark[MAX_AXES + 2];
 	bool vector[MAX_AXES + 2];
-} Open;
+} OpenLoops;
 
-static void open_vector(ArrayEmit *e, Open *o, KRef n, bool wide, KRef *base) {
+static void open_vector(ArrayEmit *e, OpenLoops *o, KRef n, bool wide, KRef *base) {
 	o->mark[o->n] = e->memo.n;
 	o->vector[o->n++] = true;
 	k_vloop_begin(e->k, wide ? 8 : 16, 0, n, 0, NULL, NULL, base);
 }
 
-static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, int row, int skip,
-                      bool wide, Index *at) {
+static void open_nest(ArrayEmit *e, OpenLoops *o, uint32_t naxes, const Dim *dims, int row,
+                      int skip, bool wide, Index *at) {
 	bool rows = row >= 0 && e->r->lanes == LANES_ROWS;
 	int lane = -1;
 	KRef base;
@@ -877,7 +877,7 @@ static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, in
 	}
 }
 
-static void close_nest(ArrayEmit *e, Open *o) {
+static void close_nest(ArrayEmit *e, OpenLoops *o) {
 	while (o->n) {
 		o->n--;
 		if (o->vector[o->n]) k_vloop_end(e->k, NULL, NULL);
@@ -886,13 +886,13 @@ static void close_nest(ArrayEmit *e, Open *o) {
 	}
 }
 
-static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
+static void emit_scan(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0),
 			reverse = attr_int(e->l->c, (Op)in->op, in->attr, 1);
 	Index at[MAX_AXES];
-	Open o;
+	OpenLoops o;
 	open_nest(e, &o, n->naxes, n->axes, n->row, (int)axis, g->wide, at);
 	KRef length = lower_dim(e->l, n->axes[axis]), params[2],
 		 sum = identity_of(e, (Op)in->op, node_type_of(e, n));
@@ -910,7 +910,7 @@ static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
 
 /* Each operand has its own nest. Along the region's row it has those rows of
  * the block that are its own, perhaps none. */
-static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
+static void emit_join(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
 	KBuilder *k = e->k;
 	const bool by_rows = joins_rows(e->p, n);
@@ -921,8 +921,8 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 		Ref r = inst_arg(e->l->f, in, j);
 		Type t = *ref_ty(e->l->f, r);
 		Index at[MAX_AXES], to[MAX_AXES];
-		Open o;
-		const Node *part = plan_node(e->p, r);
+		OpenLoops o;
+		const LoopNode *part = plan_node(e->p, r);
 		const KRef end = k_add(k, before, lower_dim(e->l, t.dims[axis]));
 		/* It is already in place. */
 		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n &&
@@ -954,7 +954,7 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 /* At most, since each chunk reads all indices. */
 #define SCATTER_PARTS 2
 
-static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
+static void emit_scatter(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -963,7 +963,7 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 			batch = attr_int(e->l->c, (Op)in->op, in->attr, 1);
 	KRef to = node_memory(e, n), from;
 	Index at[MAX_AXES];
-	Open o;
+	OpenLoops o;
 	if (!in_memory(e, x, &from) || from != to) {
 		open_nest(e, &o, n->nresult, n->axes, -1, -1, g->wide, at);
 		store_memory(e, n, at, pull(e, x, at));
@@ -1040,7 +1040,7 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	e->memo.n = outside_mark;
 }
 
-static void emit_guard(ArrayEmit *e, const Node *n) {
+static void emit_guard(ArrayEmit *e, const LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
 	KRef a = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 0)),
 		 b = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 1));
@@ -1048,9 +1048,9 @@ static void emit_guard(ArrayEmit *e, const Node *n) {
 	          b);
 }
 
-void copy_to_memory(ArrayEmit *e, Node *n) {
+void copy_to_memory(ArrayEmit *e, LoopNode *n) {
 	Index at[MAX_AXES];
-	Open o;
+	OpenLoops o;
 	open_nest(e, &o, n->nresult, n->axes, n->row, -1, true, at);
 	KRef value = pull(e, n->ref, at);
 	store_memory(e, n, at, value);
@@ -1059,9 +1059,9 @@ void copy_to_memory(ArrayEmit *e, Node *n) {
 
 /* ---- regions ------------------------------------------------------------- */
 
-static void emit_group(ArrayEmit *e, const Group *g) {
+static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	if (!g->nodes.n) return; /* its contraction is computed with another one */
-	Node *n = &e->p->nodes.at[g->nodes.at[0]];
+	LoopNode *n = &e->p->nodes.at[g->nodes.at[0]];
 	const uint32_t span = e->k->span, mark = e->memo.n;
 	if (n->biased && !n->past) return; /* fused into its contraction */
 	e->group = g;
@@ -1085,16 +1085,16 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 }
 
 /* The groups of a fused outer loop, in each of its iterations. */
-static void emit_slab(ArrayEmit *e, const Slab *s) {
+static void emit_slab(ArrayEmit *e, const OuterFusion *s) {
 	KBuilder *k = e->k;
 	const uint32_t mark = e->memo.n;
 	KRef index;
 	k_loop_begin(k, k_int(k, 0), lower_dim(e->l, s->axis), 1, 0, NULL, &index);
 	e->slab = true;
 	for (uint32_t i = 0; i < s->again.n; i++) {
-		const Node *n = &e->p->nodes.at[s->again.at[i]];
-		const Group *own = &e->r->groups.at[n->group];
-		Group g = {
+		const LoopNode *n = &e->p->nodes.at[s->again.at[i]];
+		const LoopGroup *own = &e->r->groups.at[n->group];
+		LoopGroup g = {
 			.naxes = own->naxes, .wide = own->wide, .nodes = {.n = 1, .at = &s->again.at[i]}};
 		memcpy(g.axes, own->axes, sizeof g.axes);
 		e->axes[0] = (Axis){.base = index};
@@ -1167,7 +1167,7 @@ static KRef row_work(ArrayEmit *e) {
 	Ctx *c = e->l->c;
 	Dim sum = dim_const(c, 0);
 	for (uint32_t i = 0; i < e->r->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[e->r->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[e->r->nodes.at[i]];
 		Dim work = dim_const(c, (int64_t)n->cost + 1);
 		for (uint32_t j = 0; j < n->naxes; j++)
 			if ((int)j != n->row) work = dim_mul(c, work, n->axes[j]);
@@ -1196,7 +1196,7 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
 
 /* Large arrays that the region does not read again. A line that is written
  * whole need not be read first, and evicts nothing. */
-KRef goes_past(ArrayEmit *e, const Node *n) {
+KRef goes_past(ArrayEmit *e, const LoopNode *n) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
@@ -1205,7 +1205,7 @@ KRef goes_past(ArrayEmit *e, const Node *n) {
 	    n->kind == NODE_UPDATE)
 		return 0;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		for (uint32_t j = 0; j < m->reads.n; j++)
 			if (&e->p->nodes.at[m->reads.at[j].node] == n) return 0;
 	}
@@ -1240,7 +1240,7 @@ void rows_elements(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	e->element_bytes = 4;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		check_empty(e, m);
 		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes)
 			e->element_bytes = ktype_size(node_type_of(e, m));
@@ -1262,7 +1262,7 @@ void rows_frames(ArrayEmit *e) {
 void rows_clear(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		if (!m->row_sum || m->into) continue;
 		KMark before = k_mark(e->k);
 		clear_partial(e, m);
@@ -1279,7 +1279,7 @@ void rows_part(ArrayEmit *e, const RowLoop *w) {
 		for (uint32_t a = 0; a < r->area_elements.n; a++)
 			e->areas[a] = k_ptradd(k, at, k_mul(k, area_offset(e, a), e->block), 1);
 		for (uint32_t i = 0; i < r->nodes.n; i++) {
-			Node *m = &e->p->nodes.at[r->nodes.at[i]];
+			LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 			m->scratch_at = m->scratch ? e->areas[m->area] : 0;
 		}
 	}
@@ -1297,7 +1297,7 @@ void rows_block(ArrayEmit *e, const RowLoop *w) {
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		uint32_t mark = e->memo.n;
 		KMark before = k_mark(k);
-		const Slab *slab = slab_of(r, i);
+		const OuterFusion *slab = slab_of(r, i);
 		if (slab) emit_slab(e, slab), i = slab->to;
 		else emit_group(e, &r->groups.at[i]);
 		if (r->groups.n >= OUTLINE_GROUPS) k_outline(k, before);
@@ -1329,7 +1329,7 @@ void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to) {
 void rows_join(ArrayEmit *e, KRef nparts) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		m->scratch_at = 0;
 		if (!m->row_sum || m->into) continue;
 		KMark before = k_mark(e->k);
@@ -1347,7 +1347,7 @@ static void emit_rows(ArrayEmit *e) {
 	rows_sizes(e, &w);
 	uint32_t outside = e->memo.n;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		m->past = m->strip ? 0 : goes_past(e, m);
 	}
 	choose_biased(e);
@@ -1367,7 +1367,7 @@ void spill_outside(ArrayEmit *e) {
 		for (uint32_t j = 0; j < in->nargs; j++) {
 			Ref r = inst_arg(f, in, j);
 			if (!ref_is_value(r) || plan_node(e->p, r) || e->spilled[REF_INDEX(r)]) continue;
-			const Place *place = lower_place(e->l, r);
+			const Storage *place = lower_place(e->l, r);
 			if (place->kind != PLACE_SMALL || place->count < 2) continue;
 			KType t = ktype_of((Dtype)ref_ty(f, r)->dtype);
 			KRef at = k_stack(e->k, (int64_t)place->count * ktype_size(t) + 64);
@@ -1379,7 +1379,7 @@ void spill_outside(ArrayEmit *e) {
 }
 
 /* Loads results that are needed in registers. */
-static void give_small(ArrayEmit *e, const Node *n) {
+static void give_small(ArrayEmit *e, const LoopNode *n) {
 	uint32_t count;
 	if (!n->wanted || !n->memory || !n->nresult ||
 	    !type_is_small(e->l->c, ref_type(e->l->f, n->ref), &count))
@@ -1404,7 +1404,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		const RowRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
-			const Node *n = &p->nodes.at[r->nodes.at[k]];
+			const LoopNode *n = &p->nodes.at[r->nodes.at[k]];
 			if (n->memory && n->nresult && !n->into && !n->windowed)
 				lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
@@ -1414,7 +1414,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			emit_stream(&e, i);
 		} else if (r->has_row) {
 			if (r->product) {
-				const Node *n = &p->nodes.at[r->product - 1];
+				const LoopNode *n = &p->nodes.at[r->product - 1];
 				lower_set_memory(l, n->ref, node_memory(&e, n));
 			}
 			emit_rows(&e);
@@ -1422,7 +1422,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		} else {
 			for (uint32_t k = 0; k < r->nodes.n; k++) check_empty(&e, &p->nodes.at[r->nodes.at[k]]);
 			for (uint32_t g = 0; g < r->groups.n; g++) {
-				const Group *group = &r->groups.at[g];
+				const LoopGroup *group = &r->groups.at[g];
 				for (uint32_t k = 0; k < group->nodes.n; k++)
 					if (p->nodes.at[group->nodes.at[k]].kind == NODE_UPDATE)
 						emit_frame(&e, &p->nodes.at[group->nodes.at[k]]);

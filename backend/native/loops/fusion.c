@@ -20,13 +20,13 @@ typedef struct Pull {
 	int8_t axis_of[MAX_RANK];
 } Pull;
 
-typedef struct Visit {
+typedef struct NestVisit {
 	ArrayPlan *p;
 	IndexContext ix;
 	uint32_t nest; /* the node whose nest is visited */
 	VEC(Pull) pulls;
 	VEC(Outside) outside;
-} Visit;
+} NestVisit;
 
 /* ---- nodes --------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static void make_nodes(ArrayPlan *p) {
 	const Fn *f = p->l->f;
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
-		Node n = {.inst = p->insts[i], .kind = kind_of(p, in), .row = -1};
+		LoopNode n = {.inst = p->insts[i], .kind = kind_of(p, in), .row = -1};
 		if (in->nresults) {
 			n.ref = inst_result(in, 0);
 			p->node_of[in->results] = p->nodes.n + 1;
@@ -120,12 +120,12 @@ static void keep_failing(ArrayPlan *p) {
 	/* A user reads all its elements. */
 	bool *whole = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = p->nodes.n; i-- > 0;) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
 		n->kept = n->kept || (!whole[i] && computes(in) && inst_may_fail(f, in));
 		if (!n->kept && !whole[i]) continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
-			const Node *x = plan_node(p, inst_arg(f, in, k));
+			const LoopNode *x = plan_node(p, inst_arg(f, in, k));
 			const bool some =
 				!k && (in->op == OP_SLICE || in->op == OP_GATHER || in->op == OP_UPDATE);
 			if (x && !some) whole[x - p->nodes.at] = true;
@@ -134,11 +134,11 @@ static void keep_failing(ArrayPlan *p) {
 }
 
 /* Operations for one element, including inlined operands. */
-static void cost_node(ArrayPlan *p, Node *n) {
+static void cost_node(ArrayPlan *p, LoopNode *n) {
 	const Inst *in = node_inst(p, n);
 	uint64_t cost = prims[in->op].work;
 	for (uint32_t k = 0; k < in->nargs; k++) {
-		const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+		const LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
 		if (x && !x->kept) cost += x->cost;
 	}
 	int64_t turns =
@@ -161,11 +161,11 @@ uint32_t axes_along(const int8_t *axis_of) {
 	return along;
 }
 
-static void visit_operands(Visit *v, const Inst *in, const Index *at);
+static void visit_operands(NestVisit *v, const Inst *in, const Index *at);
 
-static void visit(Visit *v, Ref r, const Index *at) {
+static void visit(NestVisit *v, Ref r, const Index *at) {
 	ArrayPlan *p = v->p;
-	Node *n = plan_node(p, r);
+	LoopNode *n = plan_node(p, r);
 	if (!n) {
 		Outside o = {.ref = r};
 		follow(at, ref_ty(p->l->f, r)->rank, o.axis_of);
@@ -176,7 +176,7 @@ static void visit(Visit *v, Ref r, const Index *at) {
 		return;
 	}
 	uint32_t id = (uint32_t)(n - p->nodes.at);
-	Node *nest = &p->nodes.at[v->nest];
+	LoopNode *nest = &p->nodes.at[v->nest];
 	Pull pull = {.node = id};
 	const uint32_t rank = ref_ty(p->l->f, r)->rank;
 	follow(at, rank, pull.axis_of);
@@ -201,7 +201,7 @@ static void visit(Visit *v, Ref r, const Index *at) {
 	visit_operands(v, node_inst(p, n), all);
 }
 
-static void visit_operands(Visit *v, const Inst *in, const Index *at) {
+static void visit_operands(NestVisit *v, const Inst *in, const Index *at) {
 	ArrayPlan *p = v->p;
 	const Fn *f = p->l->f;
 	Index x[MAX_RANK], y[MAX_RANK];
@@ -247,7 +247,7 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at) {
 		return;
 	}
 	case OP_UPDATE: {
-		const Node *n = plan_node(p, inst_result(in, 0));
+		const LoopNode *n = plan_node(p, inst_result(in, 0));
 		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank;
 		bool point = n->kind == NODE_POINT;
 		for (uint32_t i = 0; i < rank; i++) {
@@ -287,10 +287,10 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at) {
 }
 
 /* Fills n->reads. Returns the inlined values that were visited. */
-static Visit visit_nest(ArrayPlan *p, uint32_t id) {
-	Node *n = &p->nodes.at[id];
+static NestVisit visit_nest(ArrayPlan *p, uint32_t id) {
+	LoopNode *n = &p->nodes.at[id];
 	n->reads.n = 0;
-	Visit v = {.p = p, .nest = id, .ix = {.p = p}};
+	NestVisit v = {.p = p, .nest = id, .ix = {.p = p}};
 	Index at[MAX_AXES];
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
 	const Inst *in = node_inst(p, n);
@@ -303,7 +303,7 @@ static Visit visit_nest(ArrayPlan *p, uint32_t id) {
 }
 
 OutsideList plan_reads(ArrayPlan *p, uint32_t node) {
-	const Visit v = visit_nest(p, node);
+	const NestVisit v = visit_nest(p, node);
 	return (OutsideList){v.outside.n, v.outside.at};
 }
 
@@ -320,7 +320,7 @@ typedef struct Volume {
 } Volume;
 
 /* Is the innermost axis of memory reduced or scanned? */
-static bool reduces_last(const ArrayPlan *p, const Node *n) {
+static bool reduces_last(const ArrayPlan *p, const LoopNode *n) {
 	const Inst *in = node_inst(p, n);
 	if ((n->kind != NODE_REDUCE && n->kind != NODE_SCAN) || in->op == OP_DOT) return false;
 	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, in, 0))->rank;
@@ -348,7 +348,7 @@ static void choose_rows(ArrayPlan *p) {
 	int64_t v;
 	bool plain = true;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (!n->kept) continue;
 		double work = n->cost + 1;
 		uint32_t nlong = 0;
@@ -404,17 +404,17 @@ static bool long_axis(const ArrayPlan *p, Dim d) {
  * copied or inlined. Materialised operands are computed in place instead
  * (join_in_place). The remaining copies, such as cells outside an end, are a
  * few rows. */
-static bool copies_rows(const ArrayPlan *p, const Node *n) {
+static bool copies_rows(const ArrayPlan *p, const LoopNode *n) {
 	const Inst *in = node_inst(p, n);
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref r = inst_arg(p->l->f, in, k);
-		const Node *x = plan_node(p, r);
+		const LoopNode *x = plan_node(p, r);
 		if (long_axis(p, ref_ty(p->l->f, r)->dims[0]) && (n->wanted || !x || !x->kept)) return true;
 	}
 	return false;
 }
 
-static bool may_be_row(const ArrayPlan *p, const Node *n, uint32_t axis) {
+static bool may_be_row(const ArrayPlan *p, const LoopNode *n, uint32_t axis) {
 	const Inst *in = node_inst(p, n);
 	switch (n->kind) {
 	case NODE_SCATTER:
@@ -444,7 +444,7 @@ static bool wide_axis(const ArrayPlan *p, Dim d) {
 #define EACH_WORK 512
 
 /* The kind of contraction for a dot of floats, given the row. */
-static Macro macro_of(const ArrayPlan *p, Node *n) {
+static Macro macro_of(const ArrayPlan *p, LoopNode *n) {
 	const Inst *in = node_inst(p, n);
 	if (in->op != OP_DOT || n->kind != NODE_REDUCE) return MACRO_NONE;
 	Ctx *c = p->l->c;
@@ -473,7 +473,7 @@ static Macro macro_of(const ArrayPlan *p, Node *n) {
 	return others == 1 && wide_axis(p, n->axes[first]) ? MACRO_ROWS : MACRO_NONE;
 }
 
-static bool is_large_product(const ArrayPlan *p, const Node *n) {
+static bool is_large_product(const ArrayPlan *p, const LoopNode *n) {
 	const Inst *in = node_inst(p, n);
 	if (in->op != OP_DOT || n->kind != NODE_REDUCE || n->naxes != 3 || n->nresult != 2)
 		return false;
@@ -486,7 +486,7 @@ static bool is_large_product(const ArrayPlan *p, const Node *n) {
 	return true;
 }
 
-static void choose_row(ArrayPlan *p, Node *n) {
+static void choose_row(ArrayPlan *p, LoopNode *n) {
 	n->row = -1;
 	n->macro = MACRO_NONE;
 	n->row_sum = false;
@@ -504,31 +504,31 @@ static void choose_row(ArrayPlan *p, Node *n) {
 /* ---- regions ------------------------------------------------------------- */
 
 /* The result axis that runs along the region's row; -1: none. */
-static int row_of_value(const Node *n) {
+static int row_of_value(const LoopNode *n) {
 	return n->row >= 0 && n->row < (int)n->nresult ? n->row : -1;
 }
 
-static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
-	const Node *x = &p->nodes.at[a->node];
+static bool reads_own_row(const ArrayPlan *p, const LoopNode *n, const Access *a) {
+	const LoopNode *x = &p->nodes.at[a->node];
 	/* The nest of an update runs over its box, that of a concat over ranges of
 	 * its rows. */
 	int row = x->kind == NODE_UPDATE || joins_rows(p, x) ? -1 : row_of_value(x);
 	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
 }
 
-static bool stands_alone(const Node *n) {
+static bool stands_alone(const LoopNode *n) {
 	return n->macro != MACRO_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER ||
 	       n->kind == NODE_JOIN || n->kind == NODE_GUARD ||
 	       (n->kind == NODE_REDUCE && n->naxes > n->nresult && n->cost >= 100000);
 }
 
 static void place_in_region(ArrayPlan *p, uint32_t id) {
-	Node *n = &p->nodes.at[id];
+	LoopNode *n = &p->nodes.at[id];
 	bool has_row = n->row >= 0, whole = n->macro == MACRO_WHOLE || n->kind == NODE_SCATTER;
 	Dim row = has_row ? n->axes[n->row] : 0;
 	uint32_t least = 0;
 	for (uint32_t i = 0; i < n->reads.n; i++) {
-		const Node *x = &p->nodes.at[n->reads.at[i].node];
+		const LoopNode *x = &p->nodes.at[n->reads.at[i].node];
 		const RowRegion *r = &p->regions.at[x->region];
 		bool here = r->has_row == has_row && !r->whole && !whole &&
 		            (has_row ? r->row == row && reads_own_row(p, n, &n->reads.at[i]) : !x->row_sum);
@@ -552,21 +552,21 @@ static void place_in_region(ArrayPlan *p, uint32_t id) {
 
 /* ---- groups -------------------------------------------------------------- */
 
-static uint32_t inner_axes(const Node *n, Dim *out) {
+static uint32_t inner_axes(const LoopNode *n, Dim *out) {
 	uint32_t k = 0;
 	for (uint32_t i = 0; i < n->naxes; i++)
 		if ((int)i != n->row) out[k++] = n->axes[i];
 	return k;
 }
 
-static uint32_t inner_reduced(const Node *n) {
+static uint32_t inner_reduced(const LoopNode *n) {
 	return n->naxes - n->nresult - (n->row_sum ? 1u : 0u);
 }
 
 /* Does the nest read this value of its own region at its own index, axis by
  * axis? */
-static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) {
-	const Node *x = &p->nodes.at[a->node];
+static bool reads_own_index(const ArrayPlan *p, const LoopNode *n, const Access *a) {
+	const LoopNode *x = &p->nodes.at[a->node];
 	uint32_t axis = 0;
 	if (x->kind == NODE_UPDATE) return false;
 	for (uint32_t i = 0; i < x->nresult; i++) {
@@ -580,14 +580,15 @@ static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) 
 	return true;
 }
 
-static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, const Node *n) {
+static bool fits_group(const ArrayPlan *p, const RowRegion *r, const LoopGroup *g,
+                       const LoopNode *n) {
 	if (g->alone || stands_alone(n) || g->stage != n->stage) return false;
 	Dim axes[MAX_AXES];
 	uint32_t k = inner_axes(n, axes);
 	if (k != g->naxes || memcmp(axes, g->axes, k * sizeof *axes)) return false;
 	uint32_t reduced = inner_reduced(n);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *m = &p->nodes.at[g->nodes.at[i]];
+		const LoopNode *m = &p->nodes.at[g->nodes.at[i]];
 		/* Sums over the rows need the loop over lanes innermost, sums over
 		 * inner axes need it outermost. Without inner axes it is both. */
 		if (k && ((n->row_sum && inner_reduced(m)) || (m->row_sum && reduced))) return false;
@@ -597,15 +598,15 @@ static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, c
 	return true;
 }
 
-static bool tree_is_wide(const ArrayPlan *p, const Node *n);
+static bool tree_is_wide(const ArrayPlan *p, const LoopNode *n);
 
 static bool ref_is_wide(const ArrayPlan *p, Ref r) {
 	if (dtype_size((Dtype)ref_ty(p->l->f, r)->dtype) >= 8) return true;
-	const Node *x = plan_node(p, r);
+	const LoopNode *x = plan_node(p, r);
 	return x && !x->kept && tree_is_wide(p, x);
 }
 
-static bool tree_is_wide(const ArrayPlan *p, const Node *n) {
+static bool tree_is_wide(const ArrayPlan *p, const LoopNode *n) {
 	const Inst *in = node_inst(p, n);
 	if (n->ref && dtype_size((Dtype)ref_ty(p->l->f, n->ref)->dtype) >= 8) return true;
 	for (uint32_t k = 0; k < in->nargs; k++)
@@ -615,10 +616,10 @@ static bool tree_is_wide(const ArrayPlan *p, const Node *n) {
 
 static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 	RowRegion *r = &p->regions.at[region];
-	Node *n = &p->nodes.at[id];
+	LoopNode *n = &p->nodes.at[id];
 	uint32_t least = 0;
 	for (uint32_t i = 0; i < n->reads.n; i++) {
-		const Node *x = &p->nodes.at[n->reads.at[i].node];
+		const LoopNode *x = &p->nodes.at[n->reads.at[i].node];
 		if (x->region != region) continue;
 		bool here = x->stage == n->stage && !stands_alone(x) && !stands_alone(n) &&
 		            x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
@@ -626,7 +627,7 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 		if (from > least) least = from;
 	}
 	for (uint32_t i = least; i < r->groups.n; i++) {
-		Group *g = &r->groups.at[i];
+		LoopGroup *g = &r->groups.at[i];
 		if (!fits_group(p, r, g, n)) continue;
 		n->group = i;
 		g->reduces = g->reduces || inner_reduced(n);
@@ -634,10 +635,10 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 		VEC_PUSH(p->a, &g->nodes, id);
 		return;
 	}
-	Group fresh = {.stage = n->stage,
-	               .reduces = inner_reduced(n) > 0,
-	               .alone = stands_alone(n),
-	               .wide = tree_is_wide(p, n)};
+	LoopGroup fresh = {.stage = n->stage,
+	                   .reduces = inner_reduced(n) > 0,
+	                   .alone = stands_alone(n),
+	                   .wide = tree_is_wide(p, n)};
 	fresh.naxes = inner_axes(n, fresh.axes);
 	n->group = r->groups.n;
 	VEC_PUSH(p->a, &r->groups, fresh);
@@ -647,7 +648,7 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 /* ---- one round of planning ----------------------------------------------- */
 
 Ref matrix_operand(const ArrayPlan *p, Ref r) {
-	const Node *x = plan_node(p, r);
+	const LoopNode *x = plan_node(p, r);
 	while (x && !x->kept) {
 		const Inst *in = node_inst(p, x);
 		if (in->op != OP_TRANSPOSE && in->op != OP_STOP) break;
@@ -671,7 +672,7 @@ static uint32_t *only_users(const ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Inst *in = node_inst(p, &p->nodes.at[i]);
 		for (uint32_t k = 0; k < in->nargs; k++) {
-			const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			const LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
 			if (!x) continue;
 			uint32_t *u = &user[x - p->nodes.at];
 			*u = *u == NONE_YET || *u == i ? i : NO_NODE;
@@ -684,9 +685,10 @@ static uint32_t *only_users(const ArrayPlan *p) {
 
 /* Is a value needed only for another one of the same shape that will be
  * materialised? Then only the last value of such a chain is materialised. */
-static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, const Pulled *by) {
+static bool ends_in_another(const ArrayPlan *p, const LoopNode *n, uint32_t user,
+                            const Pulled *by) {
 	if (user == NO_NODE || n->kind != NODE_POINT) return false;
-	const Node *u = &p->nodes.at[user];
+	const LoopNode *u = &p->nodes.at[user];
 	const Op op = (Op)node_inst(p, u)->op;
 	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work ||
 	    !(by[user].twice || by[user].wider) || u->nresult != n->nresult)
@@ -703,9 +705,9 @@ static bool keep_shared(ArrayPlan *p) {
 	const uint32_t *user = only_users(p);
 	for (uint32_t i = 0; i < p->nodes.n; i++) by[i].region = UINT32_MAX;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (!n->kept) continue;
-		Visit v = visit_nest(p, i);
+		NestVisit v = visit_nest(p, i);
 		for (uint32_t k = 0; k < v.pulls.n; k++) {
 			const Pull *q = &v.pulls.at[k];
 			Pulled *b = &by[q->node];
@@ -724,11 +726,11 @@ static bool keep_shared(ArrayPlan *p) {
 		}
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
 		if (n->kept && n->macro != MACRO_NONE) {
 			for (uint32_t k = 0; k < 2; k++) {
-				Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
+				LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
 				/* An operand with the row can be copied into scratch while it
 				 * is pulled. The other must be in memory. */
 				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH ||
@@ -756,9 +758,9 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 	bool inner = false, each = false;
 	int64_t longest = 0;
 	for (uint32_t i = 0; i < r->groups.n; i++) {
-		const Group *g = &r->groups.at[i];
+		const LoopGroup *g = &r->groups.at[i];
 		for (uint32_t k = 0; k < g->nodes.n; k++) {
-			const Node *n = &p->nodes.at[g->nodes.at[k]];
+			const LoopNode *n = &p->nodes.at[g->nodes.at[k]];
 			const Macro m = n->macro;
 			reductions += n->kind == NODE_REDUCE && m == MACRO_NONE && !n->row_sum;
 			contractions += m == MACRO_ROWS || m == MACRO_OUTER;
@@ -780,7 +782,7 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 	/* With one row in each lane, products of each row's own matrices are
 	 * ordinary sums. */
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
-		Node *n = &p->nodes.at[r->nodes.at[i]];
+		LoopNode *n = &p->nodes.at[r->nodes.at[i]];
 		if (n->macro == MACRO_EACH) n->macro = MACRO_NONE;
 	}
 }
@@ -791,7 +793,7 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 static void find_late(const ArrayPlan *p, bool *late) {
 	bool checked = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (!n->kept) continue;
 		checked = checked || n->kind == NODE_GUARD;
 		late[i] = checked || !p->rows.n || (n->row >= 0 && n->axes[n->row] == p->rows.at[0]);
@@ -805,7 +807,7 @@ static void plan_round(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) cost_node(p, &p->nodes.at[i]);
 	choose_rows(p);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		n->memory = n->wanted;
 		n->scratch = false;
 		n->last_group = 0;
@@ -830,8 +832,8 @@ static void plan_round(ArrayPlan *p) {
 
 /* The last addition in the chain of additions that starts at the node's only
  * user; NULL: there is none. */
-static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *user) {
-	const Node *last = NULL;
+static const LoopNode *sum_of(const ArrayPlan *p, const LoopNode *n, const uint32_t *user) {
+	const LoopNode *last = NULL;
 	for (;;) {
 		if (n->wanted || n->uses != 1) return last;
 		n = &p->nodes.at[user[n - p->nodes.at]];
@@ -840,7 +842,7 @@ static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *use
 	}
 }
 
-static bool same_result(const Node *n, const Node *m) {
+static bool same_result(const LoopNode *n, const LoopNode *m) {
 	bool same =
 		m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->nresult == n->nresult;
 	for (uint32_t i = 0; i < n->nresult; i++) same = same && m->axes[i] == n->axes[i];
@@ -857,25 +859,25 @@ static void join_terms(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Inst *in = node_inst(p, &p->nodes.at[i]);
 		for (uint32_t k = 0; k < in->nargs; k++) {
-			Node *x = plan_node(p, inst_arg(f, in, k));
+			LoopNode *x = plan_node(p, inst_arg(f, in, k));
 			if (!x) continue;
 			x->uses++;
 			user[x - p->nodes.at] = i;
 		}
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		if (!n->kept || n->macro != MACRO_OUTER || n->into) continue;
-		const Node *sum = sum_of(p, n, user);
+		const LoopNode *sum = sum_of(p, n, user);
 		uint32_t last = i;
 		for (uint32_t j = i + 1; sum && j < p->nodes.n; j++) {
-			const Node *m = &p->nodes.at[j];
+			const LoopNode *m = &p->nodes.at[j];
 			bool same = same_result(n, m);
 			if (same && sum_of(p, m, user) == sum && m->group > p->nodes.at[last].group) last = j;
 		}
-		Node *head = &p->nodes.at[last];
+		LoopNode *head = &p->nodes.at[last];
 		for (uint32_t j = i; sum && j < p->nodes.n; j++) {
-			Node *m = &p->nodes.at[j];
+			LoopNode *m = &p->nodes.at[j];
 			bool same = same_result(n, m);
 			if (m == head || !same || sum_of(p, m, user) != sum) continue;
 			m->into = last + 1;
@@ -890,10 +892,10 @@ static void join_terms(ArrayPlan *p) {
 /* Decides which values are in memory, which in scratch, and for how long. */
 static void choose_storage(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (!n->kept) continue;
 		for (uint32_t k = 0; k < n->reads.n; k++) {
-			Node *x = &p->nodes.at[n->reads.at[k].node];
+			LoopNode *x = &p->nodes.at[n->reads.at[k].node];
 			if (x->region != n->region || x->row_sum || !p->regions.at[n->region].has_row) {
 				x->memory = true;
 				continue;
@@ -904,7 +906,7 @@ static void choose_storage(ArrayPlan *p) {
 		}
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD) continue;
 		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE)
 			n->memory = true;
@@ -917,9 +919,9 @@ static void choose_storage(ArrayPlan *p) {
 	}
 }
 
-bool needs_copy(const ArrayPlan *p, const Node *n, Ref r) {
+bool needs_copy(const ArrayPlan *p, const LoopNode *n, Ref r) {
 	const RowRegion *region = &p->regions.at[n->region];
-	const Node *x = plan_node(p, matrix_operand(p, r));
+	const LoopNode *x = plan_node(p, matrix_operand(p, r));
 	bool inner = region->lanes == LANES_INNER;
 	if (x && x->kept && x->region == n->region && x->scratch && !(inner && x->memory)) return false;
 	return !inner || (x && !(x->kept && x->memory));
@@ -937,7 +939,7 @@ uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_
 	return a;
 }
 
-int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand) {
+int slab_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) {
 	Index at[MAX_AXES], x[2][MAX_RANK];
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
 	dot_indices(p, node_inst(p, n), at, x[0], x[1]);
@@ -947,7 +949,7 @@ int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand) {
 	return -1;
 }
 
-static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
+static void copy_areas(ArrayPlan *p, RowRegion *r, LoopNode *n, uint32_t g) {
 	const Inst *in = node_inst(p, n);
 	for (uint32_t k = 0; k < 2; k++) {
 		if (n->macro == MACRO_ROWS && k != n->swapped) continue;
@@ -972,7 +974,7 @@ static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
 static void share_areas(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n; g++) {
 		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
-			Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
+			LoopNode *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
 			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER || n->macro == MACRO_EACH) {
 				copy_areas(p, r, n, g);
 				for (uint32_t t = 0; t < n->terms.n; t++)
@@ -987,7 +989,7 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 			/* A value that outlives an iteration of a fused outer loop is live
 			 * for the whole loop, before its group and after its last
 			 * reader. */
-			const Slab *first = slab_of(r, g), *end = slab_of(r, last);
+			const OuterFusion *first = slab_of(r, g), *end = slab_of(r, last);
 			const bool turns = !n->slab_local || first != end;
 			if (first && turns) from = first->from;
 			if (end && turns) last = end->to;
@@ -998,11 +1000,11 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 
 /* An array of the run that an update changes in place is computed in the memory
  * of the update's result. */
-static void share_memory(ArrayPlan *p, const Piece *run) {
+static void share_memory(ArrayPlan *p, const SchedStep *run) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (n->kind != NODE_UPDATE) continue;
-		Node *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
+		LoopNode *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
 		if (x && x->kept && x->memory && !x->row_sum && x->nresult &&
 		    run_takes_memory(p->l, run, node_inst(p, n)))
 			x->lies_in = i + 1;
@@ -1011,14 +1013,14 @@ static void share_memory(ArrayPlan *p, const Piece *run) {
 
 /* The operand of a concat that a value is; the first one if there are
  * several. */
-uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part) {
+uint32_t join_place(const ArrayPlan *p, const LoopNode *join, Ref part) {
 	const Inst *in = node_inst(p, join);
 	uint32_t k = 0;
 	while (k < in->nargs && inst_arg(p->l->f, in, k) != part) k++;
 	return k;
 }
 
-bool joins_rows(const ArrayPlan *p, const Node *n) {
+bool joins_rows(const ArrayPlan *p, const LoopNode *n) {
 	return n->kind == NODE_JOIN && n->row >= 0 &&
 	       n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
 }
@@ -1029,13 +1031,13 @@ bool joins_rows(const ArrayPlan *p, const Node *n) {
  * destination, a loop's or the caller's, may still be read. */
 static void join_in_place(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
 		if (n->kind != NODE_JOIN || !n->kept || !n->memory || n->wanted || n->lies_in ||
 		    attr_int(p->l->c, OP_CONCAT, in->attr, 0))
 			continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
-			Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
 			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip ||
 			    x->into || x->kind != NODE_POINT)
 				continue;
@@ -1055,22 +1057,22 @@ static uint32_t *region_steps(const ArrayPlan *p) {
 	return step;
 }
 
-typedef struct Life {
+typedef struct LiveRange {
 	uint32_t from, to;
-} Life;
+} LiveRange;
 
 /* Lifetimes. A value needed after the run lives to its end. Others live from
  * the step that computes them to the last that reads them, so that values of
  * different steps may share memory. There are no more steps than
  * instructions. */
-static Life *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
-	Life *life = ARENA_ARRAY(p->a, Life, p->nodes.n + 1);
+static LiveRange *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
+	LiveRange *life = ARENA_ARRAY(p->a, LiveRange, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (!n->kept) continue;
-		life[i] = (Life){from + step[n->region], n->wanted ? to : from + step[n->region]};
+		life[i] = (LiveRange){from + step[n->region], n->wanted ? to : from + step[n->region]};
 		for (uint32_t k = 0; k < n->reads.n; k++) {
-			Life *x = &life[n->reads.at[k].node];
+			LiveRange *x = &life[n->reads.at[k].node];
 			if (x->to < life[i].from) x->to = life[i].from;
 		}
 	}
@@ -1086,9 +1088,9 @@ static Life *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from,
 static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	Lower *l = p->l;
 	const uint32_t *step = region_steps(p);
-	const Life *life = node_lives(p, step, from, to);
+	const LiveRange *life = node_lives(p, step, from, to);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD || n->into || n->windowed) continue;
 		/* scalars are registers */
 		if (n->memory && n->nresult > 0 && !n->lies_in)
@@ -1108,7 +1110,7 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	}
 }
 
-ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
+ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	const uint32_t n = run->n;
 	ArrayPlan *p = ARENA_NEW(l->scratch, ArrayPlan);
 	p->l = l;

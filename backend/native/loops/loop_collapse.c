@@ -26,7 +26,7 @@
 
 typedef struct Join {
 	ArrayEmit *e;
-	const Group *g;
+	const LoopGroup *g;
 	IndexContext ix; /* with `emitting` false */
 	VEC(Ref) periods;
 	VEC(uint32_t) dense; /* nodes whose scratch must be contiguous */
@@ -37,7 +37,7 @@ static bool is_axis(Index i, uint32_t axis) { return i.kind == IX_AXIS && i.axis
 /* A read at `at` of a materialised value or one from outside. */
 static bool joins_leaf(Join *j, Ref r, const Index *at) {
 	ArrayEmit *e = j->e;
-	const Node *n = plan_node(e->p, r);
+	const LoopNode *n = plan_node(e->p, r);
 	const Type t = *ref_ty(e->l->f, r);
 	const bool here = n && n->region == (uint32_t)(e->r - e->p->regions.at);
 	if (!t.rank) return true;
@@ -81,20 +81,20 @@ static bool joins_inst(Join *j, const Inst *in, const Index *at) {
 static bool joins(Join *j, Ref r, const Index *at) {
 	Value scalar;
 	if (ref_splat(j->e->l->f, r, &scalar)) return true;
-	const Node *n = plan_node(j->e->p, r);
+	const LoopNode *n = plan_node(j->e->p, r);
 	return n && !n->kept ? joins_inst(j, node_inst(j->e->p, n), at) : joins_leaf(j, r, at);
 }
 
 static bool group_joins(Join *j) {
 	ArrayEmit *e = j->e;
-	const Group *g = j->g;
+	const LoopGroup *g = j->g;
 	int64_t fixed;
 	if (g->reduces || g->alone || g->naxes != 1 || dim_number(e->p, g->axes[0], &fixed) ||
 	    lower_hint(e->l, g->axes[0], 1000) >= SHORT_ROW)
 		return false;
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->kind != NODE_POINT || n->row != 0 || n->nresult != 2 || n->row_sum ||
 		    !joins_inst(j, node_inst(e->p, n), at))
 			return false;
@@ -109,7 +109,7 @@ void choose_joined(ArrayEmit *e) {
 	e->periods.n = 0;
 	for (uint32_t i = 0; i < r->nodes.n; i++) e->p->nodes.at[r->nodes.at[i]].dense = false;
 	for (uint32_t i = 0; i < r->groups.n; i++) {
-		Group *g = &r->groups.at[i];
+		LoopGroup *g = &r->groups.at[i];
 		Join j = {.e = e, .g = g, .ix = {.p = e->p}};
 		g->joined = r->lanes == LANES_INNER && !(k_is_int(e->k, e->block, &block) && block == 1) &&
 		            group_joins(&j);
@@ -130,7 +130,7 @@ enum { MOST_LANES = 64 };
 /* The lanes of an iteration. A group of few operations has four registers,
  * because the loop overhead (the index modulo the row's extent, the form of the
  * stores) takes as long as the operations. Others have 8 or 16 lanes. */
-static uint32_t lanes_of(const ArrayEmit *e, const Group *g) {
+static uint32_t lanes_of(const ArrayEmit *e, const LoopGroup *g) {
 	enum { FEW = 4 };
 	const uint32_t lanes = g->wide ? 8 : 16,
 				   four = 4 * e->k->m->target.vector_bytes / (g->wide ? 8 : 4);
@@ -166,8 +166,8 @@ KRef pull_period(ArrayEmit *e, Ref r) {
 	return 0;
 }
 
-void emit_joined_group(ArrayEmit *e, const Group *g,
-                       void (*keep)(ArrayEmit *e, Node *n, const Index *at, KRef value)) {
+void emit_joined_group(ArrayEmit *e, const LoopGroup *g,
+                       void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value)) {
 	KBuilder *k = e->k;
 	const uint32_t mark = e->memo.n;
 	KRef n = lower_dim(e->l, g->axes[0]), zero = k_int(k, 0), params[2], last;
@@ -183,7 +183,7 @@ void emit_joined_group(ArrayEmit *e, const Group *g,
 	e->phase = params[1];
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		Node *node = &e->p->nodes.at[g->nodes.at[i]];
+		LoopNode *node = &e->p->nodes.at[g->nodes.at[i]];
 		keep(e, node, at, pull_computed(e, node, at));
 	}
 	/* Both candidates follow from the current index, so an iteration waits only

@@ -3,7 +3,7 @@
  *
  * Needs: loops/loops.h; a plan with regions and groups.
  *
- * Contract: sets Node.stage. Materialises the values that a later stage reads
+ * Contract: sets LoopNode.stage. Materialises the values that a later stage reads
  * of an earlier one, in scratch of a block of rows that fits in L1.
  *
  * The operations on one element depend on each other, from load to store. The
@@ -18,7 +18,7 @@
 enum { STAGE_LENGTH = 26, WORTH_KEEPING = 2 };
 
 /* The node's value is one scalar for each row of the region. */
-static bool is_row_vector(const Node *n, const RowRegion *r) {
+static bool is_row_vector(const LoopNode *n, const RowRegion *r) {
 	return n->nresult == 1 && n->naxes == 1 && n->axes[0] == r->row;
 }
 
@@ -41,11 +41,11 @@ typedef struct Depth {
  * the region. */
 static void measure(const ArrayPlan *p, const RowRegion *r, Depth *depth) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
 		Depth d = {0};
 		for (uint32_t k = 0; k < in->nargs; k++) {
-			const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			const LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
 			if (!x || (x->kept && &p->regions.at[x->region] != r)) continue;
 			const Depth *y = &depth[x - p->nodes.at];
 			if (y->stage > d.stage || (y->stage == d.stage && y->length > d.length)) d = *y;
@@ -67,11 +67,11 @@ bool plan_stages(ArrayPlan *p) {
 		for (uint32_t i = 0; i < r->nodes.n; i++)
 			p->nodes.at[r->nodes.at[i]].stage = depth[r->nodes.at[i]].stage;
 		for (uint32_t i = 0; i < p->nodes.n; i++) {
-			const Node *n = &p->nodes.at[i];
+			const LoopNode *n = &p->nodes.at[i];
 			const Inst *in = node_inst(p, n);
 			if (n->kept && &p->regions.at[n->region] != r) continue;
 			for (uint32_t j = 0; j < in->nargs; j++) {
-				Node *x = plan_node(p, inst_arg(p->l->f, in, j));
+				LoopNode *x = plan_node(p, inst_arg(p->l->f, in, j));
 				if (!x || x->kept || x->kind != NODE_POINT || !is_row_vector(x, r) ||
 				    x->cost < WORTH_KEEPING)
 					continue;

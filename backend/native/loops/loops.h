@@ -22,7 +22,7 @@
  *   number of rows.
  * - Sums over the rows are stored for each chunk of the loop and combined in
  *   order afterwards, so results do not depend on the number of threads.
- * - Group: nests of a region over the same axes. A group is one loop.
+ * - LoopGroup: nests of a region over the same axes. A group is one loop.
  *
  * A region has one of two layouts:
  *
@@ -80,7 +80,7 @@ typedef struct Access {
 	int8_t axis_of[MAX_RANK];
 } Access;
 
-typedef struct Node {
+typedef struct LoopNode {
 	InstId inst;
 	Ref ref;
 	NodeKind kind;
@@ -140,11 +140,11 @@ typedef struct Node {
 	/* MACRO_ROWS: the chunk's packed (transposed) copy of the matrix, and the
 	 * distance between its rows in elements; 0: none. */
 	KRef weights, weights_step;
-} Node;
+} LoopNode;
 
 typedef enum Lanes { LANES_ROWS, LANES_INNER } Lanes;
 
-typedef struct Group {
+typedef struct LoopGroup {
 	uint32_t naxes; /* inner axes: all but the row */
 	Dim axes[MAX_AXES];
 	bool reduces; /* it reduces inner axes: the loop over lanes is outermost */
@@ -153,7 +153,7 @@ typedef struct Group {
 	bool joined;  /* emission: one collapsed loop over all rows of the block */
 	uint32_t stage;
 	VEC(uint32_t) nodes;
-} Group;
+} LoopGroup;
 
 /* Packing: an array from outside the region that has the row, but not as its
  * last axis. A block's rows of it are copied transposed, so that lanes along
@@ -166,12 +166,12 @@ typedef struct Turned {
 
 /* Outer-loop fusion: adjacent groups that share the loop over their first inner
  * axis. See outer_loop_fusion.c. */
-typedef struct Slab {
+typedef struct OuterFusion {
 	uint32_t from, to; /* first and last group */
 	Dim axis;
 	/* Nodes of an earlier fused loop, recomputed in each iteration. */
 	VEC(uint32_t) again;
-} Slab;
+} OuterFusion;
 
 typedef struct RowRegion {
 	/* A whole region is one node, emitted without a loop over rows. */
@@ -182,12 +182,12 @@ typedef struct RowRegion {
 	bool within;
 	Dim row;
 	Lanes lanes;
-	VEC(Group) groups;
+	VEC(LoopGroup) groups;
 	VEC(uint32_t) nodes;
 	VEC(Dim) area_elements;  /* scratch slots: elements per row */
 	VEC(uint32_t) area_free; /* the first group at which the slot is free again */
 	VEC(Turned) turned;
-	VEC(Slab) slabs;
+	VEC(OuterFusion) slabs;
 	/* Emission: rows in a block; 0: no loop over rows. For descriptions. */
 	KRef block;
 	/* The number of following regions that share this one's sliding-window
@@ -204,7 +204,7 @@ struct ArrayPlan {
 	Arena *a;
 	uint32_t n;
 	const InstId *insts;
-	VEC(Node) nodes;
+	VEC(LoopNode) nodes;
 	uint32_t *node_of; /* by value of the function: node plus 1 */
 	VEC(RowRegion) regions;
 	VEC(Dim) rows; /* candidate row extents, in order of preference */
@@ -232,12 +232,12 @@ void choose_turned(ArrayPlan *p, uint32_t region);
  * chosen. */
 void choose_slabs(ArrayPlan *p, uint32_t region);
 /* The fused outer loop that contains a group; NULL: none. */
-const Slab *slab_of(const RowRegion *r, uint32_t group);
+const OuterFusion *slab_of(const RowRegion *r, uint32_t group);
 /* The nest's first axis other than the row, which a fused outer loop runs
  * along; -1: none. */
-int slab_axis(const Node *n);
+int slab_axis(const LoopNode *n);
 /* The axis of a contraction's operand that runs along that axis; -1: none. */
-int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand);
+int slab_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand);
 /* Allocates a scratch slot with `elements` for each row, live from group g to
  * group `last`. Returns its index. */
 uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last);
@@ -248,10 +248,10 @@ bool plan_stages(ArrayPlan *p);
 
 /* ---- shared by planning and emission (index_map.c) ----------------------- */
 
-static inline const Inst *node_inst(const ArrayPlan *p, const Node *n) {
+static inline const Inst *node_inst(const ArrayPlan *p, const LoopNode *n) {
 	return &p->l->f->insts.at[n->inst];
 }
-static inline Node *plan_node(const ArrayPlan *p, Ref r) {
+static inline LoopNode *plan_node(const ArrayPlan *p, Ref r) {
 	uint32_t k = ref_is_value(r) ? p->node_of[REF_INDEX(r)] : 0;
 	return k ? &p->nodes.at[k - 1] : NULL;
 }
@@ -263,13 +263,13 @@ bool dim_number(const ArrayPlan *p, Dim d, int64_t *v);
  * become strides. */
 Ref matrix_operand(const ArrayPlan *p, Ref r);
 /* Must the rows of operand r of contraction n be copied into scratch first? */
-bool needs_copy(const ArrayPlan *p, const Node *n, Ref r);
+bool needs_copy(const ArrayPlan *p, const LoopNode *n, Ref r);
 /* The product of extents. */
 Dim dims_product(Ctx *c, uint32_t n, const Dim *dims);
-uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part);
+uint32_t join_place(const ArrayPlan *p, const LoopNode *join, Ref part);
 /* A concat along the axis that is its row: its operands are ranges of the
  * region's rows. */
-bool joins_rows(const ArrayPlan *p, const Node *n);
+bool joins_rows(const ArrayPlan *p, const LoopNode *n);
 
 /* Index arithmetic of shape changes. `emitting` false: only finds which axes
  * the index follows. `axes` describes the open loops. */
@@ -308,7 +308,7 @@ void reduce_index(const ArrayPlan *p, const Inst *in, const Index *at, Index *x)
 /* ---- access analysis (access_analysis.c) --------------------------------- */
 
 /* Stop here; continue through an inlined value; give up. */
-typedef enum Reached { REACHED, REACHED_THROUGH, REACHED_ASTRAY } Reached;
+typedef enum AccessKind { ACCESS_LEAF, ACCESS_DESCEND, ACCESS_UNKNOWN } AccessKind;
 typedef struct ReachSeen {
 	Ref ref;
 	Index at[MAX_RANK];
@@ -318,16 +318,16 @@ struct Reach {
 	ArrayPlan *p;
 	void *ud;
 	/* Called for each value that is read. n is NULL for values from outside the
-	 * plan. REACHED_THROUGH is allowed only for nodes that are not
+	 * plan. ACCESS_DESCEND is allowed only for nodes that are not
 	 * materialised. */
-	Reached (*leaf)(Reach *w, Ref r, const Node *n, const Index *at);
+	AccessKind (*leaf)(Reach *w, Ref r, const LoopNode *n, const Index *at);
 	uint32_t row; /* the nest's axis that is the region's row */
 	IndexContext ix;
 	VEC(ReachSeen) seen;
 };
 /* Visits every value that the node's nest reads. Returns false when an index
- * cannot be followed, or `leaf` returned REACHED_ASTRAY. */
-bool reach_nest(Reach *w, const Node *n);
+ * cannot be followed, or `leaf` returned ACCESS_UNKNOWN. */
+bool reach_nest(Reach *w, const LoopNode *n);
 
 /* ---- emission (pull.c, loops/emit.c, loops/contraction.c) ---------------- */
 
@@ -361,8 +361,8 @@ typedef struct ArrayEmit {
 	KBuilder *k;
 	IndexContext ix;
 	Axis axes[MAX_AXES];
-	VEC(Memo) memo; /* values of the open loops; truncated when a loop closes */
-	const Group *group; /* being emitted, or NULL */
+	VEC(Memo) memo;         /* values of the open loops; truncated when a loop closes */
+	const LoopGroup *group; /* being emitted, or NULL */
 	/* By the groups so far, with lanes along inner axes. */
 	VEC(RowRead) row_reads;
 	VEC(Period) periods;
@@ -396,9 +396,9 @@ typedef struct ArrayEmit {
 KRef pull(ArrayEmit *e, Ref r, const Index *at);
 /* The element of an instruction's result, computed even where it is
  * materialised. It is memoised for other reads in the loop. */
-KRef pull_computed(ArrayEmit *e, Node *n, const Index *at);
+KRef pull_computed(ArrayEmit *e, LoopNode *n, const Index *at);
 /* True when the group is one loop along the same axis as the region's first. */
-bool goes_along_row(const ArrayEmit *e, const Group *g);
+bool goes_along_row(const ArrayEmit *e, const LoopGroup *g);
 /* In a vector loop over the region's inner axis: prefetches, for the next row,
  * the data that the earlier groups read of this row. */
 void ask_for_next_row(ArrayEmit *e, uint32_t lanes);
@@ -406,24 +406,24 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes);
  * memory. */
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer);
 /* The memory of a node's value. */
-KRef node_memory(ArrayEmit *e, const Node *n);
+KRef node_memory(ArrayEmit *e, const LoopNode *n);
 /* Row-major strides, in elements. */
 void memory_strides(ArrayEmit *e, const Type *t, KRef *stride);
 /* Strides of a node's value in the region's scratch, indexed by its axes,
  * including the row. */
-void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride);
-bool uses_scratch(const ArrayEmit *e, const Node *n);
-void store_memory(ArrayEmit *e, const Node *n, const Index *at, KRef value);
-void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value);
+void scratch_strides(ArrayEmit *e, const LoopNode *n, KRef *stride);
+bool uses_scratch(const ArrayEmit *e, const LoopNode *n);
+void store_memory(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value);
+void store_scratch(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value);
 KRef identity_of(ArrayEmit *e, Op op, KType t); /* of a reduction */
 Op fold_prim(Op reduction);
-KType node_type_of(const ArrayEmit *e, const Node *n);
+KType node_type_of(const ArrayEmit *e, const LoopNode *n);
 /* Address of this chunk's partial sums of a node that is summed over the
  * rows. */
-KRef partial_of(ArrayEmit *e, const Node *n);
+KRef partial_of(ArrayEmit *e, const LoopNode *n);
 /* Copies a value from scratch to its memory. */
-void copy_to_memory(ArrayEmit *e, Node *n);
-void emit_contraction(ArrayEmit *e, Node *n);
+void copy_to_memory(ArrayEmit *e, LoopNode *n);
+void emit_contraction(ArrayEmit *e, LoopNode *n);
 /* In each chunk: packs the matrices that its products would otherwise pack for
  * each block. */
 void copy_weights(ArrayEmit *e);
@@ -432,18 +432,18 @@ void copy_weights(ArrayEmit *e);
 void choose_biased(ArrayEmit *e);
 /* A whole product of `terms` terms (0: all), with operands and result in
  * memory. how: GEMM_ADD, GEMM_STRIPS, GEMM_MORE, or 0. */
-void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how);
+void emit_whole_product(ArrayEmit *e, const LoopNode *n, KRef terms, KRef how);
 
 /* ---- triangular.c -------------------------------------------------------- */
 
 /* Banded structure: element `at` of an array can be nonzero only where
  * (position along axis k) < (position along axis j) + high, and >= (position
  * along axis j) + low. Each bound holds where has_high or has_low is set. */
-typedef struct Band {
+typedef struct BandBounds {
 	bool has_low, has_high;
 	int64_t low, high;
-} Band;
-Band band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j);
+} BandBounds;
+BandBounds band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j);
 
 /* ---- the pieces of a region's loop (loops/emit.c) ------------------------ */
 
@@ -469,7 +469,7 @@ void rows_block(ArrayEmit *e, const RowLoop *w);
 /* After the loop: combines the chunks' sums. */
 void rows_join(ArrayEmit *e, KRef nparts);
 /* A bool for emitted code: use non-temporal stores for the node? 0: never. */
-KRef goes_past(ArrayEmit *e, const Node *n);
+KRef goes_past(ArrayEmit *e, const LoopNode *n);
 /* Chunks of a parallel loop: n rounded up to a power of two, from 1 to
  * MAX_PARTS. */
 KRef even_parts(KBuilder *k, KRef n);
@@ -492,7 +492,7 @@ enum { STRIP_ROWS = 1024 };
  * Called after storage is chosen. */
 void choose_strips(ArrayPlan *p);
 /* Elements of memory for a node that is computed strip by strip. */
-Dim strip_elements(const ArrayPlan *p, const Node *n);
+Dim strip_elements(const ArrayPlan *p, const LoopNode *n);
 /* Emits the region's loop and the product. */
 void emit_strips(ArrayEmit *e, RowLoop *w);
 
@@ -513,26 +513,26 @@ void choose_joined(ArrayEmit *e);
 /* In each chunk: makes the periodic copies that the groups read. */
 void copy_periods(ArrayEmit *e);
 /* Emits the loop of such a group; `keep` stores an element. */
-void emit_joined_group(ArrayEmit *e, const Group *g,
-                       void (*keep)(ArrayEmit *e, Node *n, const Index *at, KRef value));
+void emit_joined_group(ArrayEmit *e, const LoopGroup *g,
+                       void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value));
 /* The load of such an array in a collapsed group; 0: it has no periodic
  * copy. */
 KRef pull_period(ArrayEmit *e, Ref r);
 
 /* ---- box_update.c -------------------------------------------------------- */
 
-bool side_takes_all(Ctx *c, Side s);
+bool side_takes_all(Ctx *c, AxisRange s);
 /* At the start of a run: checks that its slices, pads and updates are inside
  * their axes. */
 void check_run(ArrayEmit *e);
 /* The position in the array of element `at` of an update's box. */
-void box_index(ArrayEmit *e, const Node *n, const Index *at, Index *out);
+void box_index(ArrayEmit *e, const LoopNode *n, const Index *at, Index *out);
 /* Copy the unmodified border of an update before its nest is emitted.
  * emit_frame copies all of it, or the whole rows only where frame_by_rows
  * holds. emit_row_frame then copies the border within each of the box's
  * rows. */
-void emit_frame(ArrayEmit *e, const Node *n);
-void emit_row_frame(ArrayEmit *e, const Node *n);
-bool frame_by_rows(ArrayEmit *e, const Node *n);
+void emit_frame(ArrayEmit *e, const LoopNode *n);
+void emit_row_frame(ArrayEmit *e, const LoopNode *n);
+bool frame_by_rows(ArrayEmit *e, const LoopNode *n);
 
 #endif

@@ -20,12 +20,12 @@
 
 #define CHEAP 4 /* a value of fewer operations is recomputed */
 
-int slab_axis(const Node *n) {
+int slab_axis(const LoopNode *n) {
 	int axis = n->row == 0 ? 1 : 0;
 	return (uint32_t)axis < n->naxes ? axis : -1;
 }
 
-const Slab *slab_of(const RowRegion *r, uint32_t group) {
+const OuterFusion *slab_of(const RowRegion *r, uint32_t group) {
 	for (uint32_t i = 0; i < r->slabs.n; i++)
 		if (r->slabs.at[i].from <= group && group <= r->slabs.at[i].to) return &r->slabs.at[i];
 	return NULL;
@@ -33,7 +33,7 @@ const Slab *slab_of(const RowRegion *r, uint32_t group) {
 
 /* Is the contraction computed separately for each index on this axis of its
  * nest? */
-static bool loops_over(const ArrayPlan *p, const Node *n, int axis) {
+static bool loops_over(const ArrayPlan *p, const LoopNode *n, int axis) {
 	const Inst *in = node_inst(p, n);
 	uint32_t nb;
 	attr_field(p->l->c, OP_DOT, in->attr, 2, &nb);
@@ -41,10 +41,10 @@ static bool loops_over(const ArrayPlan *p, const Node *n, int axis) {
 }
 
 /* May the group be part of a fused loop? Then *axis is the loop's axis. */
-static bool slab_group(const ArrayPlan *p, const Group *g, Dim *axis) {
+static bool slab_group(const ArrayPlan *p, const LoopGroup *g, Dim *axis) {
 	int64_t fixed;
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &p->nodes.at[g->nodes.at[i]];
 		const int a = slab_axis(n);
 		if (n->kind != NODE_POINT && n->kind != NODE_REDUCE) return false;
 		if (a < 0 || (uint32_t)a >= n->nresult || dim_number(p, n->axes[a], &fixed)) return false;
@@ -57,7 +57,7 @@ static bool slab_group(const ArrayPlan *p, const Group *g, Dim *axis) {
 			return false;
 		if (n->macro == MACRO_ROWS && n->memory) return false;
 		for (uint32_t k = 0; k < n->terms.n; k++) {
-			const Node *term = &p->nodes.at[n->terms.at[k]];
+			const LoopNode *term = &p->nodes.at[n->terms.at[k]];
 			if (slab_axis(term) != a || term->axes[a] != *axis || !loops_over(p, term, a))
 				return false;
 		}
@@ -67,10 +67,10 @@ static bool slab_group(const ArrayPlan *p, const Group *g, Dim *axis) {
 
 /* Does the node read the results of groups from .. only at its own index on the
  * axis? */
-static bool reads_own_turn(const ArrayPlan *p, const Node *n, uint32_t from) {
+static bool reads_own_turn(const ArrayPlan *p, const LoopNode *n, uint32_t from) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Access *a = &n->reads.at[i];
-		const Node *x = &p->nodes.at[a->node];
+		const LoopNode *x = &p->nodes.at[a->node];
 		if (x->region != n->region || x->group < from) continue;
 		const int axis = slab_axis(x);
 		if (axis < 0 || a->axis_of[axis] != slab_axis(n)) return false;
@@ -78,9 +78,9 @@ static bool reads_own_turn(const ArrayPlan *p, const Node *n, uint32_t from) {
 	return true;
 }
 
-static bool group_reads_own_turn(const ArrayPlan *p, const Group *g, uint32_t from) {
+static bool group_reads_own_turn(const ArrayPlan *p, const LoopGroup *g, uint32_t from) {
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &p->nodes.at[g->nodes.at[i]];
+		const LoopNode *n = &p->nodes.at[g->nodes.at[i]];
 		if (!reads_own_turn(p, n, from)) return false;
 		for (uint32_t k = 0; k < n->terms.n; k++)
 			if (!reads_own_turn(p, &p->nodes.at[n->terms.at[k]], from)) return false;
@@ -90,18 +90,18 @@ static bool group_reads_own_turn(const ArrayPlan *p, const Group *g, uint32_t fr
 
 /* Do all reads of x in this region belong to fused loops along the same axis,
  * at x's index? *elsewhere: some loop other than `own` reads it. */
-static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x, const Slab *own,
-                             bool *elsewhere) {
-	const Node *nx = &p->nodes.at[x];
+static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x,
+                             const OuterFusion *own, bool *elsewhere) {
+	const LoopNode *nx = &p->nodes.at[x];
 	const int axis = slab_axis(nx);
 	*elsewhere = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *n = &p->nodes.at[i];
+		const LoopNode *n = &p->nodes.at[i];
 		if (!n->kept) continue;
 		for (uint32_t k = 0; k < n->reads.n; k++) {
 			if (n->reads.at[k].node != x) continue;
 			if (n->region != nx->region) return false;
-			const Slab *s = slab_of(r, n->group);
+			const OuterFusion *s = slab_of(r, n->group);
 			if (!s || s->axis != own->axis || n->reads.at[k].axis_of[axis] != slab_axis(n))
 				return false;
 			if (s != own) *elsewhere = true;
@@ -112,7 +112,7 @@ static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x,
 
 /* Is it computed only from values outside the region, so that it can be
  * computed at any time? */
-static bool from_outside(const ArrayPlan *p, const Node *n) {
+static bool from_outside(const ArrayPlan *p, const LoopNode *n) {
 	for (uint32_t i = 0; i < n->reads.n; i++)
 		if (p->nodes.at[n->reads.at[i].node].region == n->region) return false;
 	return true;
@@ -120,11 +120,11 @@ static bool from_outside(const ArrayPlan *p, const Node *n) {
 
 static void find_slabs(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n;) {
-		Slab s = {.from = g, .to = g};
+		OuterFusion s = {.from = g, .to = g};
 		uint32_t members = 0, end = g;
 		Dim axis = 0;
 		for (; end < r->groups.n; end++) {
-			const Group *group = &r->groups.at[end];
+			const LoopGroup *group = &r->groups.at[end];
 			if (!group->nodes.n) continue; /* its contraction is computed with another one */
 			if (!slab_group(p, group, &axis) ||
 			    (members && (axis != s.axis || !group_reads_own_turn(p, group, g))))
@@ -144,8 +144,8 @@ void choose_slabs(ArrayPlan *p, uint32_t region) {
 	find_slabs(p, r);
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const uint32_t id = r->nodes.at[i];
-		Node *n = &p->nodes.at[id];
-		const Slab *own = slab_of(r, n->group);
+		LoopNode *n = &p->nodes.at[id];
+		const OuterFusion *own = slab_of(r, n->group);
 		bool elsewhere;
 		if (!own || !n->scratch || n->memory || n->row_sum ||
 		    !readers_in_slabs(p, r, id, own, &elsewhere))
@@ -154,10 +154,10 @@ void choose_slabs(ArrayPlan *p, uint32_t region) {
 			continue;
 		n->slab_local = true;
 		for (uint32_t k = 0; k < r->slabs.n && elsewhere; k++) {
-			Slab *s = &r->slabs.at[k];
+			OuterFusion *s = &r->slabs.at[k];
 			bool read = false;
 			for (uint32_t j = 0; j < r->nodes.n && s != own; j++) {
-				const Node *m = &p->nodes.at[r->nodes.at[j]];
+				const LoopNode *m = &p->nodes.at[r->nodes.at[j]];
 				for (uint32_t q = 0; q < m->reads.n; q++)
 					read = read ||
 					       (m->reads.at[q].node == id && s->from <= m->group && m->group <= s->to);

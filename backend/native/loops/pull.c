@@ -14,20 +14,20 @@
 /* ---- memory -------------------------------------------------------------- */
 
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
-	const Node *n = plan_node(e->p, r);
+	const LoopNode *n = plan_node(e->p, r);
 	if (n && !(n->kept && n->memory && n->nresult)) return false;
 	if (ref_is_value(r) && e->spilled[REF_INDEX(r)]) {
 		*pointer = e->spilled[REF_INDEX(r)];
 		return true;
 	}
-	const Place *place = lower_place(e->l, r);
+	const Storage *place = lower_place(e->l, r);
 	*pointer = place->pointer;
 	return place->kind == PLACE_MEMORY;
 }
 
-KRef node_memory(ArrayEmit *e, const Node *n) {
+KRef node_memory(ArrayEmit *e, const LoopNode *n) {
 	if (n->windowed) return n->window;
-	const Node *in = n->lies_in ? &e->p->nodes.at[n->lies_in - 1] : NULL;
+	const LoopNode *in = n->lies_in ? &e->p->nodes.at[n->lies_in - 1] : NULL;
 	if (!in) return lower_destination(e->l, n->ref);
 	if (in->kind != NODE_JOIN) return node_memory(e, in);
 	const Inst *join = node_inst(e->p, in);
@@ -47,13 +47,13 @@ void memory_strides(ArrayEmit *e, const Type *t, KRef *stride) {
 	}
 }
 
-bool uses_scratch(const ArrayEmit *e, const Node *n) {
+bool uses_scratch(const ArrayEmit *e, const LoopNode *n) {
 	return n->scratch && !(e->r->lanes == LANES_INNER && n->memory);
 }
 
 /* Inner axes are row-major. The row is innermost with lanes along the rows;
  * else it is outermost, with rows rounded up to whole vectors. */
-void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride) {
+void scratch_strides(ArrayEmit *e, const LoopNode *n, KRef *stride) {
 	bool rows = e->r->lanes == LANES_ROWS;
 	KRef s = rows ? e->block : k_int(e->k, 1);
 	for (uint32_t i = n->nresult; i-- > 0;) {
@@ -131,7 +131,7 @@ static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exa
 }
 
 /* The index in the block: the row is relative to the block's first row. */
-static void local_row(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
+static void local_row(ArrayEmit *e, const LoopNode *n, const Index *at, Index *out) {
 	for (uint32_t i = 0; i < n->nresult; i++) {
 		out[i] = at[i];
 		if ((int)i == n->row)
@@ -140,7 +140,7 @@ static void local_row(ArrayEmit *e, const Node *n, const Index *at, Index *out) 
 	}
 }
 
-void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
+void store_scratch(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value) {
 	Index local[MAX_RANK];
 	KRef stride[MAX_RANK];
 	local_row(e, n, at, local);
@@ -148,7 +148,7 @@ void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 	store_at(e, n->scratch_at, address(e, n->nresult, local, stride), value, false, 0);
 }
 
-void store_memory(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
+void store_memory(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value) {
 	KRef stride[MAX_RANK];
 	memory_strides(e, ref_ty(e->l->f, n->ref), stride);
 	store_at(e, node_memory(e, n), address(e, n->nresult, at, stride), value, true, n->past);
@@ -332,7 +332,7 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 	KRef inside = 0;
 	const Moved moved = begin_moved(e);
 	for (uint32_t i = 0; i < rank; i++) {
-		Side s = inst_side(f, in, i);
+		AxisRange s = inst_side(f, in, i);
 		int64_t start, length;
 		if (side_takes_all(e->l->c, s)) {
 			from[i] = at[i];
@@ -405,7 +405,7 @@ static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 }
 
 /* A reduction over few or no elements, unrolled. */
-static KRef pull_reduction(ArrayEmit *e, const Node *n, const Index *at) {
+static KRef pull_reduction(ArrayEmit *e, const LoopNode *n, const Index *at) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -446,7 +446,7 @@ static KRef pull_reduction(ArrayEmit *e, const Node *n, const Index *at) {
 	return sum ? sum : identity_of(e, (Op)in->op, t);
 }
 
-KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
+KRef pull_computed(ArrayEmit *e, LoopNode *n, const Index *at) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	KBuilder *k = e->k;
@@ -525,8 +525,8 @@ static bool is_unit(ArrayEmit *e, Address a) {
 	return a.lane && !a.varying && k_is_int(e->k, a.lane, &one) && one == 1;
 }
 
-bool goes_along_row(const ArrayEmit *e, const Group *g) {
-	const Group *first = &e->r->groups.at[0];
+bool goes_along_row(const ArrayEmit *e, const LoopGroup *g) {
+	const LoopGroup *first = &e->r->groups.at[0];
 	return g->naxes == 1 && first->naxes == 1 && g->axes[0] == first->axes[0];
 }
 
@@ -580,7 +580,7 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
 static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	const Type *t = ref_ty(e->l->f, r);
 	KRef pointer, stride[MAX_RANK];
-	const Place *place = lower_place(e->l, r);
+	const Storage *place = lower_place(e->l, r);
 	if (place->kind == PLACE_SMALL) {
 		if (place->count == 1) return place->elements[0];
 		int64_t offset = 0, length;
@@ -606,7 +606,7 @@ static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 }
 
 KRef pull(ArrayEmit *e, Ref r, const Index *at) {
-	Node *n = plan_node(e->p, r);
+	LoopNode *n = plan_node(e->p, r);
 	uint32_t rank = ref_ty(e->l->f, r)->rank;
 	KRef value, pointer, stride[MAX_RANK];
 	Value scalar;

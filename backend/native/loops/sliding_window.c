@@ -64,28 +64,28 @@ static bool fails_in_loop(const ArrayPlan *p, const Inst *in) {
 	return in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && flow_may_fail(p->l->f, in);
 }
 
-static Reached streams(Reach *w, Ref r, const Node *n, const Index *at) {
+static AccessKind streams(Reach *w, Ref r, const LoopNode *n, const Index *at) {
 	(void)r;
 	SlidingFusion *s = w->ud;
-	if (!n) return REACHED;
-	if (!n->kept) return fails_in_loop(s->p, node_inst(s->p, n)) ? REACHED_ASTRAY : REACHED_THROUGH;
-	if (n->region < s->first || n->region == s->reader) return REACHED;
+	if (!n) return ACCESS_LEAF;
+	if (!n->kept) return fails_in_loop(s->p, node_inst(s->p, n)) ? ACCESS_UNKNOWN : ACCESS_DESCEND;
+	if (n->region < s->first || n->region == s->reader) return ACCESS_LEAF;
 	if (n->row < 0 || n->row >= (int)n->nresult || at[n->row].kind != IX_AXIS ||
 	    at[n->row].axis != w->row)
-		return REACHED_ASTRAY;
+		return ACCESS_UNKNOWN;
 	const uint32_t i = s->reader - s->first, j = n->region - s->first;
 	const int64_t by = at[n->row].number;
 	if (!s->reads[i][j]) s->lowest[i][j] = s->highest[i][j] = by;
 	if (by < s->lowest[i][j]) s->lowest[i][j] = by;
 	if (by > s->highest[i][j]) s->highest[i][j] = by;
 	s->reads[i][j] = true;
-	return REACHED;
+	return ACCESS_LEAF;
 }
 
 static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
 	if (!r->has_row || r->whole || r->product || r->within || r->turned.n) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *n = &p->nodes.at[r->nodes.at[i]];
+		const LoopNode *n = &p->nodes.at[r->nodes.at[i]];
 		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN &&
 		     !joins_rows(p, n)) ||
 		    n->macro != MACRO_NONE || n->strip || n->into)
@@ -142,7 +142,7 @@ static bool set_distances(const SlidingFusion *s, uint32_t last) {
 
 /* Elements of a row where that is a known constant; -1: unknown, or rows are
  * not contiguous. */
-static int64_t row_elements(const ArrayPlan *p, const Node *n) {
+static int64_t row_elements(const ArrayPlan *p, const LoopNode *n) {
 	int64_t product = 1, v;
 	if (n->row != 0) return -1;
 	for (uint32_t i = 1; i < n->nresult; i++) {
@@ -157,7 +157,7 @@ static int64_t row_elements(const ArrayPlan *p, const Node *n) {
 static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 	bool *outside = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *m = &p->nodes.at[i];
+		const LoopNode *m = &p->nodes.at[i];
 		if (!m->kept) continue;
 		if (m->wanted || m->lies_in || m->row_sum || m->region < first || m->region > last)
 			outside[i] = true;
@@ -166,7 +166,7 @@ static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 			if (m->region < first || m->region > last) outside[m->reads.at[k].node] = true;
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		Node *n = &p->nodes.at[i];
+		LoopNode *n = &p->nodes.at[i];
 		n->windowed = n->windowed ||
 		              (n->kept && n->memory && n->nresult && !outside[i] && row_elements(p, n) > 0);
 	}
@@ -190,7 +190,7 @@ void choose_streams(ArrayPlan *p) {
 /* ---- the loop ------------------------------------------------------------ */
 
 /* A region while its sliding-window loop is open: its part of ArrayEmit. */
-typedef struct Member {
+typedef struct SlidingRegion {
 	const RowRegion *r;
 	RowLoop w;
 	KRef block, *areas;
@@ -198,9 +198,9 @@ typedef struct Member {
 	/* Rows of its circular buffers before and after those of a block. */
 	int64_t below, above;
 	KRef *buffers; /* by node of the region: the circular buffer */
-} Member;
+} SlidingRegion;
 
-static void enter(ArrayEmit *e, const Member *m) {
+static void enter(ArrayEmit *e, const SlidingRegion *m) {
 	e->r = m->r;
 	e->block = m->block;
 	e->areas = m->areas;
@@ -208,11 +208,11 @@ static void enter(ArrayEmit *e, const Member *m) {
 }
 
 /* Is it read by one of the regions first .. last? */
-static bool read_later(const ArrayEmit *e, const Node *n, uint32_t first, uint32_t last) {
+static bool read_later(const ArrayEmit *e, const LoopNode *n, uint32_t first, uint32_t last) {
 	for (uint32_t id = first; id <= last; id++) {
 		const RowRegion *r = &e->p->regions.at[id];
 		for (uint32_t i = 0; i < r->nodes.n; i++) {
-			const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+			const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 			for (uint32_t j = 0; j < m->reads.n; j++)
 				if (&e->p->nodes.at[m->reads.at[j].node] == n) return true;
 		}
@@ -225,7 +225,7 @@ static KRef bytes_made(ArrayEmit *e, const RowRegion *r) {
 	Ctx *c = e->l->c;
 	Dim sum = dim_const(c, 0);
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[r->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
 		if (!n->memory || n->row_sum || !n->nresult) continue;
 		Dim bytes = dim_const(c, ktype_size(node_type_of(e, n)));
 		for (uint32_t k = 0; k < n->nresult; k++)
@@ -250,7 +250,7 @@ static KRef stream_block(ArrayEmit *e, KRef bytes) {
 
 /* Emits the region's rows from .. to - 1. With scratch, as many at a time as
  * fit there. */
-static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
+static void member_rows(ArrayEmit *e, const SlidingRegion *m, KRef from, KRef to) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), count = k_max(k, zero, k_sub(k, to, from));
 	if (!m->r->area_elements.n) {
@@ -273,7 +273,7 @@ static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 
 /* In each chunk: allocates the circular buffers. Their first row is aligned to
  * a vector, as in memory. */
-static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
+static void open_windows(ArrayEmit *e, SlidingRegion *m, Dim last_row, KRef block) {
 	KBuilder *k = e->k;
 	int64_t longer = 0;
 	dim_is_const(e->l->c, dim_sub(e->l->c, m->r->row, last_row), &longer);
@@ -281,7 +281,7 @@ static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
 	m->above = longer > m->r->ahead ? longer : m->r->ahead;
 	m->buffers = ARENA_ARRAY(e->l->scratch, KRef, m->r->nodes.n + 1);
 	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[m->r->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[m->r->nodes.at[i]];
 		if (!n->windowed) continue;
 		const int64_t bytes = row_elements(e->p, n) * ktype_size(node_type_of(e, n));
 		m->buffers[i] =
@@ -291,11 +291,11 @@ static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
 
 /* Moves the circular buffers to the block that begins at row `low`: the rows
  * that earlier blocks computed for it are copied to the start. */
-static void move_windows(ArrayEmit *e, const Member *m, KRef begins, KRef low, KRef block) {
+static void move_windows(ArrayEmit *e, const SlidingRegion *m, KRef begins, KRef low, KRef block) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0);
 	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
-		Node *n = &e->p->nodes.at[m->r->nodes.at[i]];
+		LoopNode *n = &e->p->nodes.at[m->r->nodes.at[i]];
 		if (!n->windowed) continue;
 		const KType t = node_type_of(e, n);
 		const KRef row = k_int(k, row_elements(e->p, n));
@@ -319,14 +319,14 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	const uint32_t count = p->regions.at[region].stream + 1, end = region + count - 1,
 				   outside = e->memo.n;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1);
-	Member *members = ARENA_ARRAY(e->l->scratch, Member, count);
+	SlidingRegion *members = ARENA_ARRAY(e->l->scratch, SlidingRegion, count);
 	KRef work = zero, bytes = zero;
 	int64_t twice = 1;
 	for (uint32_t i = 0; i < count; i++) {
-		Member *m = &members[i];
+		SlidingRegion *m = &members[i];
 		m->r = e->r = &p->regions.at[region + i];
 		for (uint32_t j = 0; j < m->r->nodes.n; j++) {
-			const Node *n = &p->nodes.at[m->r->nodes.at[j]];
+			const LoopNode *n = &p->nodes.at[m->r->nodes.at[j]];
 			if (n->memory && n->nresult && !n->windowed)
 				lower_set_memory(e->l, n->ref, node_memory(e, n));
 		}
@@ -335,7 +335,7 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 		m->block = e->block;
 		m->element_bytes = e->element_bytes;
 		for (uint32_t j = 0; j < m->r->nodes.n; j++) {
-			Node *n = &p->nodes.at[m->r->nodes.at[j]];
+			LoopNode *n = &p->nodes.at[m->r->nodes.at[j]];
 			n->past = read_later(e, n, region + i + 1, end) ? 0 : goes_past(e, n);
 			n->dense = false;
 		}
@@ -346,7 +346,7 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 		if (m->r->before + m->r->ahead > twice) twice = m->r->before + m->r->ahead;
 	}
 	e->periods.n = 0;
-	Member *last = &members[count - 1];
+	SlidingRegion *last = &members[count - 1];
 	const KRef n = last->w.n, block = stream_block(e, bytes);
 	/* One block even where the last region has no rows, since others may have
 	 * some. */
@@ -372,7 +372,7 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	const KRef low = k_mul(k, index, block), high = k_min(k, n, k_add(k, low, block));
 	for (uint32_t i = 0; i < count; i++) move_windows(e, &members[i], begins, low, block);
 	for (uint32_t i = 0; i < count; i++) {
-		const Member *m = &members[i];
+		const SlidingRegion *m = &members[i];
 		enter(e, m);
 		const KRef goes_on = k_min(k, m->w.n, k_add(k, low, k_int(k, m->r->ahead))),
 				   stops = k_min(k, m->w.n, k_add(k, high, k_int(k, m->r->ahead)));

@@ -23,9 +23,9 @@
 
 /* Operand k of the product without its transposes, if it can be computed strip
  * by strip: rows of memory that this region writes. Else NULL. */
-static Node *stripped(ArrayPlan *p, const Node *product, uint32_t k, uint32_t region) {
+static LoopNode *stripped(ArrayPlan *p, const LoopNode *product, uint32_t k, uint32_t region) {
 	const RowRegion *r = &p->regions.at[region];
-	Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, node_inst(p, product), k)));
+	LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, node_inst(p, product), k)));
 	if (!x || !x->kept || x->region != region || !x->memory || x->wanted || x->lies_in ||
 	    x->row_sum || x->nresult != 2)
 		return NULL;
@@ -34,9 +34,9 @@ static Node *stripped(ArrayPlan *p, const Node *product, uint32_t k, uint32_t re
 
 /* Does a nest read x that is neither the product nor in x's region? Nests of
  * the region read it at the same row. */
-static bool is_read_elsewhere(const ArrayPlan *p, const Node *x, const Node *product) {
+static bool is_read_elsewhere(const ArrayPlan *p, const LoopNode *x, const LoopNode *product) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const Node *m = &p->nodes.at[i];
+		const LoopNode *m = &p->nodes.at[i];
 		if (!m->kept || m == product || m->region == x->region) continue;
 		for (uint32_t j = 0; j < m->reads.n; j++)
 			if (&p->nodes.at[m->reads.at[j].node] == x) return true;
@@ -48,14 +48,14 @@ void choose_strips(ArrayPlan *p) {
 	for (uint32_t i = 0; i + 1 < p->regions.n; i++) {
 		RowRegion *r = &p->regions.at[i], *next = r + 1;
 		if (!r->has_row || !next->whole || next->nodes.n != 1) continue;
-		const Node *product = &p->nodes.at[next->nodes.at[0]];
+		const LoopNode *product = &p->nodes.at[next->nodes.at[0]];
 		if (product->macro != MACRO_WHOLE || product->axes[2] != r->row ||
 		    product->axes[0] == r->row || product->axes[1] == r->row || product->lies_in)
 			continue;
 		bool plain = true;
 		for (uint32_t k = 0; k < r->nodes.n; k++)
 			plain = plain && p->nodes.at[r->nodes.at[k]].kind != NODE_UPDATE;
-		Node *a = stripped(p, product, 0, i), *b = stripped(p, product, 1, i);
+		LoopNode *a = stripped(p, product, 0, i), *b = stripped(p, product, 1, i);
 		if (!plain || !a || !b || is_read_elsewhere(p, a, product) ||
 		    is_read_elsewhere(p, b, product))
 			continue;
@@ -65,7 +65,7 @@ void choose_strips(ArrayPlan *p) {
 	}
 }
 
-Dim strip_elements(const ArrayPlan *p, const Node *n) {
+Dim strip_elements(const ArrayPlan *p, const LoopNode *n) {
 	return dim_mul(p->l->c, n->axes[1], dim_const(p->l->c, STRIP_ROWS));
 }
 
@@ -75,7 +75,7 @@ static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[r->nodes.at[i]];
+		const LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
 		if (!n->strip) continue;
 		KRef *at = &e->l->slots.at[e->l->slot_of[REF_INDEX(n->ref)] - 1].pointer;
 		*at = start ? k_ptradd(k, base[i],
@@ -89,7 +89,7 @@ static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 void emit_strips(ArrayEmit *e, RowLoop *w) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
-	const Node *product = &e->p->nodes.at[r->product - 1];
+	const LoopNode *product = &e->p->nodes.at[r->product - 1];
 	KRef zero = k_int(k, 0), one = k_int(k, 1), strip, part;
 	KRef blocks = k_prim2(k, OP_FLOORDIV, k_int(k, STRIP_ROWS), e->block);
 	KRef nstrips =

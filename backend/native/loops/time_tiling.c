@@ -45,43 +45,43 @@ struct Tiles {
 	/* Loop-carried arrays that are recomputed in each iteration. */
 	uint32_t *pairs;
 	/* The nodes that recompute them. */
-	const Node **made;
+	const LoopNode **made;
 	int64_t *shift; /* row r of the region is row r + shift of the array */
 };
 
 /* ---- which loops --------------------------------------------------------- */
 
-typedef struct Follow {
+typedef struct TileReach {
 	const Tiles *t;
 	const Region *body;
 	int64_t most;
-} Follow;
+} TileReach;
 
 /* A loop-carried array must be read at an index that follows the nest's row.
  * Values of the region itself belong to this iteration, so they must be read at
  * the row itself. */
-static Reached follows(Reach *w, Ref r, const Node *n, const Index *at) {
-	Follow *u = w->ud;
+static AccessKind follows(Reach *w, Ref r, const LoopNode *n, const Index *at) {
+	TileReach *u = w->ud;
 	for (uint32_t i = 0; i < u->t->npairs; i++) {
 		if (r != ref_value(u->body->params + 1 + u->t->pairs[i])) continue;
 		const Index row = at[u->t->made[i]->row];
-		if (row.kind != IX_AXIS || row.axis != w->row) return REACHED_ASTRAY;
+		if (row.kind != IX_AXIS || row.axis != w->row) return ACCESS_UNKNOWN;
 		const int64_t by = row.number - u->t->shift[i];
 		if (by > u->most) u->most = by;
 		if (-by > u->most) u->most = -by;
-		return REACHED;
+		return ACCESS_LEAF;
 	}
-	if (!n) return REACHED; /* loop-invariant */
-	if (!n->kept) return REACHED_THROUGH;
+	if (!n) return ACCESS_LEAF; /* loop-invariant */
+	if (!n->kept) return ACCESS_DESCEND;
 	const bool there = n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS &&
 	                   at[n->row].axis == w->row && !at[n->row].number;
-	return there ? REACHED : REACHED_ASTRAY;
+	return there ? ACCESS_LEAF : ACCESS_UNKNOWN;
 }
 
 /* Adds the node that recomputes carried value k in its second buffer. False:
  * there is none of the required form. */
 static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
-	const Node *n = plan_node(t->plan, l->f->args.at[body->results + k]);
+	const LoopNode *n = plan_node(t->plan, l->f->args.at[body->results + k]);
 	if (!n || !n->kept || !n->memory || n->lies_in || n->row < 0 || n->row_sum ||
 	    (uint32_t)n->row >= n->nresult)
 		return false;
@@ -90,7 +90,7 @@ static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
 	 * once. */
 	if (n->kind == NODE_UPDATE) {
 		const Inst *in = node_inst(t->plan, n);
-		const Side s = inst_side(l->f, in, (uint32_t)n->row);
+		const AxisRange s = inst_side(l->f, in, (uint32_t)n->row);
 		if (inst_arg(l->f, in, 0) != ref_value(body->params + 1 + k) || s.stride != 1 ||
 		    !dim_is_const(l->c, s.start, &shift))
 			return false;
@@ -101,12 +101,12 @@ static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
 	return true;
 }
 
-const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
+const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in) {
 	const Sched *s = p->regions[0];
 	const Region *body = s->region;
 	ArrayPlan *plan = NULL;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const Piece *q = s->pieces.at[i];
+		const SchedStep *q = s->pieces.at[i];
 		if (q->kind == PIECE_RUN ? plan != NULL : q->kind != PIECE_SMALL) return NULL;
 		if (q->kind == PIECE_RUN) plan = q->plan;
 		for (uint32_t k = 0; k < (plan && q->kind == PIECE_RUN ? q->n : 1); k++)
@@ -120,7 +120,7 @@ const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
 	t->plan = plan;
 	t->region = &plan->regions.at[0];
 	t->pairs = ARENA_ARRAY(l->scratch, uint32_t, in->nresults + 1);
-	t->made = ARENA_ARRAY(l->scratch, const Node *, in->nresults + 1);
+	t->made = ARENA_ARRAY(l->scratch, const LoopNode *, in->nresults + 1);
 	t->shift = ARENA_ARRAY(l->scratch, int64_t, in->nresults + 1);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Carry *y = &p->carries[k];
@@ -128,10 +128,10 @@ const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
 		if (y->kind != CARRY_PAIR || !y->direct || !finds_pair(l, t, body, k)) return NULL;
 	}
 	if (!t->npairs) return NULL;
-	Follow u = {.t = t, .body = body};
+	TileReach u = {.t = t, .body = body};
 	Reach w = {.p = plan, .ud = &u, .leaf = follows};
 	for (uint32_t i = 0; i < plan->nodes.n; i++) {
-		const Node *n = &plan->nodes.at[i];
+		const LoopNode *n = &plan->nodes.at[i];
 		if (!n->kept) continue;
 		bool made = !n->memory;
 		for (uint32_t k = 0; k < t->npairs; k++) made = made || t->made[k] == n;
@@ -242,12 +242,12 @@ static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef f
 
 /* One iteration for the open rows, including the scalars that the program
  * computes in registers. */
-static void emit_turn(ArrayEmit *e, const RowLoop *w, const Piece *p, KRef number) {
+static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef number) {
 	Lower *l = e->l;
 	const Sched *s = p->regions[0];
 	lower_set_small(l, ref_value(s->region->params), 1, &number);
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const Piece *q = s->pieces.at[i];
+		const SchedStep *q = s->pieces.at[i];
 		l->position = q->from;
 		if (q->kind == PIECE_RUN) {
 			spill_outside(e);
@@ -262,7 +262,7 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const Piece *p, KRef numbe
 }
 
 /* at: three pointers for each recomputed array, see set_places. */
-void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns, KRef most,
+void tiles_emit(Lower *l, const SchedStep *p, const Tiles *t, KRef from, KRef turns, KRef most,
                 const KRef *at) {
 	KBuilder *k = &l->k;
 	const Region *body = p->regions[0]->region;

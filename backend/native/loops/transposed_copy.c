@@ -40,7 +40,7 @@ static double row_elements(const ArrayPlan *p, Ref ref, uint32_t row) {
 /* How often nest n loads an element of an array with this axis_of. Each
  * iteration of a loop that the array does not run along loads it again, unless
  * the loop is unrolled. A contraction copies its operands into scratch once. */
-static double times_loaded(const ArrayPlan *p, const Node *n, const int8_t *axis_of) {
+static double times_loaded(const ArrayPlan *p, const LoopNode *n, const int8_t *axis_of) {
 	const uint32_t along = axes_along(axis_of);
 	double times = 1;
 	int64_t fixed;
@@ -70,7 +70,7 @@ void choose_turned(ArrayPlan *p, uint32_t region) {
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const uint32_t id = r->nodes.at[i];
 		const OutsideList list = plan_reads(p, id);
-		const Node *n = &p->nodes.at[id];
+		const LoopNode *n = &p->nodes.at[id];
 		for (uint32_t k = 0; k < list.n + n->reads.n && n->row >= 0; k++) {
 			const Access *a = k < list.n ? NULL : &n->reads.at[k - list.n];
 			const int8_t *axis_of = a ? a->axis_of : list.at[k].axis_of;

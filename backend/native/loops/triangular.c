@@ -16,21 +16,21 @@
 
 /* k times the position along the first axis, plus j times that along the
  * second, plus a constant. */
-typedef struct Line {
+typedef struct AffinePosition {
 	int64_t k, j, number;
-} Line;
+} AffinePosition;
 
-typedef struct Follow {
+typedef struct BandSearch {
 	const ArrayPlan *p;
 	IndexContext ix;
 	uint32_t k, j; /* the axes */
-	Band *band;
+	BandBounds *band;
 	uint32_t left; /* instructions that may still be visited */
-} Follow;
+} BandSearch;
 
 /* Can the position be followed through the instruction? Then `out` is the index
  * at which its operand is read. */
-static bool changes_shape(Follow *w, const Inst *in, const Index *at, Index *out) {
+static bool changes_shape(BandSearch *w, const Inst *in, const Index *at, Index *out) {
 	switch (in->op) {
 	case OP_BROADCAST:
 	case OP_RESHAPE:
@@ -41,23 +41,23 @@ static bool changes_shape(Follow *w, const Inst *in, const Index *at, Index *out
 	}
 }
 
-/* The integer value of element `at` of r, as a Line. */
-static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
+/* The integer value of element `at` of r, as an AffinePosition. */
+static bool line_of(BandSearch *w, Ref r, const Index *at, AffinePosition *out) {
 	const Fn *f = w->p->l->f;
 	Value v;
 	if (ref_splat(f, r, &v)) {
-		*out = (Line){.number = v.i};
+		*out = (AffinePosition){.number = v.i};
 		return v.dtype == DT_I64;
 	}
 	const Inst *in = ref_inst(f, r);
 	Index inner[MAX_RANK];
-	Line x, y;
+	AffinePosition x, y;
 	if (!in || !w->left || ref_ty(f, r)->dtype != DT_I64) return false;
 	w->left--;
 	if (changes_shape(w, in, at, inner)) return line_of(w, inst_arg(f, in, 0), inner, out);
 	switch (in->op) {
 	case OP_IOTA:
-		*out = (Line){.number = at[0].number};
+		*out = (AffinePosition){.number = at[0].number};
 		if (at[0].kind == IX_AXIS) out->k = at[0].axis == w->k, out->j = at[0].axis == w->j;
 		return at[0].kind == IX_NUMBER || out->k || out->j;
 	case OP_ADD:
@@ -67,7 +67,7 @@ static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
 			return false;
 		if (x.number > most || x.number < -most || y.number > most || y.number < -most)
 			return false;
-		*out = (Line){x.k + sign * y.k, x.j + sign * y.j, x.number + sign * y.number};
+		*out = (AffinePosition){x.k + sign * y.k, x.j + sign * y.j, x.number + sign * y.number};
 		return true;
 	}
 	default: return false;
@@ -75,7 +75,7 @@ static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
 }
 
 /* The bound that follows from d < 0. */
-static void below_zero(Band *band, Line d) {
+static void below_zero(BandBounds *band, AffinePosition d) {
 	if (d.k == 1 && d.j == -1 && (!band->has_high || -d.number < band->high))
 		band->has_high = true, band->high = -d.number;
 	if (d.k == -1 && d.j == 1 && (!band->has_low || d.number + 1 > band->low))
@@ -83,12 +83,12 @@ static void below_zero(Band *band, Line d) {
 }
 
 /* The bounds that follow from element `at` of the bool r being `value`. */
-static void from_condition(Follow *w, Ref r, const Index *at, bool value) {
+static void from_condition(BandSearch *w, Ref r, const Index *at, bool value) {
 	const Fn *f = w->p->l->f;
 	const Inst *in = ref_inst(f, r);
 	Index inner[MAX_RANK];
 	Value v;
-	Line x, y;
+	AffinePosition x, y;
 	if (!in || !w->left) return;
 	w->left--;
 	if (changes_shape(w, in, at, inner)) {
@@ -103,8 +103,10 @@ static void from_condition(Follow *w, Ref r, const Index *at, bool value) {
 		return;
 	/* x < y is x - y < 0, its negation y - x - 1 < 0; similarly for <=. */
 	const int64_t less = in->op == OP_LT ? 0 : 1;
-	if (value) below_zero(w->band, (Line){x.k - y.k, x.j - y.j, x.number - y.number - less});
-	else below_zero(w->band, (Line){y.k - x.k, y.j - x.j, y.number - x.number - 1 + less});
+	if (value)
+		below_zero(w->band, (AffinePosition){x.k - y.k, x.j - y.j, x.number - y.number - less});
+	else
+		below_zero(w->band, (AffinePosition){y.k - x.k, y.j - x.j, y.number - x.number - 1 + less});
 }
 
 static bool is_zero(const Fn *f, Ref r) {
@@ -113,7 +115,7 @@ static bool is_zero(const Fn *f, Ref r) {
 	return v.dtype == DT_F64 ? v.f == 0 : v.dtype == DT_F32 && v.f32 == 0;
 }
 
-static void from_element(Follow *w, Ref r, const Index *at) {
+static void from_element(BandSearch *w, Ref r, const Index *at) {
 	const Fn *f = w->p->l->f;
 	const Inst *in = ref_inst(f, r);
 	Index inner[MAX_RANK];
@@ -131,9 +133,10 @@ static void from_element(Follow *w, Ref r, const Index *at) {
 	}
 }
 
-Band band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j) {
-	Band band = {0};
-	Follow w = {.p = p, .ix = {.p = p, .shifts = true}, .k = k, .j = j, .band = &band, .left = 64};
+BandBounds band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j) {
+	BandBounds band = {0};
+	BandSearch w = {
+		.p = p, .ix = {.p = p, .shifts = true}, .k = k, .j = j, .band = &band, .left = 64};
 	from_element(&w, r, at);
 	return band;
 }

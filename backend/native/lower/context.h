@@ -37,25 +37,25 @@
 #define MAX_PARTS 16
 
 /* A fixed shape, row-major. */
-typedef struct Shape {
+typedef struct StaticShape {
 	uint32_t rank, count;
 	int64_t n[MAX_RANK];
-} Shape;
+} StaticShape;
 
 /* Storage of a value of the function, while code for the unit is emitted. */
-typedef enum PlaceKind {
+typedef enum StorageKind {
 	PLACE_NONE,  /* not computed (yet), or inlined into the loops that use it */
 	PLACE_SMALL, /* elements[0..count) in row-major order, each a uniform value */
 	/* Row-major without gaps at `pointer`, readable to the next multiple of 64
 	 * bytes. */
 	PLACE_MEMORY
-} PlaceKind;
-typedef struct Place {
-	PlaceKind kind;
+} StorageKind;
+typedef struct Storage {
+	StorageKind kind;
 	uint32_t count;
 	KRef *elements;
 	KRef pointer;
-} Place;
+} Storage;
 
 typedef struct ArrayPlan ArrayPlan;
 
@@ -102,7 +102,7 @@ typedef struct Lower {
 	/* By symbol: the extents of the call that requested the compilation; -1:
 	 * unknown. They affect speed only: the code is correct for all extents. */
 	const int64_t *hints;
-	Place *places; /* by value */
+	Storage *places; /* by value */
 	VEC(MemorySlot) slots;
 	uint32_t *slot_of;    /* by value: its slot plus 1 in `slots`; 0: none */
 	const uint32_t *uses; /* by value: its uses in the whole function */
@@ -154,10 +154,10 @@ int64_t lower_hint(const Lower *l, Dim d, int64_t fallback);
 /* The place of r: a computed value, a parameter of an open region, an input or
  * a constant. Scalar constants become PLACE_SMALL; array constants are inputs
  * of the unit. */
-const Place *lower_place(Lower *l, Ref r);
+const Storage *lower_place(Lower *l, Ref r);
 void lower_set_memory(Lower *l, Ref r, KRef pointer);
 void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements);
-void lower_set_place(Lower *l, Ref r, Place place); /* of a value or a large constant */
+void lower_set_place(Lower *l, Ref r, Storage place); /* of a value or a large constant */
 /* May result r be in the memory of x, an incoming array, at run time? */
 bool lower_may_reuse(const Lower *l, Ref x, Ref r);
 /* In planning: a memory slot for value r, live from position `from` to `to`. */
@@ -171,15 +171,15 @@ int64_t lower_site(Lower *l, SiteKind kind, const Inst *in);
 
 /* One axis of the range that slice, pad or update reads or writes: `length`
  * positions from `start` with a stride, on an axis of extent `whole`. */
-typedef struct Side {
+typedef struct AxisRange {
 	Dim start, length, whole;
 	int64_t stride;
-} Side;
-Side inst_side(const Fn *f, const Inst *in, uint32_t axis);
+} AxisRange;
+AxisRange inst_side(const Fn *f, const Inst *in, uint32_t axis);
 /* sides_apart: the two have no position in common, for all extents.
  * update_by_box: the update has the nest of its box (fusion.c) and is not
  * computed element by element. */
-bool sides_apart(Ctx *c, Side x, Side y);
+bool sides_apart(Ctx *c, AxisRange x, AxisRange y);
 bool update_by_box(const Fn *f, const Inst *in);
 /* Emits checks that such an instruction stays inside its axes, except where
  * that is provable. */
@@ -201,7 +201,7 @@ void lower_small(Lower *l, const Inst *in);
  * unless `count` is NULL. */
 bool type_is_small(Ctx *c, TypeId t, uint32_t *count);
 /* The value's shape, without the row axis where lanes are rows. */
-Shape lower_shape(const Lower *l, Ref r);
+StaticShape lower_shape(const Lower *l, Ref r);
 int lower_row_axis(const Lower *l, Ref r); /* -1: it has none */
 
 /* ---- lower/small_linalg.c ------------------------------------------------ */
@@ -231,8 +231,8 @@ bool rows_take_factor(const Fn *f, const Inst *in, Dim *row);
  * gather, scatter, reductions, scans, contractions, iota), including small ones
  * between them that depend on them. l->needed marks the results needed
  * afterwards. Allocates memory slots. NULL: not possible. */
-struct Piece;
-ArrayPlan *arrays_plan(Lower *l, const struct Piece *run);
+struct SchedStep;
+ArrayPlan *arrays_plan(Lower *l, const struct SchedStep *run);
 /* Emits the plan; sets the places of the needed results. */
 void arrays_emit(Lower *l, ArrayPlan *p);
 

@@ -41,9 +41,9 @@ int lower_row_axis(const Lower *l, Ref r) {
 	return -1;
 }
 
-Shape lower_shape(const Lower *l, Ref r) {
+StaticShape lower_shape(const Lower *l, Ref r) {
 	Type t = *ref_ty(l->f, r);
-	Shape s = {.count = 1};
+	StaticShape s = {.count = 1};
 	const int row = lower_row_axis(l, r);
 	for (int i = 0; i < t.rank; i++) {
 		if (i == row) continue;
@@ -78,14 +78,14 @@ static uint32_t local_axes(const Lower *l, Ref r, uint32_t n, const int64_t *axe
 	return m;
 }
 
-static void coordinates(const Shape *s, uint32_t at, int64_t *x) {
+static void coordinates(const StaticShape *s, uint32_t at, int64_t *x) {
 	for (uint32_t i = s->rank; i-- > 0;) {
 		x[i] = at % s->n[i];
 		at = (uint32_t)(at / s->n[i]);
 	}
 }
 
-static uint32_t position_of(const Shape *s, const int64_t *x) {
+static uint32_t position_of(const StaticShape *s, const int64_t *x) {
 	int64_t at = 0;
 	for (uint32_t i = 0; i < s->rank; i++) at = at * s->n[i] + x[i];
 	return (uint32_t)at;
@@ -148,7 +148,7 @@ static bool fixed_slice(const Lower *l, const Inst *in, int64_t *first) {
 	uint32_t n;
 	int64_t start[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, start, stride, &n);
-	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), out = lower_shape(l, inst_result(in, 0));
+	StaticShape x = lower_shape(l, inst_arg(l->f, in, 0)), out = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < n; i++)
 		if (!fixed_run(l->c, (Dim)start[i], out.n[i], stride[i], x.n[i], &first[i])) return false;
 	return true;
@@ -158,7 +158,7 @@ static bool fixed_pad(const Lower *l, const Inst *in, int64_t *first) {
 	uint32_t n;
 	int64_t low[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, low, stride, &n);
-	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), out = lower_shape(l, inst_result(in, 0));
+	StaticShape x = lower_shape(l, inst_arg(l->f, in, 0)), out = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < n; i++)
 		if (!fixed_run(l->c, (Dim)low[i], x.n[i], stride[i], out.n[i], &first[i])) return false;
 	return true;
@@ -168,7 +168,7 @@ static bool fixed_update(const Lower *l, const Inst *in, int64_t *first) {
 	uint32_t n;
 	int64_t start[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, start, stride, &n);
-	Shape v = lower_shape(l, inst_arg(l->f, in, 1)), out = lower_shape(l, inst_result(in, 0));
+	StaticShape v = lower_shape(l, inst_arg(l->f, in, 1)), out = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < n; i++)
 		if (!fixed_run(l->c, (Dim)start[i], v.n[i], stride[i], out.n[i], &first[i])) return false;
 	return true;
@@ -180,7 +180,8 @@ static void small_broadcast(Lower *l, const Inst *in, const KRef *x, KRef *out) 
 	const int64_t *all = attr_field(l->c, OP_BROADCAST, in->attr, 1, &n);
 	const int row = lower_row_axis(l, inst_arg(l->f, in, 0)),
 			  to_row = lower_row_axis(l, inst_result(in, 0));
-	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 0)),
+				to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0, k = 0; i < n; i++) {
 		if ((int)i == row) continue;
 		/* -1: one element for all rows */
@@ -200,7 +201,8 @@ static void small_transpose(Lower *l, const Inst *in, const KRef *x, KRef *out) 
 	int64_t perm[MAX_RANK];
 	const int64_t *all = attr_field(l->c, OP_TRANSPOSE, in->attr, 0, &n);
 	n = local_axes(l, inst_arg(l->f, in, 0), n, all, perm);
-	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 0)),
+				to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK], source[MAX_RANK];
 		coordinates(&to, i, at);
@@ -213,7 +215,8 @@ static void small_slice(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
 	int64_t first[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, first, stride, &n);
-	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 0)),
+				to = lower_shape(l, inst_result(in, 0));
 	fixed_slice(l, in, first);
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK];
@@ -227,7 +230,8 @@ static void small_pad(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
 	int64_t first[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, first, stride, &n);
-	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 0)),
+				to = lower_shape(l, inst_result(in, 0));
 	KRef zero =
 		to.count ? k_const(&l->k, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0) : 0;
 	fixed_pad(l, in, first);
@@ -244,7 +248,8 @@ static void small_update(Lower *l, const Inst *in, const KRef *x, const KRef *v,
 	uint32_t n;
 	int64_t first[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, first, stride, &n);
-	Shape from = lower_shape(l, inst_arg(l->f, in, 1)), to = lower_shape(l, inst_result(in, 0));
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 1)),
+				to = lower_shape(l, inst_result(in, 0));
 	fixed_update(l, in, first);
 	for (uint32_t i = 0; i < to.count; i++) out[i] = x[i];
 	for (uint32_t i = 0; i < from.count; i++) {
@@ -258,9 +263,9 @@ static void small_update(Lower *l, const Inst *in, const KRef *x, const KRef *v,
 static void small_concat(Lower *l, const Inst *in, KRef *out) {
 	int64_t axis = local_axis(l, inst_result(in, 0), attr_int(l->c, OP_CONCAT, in->attr, 0)),
 			offset = 0;
-	Shape to = lower_shape(l, inst_result(in, 0));
+	StaticShape to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t k = 0; k < in->nargs; k++) {
-		Shape from = lower_shape(l, inst_arg(l->f, in, k));
+		StaticShape from = lower_shape(l, inst_arg(l->f, in, k));
 		const KRef *x = lower_place(l, inst_arg(l->f, in, k))->elements;
 		for (uint32_t i = 0; i < from.count; i++) {
 			int64_t at[MAX_RANK];
@@ -289,7 +294,8 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	int64_t axes[MAX_RANK];
 	const int64_t *all = attr_field(l->c, (Op)in->op, in->attr, 0, &n);
 	n = local_axes(l, inst_arg(l->f, in, 0), n, all, axes);
-	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 0)),
+				to = lower_shape(l, inst_result(in, 0));
 	bool gone[MAX_RANK] = {false};
 	for (uint32_t i = 0; i < n; i++) gone[axes[i]] = true;
 	KType t = ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype);
@@ -320,12 +326,12 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 
 /* The sequences of elements along `axis`, one for each combination of the other
  * coordinates. `step` is the distance between their elements. */
-typedef struct Lines {
+typedef struct AxisLines {
 	uint32_t n, length, step, inner;
-} Lines;
+} AxisLines;
 
-static Lines lines_of(const Shape *s, int64_t axis) {
-	Lines r = {.n = 1, .length = (uint32_t)s->n[axis], .step = 1};
+static AxisLines lines_of(const StaticShape *s, int64_t axis) {
+	AxisLines r = {.n = 1, .length = (uint32_t)s->n[axis], .step = 1};
 	for (uint32_t i = 0; i < s->rank; i++) {
 		if ((int64_t)i > axis) r.step *= (uint32_t)s->n[i];
 		if ((int64_t)i != axis) r.n *= (uint32_t)s->n[i];
@@ -334,14 +340,14 @@ static Lines lines_of(const Shape *s, int64_t axis) {
 	return r;
 }
 
-static uint32_t line_start(const Lines *r, uint32_t k) {
+static uint32_t line_start(const AxisLines *r, uint32_t k) {
 	return k / r->inner * r->inner * r->length + k % r->inner;
 }
 
 static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	KBuilder *b = &l->k;
-	Shape from = lower_shape(l, inst_arg(l->f, in, 0));
-	Lines r = lines_of(
+	StaticShape from = lower_shape(l, inst_arg(l->f, in, 0));
+	AxisLines r = lines_of(
 		&from, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, OP_ARGMAX, in->attr, 0)));
 	if (!r.length && r.n)
 		k_fail_if(b, always(l), lower_site(l, SITE_EMPTY, in), k_int(b, 0), k_int(b, 0));
@@ -365,8 +371,8 @@ static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 }
 
 static void small_running(Lower *l, const Inst *in, const KRef *x, KRef *out) {
-	Shape s = lower_shape(l, inst_arg(l->f, in, 0));
-	Lines r =
+	StaticShape s = lower_shape(l, inst_arg(l->f, in, 0));
+	AxisLines r =
 		lines_of(&s, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0)));
 	bool reverse = attr_int(l->c, (Op)in->op, in->attr, 1);
 	for (uint32_t i = 0; i < r.n; i++) {
@@ -382,7 +388,7 @@ static void small_running(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 typedef struct DotShape {
 	uint32_t nc, nb;
 	int64_t xc[MAX_RANK], yc[MAX_RANK], xb[MAX_RANK], yb[MAX_RANK];
-	Shape x, y, out;
+	StaticShape x, y, out;
 	uint32_t terms;
 } DotShape;
 
@@ -404,7 +410,7 @@ static DotShape dot_shape(const Lower *l, const Inst *in) {
 
 /* Sets the coordinates of the axes that are neither batched nor contracted.
  * Returns the next result axis. */
-static uint32_t free_axes(const Shape *s, uint32_t nc, const int64_t *contract, uint32_t nb,
+static uint32_t free_axes(const StaticShape *s, uint32_t nc, const int64_t *contract, uint32_t nb,
                           const int64_t *batch, const int64_t *at, uint32_t next, int64_t *out) {
 	for (uint32_t i = 0; i < s->rank; i++) {
 		bool taken = false;
@@ -446,26 +452,27 @@ static void small_dot(Lower *l, const Inst *in, const KRef *x, const KRef *y, KR
 /* ---- indices ------------------------------------------------------------- */
 
 /* A gather or scatter, as in backend/eval/ops/gather.c. */
-typedef struct Places {
+typedef struct GatherShape {
 	uint32_t length, outer, per_batch, nindex, row;
 	const KRef *index; /* i64 */
 	uint32_t count;    /* of the indices */
-} Places;
+} GatherShape;
 
-static Places places_of(Lower *l, const Inst *in, bool check) {
+static GatherShape places_of(Lower *l, const Inst *in, bool check) {
 	KBuilder *b = &l->k;
 	uint32_t axis =
 		(uint32_t)local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0));
 	uint32_t batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
 	const int together = lower_row_axis(l, inst_arg(l->f, in, 1));
 	if (together >= 0 && together < (int)batch) batch--;
-	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), index = lower_shape(l, inst_arg(l->f, in, 1));
-	Places p = {.length = (uint32_t)x.n[axis],
-	            .outer = 1,
-	            .per_batch = 1,
-	            .nindex = 1,
-	            .row = 1,
-	            .count = index.count};
+	StaticShape x = lower_shape(l, inst_arg(l->f, in, 0)),
+				index = lower_shape(l, inst_arg(l->f, in, 1));
+	GatherShape p = {.length = (uint32_t)x.n[axis],
+	                 .outer = 1,
+	                 .per_batch = 1,
+	                 .nindex = 1,
+	                 .row = 1,
+	                 .count = index.count};
 	for (uint32_t i = 0; i < axis; i++) {
 		p.outer *= (uint32_t)x.n[i];
 		if (i >= batch) p.per_batch *= (uint32_t)x.n[i];
@@ -524,7 +531,7 @@ static Spilled spill(Lower *l, const KRef *x, uint32_t n, KType t, bool varying)
 
 static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	KBuilder *b = &l->k;
-	Places p = places_of(l, in, true);
+	GatherShape p = places_of(l, in, true);
 	uint32_t total = p.outer * p.length * p.row, n = 0;
 	if (!total) { /* every index has failed, if there was one */
 		uint32_t count = lower_shape(l, inst_result(in, 0)).count;
@@ -566,7 +573,7 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 
 static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u, KRef *out) {
 	KBuilder *b = &l->k;
-	Places p = places_of(l, in, true);
+	GatherShape p = places_of(l, in, true);
 	uint32_t total = p.outer * p.length * p.row, n = 0;
 	for (uint32_t i = 0; i < total; i++) out[i] = x[i];
 	if (!total) return;
@@ -652,7 +659,7 @@ bool small_rule(const Lower *l, const Inst *in, uint32_t out) {
 	case OP_GATHER:
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: {
-		Places p = places_of((Lower *)(uintptr_t)l, in, false); /* reads only */
+		GatherShape p = places_of((Lower *)(uintptr_t)l, in, false); /* reads only */
 		return p.outer * p.nindex * p.row * (p.length <= SELECT_MOST ? p.length : 1) <= WORK_MOST;
 	}
 	default: return false;
@@ -701,7 +708,7 @@ void lower_small(Lower *l, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs && k < 3; k++)
 		x[k] = lower_place(l, inst_arg(l->f, in, k))->elements;
 	Ref result = inst_result(in, 0);
-	Shape to = lower_shape(l, result);
+	StaticShape to = lower_shape(l, result);
 	KType t = ktype_of((Dtype)ref_ty(l->f, result)->dtype);
 	KRef *out = room(l, to.count);
 	switch ((Op)in->op) {

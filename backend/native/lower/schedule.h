@@ -14,7 +14,7 @@
 
 #include "backend/native/lower/context.h"
 
-typedef enum PieceKind {
+typedef enum SchedStepKind {
 	PIECE_SMALL,  /* one instruction on registers, or a call */
 	PIECE_DIRECT, /* elements of an array in memory, loaded or stored one by one */
 	/* A factorisation or triangular solve of a matrix in memory, or a host
@@ -26,7 +26,7 @@ typedef enum PieceKind {
 	 * map_vectorise.c. */
 	PIECE_ROWS,
 	PIECE_CONTROL /* if, for, while */
-} PieceKind;
+} SchedStepKind;
 
 typedef struct Sched Sched;
 
@@ -46,8 +46,8 @@ typedef struct Carry {
 
 typedef struct Tiles Tiles; /* time tiling of a loop: time_tiling.c */
 
-typedef struct Piece {
-	PieceKind kind;
+typedef struct SchedStep {
+	SchedStepKind kind;
 	InstId inst; /* not of runs */
 	uint32_t n;  /* RUN, ROWS */
 	const InstId *insts;
@@ -58,25 +58,25 @@ typedef struct Piece {
 	Sched *regions[2];
 	Carry *carries;     /* loops, by carried value */
 	const Tiles *tiles; /* `for`; NULL: not tiled */
-} Piece;
+} SchedStep;
 
 /* A region's pieces in execution order. */
 struct Sched {
 	Sched *outer;
-	Piece *owner;         /* NULL: the unit or the body of a function */
+	SchedStep *owner;     /* NULL: the unit or the body of a function */
 	const Region *region; /* NULL: the unit */
 	uint32_t ninsts;
 	const InstId *insts;
-	VEC(Piece *) pieces;
+	VEC(SchedStep *) pieces;
 	uint32_t end; /* position at which its results are read */
 };
 
 /* Definition, uses and memory of a value. */
 typedef struct ValueFlow {
-	Sched *home;  /* the schedule that defines it; NULL: outside the unit */
-	Piece *piece; /* the piece that defines it; NULL: a region's parameter */
+	Sched *home;      /* the schedule that defines it; NULL: outside the unit */
+	SchedStep *piece; /* the piece that defines it; NULL: a region's parameter */
 	/* The last piece of its own schedule that uses it or contains a use. */
-	Piece *last;
+	SchedStep *last;
 	bool at_end;        /* a result of the region that defines it */
 	bool outside;       /* used after the unit */
 	bool alias;         /* stored in the memory of another value */
@@ -125,17 +125,17 @@ bool direct_takes(const Lower *l, const Inst *in);
 bool writes_elements(const Inst *in);
 /* Is this piece the last use of operand x, and does it read x only once? Then
  * x's memory may be reused. */
-bool flow_dies_at(const Lower *l, Ref x, const Piece *p);
+bool flow_dies_at(const Lower *l, Ref x, const SchedStep *p);
 /* Can an update in run p change its array in place? Other reads of the array in
  * the run must be of elements that the update does not write, or element by
  * element of its own box for the new values. No value computed from them may be
  * needed after the run. Uses of the array after the run are not examined. */
-bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in);
+bool run_updates_in_place(const Lower *l, const SchedStep *p, const Inst *in);
 /* The same, and the array is not needed later. */
-bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in);
+bool run_takes_memory(const Lower *l, const SchedStep *p, const Inst *in);
 /* Is the result, needed after the run, an array x from before the run whose
  * last use this is, with boxes changed in place? */
-bool run_changes(const Lower *l, const Piece *p, const Inst *in, Ref *x);
+bool run_changes(const Lower *l, const SchedStep *p, const Inst *in, Ref *x);
 /* Calls visit for every operand of the instruction and of those in its
  * regions. */
 typedef void (*RefVisit)(void *ud, Ref r);
@@ -163,24 +163,24 @@ bool rows_must(const Lower *l, const Inst *in, Dim *row);
 bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes);
 /* Does the value stay in memory although a loop that is vectorised over rows
  * carries it? */
-bool rows_tape(const Lower *l, Ref r, const Piece *p);
+bool rows_tape(const Lower *l, Ref r, const SchedStep *p);
 /* Is operand k the initial value of such a tape, see flow_fills_tape? */
-bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p);
+bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const SchedStep *p);
 /* Does it read across rows, but in an idiom that vectorised users of its result
  * recognise? */
 bool rows_understand(const Lower *l, const Inst *in, Dim row);
-void rows_emit(Lower *l, const Piece *p);
+void rows_emit(Lower *l, const SchedStep *p);
 
 /* ---- time_tiling.c ------------------------------------------------------- */
 
 /* The time tiling of a loop whose runs are planned; NULL: not possible. */
-const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in);
+const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in);
 /* The tile depth in iterations for the actual extents: at least 1. */
 KRef tiles_turns(Lower *l, const Tiles *t);
 /* Emits iterations from .. from + turns - 1, at most `most`. at: for each
  * double-buffered array three pointers, to the buffer that the first iteration
  * reads, that it writes, and that the second one writes. */
-void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns, KRef most,
+void tiles_emit(Lower *l, const SchedStep *p, const Tiles *t, KRef from, KRef turns, KRef most,
                 const KRef *at);
 
 /* ---- unit/control.c ------------------------------------------------------ */

@@ -15,7 +15,7 @@
 
 /* The number of matrices, from the leading axes of a factorisation's
  * operand. */
-static uint32_t matrix_count(const Shape *s) {
+static uint32_t matrix_count(const StaticShape *s) {
 	uint32_t n = 1;
 	for (uint32_t i = 0; i + 2 < s->rank; i++) n *= (uint32_t)s->n[i];
 	return n;
@@ -188,7 +188,7 @@ bool matrix_takes(const Fn *f, const Inst *in) {
  * 0. */
 static KRef in_memory(Lower *l, Ref r, KRef to, bool written) {
 	KBuilder *b = &l->k;
-	const Place *p = lower_place(l, r);
+	const Storage *p = lower_place(l, r);
 	if (p->kind == PLACE_MEMORY) {
 		if (!written) return p->pointer;
 		if (to) lower_copy(l, r, to, p->pointer);
@@ -272,7 +272,7 @@ void lower_matrix(Lower *l, const Inst *in) {
 	k_fail_if(b, k_lt(b, k_int(b, 0), failed), lower_site(l, SITE_MATRIX, in),
 	          k_sub(b, failed, k_int(b, 1)), n);
 	if (in->op != OP_LU) return;
-	const Place *order = lower_place(l, inst_result(in, 1));
+	const Storage *order = lower_place(l, inst_result(in, 1));
 	for (uint32_t i = 0; order->kind == PLACE_SMALL && i < order->count; i++)
 		k_bound(b, order->elements[i], 0, (int64_t)order->count - 1);
 }
@@ -289,12 +289,12 @@ bool factor_takes_type(Ctx *c, const Inst *in, TypeId t) {
 
 void lower_factor(Lower *l, const Inst *in) {
 	const Fn *f = l->f;
-	Shape s = lower_shape(l, inst_arg(f, in, 0));
+	StaticShape s = lower_shape(l, inst_arg(f, in, 0));
 	const uint32_t count = matrix_count(&s), n = (uint32_t)s.n[s.rank - 1];
 	const KRef *x = lower_place(l, inst_arg(f, in, 0))->elements;
 	Failure all = {0};
 	if (in->op == OP_TRISOLVE) {
-		Shape right = lower_shape(l, inst_arg(f, in, 1));
+		StaticShape right = lower_shape(l, inst_arg(f, in, 1));
 		const uint32_t r = (uint32_t)right.n[right.rank - 1];
 		const bool lower = attr_int(l->c, OP_TRISOLVE, in->attr, 0),
 				   adjoint = attr_int(l->c, OP_TRISOLVE, in->attr, 1);

@@ -16,21 +16,21 @@
 #include "lang/base/clock.h"
 
 /* The source of an operand of the unit. */
-typedef struct Source {
+typedef struct OperandSource {
 	const Value *fixed; /* a constant, or NULL: */
 	uint32_t param;
-} Source;
+} OperandSource;
 
 struct DirectCall {
 	Ctx *c;
 	Code *code, *hot; /* the function, and its machine code */
 	NativeUnit *unit;
 	uint32_t nparams, nresults;
-	Source *arrays, *words; /* of the unit's inputs and words */
-	int64_t *counts;        /* by parameter: elements of an array, or -1 */
-	Value *results;         /* by result of the function; arrays are owned */
-	int32_t *result_from;   /* >= 0: output of the unit; < 0: its scalar result ~k */
-	int32_t first;          /* the output of the unit that is result 0, or -1 */
+	OperandSource *arrays, *words; /* of the unit's inputs and words */
+	int64_t *counts;               /* by parameter: elements of an array, or -1 */
+	Value *results;                /* by result of the function; arrays are owned */
+	int32_t *result_from;          /* >= 0: output of the unit; < 0: its scalar result ~k */
+	int32_t first;                 /* the output of the unit that is result 0, or -1 */
 	void **buffers;
 	int64_t *memory; /* the call's words, then its results */
 	Arena *arena;
@@ -53,12 +53,12 @@ static const Step *only_unit(const Code *hot) {
 	return b->steps;
 }
 
-static Source source_of(const DirectCall *d, int32_t operand) {
-	if (operand < 0) return (Source){.fixed = d->hot->consts + ~operand};
-	return (Source){.param = (uint32_t)operand - d->hot->body.params};
+static OperandSource source_of(const DirectCall *d, int32_t operand) {
+	if (operand < 0) return (OperandSource){.fixed = d->hot->consts + ~operand};
+	return (OperandSource){.param = (uint32_t)operand - d->hot->body.params};
 }
 
-static const Value *source_value(Source s, const Value *args) {
+static const Value *source_value(OperandSource s, const Value *args) {
 	return s.fixed ? s.fixed : &args[s.param];
 }
 
@@ -121,15 +121,15 @@ static bool settle_in_frame(DirectCall *d, const Step *s, const Value *args) {
 	return ok;
 }
 
-typedef struct Making {
+typedef struct DirectCallBuilder {
 	Arena *arena;
 	DirectCall *made;
 	Code *code, *hot;
 	const Step *s;
-} Making;
+} DirectCallBuilder;
 
 static void make(Ctx *c, void *arg) {
-	Making *m = arg;
+	DirectCallBuilder *m = arg;
 	NativeUnit *nu = m->s->site;
 	const Unit *u = nu->unit;
 	Arena *a = m->arena = arena_new(c);
@@ -141,8 +141,8 @@ static void make(Ctx *c, void *arg) {
 	                  .nparams = m->hot->body.nparams,
 	                  .nresults = m->hot->body.nresults,
 	                  .arena = a};
-	d->arrays = ARENA_ARRAY(a, Source, u->ninputs + 1);
-	d->words = ARENA_ARRAY(a, Source, u->nwords + 1);
+	d->arrays = ARENA_ARRAY(a, OperandSource, u->ninputs + 1);
+	d->words = ARENA_ARRAY(a, OperandSource, u->nwords + 1);
 	d->counts = ARENA_ARRAY(a, int64_t, d->nparams + 1);
 	d->results = ARENA_ARRAY(a, Value, d->nresults + 1);
 	d->result_from = ARENA_ARRAY(a, int32_t, d->nresults + 1);
@@ -159,7 +159,7 @@ DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never) {
 	const Step *s = only_unit(hot);
 	*never = true; /* an obstacle now is permanent */
 	if (!s) return NULL;
-	Making m = {.code = code, .hot = hot, .s = s};
+	DirectCallBuilder m = {.code = code, .hot = hot, .s = s};
 	const uint32_t diags = diag_total(c);
 	if (ctx_protect(c, make, &m) != ST_OK) {
 		arena_free(m.arena);

@@ -27,7 +27,7 @@ static Figure *figure_of(Backend *be, const Unit *u) {
 	Ctx *c = be->ctx;
 	const Fn *f = u->fn;
 	const char *name = f->name ? atom_text(c, f->name) : "";
-	Lines lines = {0};
+	SourceLines lines = {0};
 	for (uint32_t i = 0; i < u->ninsts; i++) lines_add(&lines, f, &f->insts.at[u->insts[i]]);
 	Text place;
 	text_init(&place, c);

@@ -9,7 +9,7 @@
  * - A call's memory is charged to its context.
  * - A failed call leaves nothing allocated.
  *
- * Each call of an entry has a Run on the C stack. Each chunk of a parallel loop
+ * Each call of an entry has a NativeRun on the C stack. Each chunk of a parallel loop
  * has its own, with its own copy of the call's record: threads share nothing
  * that generated code writes there. Scratch memory is on stacks of slabs: one
  * for the call (arena), one for the calling thread and one for each worker
@@ -38,27 +38,27 @@
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-typedef struct Slab {
-	struct Slab *next;
+typedef struct StackChunk {
+	struct StackChunk *next;
 	size_t used, room, bytes; /* bytes: including this header and the alignment */
 	char *at;
-} Slab;
+} StackChunk;
 
 /* The stack of a thread. Slabs after `now` are unused. Stacks of different
  * threads are on different cache lines. */
 typedef struct Stack {
-	_Alignas(64) Slab *first;
-	Slab *now;
+	_Alignas(64) StackChunk *first;
+	StackChunk *now;
 	size_t bytes;
 	/* Total work of the thread's chunks of parallel loops. The thread that runs
 	 * them writes it; the loop's caller reads it afterwards. */
 	uint64_t work;
 } Stack;
 
-typedef struct Mark {
-	Slab *now;
+typedef struct StackMark {
+	StackChunk *now;
 	size_t used;
-} Mark;
+} StackMark;
 
 typedef struct NativeState {
 	Stack arena, scratch;
@@ -71,14 +71,16 @@ typedef struct NativeState {
 	size_t workers_bytes;
 } NativeState;
 
-static Mark stack_mark(const Stack *s) { return (Mark){s->now, s->now ? s->now->used : 0}; }
+static StackMark stack_mark(const Stack *s) {
+	return (StackMark){s->now, s->now ? s->now->used : 0};
+}
 
-static void stack_release(Stack *s, Mark m) {
+static void stack_release(Stack *s, StackMark m) {
 	if (s->now == m.now) {
 		if (m.now) m.now->used = m.used;
 		return;
 	}
-	for (Slab *b = m.now ? m.now->next : s->first;; b = b->next) {
+	for (StackChunk *b = m.now ? m.now->next : s->first;; b = b->next) {
 		b->used = 0;
 		if (b == s->now) break;
 	}
@@ -86,14 +88,14 @@ static void stack_release(Stack *s, Mark m) {
 	if (m.now) m.now->used = m.used;
 }
 
-static Slab *slab_new(Ctx *c, size_t room) {
-	const size_t bytes = sizeof(Slab) + LINE + room;
+static StackChunk *slab_new(Ctx *c, size_t room) {
+	const size_t bytes = sizeof(StackChunk) + LINE + room;
 	char *p = heap_alloc(c, bytes);
 	if (!p) return NULL;
-	char *at = p + sizeof(Slab);
+	char *at = p + sizeof(StackChunk);
 	at += -(uintptr_t)at & (LINE - 1);
-	Slab *b = (Slab *)(void *)p;
-	*b = (Slab){.room = room, .bytes = bytes, .at = at};
+	StackChunk *b = (StackChunk *)(void *)p;
+	*b = (StackChunk){.room = room, .bytes = bytes, .at = at};
 	return b;
 }
 
@@ -102,7 +104,7 @@ static Slab *slab_new(Ctx *c, size_t room) {
 static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 	if (bytes < 0 || bytes > INT64_MAX / 4) return NULL;
 	const size_t need = (((size_t)bytes + LINE - 1) & ~(LINE - 1)) + LINE;
-	Slab *b = s->now ? s->now : s->first, *last = s->now;
+	StackChunk *b = s->now ? s->now : s->first, *last = s->now;
 	while (b && b->room - b->used < need) {
 		last = b;
 		b = b->next;
@@ -154,8 +156,8 @@ void *native_nowhere(void) {
 }
 
 static void stack_free(Ctx *c, Stack *s) {
-	for (Slab *b = s->first; b;) {
-		Slab *next = b->next;
+	for (StackChunk *b = s->first; b;) {
+		StackChunk *next = b->next;
 		heap_free(c, b, b->bytes);
 		b = next;
 	}
@@ -225,7 +227,7 @@ static bool reserve_workers(Ctx *c, NativeState *s, uint32_t n) {
 
 /* A parallel loop, shared by its chunks. The fields that each chunk reads first
  * are one cache line, which is written only on failure. */
-typedef struct Shared {
+typedef struct ParallelLoop {
 	_Alignas(64) Backend *be;
 	NativeState *state;
 	/* As at the beginning of the loop; constant until its end. */
@@ -240,38 +242,38 @@ typedef struct Shared {
 	int32_t status;       /* status of chunk `lowest` */
 	int64_t site, fail_a, fail_b;
 	NativeTrace trace;
-} Shared;
+} ParallelLoop;
 
-typedef struct Run {
+typedef struct NativeRun {
 	Backend *be;
 	NativeState *state;
 	Stack *scratch;
-	int64_t granted; /* poll_left when last set */
-	Shared *shared;  /* NULL outside parallel loops */
+	int64_t granted;      /* poll_left when last set */
+	ParallelLoop *shared; /* NULL outside parallel loops */
 	int64_t part, worked;
 	bool worker; /* not the context's thread */
 	NativeTrace *trace;
-} Run;
+} NativeRun;
 
-static Run *run_of(const NativeCall *call) { return call->runtime; }
+static NativeRun *run_of(const NativeCall *call) { return call->runtime; }
 
 /* The work since the last poll; grants more. */
-static uint64_t work_done(NativeCall *call, Run *r) {
+static uint64_t work_done(NativeCall *call, NativeRun *r) {
 	const int64_t used = r->granted - call->poll_left;
 	call->poll_left = r->granted = NATIVE_POLL_EVERY;
 	return used > 0 ? (uint64_t)used : 0;
 }
 
-static int32_t halt(Shared *s, Status st) {
+static int32_t halt(ParallelLoop *s, Status st) {
 	int none = ST_OK;
 	atomic_compare_exchange_strong(&s->halt, &none, (int)st);
 	return (int32_t)st;
 }
 
 int32_t atled_rt_poll(NativeCall *call) {
-	Run *r = run_of(call);
+	NativeRun *r = run_of(call);
 	const uint64_t used = work_done(call, r);
-	Shared *s = r->shared;
+	ParallelLoop *s = r->shared;
 	if (!s) {
 		if (call->asked && call->turns) ctx_progress_turn(r->be->ctx, call->turn, call->turns);
 		return (int32_t)spend(r->be, used);
@@ -307,7 +309,7 @@ void atled_rt_called(NativeCall *call, int64_t site) {
 }
 
 void *atled_rt_arena(NativeCall *call, int64_t bytes) {
-	Run *r = run_of(call);
+	NativeRun *r = run_of(call);
 	if (!r->shared) return stack_push(r->be->ctx, &r->state->arena, bytes);
 	pthread_mutex_lock(&r->shared->lock);
 	void *p = stack_push(r->be->ctx, &r->state->arena, bytes);
@@ -316,7 +318,7 @@ void *atled_rt_arena(NativeCall *call, int64_t bytes) {
 }
 
 void *atled_rt_scratch(NativeCall *call, int64_t bytes) {
-	Run *r = run_of(call);
+	NativeRun *r = run_of(call);
 	return stack_push(r->be->ctx, r->scratch, bytes);
 }
 
@@ -331,7 +333,7 @@ void atled_rt_zero(void *at, int64_t bytes) {
 
 /* ---- parallel loops ------------------------------------------------------ */
 
-static void part_failed(Shared *s, const NativeCall *call, int64_t part, int32_t status) {
+static void part_failed(ParallelLoop *s, const NativeCall *call, int64_t part, int32_t status) {
 	pthread_mutex_lock(&s->lock);
 	if (part < atomic_load_explicit(&s->lowest, memory_order_relaxed)) {
 		s->status = status;
@@ -352,25 +354,25 @@ static inline void end_streams(void) {
 }
 
 static void run_part(void *ud, int64_t part) {
-	Shared *s = ud;
+	ParallelLoop *s = ud;
 	if (atomic_load_explicit(&s->halt, memory_order_relaxed) ||
 	    atomic_load_explicit(&s->lowest, memory_order_relaxed) < part)
 		return;
 	const int w = pool_worker();
 	NativeTrace trace;
 	trace.n = 0;
-	Run r = {.be = s->be,
-	         .state = s->state,
-	         .shared = s,
-	         .part = part,
-	         .worker = w != 0,
-	         .trace = &trace};
+	NativeRun r = {.be = s->be,
+	               .state = s->state,
+	               .shared = s,
+	               .part = part,
+	               .worker = w != 0,
+	               .trace = &trace};
 	r.scratch = w ? &s->workers[w - 1] : &s->state->scratch;
 	NativeCall call = *s->call;
 	call.runtime = &r;
 	call.asked = 0; /* chunks do not report iterations */
 	call.poll_left = r.granted = NATIVE_POLL_EVERY;
-	const Mark mark = stack_mark(r.scratch);
+	const StackMark mark = stack_mark(r.scratch);
 	const int32_t st = s->body(&call, s->env, part);
 	end_streams();
 	stack_release(r.scratch, mark);
@@ -381,7 +383,7 @@ static void run_part(void *ud, int64_t part) {
 /* Chunks account for their work themselves or at the end. This poll is for
  * interrupts and time limits. */
 static Status watch_parts(void *ud) {
-	Shared *s = ud;
+	ParallelLoop *s = ud;
 	Status st = (Status)atomic_load_explicit(&s->halt, memory_order_relaxed);
 	if (st == ST_OK && (st = ctx_poll(s->be->ctx, 0)) != ST_OK) halt(s, st);
 	return st;
@@ -405,7 +407,7 @@ static uint64_t parts_work(NativeState *s) {
 static int32_t parallel_alone(NativeCall *call, NativeBody body, void *env, int64_t nparts) {
 	Stack *scratch = run_of(call)->scratch;
 	for (int64_t k = 0; k < nparts; k++) {
-		const Mark mark = stack_mark(scratch);
+		const StackMark mark = stack_mark(scratch);
 		const int32_t st = body(call, env, k);
 		stack_release(scratch, mark);
 		end_streams();
@@ -415,17 +417,17 @@ static int32_t parallel_alone(NativeCall *call, NativeBody body, void *env, int6
 }
 
 int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts) {
-	Run *r = run_of(call);
+	NativeRun *r = run_of(call);
 	Pool *pool = nparts > 1 && !r->shared ? pool_of(r->be) : NULL;
 	if (!pool || !reserve_workers(r->be->ctx, r->state, (uint32_t)pool_width(pool) - 1))
 		return parallel_alone(call, body, env, nparts);
-	Shared s = {.be = r->be,
-	            .state = r->state,
-	            .call = call,
-	            .body = body,
-	            .env = env,
-	            .workers = r->state->workers,
-	            .lowest = INT64_MAX};
+	ParallelLoop s = {.be = r->be,
+	                  .state = r->state,
+	                  .call = call,
+	                  .body = body,
+	                  .env = env,
+	                  .workers = r->state->workers,
+	                  .lowest = INT64_MAX};
 	pthread_mutex_init(&s.lock, NULL);
 	pool_run_watched(pool, nparts, run_part, &s, watch_parts);
 	pthread_mutex_destroy(&s.lock);
@@ -594,7 +596,7 @@ static void own_part(void *ud, int64_t part) {
 }
 
 static Status poll_work(const Gemm *g, uint64_t work) {
-	Run *r = run_of(g->call);
+	NativeRun *r = run_of(g->call);
 	if (!r->shared) return spend(r->be, work);
 	g->call->poll_left -= (int64_t)work;
 	return (Status)atled_rt_poll(g->call);
@@ -652,7 +654,7 @@ static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void 
  * others can help a delayed thread. The panels are packed once for all
  * blocks. */
 static Status tiles_parts(Gemm *g) {
-	Run *r = run_of(g->call);
+	NativeRun *r = run_of(g->call);
 	const NativeTiles *t = g->tiles;
 	const double work = (double)g->m * (double)g->n * (double)g->k;
 	Pool *pool = work >= PARTS_FROM && !r->shared ? pool_of(r->be) : NULL;
@@ -716,7 +718,7 @@ static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t column
  * their number and spin beside ours; see blas.c. */
 static Status gemm_parts(Gemm *g) {
 	NativeCall *call = g->call;
-	Run *r = run_of(call);
+	NativeRun *r = run_of(call);
 	int64_t parts = 1;
 	if ((double)g->m * (double)g->n * (double)g->k >= PARTS_FROM) {
 		parts = g->m / PART_ROWS;
@@ -770,8 +772,8 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 		c_row = c_col;
 		c_col = t;
 	}
-	Run *r = run_of(g->call);
-	const Mark mark = stack_mark(r->scratch);
+	NativeRun *r = run_of(g->call);
+	const StackMark mark = stack_mark(r->scratch);
 	const char *why;
 	const bool tiles = g->tiles && g->k > 0;
 	g->leading = g->m == 1 ? g->n : c_row;
@@ -932,11 +934,11 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	call->site = -1;
 	call->fail_a = call->fail_b = 0;
 	if (UNLIKELY(!s)) return ST_NOMEM;
-	Run r = {.be = be,
-	         .state = s,
-	         .scratch = &s->scratch,
-	         .granted = NATIVE_POLL_EVERY,
-	         .trace = &s->trace};
+	NativeRun r = {.be = be,
+	               .state = s,
+	               .scratch = &s->scratch,
+	               .granted = NATIVE_POLL_EVERY,
+	               .trace = &s->trace};
 	s->trace.n = 0;
 	call->runtime = &r;
 	call->poll_left = NATIVE_POLL_EVERY;
@@ -944,7 +946,7 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	call->turns = 0;
 	const uint32_t loops = ctx_progress_depth(be->ctx);
 	const int64_t depth = call->depth_left = depth_allowed(be, &here);
-	const Mark arena = stack_mark(&s->arena), scratch = stack_mark(&s->scratch);
+	const StackMark arena = stack_mark(&s->arena), scratch = stack_mark(&s->scratch);
 	s->depth++;
 	const int32_t result = entry(call);
 	s->depth--;

@@ -30,7 +30,7 @@ static DimRef general_dim(Ctx *c, Dim d) {
 }
 
 static Status slice_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, uint32_t axis) {
-	Side side = inst_side(fn, in, axis);
+	AxisRange side = inst_side(fn, in, axis);
 	DimRef start = general_dim(f->ctx, side.start), length = general_dim(f->ctx, side.length),
 		   whole = general_dim(f->ctx, side.whole);
 	int64_t at = 0, count = 0, of = 0;
@@ -78,7 +78,7 @@ static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *
 			x ? x->value : unit_number((Dtype)ref_ty(fn, inst_arg(fn, text, i))->dtype, i ? b : a);
 	}
 	uint32_t n;
-	Field template = {.n = 1, .words = attr_field(f->ctx, OP_FORMAT, text->attr, 0, &n)};
+	AttrField template = {.n = 1, .words = attr_field(f->ctx, OP_FORMAT, text->attr, 0, &n)};
 	Step t = *s;
 	t.op = OP_FORMAT;
 	t.nargs = text->nargs;

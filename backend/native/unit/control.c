@@ -36,7 +36,7 @@ static KRef pointer_of(Lower *l, Ref r) { return lower_place(l, r)->pointer; }
  * whose type is small. */
 static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
 	KBuilder *b = &l->k;
-	const Place *p = lower_place(l, r);
+	const Storage *p = lower_place(l, r);
 	type_is_small(l->c, ref_type(l->f, like), count);
 	if (p->kind == PLACE_SMALL && p->count == *count) return p->elements;
 	KRef *out = room(l, *count);
@@ -49,7 +49,7 @@ static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
 /* Copies r to memory at `to`. */
 static void put_at(Lower *l, Ref r, KRef to) {
 	KBuilder *b = &l->k;
-	const Place *p = lower_place(l, r);
+	const Storage *p = lower_place(l, r);
 	l->failed |= p->kind == PLACE_NONE;
 	if (p->kind == PLACE_MEMORY) lower_copy(l, r, to, p->pointer);
 	for (uint32_t i = 0; p->kind == PLACE_SMALL && i < p->count; i++)
@@ -58,11 +58,11 @@ static void put_at(Lower *l, Ref r, KRef to) {
 
 /* ---- single elements ----------------------------------------------------- */
 
-typedef struct Rows {
+typedef struct GatherRows {
 	int64_t outer, per_batch, nindex, row;
 	KRef length;
 	const KRef *index; /* checked */
-} Rows;
+} GatherRows;
 
 static int64_t fixed(const Lower *l, Dim d) {
 	int64_t v = 1;
@@ -79,11 +79,11 @@ static KRef checked_index(Lower *l, const Inst *in, KRef given, KRef length) {
 	return index;
 }
 
-static Rows open_rows(Lower *l, const Inst *in) {
+static GatherRows open_rows(Lower *l, const Inst *in) {
 	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), given = *ref_ty(l->f, inst_arg(l->f, in, 1));
 	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0),
 			 batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
-	Rows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
+	GatherRows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
 	/* The result of a gather is small, and may determine an extent of x. */
 	if (in->op == OP_GATHER) {
 		const Type *small = ref_ty(l->f, inst_result(in, 0));
@@ -98,7 +98,7 @@ static Rows open_rows(Lower *l, const Inst *in) {
 	for (uint32_t i = axis + 1; i < x.rank; i++) r.row *= fixed(l, x.dims[i]);
 	for (uint32_t i = batch; i < given.rank; i++) r.nindex *= fixed(l, given.dims[i]);
 	r.length = lower_dim(l, x.dims[axis]);
-	const Place *at = lower_place(l, inst_arg(l->f, in, 1));
+	const Storage *at = lower_place(l, inst_arg(l->f, in, 1));
 	KRef *index = room(l, at->count);
 	for (uint32_t i = 0; i < at->count; i++)
 		index[i] = checked_index(l, in, at->elements[i], r.length);
@@ -106,7 +106,7 @@ static Rows open_rows(Lower *l, const Inst *in) {
 	return r;
 }
 
-static KRef row_start(Lower *l, const Rows *r, int64_t outer, int64_t j) {
+static KRef row_start(Lower *l, const GatherRows *r, int64_t outer, int64_t j) {
 	KBuilder *b = &l->k;
 	KRef index = r->index[outer / r->per_batch * r->nindex + j];
 	if (outer) index = k_add(b, index, k_mul(b, r->length, k_int(b, outer)));
@@ -117,7 +117,7 @@ static void direct_gather(Lower *l, const Inst *in) {
 	KBuilder *b = &l->k;
 	KRef x = pointer_of(l, inst_arg(l->f, in, 0));
 	KType t = lower_ktype(l, inst_result(in, 0));
-	Rows r = open_rows(l, in);
+	GatherRows r = open_rows(l, in);
 	KRef *out = room(l, SMALL_COUNT);
 	uint32_t n = 0;
 	for (int64_t o = 0; o < r.outer; o++)
@@ -180,8 +180,8 @@ static void direct_scatter(Lower *l, const Inst *in) {
 		lower_set_memory(l, result, whole);
 		return;
 	}
-	const Place *u = lower_place(l, inst_arg(l->f, in, 2));
-	Rows r = open_rows(l, in);
+	const Storage *u = lower_place(l, inst_arg(l->f, in, 2));
+	GatherRows r = open_rows(l, in);
 	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are needed */
 	KRef to = lower_destination(l, result);
 	KType t = lower_ktype(l, result);
@@ -240,7 +240,7 @@ static void direct_slice(Lower *l, const Inst *in) {
 static void direct_update(Lower *l, const Inst *in) {
 	Ref x = inst_arg(l->f, in, 0), v = inst_arg(l->f, in, 1), result = inst_result(in, 0);
 	Type whole = *ref_ty(l->f, x), box = *ref_ty(l->f, v);
-	const Place *u = lower_place(l, v);
+	const Storage *u = lower_place(l, v);
 	KRef *at = box_positions(l, in, u->count, &box, &whole);
 	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are needed */
 	KRef to = lower_destination(l, result);
@@ -285,7 +285,7 @@ static uint32_t flat_count(const Lower *l, const Inst *in) {
 	return n;
 }
 
-static void emit_if(Lower *l, const Piece *p, const Inst *in) {
+static void emit_if(Lower *l, const SchedStep *p, const Inst *in) {
 	KBuilder *b = &l->k;
 	uint32_t n = flat_count(l, in);
 	KRef *first = room(l, n), *second = room(l, n), *out = room(l, n);
@@ -337,7 +337,7 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
 	const Ref tape = inst_result(in, k), init = inst_arg(f, in, 1 + k);
-	const Place *first = lower_place(l, init);
+	const Storage *first = lower_place(l, init);
 	KRef to = lower_destination(l, tape);
 	Value v;
 	if (!flow_fills_tape(l, in, k)) {
@@ -365,7 +365,7 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 
 typedef struct Looping {
 	Lower *l;
-	const Piece *p;
+	const SchedStep *p;
 	const Inst *in;
 	uint32_t first;   /* operand of the first carried value */
 	uint32_t n;       /* values carried by the kernel IR's loop */
@@ -380,7 +380,7 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 	KBuilder *b = &l->k;
 	for (uint32_t k = 0; k < w->in->nresults; k++) {
 		Ref init = inst_arg(l->f, w->in, w->first + k), out = inst_result(w->in, k);
-		const Place *p = lower_place(l, init);
+		const Storage *p = lower_place(l, init);
 		switch (w->p->carries[k].kind) {
 		case CARRY_SMALL: {
 			uint32_t count;
@@ -543,17 +543,17 @@ void lower_progress(Lower *l, const Inst *in, bool begins) {
 
 /* ---- unrolling of short loops -------------------------------------------- */
 
-typedef struct Written {
+typedef struct UnrollCost {
 	double size; /* operations */
 	/* Registers are selected by a computed index, which costs one operation for
 	 * each of them. */
 	bool indexes;
 	bool runs; /* array instructions: must be emitted only once */
-} Written;
+} UnrollCost;
 
-static void add_written(const Lower *l, const Sched *s, double times, Written *w) {
+static void add_written(const Lower *l, const Sched *s, double times, UnrollCost *w) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const Piece *p = s->pieces.at[i];
+		const SchedStep *p = s->pieces.at[i];
 		w->runs |= p->kind == PIECE_RUN;
 		if (p->kind == PIECE_RUN) continue;
 		const Inst *in = inst_at(l, p->inst);
@@ -579,11 +579,11 @@ static void add_written(const Lower *l, const Sched *s, double times, Written *w
 
 /* Whether to unroll a short loop over elements of small arrays. With a known
  * counter, their registers need no selection. */
-static bool is_written_out(const Lower *l, const Piece *p, const Inst *in, int64_t turns) {
+static bool is_written_out(const Lower *l, const SchedStep *p, const Inst *in, int64_t turns) {
 	if (turns < 1 || turns > UNROLL_TURNS) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (p->carries[k].kind == CARRY_PAIR) return false;
-	Written w = {0};
+	UnrollCost w = {0};
 	add_written(l, p->regions[0], 1, &w);
 	return w.indexes && !w.runs && w.size * (double)turns <= UNROLL_SIZE;
 }
@@ -628,7 +628,7 @@ static void emit_tiled(Looping *w, KRef count, KRef *params, KRef *out) {
 	k_loop_end(b, w->next, out);
 }
 
-static void emit_for(Lower *l, const Piece *p, const Inst *in) {
+static void emit_for(Lower *l, const SchedStep *p, const Inst *in) {
 	KBuilder *b = &l->k;
 	Looping w = {.l = l, .p = p, .in = in, .first = 1, .counter = UINT32_MAX};
 	uint32_t size = flat_size(&w);
@@ -672,7 +672,7 @@ static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 	set_results(&w, k_prim2(b, OP_LE, count, k_int(b, 0)));
 }
 
-static void emit_while(Lower *l, const Piece *p, const Inst *in) {
+static void emit_while(Lower *l, const SchedStep *p, const Inst *in) {
 	KBuilder *b = &l->k;
 	Looping w = {.l = l, .p = p, .in = in, .first = 0};
 	uint32_t size = flat_size(&w);
@@ -709,7 +709,7 @@ static void emit_while(Lower *l, const Piece *p, const Inst *in) {
 
 void lower_pieces(Lower *l, const Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const Piece *p = s->pieces.at[i];
+		const SchedStep *p = s->pieces.at[i];
 		l->position = p->from;
 		if (p->kind == PIECE_RUN) {
 			arrays_emit(l, p->plan);

@@ -35,7 +35,7 @@ static void see_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 	if (s.source) u->span = s;
 }
 
-void lines_add(Lines *lines, const Fn *f, const Inst *in) {
+void lines_add(SourceLines *lines, const Fn *f, const Inst *in) {
 	UserPlace u = {.c = f->ctx, .span = span_of(f->ctx, in->span)};
 	chain_calls(f->ctx, in->chain, see_call, &u);
 	if (!u.span.source || source_is_library(f->ctx, u.span.source)) return;
@@ -59,7 +59,7 @@ void lines_add(Lines *lines, const Fn *f, const Inst *in) {
 	lines->n++;
 }
 
-void lines_print(Text *out, const Lines *lines) {
+void lines_print(Text *out, const SourceLines *lines) {
 	for (uint32_t i = 0; i < lines->n;) {
 		uint32_t j = i;
 		while (j + 1 < lines->n && lines->at[j + 1] == lines->at[j] + 1) j++;
@@ -70,7 +70,7 @@ void lines_print(Text *out, const Lines *lines) {
 	if (lines->more) text_str(out, " ...");
 }
 
-void describe_margin(Text *out, uint32_t depth, const Lines *lines) {
+void describe_margin(Text *out, uint32_t depth, const SourceLines *lines) {
 	const size_t from = out->n;
 	text_str(out, "  ");
 	lines_print(out, lines);
@@ -117,7 +117,7 @@ void describe_amount(Text *out, double n, const char *unit) {
 
 /* Begins a line of notes. The unit's own indentation is not known yet and is
  * inserted at the tab. */
-static void margin(Text *out, uint32_t depth, const Lines *lines) {
+static void margin(Text *out, uint32_t depth, const SourceLines *lines) {
 	describe_margin(out, 0, lines);
 	text_str(out, "\t");
 	for (uint32_t i = 0; i < depth; i++) text_str(out, "  ");
@@ -131,7 +131,7 @@ typedef struct Fused {
 	const ArrayPlan *p;
 	bool *seen;         /* by node */
 	VEC(uint32_t) list; /* entries to clear in `seen` */
-	Lines lines;
+	SourceLines lines;
 	uint32_t nwords;
 	Op words[WORDS_MOST];
 	uint32_t counts[WORDS_MOST];
@@ -200,7 +200,7 @@ static double operations(const ArrayPlan *p, const Inst *in) {
 
 /* Adds n and the nodes inlined into it, each once. `times` elements of its
  * result are computed. */
-static void gather(Fused *u, const Node *n, double times, bool top) {
+static void gather(Fused *u, const LoopNode *n, double times, bool top) {
 	const uint32_t id = (uint32_t)(n - u->p->nodes.at);
 	if (u->seen[id] || (n->kept && !top)) return;
 	u->seen[id] = true;
@@ -212,7 +212,7 @@ static void gather(Fused *u, const Node *n, double times, bool top) {
 	add_word(u, (Op)in->op);
 	u->flops += operations(u->p, in) * times;
 	for (uint32_t k = 0; k < in->nargs; k++) {
-		const Node *x = plan_node(u->p, inst_arg(u->l->f, in, k));
+		const LoopNode *x = plan_node(u->p, inst_arg(u->l->f, in, k));
 		if (!x || x->kept) continue;
 		/* A contraction's operand is copied once, not computed for each
 		 * column. */
@@ -265,7 +265,8 @@ static void print_operand_shape(const Describe *d, Ref r) {
 	text_str(d->out, "]");
 }
 
-static void print_contraction(const Describe *d, const Node *n, const Fused *u, const Inst *in) {
+static void print_contraction(const Describe *d, const LoopNode *n, const Fused *u,
+                              const Inst *in) {
 	const char *const how[] = {
 		"", "matrix product of the rows", "matrix product summed over the rows",
 		ktarget_has_large_tiles(&d->l->k.m->target) ? "matrix product by tiles"
@@ -292,10 +293,10 @@ static void print_contraction(const Describe *d, const Node *n, const Fused *u, 
 	print_words(d->out, &rest, 0);
 }
 
-static void print_place(const Describe *d, const ArrayPlan *p, const Group *g) {
+static void print_place(const Describe *d, const ArrayPlan *p, const LoopGroup *g) {
 	uint32_t memory = 0, scratch = 0, sums = 0;
 	for (uint32_t k = 0; k < g->nodes.n; k++) {
-		const Node *n = &p->nodes.at[g->nodes.at[k]];
+		const LoopNode *n = &p->nodes.at[g->nodes.at[k]];
 		memory += n->memory && n->nresult > 0 && !n->row_sum;
 		scratch += n->scratch && !n->memory;
 		sums += n->row_sum;
@@ -312,18 +313,18 @@ static void print_place(const Describe *d, const ArrayPlan *p, const Group *g) {
 	if (sums) text_format(d->out, "%ssum over the rows", sep);
 }
 
-static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g, bool *seen,
+static void describe_group(const Describe *d, const ArrayPlan *p, const LoopGroup *g, bool *seen,
                            uint32_t depth) {
 	Text *out = d->out;
 	const Fn *f = d->l->f;
 	Fused u = {.l = d->l, .p = p, .seen = seen, .known = true};
-	const Node *n = &p->nodes.at[g->nodes.at[0]];
+	const LoopNode *n = &p->nodes.at[g->nodes.at[0]];
 	if (n->kind == NODE_GUARD) return;
 	for (uint32_t k = 0; k < g->nodes.n; k++) {
-		const Node *m = &p->nodes.at[g->nodes.at[k]];
+		const LoopNode *m = &p->nodes.at[g->nodes.at[k]];
 		gather(&u, m, volume(&u, m->nresult, m->axes), true);
 		for (uint32_t t = 0; t < m->terms.n; t++) {
-			const Node *x = &p->nodes.at[m->terms.at[t]];
+			const LoopNode *x = &p->nodes.at[m->terms.at[t]];
 			gather(&u, x, volume(&u, x->nresult, x->axes), true);
 		}
 	}
@@ -331,7 +332,7 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g
 	margin(out, depth, &u.lines);
 	uint32_t named = 0;
 	for (uint32_t k = 0; k < g->nodes.n && named < 4; k++) {
-		const Node *m = &p->nodes.at[g->nodes.at[k]];
+		const LoopNode *m = &p->nodes.at[g->nodes.at[k]];
 		const Atom name = ref_is_value(m->ref) ? f->vals.at[REF_INDEX(m->ref)].name : 0;
 		if (name) text_format(out, "%s%s", named++ ? ", " : "", atom_text(f->ctx, name));
 	}
@@ -357,7 +358,7 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g
 static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegion *r, bool *seen,
                             uint32_t depth) {
 	Text *out = d->out;
-	const Lines none = {0};
+	const SourceLines none = {0};
 	if (r->has_row) {
 		margin(out, depth, &none);
 		text_str(out, "parallel over ");
@@ -374,7 +375,7 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		depth++;
 	}
 	for (uint32_t g = 0; g < r->groups.n; g++) {
-		const Slab *slab = slab_of(r, g);
+		const OuterFusion *slab = slab_of(r, g);
 		if (slab && slab->from == g) {
 			margin(out, depth, &none);
 			text_str(out, "turn by turn over ");
@@ -391,7 +392,7 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 /* Adjacent instructions on registers are reported together. */
 typedef struct Registers {
 	uint32_t n;
-	Lines lines;
+	SourceLines lines;
 } Registers;
 
 static void flush(const Describe *d, Registers *s, uint32_t depth) {
@@ -402,7 +403,7 @@ static void flush(const Describe *d, Registers *s, uint32_t depth) {
 	*s = (Registers){0};
 }
 
-static void describe_carries(const Describe *d, const Piece *p, uint32_t n) {
+static void describe_carries(const Describe *d, const SchedStep *p, uint32_t n) {
 	uint32_t kinds[4] = {0};
 	for (uint32_t k = 0; p->carries && k < n; k++) kinds[p->carries[k].kind]++;
 	const char *sep = "; carries ";
@@ -420,16 +421,17 @@ static void describe_carries(const Describe *d, const Piece *p, uint32_t n) {
 
 static void describe_sched(const Describe *d, const Sched *s, uint32_t depth);
 
-static void describe_control(const Describe *d, const Piece *p, const Inst *in, uint32_t depth) {
+static void describe_control(const Describe *d, const SchedStep *p, const Inst *in,
+                             uint32_t depth) {
 	const Fn *f = d->l->f;
-	Lines lines = {0};
+	SourceLines lines = {0};
 	lines_add(&lines, f, in);
 	margin(d->out, depth, &lines);
 	if (in->op == OP_IF) {
 		text_str(d->out, "if\n");
 		describe_sched(d, p->regions[0], depth + 1);
 		if (p->regions[1]->pieces.n) {
-			margin(d->out, depth, &(Lines){0});
+			margin(d->out, depth, &(SourceLines){0});
 			text_str(d->out, "else\n");
 			describe_sched(d, p->regions[1], depth + 1);
 		}
@@ -450,7 +452,7 @@ static void describe_row_insts(const Describe *d, uint32_t n, const InstId *inst
 /* A loop or branch of the original program for one row. */
 static void describe_row_control(const Describe *d, const Inst *in, uint32_t depth) {
 	const Fn *f = d->l->f;
-	Lines lines = {0};
+	SourceLines lines = {0};
 	lines_add(&lines, f, in);
 	margin(d->out, depth, &lines);
 	text_str(d->out, in->op == OP_IF ? "if" : in->op == OP_FOR ? "for" : "while");
@@ -480,8 +482,8 @@ static void describe_row_insts(const Describe *d, uint32_t n, const InstId *inst
 	flush(d, &small, depth);
 }
 
-static void describe_rows(const Describe *d, const Piece *p, uint32_t depth) {
-	margin(d->out, depth, &(Lines){0});
+static void describe_rows(const Describe *d, const SchedStep *p, uint32_t depth) {
+	margin(d->out, depth, &(SourceLines){0});
 	if (!p->lanes) text_str(d->out, "parallel over ");
 	print_length(d->out, d->l->f, p->row, d->syms);
 	text_str(d->out, p->lanes ? " elements in one vector, which the loop has in registers\n"
@@ -493,7 +495,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 	const Lower *l = d->l;
 	Registers small = {0};
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const Piece *p = s->pieces.at[i];
+		const SchedStep *p = s->pieces.at[i];
 		if (p->kind == PIECE_RUN) {
 			flush(d, &small, depth);
 			bool *seen = ARENA_ARRAY(l->scratch, bool, p->plan->nodes.n + 1);
@@ -515,7 +517,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 		}
 		if (p->kind == PIECE_MATRIX) {
 			flush(d, &small, depth);
-			Lines lines = {0};
+			SourceLines lines = {0};
 			lines_add(&lines, l->f, in);
 			margin(d->out, depth, &lines);
 			text_str(d->out, in->op == OP_HOST       ? "function of the host\n"
@@ -525,7 +527,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 		}
 		if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flush(d, &small, depth);
-			Lines lines = {0};
+			SourceLines lines = {0};
 			lines_add(&lines, l->f, in);
 			margin(d->out, depth, &lines);
 			text_str(d->out, "elements changed where they lie\n");
@@ -543,7 +545,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 static void describe_costs(const Describe *d, const KCost *cost) {
 	Text *out = d->out;
 	const Unit *u = d->l->unit;
-	margin(out, 1, &(Lines){0});
+	margin(out, 1, &(SourceLines){0});
 	text_format(out, "reads %u array%s and %u number%s, gives %u and %u; ", u->ninputs,
 	            u->ninputs == 1 ? "" : "s", u->nwords, u->nwords == 1 ? "" : "s", u->noutputs,
 	            u->nresults);
@@ -571,7 +573,7 @@ void describe_unit(Text *out, const Lower *l) {
 	describe_sched(&d, l->flow->top, 1);
 	for (uint32_t i = 0; i < l->callees.n; i++) {
 		const Atom name = l->callees.at[i].fn->name;
-		margin(out, 1, &(Lines){0});
+		margin(out, 1, &(SourceLines){0});
 		text_format(out, "calls `%s`, a recursive function on registers\n",
 		            name ? atom_text(l->c, name) : "a function");
 	}

@@ -17,16 +17,16 @@ void describe_unit(Text *out, const Lower *l);
 
 /* The source lines of instructions. A call into the library counts as the
  * user's line that calls it. */
-typedef struct Lines {
+typedef struct SourceLines {
 	SourceId source; /* of the first line */
 	uint32_t n, at[12];
 	bool more;
-} Lines;
-void lines_add(Lines *lines, const Fn *f, const Inst *in);
+} SourceLines;
+void lines_add(SourceLines *lines, const Fn *f, const Inst *in);
 /* Prints lines: "3", "3-5, 9". */
-void lines_print(Text *out, const Lines *lines);
+void lines_print(Text *out, const SourceLines *lines);
 /* Prints the lines in a column, then two spaces for each level. */
-void describe_margin(Text *out, uint32_t depth, const Lines *lines);
+void describe_margin(Text *out, uint32_t depth, const SourceLines *lines);
 /* Prints an amount: "12 kB", "3.4 Mflop". */
 void describe_amount(Text *out, double n, const char *unit);
 

@@ -18,12 +18,12 @@
 
 /* ---- instructions that a unit can contain -------------------------------- */
 
-typedef struct Asked { /* functions under examination, so that recursion ends */
+typedef struct FnStack { /* functions under examination, so that recursion ends */
 	const Fn *fn[16];
 	uint32_t n;
-} Asked;
+} FnStack;
 
-static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only);
+static bool takes(const Fn *f, const Inst *in, FnStack *asked, bool small_only);
 
 static bool takes_type(const Fn *f, TypeId t, bool small_only) {
 	const Type *ty = type_of(f->ctx, t);
@@ -52,7 +52,7 @@ static bool takes_carried(const Fn *f, const Inst *in, bool small_only) {
 	return true;
 }
 
-static bool takes_region(const Fn *f, const Region *g, Asked *asked, bool small_only) {
+static bool takes_region(const Fn *f, const Region *g, FnStack *asked, bool small_only) {
 	for (uint32_t k = 0; k < g->nparams; k++) {
 		TypeId t = f->vals.at[g->params + k].type;
 		/* For others see takes_carried. */
@@ -84,7 +84,7 @@ static Ref param_of(const Fn *f, uint32_t k) { return fn_param(f, k); }
 static Ref result_of(const Fn *f, uint32_t k) { return fn_result(f, k); }
 
 /* Whether g, and everything it calls, works on small values. */
-static bool takes_callee(const Fn *g, Asked *asked) {
+static bool takes_callee(const Fn *g, FnStack *asked) {
 	if (!g || !g->finished || g->effects || g->syms.n) return false;
 	for (uint32_t i = 0; i < asked->n; i++)
 		if (asked->fn[i] == g) return true;
@@ -111,7 +111,7 @@ const Inst *message_text(const Fn *f, Ref r) {
 /* The callee's parameters are registers. An argument whose extent is equal only
  * by a guard, and not constant here, is in memory. The evaluator makes such
  * calls. */
-static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
+static bool takes_call(const Fn *f, const Inst *in, FnStack *asked) {
 	const Fn *g = inst_callee(f->ctx, in);
 	if (!takes_callee(g, asked)) return false;
 	for (uint32_t k = 0; k < in->nargs; k++)
@@ -149,7 +149,7 @@ static bool takes_message(const Fn *f, Ref r) {
 	return in ? is_message(f, in) : ref_is_const(r);
 }
 
-static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
+static bool takes(const Fn *f, const Inst *in, FnStack *asked, bool small_only) {
 	Ctx *c = f->ctx;
 	if (in->op == OP_FAIL) return takes_message(f, inst_arg(f, in, 0));
 	if (in->op == OP_FORMAT) return is_message(f, in);
@@ -212,7 +212,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 }
 
 bool lower_takes(const Fn *f, const Inst *in) {
-	Asked asked = {.n = 0};
+	FnStack asked = {.n = 0};
 	return takes(f, in, &asked, false);
 }
 
@@ -307,8 +307,8 @@ static KRef number(Lower *l, Dtype d, const void *bytes) {
 
 /* Constants are emitted where they are used. They cost nothing, and a value
  * belongs to its region. */
-static const Place *constant_place(Lower *l, Ref r, const Const *k) {
-	Place *p = ARENA_NEW(l->scratch, Place);
+static const Storage *constant_place(Lower *l, Ref r, const Const *k) {
+	Storage *p = ARENA_NEW(l->scratch, Storage);
 	const Type *t = type_of(l->c, k->type);
 	p->kind = PLACE_SMALL;
 	type_is_small(l->c, k->type, &p->count);
@@ -329,34 +329,34 @@ static uint32_t input_of(const Lower *l, Ref r) {
 }
 
 /* The place of a value or a large constant; NULL for others. */
-static Place *kept_place(Lower *l, Ref r) {
+static Storage *kept_place(Lower *l, Ref r) {
 	if (ref_is_value(r)) return &l->places[REF_INDEX(r)];
 	const uint32_t input = input_of(l, r);
 	return input == UINT32_MAX ? NULL : &l->places[l->f->vals.n + input];
 }
 
-const Place *lower_place(Lower *l, Ref r) {
-	static const Place nowhere;
+const Storage *lower_place(Lower *l, Ref r) {
+	static const Storage nowhere;
 	const Const *k = ref_constant(l->f, r);
 	if (k && type_is_small(l->c, k->type, NULL)) return constant_place(l, r, k);
-	const Place *p = kept_place(l, r);
+	const Storage *p = kept_place(l, r);
 	return p ? p : &nowhere;
 }
 
-void lower_set_place(Lower *l, Ref r, Place place) {
-	Place *p = kept_place(l, r);
+void lower_set_place(Lower *l, Ref r, Storage place) {
+	Storage *p = kept_place(l, r);
 	if (p) *p = place;
 	else l->failed = true;
 }
 
 void lower_set_memory(Lower *l, Ref r, KRef pointer) {
-	l->places[REF_INDEX(r)] = (Place){.kind = PLACE_MEMORY, .pointer = pointer};
+	l->places[REF_INDEX(r)] = (Storage){.kind = PLACE_MEMORY, .pointer = pointer};
 }
 
 void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements) {
 	KRef *own = ARENA_ARRAY(l->scratch, KRef, count + 1);
 	for (uint32_t i = 0; i < count; i++) own[i] = elements[i];
-	lower_set_place(l, r, (Place){.kind = PLACE_SMALL, .count = count, .elements = own});
+	lower_set_place(l, r, (Storage){.kind = PLACE_SMALL, .count = count, .elements = own});
 }
 
 void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
@@ -407,7 +407,7 @@ int64_t lower_site(Lower *l, SiteKind kind, const Inst *in) {
 
 /* ---- inputs and outputs -------------------------------------------------- */
 
-typedef struct Scan {
+typedef struct UnitScan {
 	Lower *l;
 	Arena *keep;
 	bool *inside; /* by value: defined in the unit */
@@ -416,10 +416,10 @@ typedef struct Scan {
 	VEC(Ref) words;
 	VEC(UnitArray) inputs;
 	uint32_t *uses; /* by value: in the unit */
-} Scan;
+} UnitScan;
 
 static void scan_ref(void *ud, Ref r) {
-	Scan *s = ud;
+	UnitScan *s = ud;
 	Lower *l = s->l;
 	const Const *k = ref_constant(l->f, r);
 	if (!k && !ref_is_value(r)) return;
@@ -435,7 +435,7 @@ static void scan_ref(void *ud, Ref r) {
 	else if (!k) VEC_PUSH(s->keep, &s->words, r);
 }
 
-static void scan_inside(Scan *s, const Inst *in) {
+static void scan_inside(UnitScan *s, const Inst *in) {
 	Lower *l = s->l;
 	note_attr(l, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -456,7 +456,7 @@ static void scan_inside(Scan *s, const Inst *in) {
 static void scan(Lower *l, Arena *keep, const uint32_t *total_uses) {
 	Unit *u = l->unit;
 	const Fn *f = l->f;
-	Scan s = {.l = l, .keep = keep};
+	UnitScan s = {.l = l, .keep = keep};
 	s.inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1);
 	s.met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1);
 	s.met_const = ARENA_ARRAY(l->scratch, bool, f->consts.n + 1);
@@ -491,11 +491,11 @@ static void scan(Lower *l, Arena *keep, const uint32_t *total_uses) {
 /* ---- memory -------------------------------------------------------------- */
 
 /* A block of the arena, used by slots one after the other. */
-typedef struct Area {
+typedef struct ArenaBlock {
 	Dim elements;
 	uint32_t element_bytes, free_from;
 	KRef pointer;
-} Area;
+} ArenaBlock;
 
 /* Declares the buffer native_nowhere() where a pad or an update may need it.
  * The declaration is at the function's beginning, because code that contains
@@ -516,21 +516,21 @@ static void lay_out(Lower *l) {
 			order[k] = order[k - 1];
 		order[k] = i;
 	}
-	VEC(Area) areas = {0};
+	VEC(ArenaBlock) areas = {0};
 	for (uint32_t i = 0; i < n; i++) {
 		MemorySlot *s = &l->slots.at[order[i]];
 		uint32_t a = 0;
 		for (; a < areas.n; a++) {
-			const Area *x = &areas.at[a];
+			const ArenaBlock *x = &areas.at[a];
 			if (x->elements == s->elements && x->element_bytes == s->element_bytes &&
 			    x->free_from <= s->from)
 				break;
 		}
 		if (a == areas.n) {
 			KRef bytes = k_mul(b, lower_dim(l, s->elements), k_int(b, s->element_bytes));
-			Area fresh = {.elements = s->elements,
-			              .element_bytes = s->element_bytes,
-			              .pointer = k_arena(b, bytes)};
+			ArenaBlock fresh = {.elements = s->elements,
+			                    .element_bytes = s->element_bytes,
+			                    .pointer = k_arena(b, bytes)};
 			VEC_PUSH(l->scratch, &areas, fresh);
 		}
 		s->pointer = areas.at[a].pointer;
@@ -564,7 +564,7 @@ void lower_call(Lower *l, const Inst *in) {
 	uint32_t number = callee_number(l, g), n = 0;
 	KRef args[CALLEE_PARAMS], results[CALLEE_RESULTS];
 	for (uint32_t k = 0; k < in->nargs; k++) {
-		const Place *p = lower_place(l, inst_arg(l->f, in, k));
+		const Storage *p = lower_place(l, inst_arg(l->f, in, k));
 		for (uint32_t i = 0; i < p->count; i++) args[n++] = p->elements[i];
 	}
 	k_call_at(&l->k, lower_site(l, SITE_CALL, in), number, n, args, results);
@@ -592,7 +592,7 @@ static void open_function(Lower *l, Lower *root, const Fn *f) {
 static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 	Lower l;
 	open_function(&l, root, g);
-	l.places = ARENA_ARRAY(l.scratch, Place, g->vals.n + 1);
+	l.places = ARENA_ARRAY(l.scratch, Storage, g->vals.n + 1);
 	k_function(&l.k, root->k.m, number);
 	flow_make(&l, &g->regions.at[0], 0, NULL);
 	flow_plan(&l);
@@ -612,7 +612,7 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 	KRef results[CALLEE_RESULTS];
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < fn_nresults(g); k++) {
-		const Place *p = lower_place(&l, fn_result(g, k));
+		const Storage *p = lower_place(&l, fn_result(g, k));
 		for (uint32_t i = 0; i < p->count; i++) results[n++] = p->elements[i];
 	}
 	k_return(&l.k, n, results);
@@ -634,7 +634,7 @@ static void emit_entry(Lower *l) {
 		KRef p = k_buffer(b, k);
 		Ref r = u->inputs[k].ref;
 		uint32_t count;
-		l->places[l->f->vals.n + k] = (Place){.kind = PLACE_MEMORY, .pointer = p};
+		l->places[l->f->vals.n + k] = (Storage){.kind = PLACE_MEMORY, .pointer = p};
 		if (ref_is_const(r)) continue;
 		if (!type_is_small(l->c, ref_type(l->f, r), &count)) {
 			lower_set_memory(l, r, p);
@@ -647,7 +647,7 @@ static void emit_entry(Lower *l) {
 	}
 	for (uint32_t k = 0; k < u->noutputs; k++)
 		l->places[l->f->vals.n + u->ninputs + k] =
-			(Place){.kind = PLACE_MEMORY, .pointer = k_buffer(b, u->ninputs + k)};
+			(Storage){.kind = PLACE_MEMORY, .pointer = k_buffer(b, u->ninputs + k)};
 	find_nowhere(l);
 	lay_out(l);
 }
@@ -658,7 +658,7 @@ static void emit_outputs(Lower *l) {
 	for (uint32_t k = 0; k < u->noutputs; k++) {
 		Ref r = u->outputs[k].ref;
 		KRef to = l->places[l->f->vals.n + u->ninputs + k].pointer;
-		const Place *p = lower_place(l, r);
+		const Storage *p = lower_place(l, r);
 		if (p->kind == PLACE_NONE) {
 			l->failed = true;
 			return;
@@ -668,7 +668,7 @@ static void emit_outputs(Lower *l) {
 		if (p->kind == PLACE_MEMORY) lower_copy(l, r, to, p->pointer);
 	}
 	for (uint32_t k = 0; k < u->nresults; k++) {
-		const Place *p = lower_place(l, u->results[k]);
+		const Storage *p = lower_place(l, u->results[k]);
 		if (p->kind == PLACE_SMALL && p->count == 1) k_result(b, k, p->elements[0]);
 		else if (p->kind == PLACE_MEMORY)
 			k_result(
@@ -704,7 +704,7 @@ bool lower_may_reuse(const Lower *l, Ref x, Ref r) {
 static void find_reuse(Lower *l) {
 	const Sched *top = l->flow->top;
 	for (uint32_t i = 0; i < top->pieces.n; i++) {
-		const Piece *p = top->pieces.at[i];
+		const SchedStep *p = top->pieces.at[i];
 		for (uint32_t k = 0; p->kind == PIECE_RUN && k < p->n; k++) {
 			const Inst *in = &l->f->insts.at[p->insts[k]];
 			Ref x;
@@ -761,7 +761,7 @@ static void run_lower(Ctx *c, void *arg) {
 	l.root = &l;
 	l.hints = w->hints;
 	scan(&l, w->keep, l.uses);
-	l.places = ARENA_ARRAY(scratch, Place, f->vals.n + u->ninputs + u->noutputs + 1);
+	l.places = ARENA_ARRAY(scratch, Storage, f->vals.n + u->ninputs + u->noutputs + 1);
 	k_function(&l.k, u->module, 0);
 	if (!l.failed) flow_make(&l, NULL, u->ninsts, u->insts);
 	if (!l.failed) flow_plan(&l);

@@ -259,7 +259,7 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 
 /* ---- legality ------------------------------------------------------------ */
 
-typedef struct Taking {
+typedef struct MapVectoriser {
 	Lower l;        /* with in_rows */
 	uint32_t depth; /* open regions */
 	double work;
@@ -268,10 +268,10 @@ typedef struct Taking {
 	double along, joins;
 	Mask masks[MASKS_MOST];
 	uint32_t nmasks;
-} Taking;
+} MapVectoriser;
 
-static bool takes_inst(Taking *w, const Inst *in);
-static Taking taking(const Lower *l, Dim row, uint32_t lanes);
+static bool takes_inst(MapVectoriser *w, const Inst *in);
+static MapVectoriser taking(const Lower *l, Dim row, uint32_t lanes);
 
 /* ---- tapes --------------------------------------------------------------- */
 
@@ -318,7 +318,7 @@ static bool carries_tape(const Lower *l, const Inst *in, uint32_t k) {
 	       l->uses[REF_INDEX(next)] == 1;
 }
 
-static bool has_row(const Taking *w, Ref r) { return lower_row_axis(&w->l, r) >= 0; }
+static bool has_row(const MapVectoriser *w, Ref r) { return lower_row_axis(&w->l, r) >= 0; }
 
 static uint32_t first_of(const Inst *in) { return in->op == OP_FOR; }
 
@@ -326,7 +326,7 @@ static Ref region_result(const Lower *l, const Region *g, uint32_t k) {
 	return l->f->args.at[g->results + k];
 }
 
-static bool takes_ref(const Taking *w, Ref r) {
+static bool takes_ref(const MapVectoriser *w, Ref r) {
 	bool row;
 	Mask mask;
 	if (!row_type(w->l.c, ref_type(w->l.f, r), w->l.row, &row)) return false;
@@ -334,7 +334,7 @@ static bool takes_ref(const Taking *w, Ref r) {
 }
 
 /* takes_loop checks the tapes among parameters and results. */
-static bool takes_region(Taking *w, const Region *g, bool any_result) {
+static bool takes_region(MapVectoriser *w, const Region *g, bool any_result) {
 	bool row, good = true;
 	w->depth++;
 	for (uint32_t k = 0; k < g->nparams && good; k++)
@@ -349,7 +349,7 @@ static bool takes_region(Taking *w, const Region *g, bool any_result) {
 	return good;
 }
 
-static bool push_mask(Taking *w, Mask mask) {
+static bool push_mask(MapVectoriser *w, Mask mask) {
 	if (w->nmasks == MASKS_MOST) return false;
 	w->masks[w->nmasks++] = mask;
 	return true;
@@ -364,7 +364,7 @@ static Mask body_mask(const Lower *l, const Inst *in, const Region *body) {
 	return mask;
 }
 
-static bool takes_loop(Taking *w, const Inst *in) {
+static bool takes_loop(MapVectoriser *w, const Inst *in) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
 	const Region *body = inst_region(f, in, in->op == OP_FOR ? 0 : 1);
@@ -426,9 +426,9 @@ static void look_for_residual(void *ud, Ref r) {
 		x->read = true;
 }
 
-static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual);
+static bool takes_branches(MapVectoriser *w, const Inst *in, Mask *mask, bool *residual);
 
-static bool residuals_stay(const Taking *w, const Inst *in, Mask mask, const bool *is) {
+static bool residuals_stay(const MapVectoriser *w, const Inst *in, Mask mask, const bool *is) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
 	const Region *g = &f->regions.at[in->parent];
@@ -447,7 +447,7 @@ static bool residuals_stay(const Taking *w, const Inst *in, Mask mask, const boo
 		for (uint32_t k = 0; k < no->nresults; k++) look_for_residual(&x, region_result(l, no, k));
 		for (uint32_t k = 0; k < no->ninsts; k++)
 			inst_refs(f, &f->insts.at[f->inst_order.at[no->insts + k]], look_for_residual, &x);
-		Taking own = taking(l, l->row, l->row_lanes);
+		MapVectoriser own = taking(l, l->row, l->row_lanes);
 		Mask theirs = {.r = REF_NONE};
 		bool *residual = ARENA_ARRAY(l->scratch, bool, user->nresults + 1);
 		if (x.read || !takes_branches(&own, user, &theirs, residual) || !same_mask(theirs, mask))
@@ -461,7 +461,7 @@ static bool residuals_stay(const Taking *w, const Inst *in, Mask mask, const boo
 /* mask: set to the mask of a branch that some rows take; it is active while the
  * branch runs. residual: by result, whether rows outside the mask may get a new
  * value. */
-static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual) {
+static bool takes_branches(MapVectoriser *w, const Inst *in, Mask *mask, bool *residual) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
 	Mask any;
@@ -481,7 +481,7 @@ static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual
 	return takes_region(w, no, false);
 }
 
-static bool takes_if(Taking *w, const Inst *in) {
+static bool takes_if(MapVectoriser *w, const Inst *in) {
 	Mask mask = {.r = REF_NONE};
 	bool *residual = ARENA_ARRAY(w->l.scratch, bool, in->nresults + 1), any = false;
 	if (!takes_branches(w, in, &mask, residual)) return false;
@@ -615,7 +615,7 @@ static bool is_lookup(const Lower *l, const Inst *in) {
 	return true;
 }
 
-static bool takes_lookup(Taking *w, const Inst *in) {
+static bool takes_lookup(MapVectoriser *w, const Inst *in) {
 	const Ref out = inst_result(in, 0), index = inst_arg(w->l.f, in, 1);
 	bool row;
 	if (!takes_ref(w, index) || !row_type(w->l.c, ref_type(w->l.f, out), w->l.row, &row) ||
@@ -625,7 +625,7 @@ static bool takes_lookup(Taking *w, const Inst *in) {
 	return true;
 }
 
-static bool takes_turn(Taking *w, const Inst *in) {
+static bool takes_turn(MapVectoriser *w, const Inst *in) {
 	const Lower *l = &w->l;
 	bool row;
 	const Ref x = in->op == OP_GATHER ? inst_result(in, 0) : inst_arg(l->f, in, 2);
@@ -660,7 +660,7 @@ static bool joins_lanes(const Lower *l, const Inst *in) {
 
 /* Whether the values that become the instruction's results have the row at the
  * same axis as these. An extent that only a guard makes equal differs here. */
-static bool rows_alike(const Taking *w, const Inst *in) {
+static bool rows_alike(const MapVectoriser *w, const Inst *in) {
 	const Fn *f = w->l.f;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const int row = lower_row_axis(&w->l, inst_result(in, k));
@@ -673,7 +673,7 @@ static bool rows_alike(const Taking *w, const Inst *in) {
 	return true;
 }
 
-static bool takes_inst(Taking *w, const Inst *in) {
+static bool takes_inst(MapVectoriser *w, const Inst *in) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
 	Mask mask;
@@ -721,7 +721,7 @@ static bool takes_inst(Taking *w, const Inst *in) {
 }
 
 /* Emitted operations: loops count once. */
-static double written(const Taking *w, const Inst *in) {
+static double written(const MapVectoriser *w, const Inst *in) {
 	double n = 1;
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *g = inst_region(w->l.f, in, k);
@@ -734,8 +734,8 @@ static double written(const Taking *w, const Inst *in) {
 	return in->op == OP_LU ? n * FACTOR_ROWS : n;
 }
 
-static Taking taking(const Lower *l, Dim row, uint32_t lanes) {
-	Taking w = {.l = *l};
+static MapVectoriser taking(const Lower *l, Dim row, uint32_t lanes) {
+	MapVectoriser w = {.l = *l};
 	w.l.in_rows = true;
 	w.l.row = row;
 	w.l.row_lanes = lanes;
@@ -743,7 +743,7 @@ static Taking taking(const Lower *l, Dim row, uint32_t lanes) {
 }
 
 bool rows_take(const Lower *l, const Inst *in, Dim row) {
-	Taking w = taking(l, row, 0);
+	MapVectoriser w = taking(l, row, 0);
 	Mask mask;
 	if (!in->nresults || !takes_inst(&w, in)) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -761,18 +761,18 @@ bool rows_take(const Lower *l, const Inst *in, Dim row) {
 	return written(&w, in) <= ROWS_WORK;
 }
 
-bool rows_tape(const Lower *l, Ref r, const Piece *p) {
-	const Taking w = taking(l, p->row, p->lanes);
+bool rows_tape(const Lower *l, Ref r, const SchedStep *p) {
+	const MapVectoriser w = taking(l, p->row, p->lanes);
 	return is_tape(&w.l, r);
 }
 
-bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p) {
+bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const SchedStep *p) {
 	return in->op == OP_FOR && k && rows_tape(l, inst_result(in, k - 1), p) &&
 	       flow_fills_tape(l, in, k - 1);
 }
 
 bool rows_understand(const Lower *l, const Inst *in, Dim row) {
-	const Taking w = taking(l, row, 0);
+	const MapVectoriser w = taking(l, row, 0);
 	Mask mask;
 	return in->nresults && across(&w.l, inst_result(in, 0), &mask) != ACROSS_NOT;
 }
@@ -818,7 +818,7 @@ bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
 	for (uint32_t k = 0; k < lengths.n; k++) {
 		*row = dim_const(l->c, lengths.at[k]);
 		for (*lanes = LANES_LEAST; *lanes < lengths.at[k]; *lanes *= 2) {}
-		Taking w = taking(l, *row, *lanes);
+		MapVectoriser w = taking(l, *row, *lanes);
 		/* Reducing the lanes of a vector costs as much as a few operations on
 		 * it. */
 		if (takes_inst(&w, in) && written(&w, in) <= ROWS_WORK && w.along >= LANES_WORK &&
@@ -872,7 +872,7 @@ static KRef any_row(RowsEmit *e, Mask mask) { return k_fold(&e->l->k, OP_MAX, ro
 static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
-	const Place *x = lower_place(l, inst_arg(l->f, in, 0));
+	const Storage *x = lower_place(l, inst_arg(l->f, in, 0));
 	KRef *out = room(l, x->count);
 	KRef chosen = e->feeds ? rows_in(e, mask) : 0,
 		 lane = e->feeds ? k_fold(b, OP_MIN, k_select(b, chosen, k_lane(b), k_int(b, b->lanes - 1)))
@@ -891,8 +891,8 @@ static void emit_lookup(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	const Type x = *ref_ty(l->f, inst_arg(l->f, in, 0));
-	const Place *from = lower_place(l, inst_arg(l->f, in, 0)),
-				*index = lower_place(l, inst_arg(l->f, in, 1));
+	const Storage *from = lower_place(l, inst_arg(l->f, in, 0)),
+				  *index = lower_place(l, inst_arg(l->f, in, 1));
 	const int64_t axis = attr_int(l->c, OP_GATHER, in->attr, 0);
 	const KType t = lower_ktype(l, inst_result(in, 0));
 	int64_t outer = 1, row = 1, v;
@@ -952,7 +952,7 @@ static void need(const Lower *l, const Region *g, Ref r, bool *needs) {
  * number. spreads: values with rows become varying. */
 static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
 	if (is_tape(e->l, r)) return 0;
-	const Place *p = lower_place(e->l, r);
+	const Storage *p = lower_place(e->l, r);
 	const bool varying = spreads && lower_row_axis(e->l, r) >= 0;
 	const uint32_t n = lower_shape(e->l, r).count;
 	/* A constant along the rows must be one scalar; otherwise the loop cannot
@@ -1003,7 +1003,7 @@ static uint32_t carried_most(const Lower *l, const Inst *in) {
 
 static uint32_t region_work(const Lower *l, const Region *g) {
 	double n = 1;
-	const Taking w = taking(l, l->row, l->row_lanes);
+	const MapVectoriser w = taking(l, l->row, l->row_lanes);
 	for (uint32_t i = 0; i < g->ninsts; i++) n += written(&w, inst_in(l, g, i));
 	n *= 8;
 	return n < 1e6 ? (uint32_t)n : 1000000;
@@ -1052,7 +1052,7 @@ static bool picks(const Lower *l, const Region *g) {
 /* Whether to unroll: a short loop that selects by its counter has constant
  * indices then. */
 static bool is_written_out(const Lower *l, const Inst *in, const Region *body, KRef count) {
-	const Taking w = taking(l, l->row, l->row_lanes);
+	const MapVectoriser w = taking(l, l->row, l->row_lanes);
 	int64_t turns;
 	return k_is_int(&l->k, count, &turns) && turns > 0 && turns <= UNROLL_TURNS &&
 	       written(&w, in) * (double)turns <= UNROLL_WORK && picks(l, body);
@@ -1133,7 +1133,7 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	Mask any;
 	/* Tests the rows of this vector where the mask is available. Otherwise uses
 	 * the condition from before this piece, which covers all vectors. */
-	const Place *all = lower_place(l, inst_arg(l->f, in, 0));
+	const Storage *all = lower_place(l, inst_arg(l->f, in, 0));
 	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY &&
 	                   (is_here(e, any) || all->kind != PLACE_SMALL);
 	k_if_begin(b, parts ? any_row(e, any) : all->elements[0], 0);
@@ -1157,7 +1157,7 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	const Type t = *ref_ty(l->f, inst_arg(l->f, in, 0));
 	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0),
 			  row = lower_row_axis(l, inst_arg(l->f, in, 0));
-	const Place *tape = lower_place(l, inst_arg(l->f, in, 0));
+	const Storage *tape = lower_place(l, inst_arg(l->f, in, 0));
 	KRef turn = k_convert(b, lower_place(l, inst_arg(l->f, in, 1))->elements[0], KT_I64),
 		 length = lower_dim(l, t.dims[axis]);
 	KRef bad = k_logic(b, 1, k_lt(b, turn, k_int(b, 0)), k_prim2(b, OP_LE, length, turn)),
@@ -1210,7 +1210,7 @@ static void emit_join(RowsEmit *e, const Inst *in) {
 	              : in->op == OP_REDUCE_MIN ? OP_MIN
 	                                        : OP_ADD;
 	lower_small(l, in);
-	const Place own = *lower_place(l, inst_result(in, 0));
+	const Storage own = *lower_place(l, inst_result(in, 0));
 	KRef *out = room(l, own.count);
 	for (uint32_t i = 0; i < own.count; i++)
 		out[i] = k_fold(
@@ -1302,7 +1302,7 @@ static void load_rows(RowsEmit *e, Ref r, KRef pointer) {
 static void store_rows(RowsEmit *e, Ref r, KRef to) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
-	const Place *p = lower_place(l, r);
+	const Storage *p = lower_place(l, r);
 	for (uint32_t i = 0; i < p->count; i++) {
 		int64_t step;
 		KRef at = element_at(e, r, i, &step);
@@ -1360,7 +1360,7 @@ static uint32_t row_lanes(const Lower *l, bool wide, bool arithmetic) {
 }
 
 /* Stores a small array, whose elements are registers, in the stack frame. */
-static KRef laid_down(Lower *l, const Place *p, KType t, uint32_t lanes) {
+static KRef laid_down(Lower *l, const Storage *p, KType t, uint32_t lanes) {
 	KBuilder *b = &l->k;
 	KRef at = k_stack(b, (int64_t)(p->count + lanes) * ktype_size(t));
 	for (uint32_t i = 0; i < p->count; i++)
@@ -1380,7 +1380,7 @@ static void take_up(Lower *l, Ref r, KRef from) {
 
 /* Whether elements along the row are all one value, mostly zero, and need no
  * vector. x gets these values. */
-static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
+static bool same_in_row(Lower *l, Ref r, const Storage *p, KRef *x) {
 	const Type t = *ref_ty(l->f, r);
 	const int row = lower_row_axis(l, r);
 	int64_t inner = 1, length = 1, n;
@@ -1408,7 +1408,7 @@ static KRef in_first_lane(Lower *l, KRef *x, KRef nothing) {
 
 /* Emits a loop whose rows are one vector. Carried values without the axis leave
  * the vector loop, which has one iteration, as uniform scalars. */
-static void lanes_emit(Lower *l, const Piece *p) {
+static void lanes_emit(Lower *l, const SchedStep *p) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
 	const Inst *in = &f->insts.at[p->insts[0]];
@@ -1421,7 +1421,7 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	l->row_lanes = p->lanes;
 	mark_inside(&s, in);
 	inst_refs(f, in, note_input, &s);
-	Place *before = ARENA_ARRAY(l->scratch, Place, s.list.n + 1);
+	Storage *before = ARENA_ARRAY(l->scratch, Storage, s.list.n + 1);
 	KRef *from = room(l, s.list.n), *to = room(l, in->nresults);
 	for (uint32_t i = 0; i < s.list.n; i++) {
 		const Ref r = s.list.at[i];
@@ -1485,7 +1485,7 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	l->row_lanes = 0;
 }
 
-void rows_emit(Lower *l, const Piece *p) {
+void rows_emit(Lower *l, const SchedStep *p) {
 	if (p->lanes) {
 		lanes_emit(l, p);
 		return;
@@ -1493,7 +1493,7 @@ void rows_emit(Lower *l, const Piece *p) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
 	RowsEmit e = {.l = l};
-	Taking w = taking(l, p->row, 0);
+	MapVectoriser w = taking(l, p->row, 0);
 	Inputs s = {.l = l,
 	            .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1),
 	            .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
@@ -1509,7 +1509,7 @@ void rows_emit(Lower *l, const Piece *p) {
 		arithmetic = arithmetic && is_arithmetic(l, in);
 	}
 	for (uint32_t i = 0; i < p->n; i++) inst_refs(f, &f->insts.at[p->insts[i]], note_input, &s);
-	Place *before = ARENA_ARRAY(l->scratch, Place, s.list.n + 1);
+	Storage *before = ARENA_ARRAY(l->scratch, Storage, s.list.n + 1);
 	for (uint32_t i = 0; i < s.list.n; i++) {
 		before[i] = *lower_place(l, s.list.at[i]);
 		l->failed |= before[i].kind != PLACE_MEMORY;
@@ -1557,7 +1557,7 @@ void rows_emit(Lower *l, const Piece *p) {
 			if (lower_row_axis(l, out) >= 0) {
 				if (l->needed[REF_INDEX(out)]) lower_set_memory(l, out, lower_destination(l, out));
 			} else if (in->nregions && l->uses[REF_INDEX(out)]) {
-				const Place *same = lower_place(l, inst_arg(f, in, first_of(in) + k));
+				const Storage *same = lower_place(l, inst_arg(f, in, first_of(in) + k));
 				lower_set_small(l, out, same->count, same->elements);
 			}
 		}

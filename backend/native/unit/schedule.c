@@ -23,7 +23,7 @@ static bool is_small(const Lower *l, Ref r) { return type_is_small(l->c, ref_typ
 
 static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
 
-static bool is_run(const Piece *p) { return p->kind == PIECE_RUN || p->kind == PIECE_ROWS; }
+static bool is_run(const SchedStep *p) { return p->kind == PIECE_RUN || p->kind == PIECE_ROWS; }
 
 static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
@@ -119,8 +119,8 @@ static ValueFlow *flow_of(const Lower *l, Ref r) { return &l->flow->values[REF_I
 
 typedef struct Using {
 	Lower *l;
-	Sched *s; /* the schedule that contains the using piece */
-	Piece *p; /* NULL: the region's results */
+	Sched *s;     /* the schedule that contains the using piece */
+	SchedStep *p; /* NULL: the region's results */
 	uint32_t at;
 } Using;
 
@@ -130,7 +130,7 @@ static void note_use(void *ud, Ref r) {
 	Lower *l = u->l;
 	ValueFlow *v = flow_of(l, r);
 	VEC_PUSH(l->scratch, &v->uses, u->at);
-	Piece *p = u->p;
+	SchedStep *p = u->p;
 	Sched *s = u->s;
 	/* Find the piece at the value's own level that contains the use. */
 	while (s && s != v->home) {
@@ -147,7 +147,7 @@ static void note_use(void *ud, Ref r) {
 	if (p != v->piece || !p || !is_run(p)) l->needed[REF_INDEX(r)] = true;
 }
 
-static void define(Lower *l, Sched *s, Piece *p, Ref r) {
+static void define(Lower *l, Sched *s, SchedStep *p, Ref r) {
 	ValueFlow *v = flow_of(l, r);
 	v->home = s;
 	v->piece = p;
@@ -157,18 +157,18 @@ static void define(Lower *l, Sched *s, Piece *p, Ref r) {
 
 static void schedule(Lower *l, Sched *s);
 
-static Piece *new_piece(Lower *l, Sched *s, PieceKind kind) {
-	Piece *p = ARENA_NEW(l->scratch, Piece);
+static SchedStep *new_piece(Lower *l, Sched *s, SchedStepKind kind) {
+	SchedStep *p = ARENA_NEW(l->scratch, SchedStep);
 	p->kind = kind;
 	VEC_PUSH(l->scratch, &s->pieces, p);
 	return p;
 }
 
-static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts, Dim row,
-                     uint32_t lanes) {
+static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const InstId *insts,
+                     Dim row, uint32_t lanes) {
 	Flow *w = l->flow;
 	if (!n) return;
-	Piece *p = new_piece(l, s, kind);
+	SchedStep *p = new_piece(l, s, kind);
 	p->n = n;
 	p->insts = insts;
 	p->row = row;
@@ -196,13 +196,13 @@ static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstI
 	}
 }
 
-static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts) {
+static void put_run(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const InstId *insts) {
 	put_rows(l, s, kind, n, insts, l->flow->row, 0);
 }
 
 /* A run in which some instructions must be done row by row. By position in the
  * run: */
-typedef struct Split {
+typedef struct RowSplit {
 	uint32_t *at;     /* by value: 1 plus the position of the instruction that computes it */
 	bool *rows;       /* done by rows */
 	bool *for_rows;   /* read by an instruction done by rows */
@@ -212,10 +212,10 @@ typedef struct Split {
 	uint32_t *stage, now;
 	uint32_t *latest; /* latest stage that its users allow */
 	bool mark;        /* visits mark the operands; otherwise they inspect them */
-} Split;
+} RowSplit;
 
 static void split_ref(void *ud, Ref r) {
-	Split *x = ud;
+	RowSplit *x = ud;
 	const uint32_t k = ref_is_value(r) ? x->at[REF_INDEX(r)] : 0;
 	if (!k || k - 1 == x->now) return;
 	if (x->mark) {
@@ -230,7 +230,7 @@ static void split_ref(void *ud, Ref r) {
 }
 
 static void delay_ref(void *ud, Ref r) {
-	Split *x = ud;
+	RowSplit *x = ud;
 	const uint32_t k = ref_is_value(r) ? x->at[REF_INDEX(r)] : 0;
 	if (!k || k - 1 == x->now) return;
 	const uint32_t by = x->stage[x->now] - (x->rows[k - 1] && !x->rows[x->now]);
@@ -239,7 +239,7 @@ static void delay_ref(void *ud, Ref r) {
 
 /* Moves instructions that cannot fail to the latest stage that their users
  * allow, so that they join as many others as possible. */
-static void delay(Lower *l, Split *x, uint32_t n, const InstId *insts, uint32_t last) {
+static void delay(Lower *l, RowSplit *x, uint32_t n, const InstId *insts, uint32_t last) {
 	x->latest = ARENA_ARRAY(l->scratch, uint32_t, n);
 	for (uint32_t i = 0; i < n; i++) x->latest[i] = last;
 	for (uint32_t i = n; i-- > 0;) {
@@ -250,7 +250,7 @@ static void delay(Lower *l, Split *x, uint32_t n, const InstId *insts, uint32_t 
 	}
 }
 
-static void visit_operands(Lower *l, Split *x, uint32_t i, bool mark) {
+static void visit_operands(Lower *l, RowSplit *x, uint32_t i, bool mark) {
 	x->now = i;
 	x->mark = mark;
 	x->reads_rows = x->reads_arrays = false;
@@ -263,9 +263,9 @@ static void visit_operands(Lower *l, Split *x, uint32_t i, bool mark) {
 static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	const Flow *w = l->flow;
 	Arena *a = l->scratch;
-	Split x = {.at = ARENA_ARRAY(a, uint32_t, l->f->vals.n + 1),
-	           .rows = ARENA_ARRAY(a, bool, n),
-	           .for_rows = ARENA_ARRAY(a, bool, n)};
+	RowSplit x = {.at = ARENA_ARRAY(a, uint32_t, l->f->vals.n + 1),
+	              .rows = ARENA_ARRAY(a, bool, n),
+	              .for_rows = ARENA_ARRAY(a, bool, n)};
 	x.for_arrays = ARENA_ARRAY(a, bool, n);
 	x.stage = ARENA_ARRAY(a, uint32_t, n);
 	x.inside = ARENA_ARRAY(a, uint32_t, n);
@@ -376,7 +376,7 @@ static void flush_for(Lower *l, Sched *s, const Inst *in) {
 	w->run_fails = rest_fails;
 }
 
-static Sched *new_sched(Lower *l, Sched *outer, Piece *owner, const Region *region) {
+static Sched *new_sched(Lower *l, Sched *outer, SchedStep *owner, const Region *region) {
 	Sched *s = ARENA_NEW(l->scratch, Sched);
 	s->outer = outer;
 	s->owner = owner;
@@ -388,9 +388,9 @@ static Sched *new_sched(Lower *l, Sched *outer, Piece *owner, const Region *regi
 	return s;
 }
 
-static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
+static void place(Lower *l, Sched *s, SchedStepKind kind, InstId i) {
 	const Inst *in = inst_at(l, i);
-	Piece *p = new_piece(l, s, kind);
+	SchedStep *p = new_piece(l, s, kind);
 	p->inst = i;
 	p->from = p->to = l->flow->next++;
 	/* The operands are read at the beginning. Reads inside regions are noted
@@ -422,18 +422,18 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	for (uint32_t k = 0; k < in->nresults; k++) define(l, s, p, inst_result(in, k));
 }
 
-typedef struct Depends {
+typedef struct DependenceQuery {
 	const Flow *w;
 	bool found;
-} Depends;
+} DependenceQuery;
 
 static void look_for_run(void *ud, Ref r) {
-	Depends *d = ud;
+	DependenceQuery *d = ud;
 	if (ref_is_value(r) && d->w->in_run[REF_INDEX(r)]) d->found = true;
 }
 
 static bool depends_on_run(const Lower *l, const Inst *in) {
-	Depends d = {.w = l->flow};
+	DependenceQuery d = {.w = l->flow};
 	inst_refs(l->f, in, look_for_run, &d);
 	return d.found;
 }
@@ -568,13 +568,13 @@ static bool used_between(const ValueFlow *v, uint32_t after, uint32_t to) {
 }
 
 /* Whether nothing in region s reads r after the beginning of p. */
-static bool dead_after(const Lower *l, Ref r, const Piece *p, const Sched *s) {
+static bool dead_after(const Lower *l, Ref r, const SchedStep *p, const Sched *s) {
 	const ValueFlow *v = flow_of(l, r);
 	return uses_at(v, p->from) == 1 && !used_between(v, p->from, s->end) && !v->outside &&
 	       !v->shared;
 }
 
-bool flow_dies_at(const Lower *l, Ref x, const Piece *p) {
+bool flow_dies_at(const Lower *l, Ref x, const SchedStep *p) {
 	if (!ref_is_value(x)) return false;
 	const ValueFlow *v = flow_of(l, x);
 	return v->last == p && !v->at_end && !v->outside && !v->shared && uses_at(v, p->from) == 1 &&
@@ -594,7 +594,7 @@ typedef struct InPlace {
 	uint32_t uses; /* harmless uses of the array */
 } InPlace;
 
-static const Inst *run_def(const Lower *l, const Piece *p, Ref r, uint32_t *at) {
+static const Inst *run_def(const Lower *l, const SchedStep *p, Ref r, uint32_t *at) {
 	const Inst *in = ref_inst(l->f, r);
 	for (uint32_t i = 0; in && i < p->n; i++)
 		if (inst_at(l, p->insts[i]) == in) {
@@ -629,14 +629,14 @@ static bool number_as_dim(const Lower *l, Ref r, Dim *out) {
 
 /* The range that a read covers along an axis: a slice, or a gather of one index
  * that number_as_dim converts. False for other reads. */
-static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) {
+static bool read_side(const Lower *l, const Inst *in, uint32_t axis, AxisRange *out) {
 	if (in->op == OP_SLICE) {
 		*out = inst_side(l->f, in, axis);
 		return true;
 	}
 	if (in->op != OP_GATHER || ref_ty(l->f, inst_arg(l->f, in, 1))->rank) return false;
 	const Dim whole = ref_ty(l->f, inst_arg(l->f, in, 0))->dims[axis];
-	*out = (Side){dim_const(l->c, 0), whole, whole, 1};
+	*out = (AxisRange){dim_const(l->c, 0), whole, whole, 1};
 	if (attr_int(l->c, OP_GATHER, in->attr, 0) != axis) return true;
 	out->length = dim_const(l->c, 1);
 	return number_as_dim(l, inst_arg(l->f, in, 1), &out->start);
@@ -647,7 +647,7 @@ static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) 
 static uint8_t read_against(const Lower *l, const Inst *read, const Inst *update) {
 	bool own = read->op == OP_SLICE, beside = false;
 	for (uint32_t i = 0; i < ref_ty(l->f, inst_result(update, 0))->rank; i++) {
-		Side s, u = inst_side(l->f, update, i);
+		AxisRange s, u = inst_side(l->f, update, i);
 		if (!read_side(l, read, i, &s)) return 0;
 		own = own && s.start == u.start && s.length == u.length && s.stride == u.stride;
 		beside = beside || sides_apart(l->c, s, u);
@@ -660,7 +660,7 @@ static bool keeps_index(const Inst *in) {
 	       in->op == OP_STOP;
 }
 
-bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in) {
+bool run_updates_in_place(const Lower *l, const SchedStep *p, const Inst *in) {
 	if (in->op != OP_UPDATE || !update_by_box(l->f, in)) return false;
 	Ref x = inst_arg(l->f, in, 0);
 	if (!ref_is_value(x) || inst_arg(l->f, in, 1) == x) return false;
@@ -686,7 +686,7 @@ bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in) {
 	return true;
 }
 
-bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in) {
+bool run_takes_memory(const Lower *l, const SchedStep *p, const Inst *in) {
 	if (!run_updates_in_place(l, p, in)) return false;
 	Ref x = inst_arg(l->f, in, 0);
 	const ValueFlow *v = flow_of(l, x);
@@ -696,7 +696,7 @@ bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in) {
 }
 
 /* Within a run: the origin of r's array before the updates in place. */
-static Ref run_source(const Lower *l, const Piece *p, Ref r) {
+static Ref run_source(const Lower *l, const SchedStep *p, Ref r) {
 	uint32_t at;
 	for (;;) {
 		const Inst *in = run_def(l, p, r, &at);
@@ -708,26 +708,26 @@ static Ref run_source(const Lower *l, const Piece *p, Ref r) {
 }
 
 static uint32_t first_init(const Inst *in) { return in->op == OP_FOR ? 1 : 0; }
-static const Sched *body_of(const Inst *in, const Piece *p) {
+static const Sched *body_of(const Inst *in, const SchedStep *p) {
 	return p->regions[in->op == OP_FOR ? 0 : 1];
 }
-static Ref body_param(const Inst *in, const Piece *p, uint32_t k) {
+static Ref body_param(const Inst *in, const SchedStep *p, uint32_t k) {
 	return ref_value(body_of(in, p)->region->params + first_init(in) + k);
 }
-static Ref body_result(const Lower *l, const Inst *in, const Piece *p, uint32_t k) {
+static Ref body_result(const Lower *l, const Inst *in, const SchedStep *p, uint32_t k) {
 	return l->f->args.at[body_of(in, p)->region->results + k];
 }
 
-typedef struct Chain {
+typedef struct InPlaceChain {
 	VEC(Ref) members;
-} Chain;
+} InPlaceChain;
 
 /* Whether r, a value visible at the end of s, results from changes in place of
  * the array `from`. That array belongs to s or an outer region. Collects the
  * values on the way in `out`. */
-static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out);
+static bool chain(Lower *l, const Sched *s, Ref r, Ref from, InPlaceChain *out);
 
-static bool chain_if(Lower *l, const Piece *p, uint32_t result, Ref from, Chain *out) {
+static bool chain_if(Lower *l, const SchedStep *p, uint32_t result, Ref from, InPlaceChain *out) {
 	for (uint32_t k = 0; k < 2; k++)
 		if (!chain(l, p->regions[k], l->f->args.at[p->regions[k]->region->results + result], from,
 		           out))
@@ -744,8 +744,8 @@ static bool is_within(const Sched *s, const Sched *region) {
 /* Sets *source to the operand whose array piece p changes in place to make
  * `result`. Returns false when it does not. written: the position where the
  * result is changed next. */
-static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref from,
-                       uint32_t written, Ref *source, Chain *out) {
+static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result, Ref from,
+                       uint32_t written, Ref *source, InPlaceChain *out) {
 	const Inst *in = p->kind == PIECE_RUN ? ref_inst(l->f, result) : inst_at(l, p->inst);
 	const uint32_t which = REF_INDEX(result) - in->results;
 	switch (p->kind) {
@@ -804,7 +804,7 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref
 	}
 }
 
-static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
+static bool chain(Lower *l, const Sched *s, Ref r, Ref from, InPlaceChain *out) {
 	uint32_t written = s->end;
 	while (r != from) {
 		if (!ref_is_value(r)) return false;
@@ -821,19 +821,19 @@ static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
 	return true;
 }
 
-static void join_chain(Lower *l, Ref with, const Chain *c) {
+static void join_chain(Lower *l, Ref with, const InPlaceChain *c) {
 	for (uint32_t i = 0; i < c->members.n; i++) unite(l, with, c->members.at[i]);
 }
 
 /* Whether piece p may take over the memory of x, which has a class of its own,
  * for its result. */
-static bool gives_memory(const Lower *l, const Sched *s, const Piece *p, Ref x) {
+static bool gives_memory(const Lower *l, const Sched *s, const SchedStep *p, Ref x) {
 	if (!ref_is_value(x)) return false;
 	const ValueFlow *v = flow_of(l, x);
 	return v->home == s && v->owned && !v->alias && flow_dies_at(l, x, p);
 }
 
-static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
+static void link_loop(Lower *l, Sched *s, SchedStep *p, const Inst *in) {
 	uint32_t n = in->nresults, first = first_init(in);
 	p->carries = ARENA_ARRAY(l->scratch, Carry, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
@@ -843,7 +843,7 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 		if (is_small(l, param)) continue;
 		l->needed[REF_INDEX(out)] = true; /* the loop itself uses its memory */
 		ValueFlow *end = ref_is_value(result) ? flow_of(l, result) : NULL;
-		Chain c = {{0}};
+		InPlaceChain c = {{0}};
 		if (result == param) {
 			y->kind = CARRY_SAME;
 			flow_of(l, param)->alias = true;
@@ -876,7 +876,7 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 	}
 }
 
-bool run_changes(const Lower *l, const Piece *p, const Inst *in, Ref *x) {
+bool run_changes(const Lower *l, const SchedStep *p, const Inst *in, Ref *x) {
 	Ref r = in->nresults ? inst_result(in, 0) : REF_NONE;
 	if (in->op != OP_UPDATE || !l->needed[REF_INDEX(r)] || !run_takes_memory(l, p, in))
 		return false;
@@ -887,7 +887,7 @@ bool run_changes(const Lower *l, const Piece *p, const Inst *in, Ref *x) {
 	       !used_between(v, p->from, p->to);
 }
 
-static void link_run(Lower *l, Sched *s, Piece *p) {
+static void link_run(Lower *l, Sched *s, SchedStep *p) {
 	for (uint32_t k = 0; k < p->n; k++) {
 		const Inst *in = inst_at(l, p->insts[k]);
 		Ref x;
@@ -913,7 +913,7 @@ static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref ou
 
 static void link(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		Piece *p = s->pieces.at[i];
+		SchedStep *p = s->pieces.at[i];
 		if (p->kind == PIECE_RUN) {
 			link_run(l, s, p);
 			continue;
@@ -947,7 +947,7 @@ static void link(Lower *l, Sched *s) {
 		} else if (p->kind == PIECE_CONTROL) {
 			if (in->op != OP_IF) link_loop(l, s, p, in);
 			for (uint32_t k = 0; in->op == OP_IF && k < in->nresults; k++) {
-				Chain c = {{0}};
+				InPlaceChain c = {{0}};
 				Ref out = inst_result(in, k), source;
 				if (is_small(l, out)) continue;
 				flow_of(l, out)->owned = true;
@@ -981,7 +981,7 @@ static void live_to(ValueFlow *v) {
  * life. Later pieces come first. */
 static void extend(Lower *l, const Sched *s) {
 	for (uint32_t i = s->pieces.n; i-- > 0;) {
-		const Piece *p = s->pieces.at[i];
+		const SchedStep *p = s->pieces.at[i];
 		if (is_run(p)) continue;
 		const Inst *in = inst_at(l, p->inst);
 		for (uint32_t k = 0; k < in->nresults; k++) {
@@ -1038,7 +1038,7 @@ static uint32_t add_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
 static void assign(Lower *l, Sched *s) {
 	Flow *w = l->flow;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		Piece *p = s->pieces.at[i];
+		SchedStep *p = s->pieces.at[i];
 		uint32_t n = is_run(p) ? p->n : 1;
 		for (uint32_t k = 0; k < n; k++) {
 			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
@@ -1102,7 +1102,7 @@ void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *in
 
 static void plan_runs(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n && !l->failed; i++) {
-		Piece *p = s->pieces.at[i];
+		SchedStep *p = s->pieces.at[i];
 		if (p->kind == PIECE_RUN) {
 			l->position = p->from;
 			p->plan = arrays_plan(l, p);
@@ -1120,7 +1120,7 @@ void flow_plan(Lower *l) { plan_runs(l, l->flow->top); }
 uint32_t flow_work(const Lower *l, const Sched *s) {
 	double work = 1;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const Piece *p = s->pieces.at[i];
+		const SchedStep *p = s->pieces.at[i];
 		for (uint32_t k = 0; k < (is_run(p) ? p->n : 1); k++) {
 			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
 			double n = 1;
