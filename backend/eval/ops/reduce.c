@@ -190,12 +190,12 @@ static Status reduce_columns_at(AxisReduction *r, const char *p, int64_t width, 
 			columns_add(r, &c, p);
 			st = spend(r->f->be, (uint64_t)wide);
 		}
-		char joined[2 * FOLDED * 16];
-		columns_finish(r, &c, joined);
+		char combined[2 * FOLDED * 16];
+		columns_finish(r, &c, combined);
 		for (int64_t n = fold; n > 1; n -= n / 2)
-			combine(r, n / 2 * width, joined, joined + (n - n / 2) * width * r->size);
-		for (int64_t i = 0; i < rest; i++, p += width * r->size) combine(r, width, joined, p);
-		memcpy(out, joined, (size_t)(width * r->size));
+			combine(r, n / 2 * width, combined, combined + (n - n / 2) * width * r->size);
+		for (int64_t i = 0; i < rest; i++, p += width * r->size) combine(r, width, combined, p);
+		memcpy(out, combined, (size_t)(width * r->size));
 		return st;
 	}
 	do {

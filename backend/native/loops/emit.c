@@ -545,9 +545,9 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 			Op op = (Op)node_inst(e->p, n)->op;
 			for (uint32_t part = 0, nparts = sums.at[sum].nparts; part < nparts; part++) {
 				KRef old = params[1 + sum];
-				KRef joined = nparts > 1 ? extreme_next(e, op, (ExtremePart)part, old, term)
-				                         : k_prim2(k, fold_prim(op), old, term);
-				next[sum++] = k_select(k, k_mask(k), joined, old);
+				KRef combined = nparts > 1 ? extreme_next(e, op, (ExtremePart)part, old, term)
+				                           : k_prim2(k, fold_prim(op), old, term);
+				next[sum++] = k_select(k, k_mask(k), combined, old);
 			}
 		}
 	}
@@ -655,18 +655,18 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 				}
 				continue;
 			}
-			KRef joined;
+			KRef combined;
 			bool real = node_type_of(e, a->n) == KT_F64 || node_type_of(e, a->n) == KT_F32;
 			if (in->op == OP_DOT && real) {
 				Index x[MAX_RANK], y[MAX_RANK];
 				dot_indices(e->p, in, at, x, y);
 				KRef p = pull(e, inst_arg(e->l->f, in, 0), x),
 					 q = pull(e, inst_arg(e->l->f, in, 1), y);
-				joined = k_muladd(k, p, q, next[i]);
+				combined = k_muladd(k, p, q, next[i]);
 			} else {
-				joined = k_prim2(k, fold_prim((Op)in->op), next[i], pull_term(e, a->n, at));
+				combined = k_prim2(k, fold_prim((Op)in->op), next[i], pull_term(e, a->n, at));
 			}
-			next[i] = mask ? k_select(k, k_mask(k), joined, next[i]) : joined;
+			next[i] = mask ? k_select(k, k_mask(k), combined, next[i]) : combined;
 		}
 		i += in->op == OP_ARGMAX ? 1 : extreme ? EXTREME_PARTS - 1 : 0;
 	}
@@ -1073,7 +1073,7 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	else if (n->kind == NODE_SCATTER) emit_scatter(e, g, n);
 	else if (n->kind == NODE_GUARD) emit_guard(e, n);
 	else if (g->reduces) emit_reduce_group(e, g);
-	else if (g->joined) emit_joined_group(e, g, keep);
+	else if (g->combined) emit_collapsed_group(e, g, keep);
 	else emit_map_group(e, g);
 	if (n->biased) {
 		e->memo.n = mark;
@@ -1351,7 +1351,7 @@ static void emit_rows(ArrayEmit *e) {
 		m->past = m->strip ? 0 : goes_past(e, m);
 	}
 	choose_biased(e);
-	choose_joined(e);
+	choose_collapsed(e);
 	if (r->product) emit_strips(e, &w);
 	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);
 	e->memo.n = outside;

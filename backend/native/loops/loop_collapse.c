@@ -24,18 +24,18 @@
 
 #define SHORT_ROW 128 /* for longer rows the end of a row costs little */
 
-typedef struct Join {
+typedef struct CollapseTest {
 	ArrayEmit *e;
 	const LoopGroup *g;
 	IndexContext ix; /* with `emitting` false */
 	VEC(Ref) periods;
 	VEC(uint32_t) dense; /* nodes whose scratch must be contiguous */
-} Join;
+} CollapseTest;
 
 static bool is_axis(Index i, uint32_t axis) { return i.kind == IX_AXIS && i.axis == axis; }
 
 /* A read at `at` of a materialised value or one from outside. */
-static bool joins_leaf(Join *j, Ref r, const Index *at) {
+static bool leaf_collapses(CollapseTest *j, Ref r, const Index *at) {
 	ArrayEmit *e = j->e;
 	const LoopNode *n = plan_node(e->p, r);
 	const Type t = *ref_ty(e->l->f, r);
@@ -64,28 +64,28 @@ static bool may_fail(const ArrayEmit *e, const Inst *in) {
 	       dtype_is_int((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->dtype);
 }
 
-static bool joins(Join *j, Ref r, const Index *at);
+static bool ref_collapses(CollapseTest *j, Ref r, const Index *at);
 
-static bool joins_inst(Join *j, const Inst *in, const Index *at) {
+static bool inst_collapses(CollapseTest *j, const Inst *in, const Index *at) {
 	const bool moves =
 		in->op == OP_BROADCAST || in->op == OP_STOP || in->op == OP_CONVERT || in->op == OP_SELECT;
 	if ((!moves && !prims[in->op].elementwise) || may_fail(j->e, in)) return false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		Index x[MAX_RANK];
 		operand_index(&j->ix, in, k, at, x);
-		if (!joins(j, inst_arg(j->e->l->f, in, k), x)) return false;
+		if (!ref_collapses(j, inst_arg(j->e->l->f, in, k), x)) return false;
 	}
 	return true;
 }
 
-static bool joins(Join *j, Ref r, const Index *at) {
+static bool ref_collapses(CollapseTest *j, Ref r, const Index *at) {
 	Value scalar;
 	if (ref_splat(j->e->l->f, r, &scalar)) return true;
 	const LoopNode *n = plan_node(j->e->p, r);
-	return n && !n->kept ? joins_inst(j, node_inst(j->e->p, n), at) : joins_leaf(j, r, at);
+	return n && !n->kept ? inst_collapses(j, node_inst(j->e->p, n), at) : leaf_collapses(j, r, at);
 }
 
-static bool group_joins(Join *j) {
+static bool group_collapses(CollapseTest *j) {
 	ArrayEmit *e = j->e;
 	const LoopGroup *g = j->g;
 	int64_t fixed;
@@ -96,24 +96,24 @@ static bool group_joins(Join *j) {
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->kind != NODE_POINT || n->row != 0 || n->nresult != 2 || n->row_sum ||
-		    !joins_inst(j, node_inst(e->p, n), at))
+		    !inst_collapses(j, node_inst(e->p, n), at))
 			return false;
 		if (uses_scratch(e, n)) VEC_PUSH(e->l->scratch, &j->dense, g->nodes.at[i]);
 	}
 	return g->nodes.n > 0;
 }
 
-void choose_joined(ArrayEmit *e) {
+void choose_collapsed(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	int64_t block;
 	e->periods.n = 0;
 	for (uint32_t i = 0; i < r->nodes.n; i++) e->p->nodes.at[r->nodes.at[i]].dense = false;
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		LoopGroup *g = &r->groups.at[i];
-		Join j = {.e = e, .g = g, .ix = {.p = e->p}};
-		g->joined = r->lanes == LANES_INNER && !(k_is_int(e->k, e->block, &block) && block == 1) &&
-		            group_joins(&j);
-		if (!g->joined) continue;
+		CollapseTest j = {.e = e, .g = g, .ix = {.p = e->p}};
+		g->collapsed = r->lanes == LANES_INNER &&
+		               !(k_is_int(e->k, e->block, &block) && block == 1) && group_collapses(&j);
+		if (!g->collapsed) continue;
 		for (uint32_t k = 0; k < j.dense.n; k++) e->p->nodes.at[j.dense.at[k]].dense = true;
 		for (uint32_t k = 0; k < j.periods.n; k++) {
 			bool known = false;
@@ -166,8 +166,8 @@ KRef pull_period(ArrayEmit *e, Ref r) {
 	return 0;
 }
 
-void emit_joined_group(ArrayEmit *e, const LoopGroup *g,
-                       void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value)) {
+void emit_collapsed_group(ArrayEmit *e, const LoopGroup *g,
+                          void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value)) {
 	KBuilder *k = e->k;
 	const uint32_t mark = e->memo.n;
 	KRef n = lower_dim(e->l, g->axes[0]), zero = k_int(k, 0), params[2], last;

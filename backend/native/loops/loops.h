@@ -147,10 +147,10 @@ typedef enum Lanes { LANES_ROWS, LANES_INNER } Lanes;
 typedef struct LoopGroup {
 	uint32_t naxes; /* inner axes: all but the row */
 	Dim axes[MAX_AXES];
-	bool reduces; /* it reduces inner axes: the loop over lanes is outermost */
-	bool alone;   /* contractions, scans, scatters: no other nest shares the loop */
-	bool wide;    /* 8-byte elements occur */
-	bool joined;  /* emission: one collapsed loop over all rows of the block */
+	bool reduces;   /* it reduces inner axes: the loop over lanes is outermost */
+	bool alone;     /* contractions, scans, scatters: no other nest shares the loop */
+	bool wide;      /* 8-byte elements occur */
+	bool collapsed; /* emission: one collapsed loop over all rows of the block */
 	uint32_t stage;
 	VEC(uint32_t) nodes;
 } LoopGroup;
@@ -427,7 +427,7 @@ void emit_contraction(ArrayEmit *e, LoopNode *n);
 /* In each chunk: packs the matrices that its products would otherwise pack for
  * each block. */
 void copy_weights(ArrayEmit *e);
-/* Finds bias additions to fuse into contractions. Call before choose_joined,
+/* Finds bias additions to fuse into contractions. Call before choose_collapsed,
  * and after `past` is set for all nodes. */
 void choose_biased(ArrayEmit *e);
 /* A whole product of `terms` terms (0: all), with operands and result in
@@ -509,12 +509,12 @@ void turned_strides(ArrayEmit *e, const Turned *t, KRef *stride);
 
 /* Before the region's chunks: chooses the groups with a collapsed loop, and the
  * scratch values that must be contiguous for it. */
-void choose_joined(ArrayEmit *e);
+void choose_collapsed(ArrayEmit *e);
 /* In each chunk: makes the periodic copies that the groups read. */
 void copy_periods(ArrayEmit *e);
 /* Emits the loop of such a group; `keep` stores an element. */
-void emit_joined_group(ArrayEmit *e, const LoopGroup *g,
-                       void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value));
+void emit_collapsed_group(ArrayEmit *e, const LoopGroup *g,
+                          void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value));
 /* The load of such an array in a collapsed group; 0: it has no periodic
  * copy. */
 KRef pull_period(ArrayEmit *e, Ref r);

@@ -340,7 +340,7 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 			n->dense = false;
 		}
 		for (uint32_t j = 0; j < m->r->groups.n; j++)
-			p->regions.at[region + i].groups.at[j].joined = false;
+			p->regions.at[region + i].groups.at[j].collapsed = false;
 		work = k_add(k, work, m->w.work);
 		bytes = k_add(k, bytes, bytes_made(e, m->r));
 		if (m->r->before + m->r->ahead > twice) twice = m->r->before + m->r->ahead;

@@ -276,7 +276,7 @@ void tiles_emit(Lower *l, const SchedStep *p, const Tiles *t, KRef from, KRef tu
 	/* They are read again soon. */
 	for (uint32_t i = 0; i < t->region->nodes.n; i++)
 		t->plan->nodes.at[t->region->nodes.at[i]].past = 0;
-	choose_joined(&e);
+	choose_collapsed(&e);
 	const KRef front = front_rows(&e, t),
 			   several = k_logic(k, 0, k_lt(k, one, turns), k_lt(k, one, w.nparts));
 	KRef kind, index, number, turn;

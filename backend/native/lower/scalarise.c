@@ -279,10 +279,10 @@ static void small_concat(Lower *l, const Inst *in, KRef *out) {
 
 /* ---- reductions ---------------------------------------------------------- */
 
-static KRef join(Lower *l, Op op, const KRef *x, uint32_t n) {
+static KRef reduce_pairwise(Lower *l, Op op, const KRef *x, uint32_t n) {
 	if (n == 1) return x[0];
-	KRef left = join(l, op, x, n / 2);
-	return k_prim2(&l->k, op, left, join(l, op, x + n / 2, n - n / 2));
+	KRef left = reduce_pairwise(l, op, x, n / 2);
+	return k_prim2(&l->k, op, left, reduce_pairwise(l, op, x + n / 2, n - n / 2));
 }
 
 static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
@@ -320,7 +320,7 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 				if (!gone[k]) kept[rank++] = at[k];
 			if (position_of(&to, kept) == i) part[m++] = x[j];
 		}
-		out[i] = join(l, op, part, m);
+		out[i] = reduce_pairwise(l, op, part, m);
 	}
 }
 

@@ -350,7 +350,7 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const LoopGrou
 		text_str(out, ", ");
 		describe_amount(out, u.flops, "flop");
 	}
-	if (g->joined) text_str(out, ", rows one after the other in one loop");
+	if (g->collapsed) text_str(out, ", rows one after the other in one loop");
 	print_place(d, p, g);
 	text_str(out, "\n");
 }
