@@ -283,7 +283,7 @@ static bool tree_pads(ArrayEmit *e, Ref r) {
 	const Type *t = ref_ty(e->l->f, r);
 	if (n && !n->kept) return inst_pads(e, node_inst(e->p, n));
 	if (n && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n)) return true;
-	if (t->rank <= 1 || turned_array(e, r)) return true;
+	if (t->rank <= 1 || transposed_copy_of(e, r)) return true;
 	for (uint32_t i = 0; i < t->rank; i++)
 		if (t->dims[i] == e->r->row) return false;
 	return true;
@@ -1245,9 +1245,9 @@ void rows_elements(ArrayEmit *e) {
 		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes)
 			e->element_bytes = ktype_size(node_type_of(e, m));
 	}
-	for (uint32_t i = 0; i < r->turned.n; i++) {
+	for (uint32_t i = 0; i < r->transposed.n; i++) {
 		const uint32_t size =
-			(uint32_t)dtype_size((Dtype)ref_ty(e->l->f, r->turned.at[i].ref)->dtype);
+			(uint32_t)dtype_size((Dtype)ref_ty(e->l->f, r->transposed.at[i].ref)->dtype);
 		if (size > e->element_bytes) e->element_bytes = size;
 	}
 }
@@ -1293,7 +1293,7 @@ void rows_block(ArrayEmit *e, const RowLoop *w) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	e->row_reads.n = 0;
-	copy_turned(e);
+	emit_transposed_copies(e);
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		uint32_t mark = e->memo.n;
 		KMark before = k_mark(k);
@@ -1303,7 +1303,7 @@ void rows_block(ArrayEmit *e, const RowLoop *w) {
 		if (r->groups.n >= OUTLINE_GROUPS) k_outline(k, before);
 		e->memo.n = mark;
 	}
-	e->turned = false;
+	e->transposed = false;
 	k_poll(k, k_mul(k, e->rows, w->work));
 }
 

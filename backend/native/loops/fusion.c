@@ -822,7 +822,7 @@ static void plan_round(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		RowRegion *r = &p->regions.at[i];
 		r->groups.n = 0;
-		r->area_elements.n = r->area_free.n = r->turned.n = r->slabs.n = 0;
+		r->area_elements.n = r->area_free.n = r->transposed.n = r->slabs.n = 0;
 		for (uint32_t k = 0; k < r->nodes.n; k++) place_in_group(p, i, r->nodes.at[k]);
 		choose_lanes(p, r);
 	}
@@ -1132,7 +1132,7 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	choose_storage(p);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		choose_slabs(p, i);
-		choose_turned(p, i);
+		choose_transposed(p, i);
 		share_areas(p, &p->regions.at[i]);
 	}
 	share_memory(p, run);

@@ -158,11 +158,11 @@ typedef struct LoopGroup {
 /* Packing: an array from outside the region that has the row, but not as its
  * last axis. A block's rows of it are copied transposed, so that lanes along
  * the rows are contiguous. See transposed_copy.c. */
-typedef struct Turned {
+typedef struct TransposedCopy {
 	Ref ref;
 	uint32_t row;  /* the axis that is the row */
 	uint32_t area; /* its scratch slot in the region */
-} Turned;
+} TransposedCopy;
 
 /* Outer-loop fusion: adjacent groups that share the loop over their first inner
  * axis. See outer_loop_fusion.c. */
@@ -186,7 +186,7 @@ typedef struct RowRegion {
 	VEC(uint32_t) nodes;
 	VEC(Dim) area_elements;  /* scratch slots: elements per row */
 	VEC(uint32_t) area_free; /* the first group at which the slot is free again */
-	VEC(Turned) turned;
+	VEC(TransposedCopy) transposed;
 	VEC(OuterFusion) slabs;
 	/* Emission: rows in a block; 0: no loop over rows. For descriptions. */
 	KRef block;
@@ -226,7 +226,7 @@ OutsideList plan_reads(ArrayPlan *p, uint32_t node);
 /* The nest's axes that a value with this axis_of runs along, as bits. */
 uint32_t axes_along(const int8_t *axis_of);
 /* Chooses the arrays that a region packs, after storage is chosen. */
-void choose_turned(ArrayPlan *p, uint32_t region);
+void choose_transposed(ArrayPlan *p, uint32_t region);
 /* Chooses the groups of a region that share a loop over an inner axis, and the
  * values that need scratch for one iteration only. Called after storage is
  * chosen. */
@@ -366,7 +366,7 @@ typedef struct ArrayEmit {
 	/* By the groups so far, with lanes along inner axes. */
 	VEC(RowRead) row_reads;
 	VEC(Period) periods;
-	bool turned; /* the block's packed copies are valid */
+	bool transposed; /* the block's packed copies are valid */
 	/* In the tiles of a time-tiled loop: the borders of updates are already in
 	 * place, and nothing written is read before the next iteration. */
 	bool tiled;
@@ -499,11 +499,11 @@ void emit_strips(ArrayEmit *e, RowLoop *w);
 /* ---- transposed_copy.c --------------------------------------------------- */
 
 /* The packed copy of this array in the open region; NULL: none. */
-const Turned *turned_array(const ArrayEmit *e, Ref r);
+const TransposedCopy *transposed_copy_of(const ArrayEmit *e, Ref r);
 /* At the start of a block: makes the copies. */
-void copy_turned(ArrayEmit *e);
+void emit_transposed_copies(ArrayEmit *e);
 /* Strides in the copy. */
-void turned_strides(ArrayEmit *e, const Turned *t, KRef *stride);
+void transposed_strides(ArrayEmit *e, const TransposedCopy *t, KRef *stride);
 
 /* ---- loop_collapse.c ----------------------------------------------------- */
 

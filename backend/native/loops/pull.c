@@ -501,8 +501,8 @@ KRef pull_computed(ArrayEmit *e, LoopNode *n, const Index *at) {
 
 /* Loads the element from the region's packed copy, if it is read at the
  * region's own row. */
-static bool load_turned(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
-	const Turned *t = turned_array(e, r);
+static bool load_transposed(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
+	const TransposedCopy *t = transposed_copy_of(e, r);
 	if (!t || at[t->row].kind != IX_AXIS || at[t->row].axis != ROW_AXIS) return false;
 	const Type type = *ref_ty(e->l->f, r);
 	Index local[MAX_RANK];
@@ -514,7 +514,7 @@ static bool load_turned(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
 				(Index){.kind = IX_OTHER, .base = e->row_local, .lane = e->axes[ROW_AXIS].lane};
 		else if (at[i].kind == IX_OTHER && at[i].varying) return false;
 	}
-	turned_strides(e, t, stride);
+	transposed_strides(e, t, stride);
 	*value = load_at(e, ktype_of((Dtype)type.dtype), e->areas[t->area],
 	                 address(e, type.rank, local, stride));
 	return true;
@@ -630,7 +630,7 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 		return value;
 	}
 	if (n && !n->kept) return pull_computed(e, n, at);
-	if (load_turned(e, r, at, &value)) {
+	if (load_transposed(e, r, at, &value)) {
 		memo_add(e, r, rank, at, value);
 		return value;
 	}

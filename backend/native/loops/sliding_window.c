@@ -83,7 +83,7 @@ static AccessKind streams(Reach *w, Ref r, const LoopNode *n, const Index *at) {
 }
 
 static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
-	if (!r->has_row || r->whole || r->product || r->within || r->turned.n) return false;
+	if (!r->has_row || r->whole || r->product || r->within || r->transposed.n) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[r->nodes.at[i]];
 		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN &&

@@ -114,7 +114,7 @@ const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in) {
 				return NULL;
 	}
 	if (!plan || plan->regions.n != 1 || !plan->regions.at[0].has_row ||
-	    plan->regions.at[0].whole || plan->regions.at[0].turned.n)
+	    plan->regions.at[0].whole || plan->regions.at[0].transposed.n)
 		return NULL;
 	Tiles *t = ARENA_NEW(l->scratch, Tiles);
 	t->plan = plan;

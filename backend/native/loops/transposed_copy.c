@@ -50,21 +50,21 @@ static double times_loaded(const ArrayPlan *p, const LoopNode *n, const int8_t *
 	return times;
 }
 
-static void turn(ArrayPlan *p, RowRegion *r, Ref ref, uint32_t row) {
+static void transpose(ArrayPlan *p, RowRegion *r, Ref ref, uint32_t row) {
 	const Type type = *ref_ty(p->l->f, ref);
 	Dim dims[MAX_RANK];
 	uint32_t m = 0;
-	for (uint32_t i = 0; i < r->turned.n; i++)
-		if (r->turned.at[i].ref == ref) return;
+	for (uint32_t i = 0; i < r->transposed.n; i++)
+		if (r->transposed.at[i].ref == ref) return;
 	for (uint32_t k = 0; k < type.rank; k++)
 		if (k != row) dims[m++] = type.dims[k];
-	Turned t = {.ref = ref,
-	            .row = row,
-	            .area = take_area(p, r, dims_product(p->l->c, m, dims), 0, r->groups.n)};
-	VEC_PUSH(p->a, &r->turned, t);
+	TransposedCopy t = {.ref = ref,
+	                    .row = row,
+	                    .area = take_area(p, r, dims_product(p->l->c, m, dims), 0, r->groups.n)};
+	VEC_PUSH(p->a, &r->transposed, t);
 }
 
-void choose_turned(ArrayPlan *p, uint32_t region) {
+void choose_transposed(ArrayPlan *p, uint32_t region) {
 	RowRegion *r = &p->regions.at[region];
 	if (!r->has_row || r->lanes != LANES_ROWS) return;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
@@ -80,18 +80,18 @@ void choose_turned(ArrayPlan *p, uint32_t region) {
 			    !row_axis(p, r->row, ref, &row) || axis_of[row] != n->row)
 				continue;
 			if (times_loaded(p, n, axis_of) >= 2 && row_elements(p, ref, row) <= MOST_TURNED)
-				turn(p, r, ref, row);
+				transpose(p, r, ref, row);
 		}
 	}
 }
 
-const Turned *turned_array(const ArrayEmit *e, Ref r) {
-	for (uint32_t i = 0; e->turned && i < e->r->turned.n; i++)
-		if (e->r->turned.at[i].ref == r) return &e->r->turned.at[i];
+const TransposedCopy *transposed_copy_of(const ArrayEmit *e, Ref r) {
+	for (uint32_t i = 0; e->transposed && i < e->r->transposed.n; i++)
+		if (e->r->transposed.at[i].ref == r) return &e->r->transposed.at[i];
 	return NULL;
 }
 
-void turned_strides(ArrayEmit *e, const Turned *t, KRef *stride) {
+void transposed_strides(ArrayEmit *e, const TransposedCopy *t, KRef *stride) {
 	const Type type = *ref_ty(e->l->f, t->ref);
 	KRef s = e->block;
 	for (uint32_t i = type.rank; i-- > 0;) {
@@ -104,13 +104,13 @@ void turned_strides(ArrayEmit *e, const Turned *t, KRef *stride) {
 	}
 }
 
-static void copy_one(ArrayEmit *e, const Turned *t) {
+static void copy_one(ArrayEmit *e, const TransposedCopy *t) {
 	KBuilder *k = e->k;
 	const Type type = *ref_ty(e->l->f, t->ref);
 	KRef stride[MAX_RANK], to = k_int(k, 0), base;
 	Index at[MAX_RANK];
 	uint32_t axis = 0, open = 0, mark[MAX_RANK];
-	turned_strides(e, t, stride);
+	transposed_strides(e, t, stride);
 	for (uint32_t i = 0; i < type.rank; i++) {
 		if (i == t->row) {
 			at[i] = index_axis(ROW_AXIS);
@@ -136,14 +136,14 @@ static void copy_one(ArrayEmit *e, const Turned *t) {
 	}
 }
 
-void copy_turned(ArrayEmit *e) {
-	e->turned = false;
-	for (uint32_t i = 0; i < e->r->turned.n; i++) {
+void emit_transposed_copies(ArrayEmit *e) {
+	e->transposed = false;
+	for (uint32_t i = 0; i < e->r->transposed.n; i++) {
 		const uint32_t mark = e->memo.n;
 		KMark before = k_mark(e->k);
-		copy_one(e, &e->r->turned.at[i]);
+		copy_one(e, &e->r->transposed.at[i]);
 		k_outline(e->k, before);
 		e->memo.n = mark;
 	}
-	e->turned = true;
+	e->transposed = true;
 }
