@@ -79,7 +79,7 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 	m.pointer = e->areas[area - 1];
 	uint32_t first = e->memo.n, nopen = 0, mark[MAX_RANK + 1];
 	Index at[MAX_RANK];
-	uint32_t j = e->slab ? 1 : 0;
+	uint32_t j = e->outer_fusion ? 1 : 0;
 	int lane = -1;
 	for (uint32_t i = 0; i < t.rank && !rows; i++)
 		if ((int)i != row) lane = (int)i;
@@ -165,7 +165,7 @@ static Matrix row_matrix(ArrayEmit *e, const LoopNode *product, uint32_t operand
 			k_ptradd(e->k, m.pointer, k_mul(e->k, e->row_start, m.stride[row]), ktype_size(m.type));
 		return m;
 	}
-	return copied(e, r, row, e->slab ? slab_operand_axis(e->p, product, operand) : -1,
+	return copied(e, r, row, e->outer_fusion ? fused_operand_axis(e->p, product, operand) : -1,
 	              product->copy_area[operand]);
 }
 
@@ -429,11 +429,11 @@ void choose_biased(ArrayEmit *e) {
 		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->lies_in || m->strip ||
 		    m->nresult != 2 || m->naxes != 2 || m->row != 0)
 			continue;
-		if (r->groups.at[m->group].nodes.n != 1 || slab_of(r, m->group)) continue;
+		if (r->groups.at[m->group].nodes.n != 1 || outer_fusion_of(r, m->group)) continue;
 		for (uint32_t k = 0; k < 2 && !m->biased; k++) {
 			LoopNode *n = plan_node(e->p, inst_arg(e->l->f, in, k));
 			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory ||
-			    n->uses != 1 || n->nresult != 2 || n->row != 0 || slab_of(r, n->group))
+			    n->uses != 1 || n->nresult != 2 || n->row != 0 || outer_fusion_of(r, n->group))
 				continue;
 			n->bias = along_columns(e, in, 1 - k, m->axes[1]);
 			if (!n->bias || !has_lanes_along_columns(e, n)) continue;
@@ -498,7 +498,7 @@ static void rows_times_matrix(ArrayEmit *e, LoopNode *n, const LoopNode *sum) {
 			continue;
 		}
 		KRef index;
-		if (e->slab && (int)xi[i].axis == slab_axis(n)) {
+		if (e->outer_fusion && (int)xi[i].axis == fused_axis(n)) {
 			index = e->axes[0].base;
 		} else {
 			mark[nopen++] = e->memo.n;
@@ -630,7 +630,7 @@ static GemmOperands outer_product(ArrayEmit *e, LoopNode *n, KType t, KRef c, Ou
 	for (uint32_t i = 0; i < n->naxes; i++) {
 		if ((int)i == n->row || i == first || i == second) continue;
 		KRef index;
-		if (e->slab && (int)i == slab_axis(n)) {
+		if (e->outer_fusion && (int)i == fused_axis(n)) {
 			index = e->axes[0].base;
 		} else {
 			open->mark[open->n++] = e->memo.n;

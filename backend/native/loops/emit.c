@@ -445,7 +445,7 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 		mark[nopen++] = e->memo.n;
 		open_group_rows(e, g);
 	}
-	for (uint32_t i = e->slab ? 1 : 0; i < s.naxes; i++) {
+	for (uint32_t i = e->outer_fusion ? 1 : 0; i < s.naxes; i++) {
 		if (s.fixed[i] || (int)i == s.lane) continue;
 		mark[nopen++] = e->memo.n;
 		open_loop(e, i, s.dims[i]);
@@ -760,7 +760,7 @@ static void emit_reduce_group(ArrayEmit *e, const LoopGroup *g) {
 		              &base);
 		lanes_along_rows(e, base);
 	}
-	for (uint32_t i = e->slab ? 1 : 0; i < r.from; i++) {
+	for (uint32_t i = e->outer_fusion ? 1 : 0; i < r.from; i++) {
 		if (s.fixed[i] || (int)i == s.lane) continue;
 		mark[nopen++] = e->memo.n;
 		open_loop(e, i, s.dims[i]);
@@ -1085,12 +1085,12 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 }
 
 /* The groups of a fused outer loop, in each of its iterations. */
-static void emit_slab(ArrayEmit *e, const OuterFusion *s) {
+static void emit_outer_fusion(ArrayEmit *e, const OuterFusion *s) {
 	KBuilder *k = e->k;
 	const uint32_t mark = e->memo.n;
 	KRef index;
 	k_loop_begin(k, k_int(k, 0), lower_dim(e->l, s->axis), 1, 0, NULL, &index);
-	e->slab = true;
+	e->outer_fusion = true;
 	for (uint32_t i = 0; i < s->again.n; i++) {
 		const LoopNode *n = &e->p->nodes.at[s->again.at[i]];
 		const LoopGroup *own = &e->r->groups.at[n->group];
@@ -1106,7 +1106,7 @@ static void emit_slab(ArrayEmit *e, const OuterFusion *s) {
 		emit_group(e, &e->r->groups.at[i]);
 		e->memo.n = mark;
 	}
-	e->slab = false;
+	e->outer_fusion = false;
 	k_loop_end(k, NULL, NULL);
 }
 
@@ -1297,8 +1297,8 @@ void rows_block(ArrayEmit *e, const RowLoop *w) {
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		uint32_t mark = e->memo.n;
 		KMark before = k_mark(k);
-		const OuterFusion *slab = slab_of(r, i);
-		if (slab) emit_slab(e, slab), i = slab->to;
+		const OuterFusion *outer_fusion = outer_fusion_of(r, i);
+		if (outer_fusion) emit_outer_fusion(e, outer_fusion), i = outer_fusion->to;
 		else emit_group(e, &r->groups.at[i]);
 		if (r->groups.n >= OUTLINE_GROUPS) k_outline(k, before);
 		e->memo.n = mark;

@@ -822,7 +822,7 @@ static void plan_round(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		RowRegion *r = &p->regions.at[i];
 		r->groups.n = 0;
-		r->area_elements.n = r->area_free.n = r->transposed.n = r->slabs.n = 0;
+		r->area_elements.n = r->area_free.n = r->transposed.n = r->outer_fusions.n = 0;
 		for (uint32_t k = 0; k < r->nodes.n; k++) place_in_group(p, i, r->nodes.at[k]);
 		choose_lanes(p, r);
 	}
@@ -939,13 +939,14 @@ uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_
 	return a;
 }
 
-int slab_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) {
+int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) {
 	Index at[MAX_AXES], x[2][MAX_RANK];
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
 	dot_indices(p, node_inst(p, n), at, x[0], x[1]);
 	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, node_inst(p, n), operand))->rank;
 	for (uint32_t i = 0; i < rank; i++)
-		if (x[operand][i].kind == IX_AXIS && (int)x[operand][i].axis == slab_axis(n)) return (int)i;
+		if (x[operand][i].kind == IX_AXIS && (int)x[operand][i].axis == fused_axis(n))
+			return (int)i;
 	return -1;
 }
 
@@ -960,7 +961,7 @@ static void copy_areas(ArrayPlan *p, RowRegion *r, LoopNode *n, uint32_t g) {
 		Dim dims[MAX_RANK];
 		uint32_t m = 0;
 		bool passed = false;
-		const int turn = slab_of(r, g) ? slab_operand_axis(p, n, k) : -1;
+		const int turn = outer_fusion_of(r, g) ? fused_operand_axis(p, n, k) : -1;
 		for (uint32_t i = 0; i < t->rank; i++) {
 			if (t->dims[i] == r->row && !passed) passed = true;
 			else if ((int)i != turn) dims[m++] = t->dims[i];
@@ -984,13 +985,13 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 			Dim dims[MAX_AXES];
 			uint32_t m = 0, from = g, last = n->last_group > g ? n->last_group : g;
 			for (uint32_t i = 0; i < n->nresult; i++)
-				if ((int)i != n->row && !(n->slab_local && (int)i == slab_axis(n)))
+				if ((int)i != n->row && !(n->fused_local && (int)i == fused_axis(n)))
 					dims[m++] = n->axes[i];
 			/* A value that outlives an iteration of a fused outer loop is live
 			 * for the whole loop, before its group and after its last
 			 * reader. */
-			const OuterFusion *first = slab_of(r, g), *end = slab_of(r, last);
-			const bool turns = !n->slab_local || first != end;
+			const OuterFusion *first = outer_fusion_of(r, g), *end = outer_fusion_of(r, last);
+			const bool turns = !n->fused_local || first != end;
 			if (first && turns) from = first->from;
 			if (end && turns) last = end->to;
 			n->area = take_area(p, r, dims_product(p->l->c, m, dims), from, last);
@@ -1131,7 +1132,7 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	join_terms(p);
 	choose_storage(p);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
-		choose_slabs(p, i);
+		choose_outer_fusions(p, i);
 		choose_transposed(p, i);
 		share_areas(p, &p->regions.at[i]);
 	}

@@ -128,7 +128,7 @@ typedef struct LoopNode {
 	uint32_t area; /* its scratch slot in the region */
 	/* Its scratch has no axis for the fused outer loop, because only one
 	 * iteration needs it, see outer_loop_fusion.c. */
-	bool slab_local;
+	bool fused_local;
 	uint32_t copy_area[2]; /* plus 1: scratch slots for copies of a contraction's operands */
 	uint32_t partial;      /* plus 1: memory slot of the chunks' partial sums */
 	/* MACRO_ROWS: the node (plus 1) that adds `bias` to each row, fused into
@@ -187,7 +187,7 @@ typedef struct RowRegion {
 	VEC(Dim) area_elements;  /* scratch slots: elements per row */
 	VEC(uint32_t) area_free; /* the first group at which the slot is free again */
 	VEC(TransposedCopy) transposed;
-	VEC(OuterFusion) slabs;
+	VEC(OuterFusion) outer_fusions;
 	/* Emission: rows in a block; 0: no loop over rows. For descriptions. */
 	KRef block;
 	/* The number of following regions that share this one's sliding-window
@@ -230,14 +230,14 @@ void choose_transposed(ArrayPlan *p, uint32_t region);
 /* Chooses the groups of a region that share a loop over an inner axis, and the
  * values that need scratch for one iteration only. Called after storage is
  * chosen. */
-void choose_slabs(ArrayPlan *p, uint32_t region);
+void choose_outer_fusions(ArrayPlan *p, uint32_t region);
 /* The fused outer loop that contains a group; NULL: none. */
-const OuterFusion *slab_of(const RowRegion *r, uint32_t group);
+const OuterFusion *outer_fusion_of(const RowRegion *r, uint32_t group);
 /* The nest's first axis other than the row, which a fused outer loop runs
  * along; -1: none. */
-int slab_axis(const LoopNode *n);
+int fused_axis(const LoopNode *n);
 /* The axis of a contraction's operand that runs along that axis; -1: none. */
-int slab_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand);
+int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand);
 /* Allocates a scratch slot with `elements` for each row, live from group g to
  * group `last`. Returns its index. */
 uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last);
@@ -370,7 +370,7 @@ typedef struct ArrayEmit {
 	/* In the tiles of a time-tiled loop: the borders of updates are already in
 	 * place, and nothing written is read before the next iteration. */
 	bool tiled;
-	bool slab; /* in a fused outer loop: inner axis 0 is open */
+	bool outer_fusion; /* in a fused outer loop: inner axis 0 is open */
 	/* In a collapsed group: the first lane's index on the inner axis; 0
 	 * elsewhere. */
 	KRef phase;

@@ -20,14 +20,15 @@
 
 #define CHEAP 4 /* a value of fewer operations is recomputed */
 
-int slab_axis(const LoopNode *n) {
+int fused_axis(const LoopNode *n) {
 	int axis = n->row == 0 ? 1 : 0;
 	return (uint32_t)axis < n->naxes ? axis : -1;
 }
 
-const OuterFusion *slab_of(const RowRegion *r, uint32_t group) {
-	for (uint32_t i = 0; i < r->slabs.n; i++)
-		if (r->slabs.at[i].from <= group && group <= r->slabs.at[i].to) return &r->slabs.at[i];
+const OuterFusion *outer_fusion_of(const RowRegion *r, uint32_t group) {
+	for (uint32_t i = 0; i < r->outer_fusions.n; i++)
+		if (r->outer_fusions.at[i].from <= group && group <= r->outer_fusions.at[i].to)
+			return &r->outer_fusions.at[i];
 	return NULL;
 }
 
@@ -41,11 +42,11 @@ static bool loops_over(const ArrayPlan *p, const LoopNode *n, int axis) {
 }
 
 /* May the group be part of a fused loop? Then *axis is the loop's axis. */
-static bool slab_group(const ArrayPlan *p, const LoopGroup *g, Dim *axis) {
+static bool fusable_outermost(const ArrayPlan *p, const LoopGroup *g, Dim *axis) {
 	int64_t fixed;
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[g->nodes.at[i]];
-		const int a = slab_axis(n);
+		const int a = fused_axis(n);
 		if (n->kind != NODE_POINT && n->kind != NODE_REDUCE) return false;
 		if (a < 0 || (uint32_t)a >= n->nresult || dim_number(p, n->axes[a], &fixed)) return false;
 		*axis = n->axes[a];
@@ -58,7 +59,7 @@ static bool slab_group(const ArrayPlan *p, const LoopGroup *g, Dim *axis) {
 		if (n->macro == MACRO_ROWS && n->memory) return false;
 		for (uint32_t k = 0; k < n->terms.n; k++) {
 			const LoopNode *term = &p->nodes.at[n->terms.at[k]];
-			if (slab_axis(term) != a || term->axes[a] != *axis || !loops_over(p, term, a))
+			if (fused_axis(term) != a || term->axes[a] != *axis || !loops_over(p, term, a))
 				return false;
 		}
 	}
@@ -72,8 +73,8 @@ static bool reads_own_turn(const ArrayPlan *p, const LoopNode *n, uint32_t from)
 		const Access *a = &n->reads.at[i];
 		const LoopNode *x = &p->nodes.at[a->node];
 		if (x->region != n->region || x->group < from) continue;
-		const int axis = slab_axis(x);
-		if (axis < 0 || a->axis_of[axis] != slab_axis(n)) return false;
+		const int axis = fused_axis(x);
+		if (axis < 0 || a->axis_of[axis] != fused_axis(n)) return false;
 	}
 	return true;
 }
@@ -90,10 +91,10 @@ static bool group_reads_own_turn(const ArrayPlan *p, const LoopGroup *g, uint32_
 
 /* Do all reads of x in this region belong to fused loops along the same axis,
  * at x's index? *elsewhere: some loop other than `own` reads it. */
-static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x,
-                             const OuterFusion *own, bool *elsewhere) {
+static bool readers_are_fused(const ArrayPlan *p, const RowRegion *r, uint32_t x,
+                              const OuterFusion *own, bool *elsewhere) {
 	const LoopNode *nx = &p->nodes.at[x];
-	const int axis = slab_axis(nx);
+	const int axis = fused_axis(nx);
 	*elsewhere = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
@@ -101,8 +102,8 @@ static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x,
 		for (uint32_t k = 0; k < n->reads.n; k++) {
 			if (n->reads.at[k].node != x) continue;
 			if (n->region != nx->region) return false;
-			const OuterFusion *s = slab_of(r, n->group);
-			if (!s || s->axis != own->axis || n->reads.at[k].axis_of[axis] != slab_axis(n))
+			const OuterFusion *s = outer_fusion_of(r, n->group);
+			if (!s || s->axis != own->axis || n->reads.at[k].axis_of[axis] != fused_axis(n))
 				return false;
 			if (s != own) *elsewhere = true;
 		}
@@ -118,7 +119,7 @@ static bool from_outside(const ArrayPlan *p, const LoopNode *n) {
 	return true;
 }
 
-static void find_slabs(ArrayPlan *p, RowRegion *r) {
+static void find_outer_fusions(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n;) {
 		OuterFusion s = {.from = g, .to = g};
 		uint32_t members = 0, end = g;
@@ -126,35 +127,35 @@ static void find_slabs(ArrayPlan *p, RowRegion *r) {
 		for (; end < r->groups.n; end++) {
 			const LoopGroup *group = &r->groups.at[end];
 			if (!group->nodes.n) continue; /* its contraction is computed with another one */
-			if (!slab_group(p, group, &axis) ||
+			if (!fusable_outermost(p, group, &axis) ||
 			    (members && (axis != s.axis || !group_reads_own_turn(p, group, g))))
 				break;
 			s.axis = axis;
 			s.to = end;
 			members++;
 		}
-		if (members > 1) VEC_PUSH(p->a, &r->slabs, s);
+		if (members > 1) VEC_PUSH(p->a, &r->outer_fusions, s);
 		g = members ? s.to + 1 : end + 1;
 	}
 }
 
-void choose_slabs(ArrayPlan *p, uint32_t region) {
+void choose_outer_fusions(ArrayPlan *p, uint32_t region) {
 	RowRegion *r = &p->regions.at[region];
 	if (!r->has_row || r->lanes != LANES_ROWS) return;
-	find_slabs(p, r);
+	find_outer_fusions(p, r);
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const uint32_t id = r->nodes.at[i];
 		LoopNode *n = &p->nodes.at[id];
-		const OuterFusion *own = slab_of(r, n->group);
+		const OuterFusion *own = outer_fusion_of(r, n->group);
 		bool elsewhere;
 		if (!own || !n->scratch || n->memory || n->row_sum ||
-		    !readers_in_slabs(p, r, id, own, &elsewhere))
+		    !readers_are_fused(p, r, id, own, &elsewhere))
 			continue;
 		if (elsewhere && (n->kind != NODE_POINT || n->cost >= CHEAP || !from_outside(p, n)))
 			continue;
-		n->slab_local = true;
-		for (uint32_t k = 0; k < r->slabs.n && elsewhere; k++) {
-			OuterFusion *s = &r->slabs.at[k];
+		n->fused_local = true;
+		for (uint32_t k = 0; k < r->outer_fusions.n && elsewhere; k++) {
+			OuterFusion *s = &r->outer_fusions.at[k];
 			bool read = false;
 			for (uint32_t j = 0; j < r->nodes.n && s != own; j++) {
 				const LoopNode *m = &p->nodes.at[r->nodes.at[j]];

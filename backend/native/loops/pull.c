@@ -61,7 +61,7 @@ void scratch_strides(ArrayEmit *e, const LoopNode *n, KRef *stride) {
 		stride[i] = s;
 		s = k_mul(e->k, s, lower_dim(e->l, n->axes[i]));
 	}
-	if (n->slab_local) stride[slab_axis(n)] = k_int(e->k, 0);
+	if (n->fused_local) stride[fused_axis(n)] = k_int(e->k, 0);
 	if (n->row < 0) return;
 	if (rows) {
 		stride[n->row] = k_int(e->k, 1);

@@ -27,7 +27,7 @@
 #include <sys/mman.h>
 
 #define LINE ((size_t)64)
-#define SLAB_BYTES ((size_t)64 * 1024) /* first slab of a stack */
+#define STACK_CHUNK_BYTES ((size_t)64 * 1024) /* first slab of a stack */
 #define SLAB_GROWS_TO ((size_t)16 * 1024 * 1024)
 /* Scratch that stays allocated between calls. */
 #define KEEP_BYTES ((size_t)32 * 1024 * 1024)
@@ -88,7 +88,7 @@ static void stack_release(Stack *s, StackMark m) {
 	if (m.now) m.now->used = m.used;
 }
 
-static StackChunk *slab_new(Ctx *c, size_t room) {
+static StackChunk *stack_chunk_new(Ctx *c, size_t room) {
 	const size_t bytes = sizeof(StackChunk) + LINE + room;
 	char *p = heap_alloc(c, bytes);
 	if (!p) return NULL;
@@ -110,14 +110,14 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 		b = b->next;
 	}
 	if (!b) {
-		size_t room = s->bytes < SLAB_BYTES      ? SLAB_BYTES
-		              : s->bytes < SLAB_GROWS_TO ? s->bytes
-		                                         : SLAB_GROWS_TO;
+		size_t room = s->bytes < STACK_CHUNK_BYTES ? STACK_CHUNK_BYTES
+		              : s->bytes < SLAB_GROWS_TO   ? s->bytes
+		                                           : SLAB_GROWS_TO;
 #ifdef ATLED_STRESS
 		room = 0;
 #endif
-		b = slab_new(c, room < need ? need : room);
-		if (!b && room > need) b = slab_new(c, need); /* near the memory limit */
+		b = stack_chunk_new(c, room < need ? need : room);
+		if (!b && room > need) b = stack_chunk_new(c, need); /* near the memory limit */
 		if (!b) return NULL;
 		if (last) last->next = b;
 		else s->first = b;

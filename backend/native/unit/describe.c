@@ -375,15 +375,15 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		depth++;
 	}
 	for (uint32_t g = 0; g < r->groups.n; g++) {
-		const OuterFusion *slab = slab_of(r, g);
-		if (slab && slab->from == g) {
+		const OuterFusion *outer_fusion = outer_fusion_of(r, g);
+		if (outer_fusion && outer_fusion->from == g) {
 			margin(out, depth, &none);
 			text_str(out, "turn by turn over ");
-			print_length(out, d->l->f, slab->axis, d->syms);
+			print_length(out, d->l->f, outer_fusion->axis, d->syms);
 			text_str(out, "\n");
 		}
 		if (r->groups.at[g].nodes.n)
-			describe_group(d, p, &r->groups.at[g], seen, depth + (slab != NULL));
+			describe_group(d, p, &r->groups.at[g], seen, depth + (outer_fusion != NULL));
 	}
 }
 
