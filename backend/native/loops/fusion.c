@@ -1125,7 +1125,7 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	 * terminates. */
 	do plan_round(p);
 	while (keep_shared(p));
-	while (plan_stages(p)) {
+	while (plan_fission(p)) {
 		do plan_round(p);
 		while (keep_shared(p));
 	}

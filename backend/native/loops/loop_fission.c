@@ -57,7 +57,7 @@ static void measure(const ArrayPlan *p, const RowRegion *r, Depth *depth) {
 	}
 }
 
-bool plan_stages(ArrayPlan *p) {
+bool plan_fission(ArrayPlan *p) {
 	bool changed = false;
 	Depth *depth = ARENA_ARRAY(p->a, Depth, p->nodes.n + 1);
 	for (uint32_t k = 0; k < p->regions.n; k++) {

@@ -244,7 +244,7 @@ uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_
 
 /* Loop fission: cuts long dependency chains over vectors. Returns true when it
  * materialised more values. */
-bool plan_stages(ArrayPlan *p);
+bool plan_fission(ArrayPlan *p);
 
 /* ---- shared by planning and emission (index_map.c) ----------------------- */
 
