@@ -1408,10 +1408,10 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			if (n->memory && n->nresult && !n->into && !n->windowed)
 				lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
-		if (r->within || r->streamed) {
+		if (r->within || r->in_sliding_window) {
 			/* emitted with an earlier region */
-		} else if (r->stream) {
-			emit_stream(&e, i);
+		} else if (r->nfollowing) {
+			emit_sliding_window(&e, i);
 		} else if (r->has_row) {
 			if (r->product) {
 				const LoopNode *n = &p->nodes.at[r->product - 1];

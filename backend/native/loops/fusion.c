@@ -1053,7 +1053,7 @@ static uint32_t *region_steps(const ArrayPlan *p) {
 	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
 	for (uint32_t i = 1; i < p->regions.n; i++) {
 		const RowRegion *r = &p->regions.at[i];
-		step[i] = step[i - 1] + (r->streamed || r->within ? 0 : 1);
+		step[i] = step[i - 1] + (r->in_sliding_window || r->within ? 0 : 1);
 	}
 	return step;
 }
@@ -1139,7 +1139,7 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	share_memory(p, run);
 	choose_strips(p);
 	join_in_place(p);
-	choose_streams(p);
+	choose_sliding_windows(p);
 	ask_for_memory(p, l->position, l->position + n);
 	return p;
 }

@@ -192,11 +192,11 @@ typedef struct RowRegion {
 	KRef block;
 	/* The number of following regions that share this one's sliding-window
 	 * loop, see sliding_window.c. */
-	uint32_t stream;
-	bool streamed; /* shares the loop of an earlier region */
+	uint32_t nfollowing;
+	bool in_sliding_window; /* shares the loop of an earlier region */
 	/* In a sliding-window loop: halo rows that a chunk computes before the
 	 * first and after the last row of the loop's last region. */
-	int64_t before, ahead;
+	int64_t halo_before, halo_after;
 } RowRegion;
 
 struct ArrayPlan {
@@ -480,9 +480,9 @@ void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to);
 
 /* Chooses the regions that share a sliding-window loop. Called after storage is
  * chosen. */
-void choose_streams(ArrayPlan *p);
+void choose_sliding_windows(ArrayPlan *p);
 /* Emits the region and those that share its loop. */
-void emit_stream(ArrayEmit *e, uint32_t region);
+void emit_sliding_window(ArrayEmit *e, uint32_t region);
 
 /* ---- strip_mining.c ------------------------------------------------------ */
 

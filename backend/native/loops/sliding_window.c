@@ -64,7 +64,7 @@ static bool fails_in_loop(const ArrayPlan *p, const Inst *in) {
 	return in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && flow_may_fail(p->l->f, in);
 }
 
-static AccessKind streams(Reach *w, Ref r, const LoopNode *n, const Index *at) {
+static AccessKind reads_within_halo(Reach *w, Ref r, const LoopNode *n, const Index *at) {
 	(void)r;
 	SlidingFusion *s = w->ud;
 	if (!n) return ACCESS_LEAF;
@@ -82,7 +82,7 @@ static AccessKind streams(Reach *w, Ref r, const LoopNode *n, const Index *at) {
 	return ACCESS_LEAF;
 }
 
-static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
+static bool may_slide(const ArrayPlan *p, const RowRegion *r, bool last) {
 	if (!r->has_row || r->whole || r->product || r->within || r->transposed.n) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[r->nodes.at[i]];
@@ -104,13 +104,13 @@ static bool goes_along(SlidingFusion *s, uint32_t id) {
 	const RowRegion *r = &p->regions.at[id];
 	const uint32_t i = id - s->first;
 	int64_t longer;
-	if (i >= MOST_REGIONS || !may_stream(p, r, true)) return false;
+	if (i >= MOST_REGIONS || !may_slide(p, r, true)) return false;
 	if (!dim_is_const(p->l->c, dim_sub(p->l->c, r->row, p->regions.at[s->first].row), &longer) ||
 	    longer > MOST_ROWS || longer < -MOST_ROWS)
 		return false;
 	s->reader = id;
 	memset(s->reads[i], 0, sizeof s->reads[i]);
-	Reach w = {.p = p, .ud = s, .leaf = streams};
+	Reach w = {.p = p, .ud = s, .leaf = reads_within_halo};
 	for (uint32_t k = 0; k < r->nodes.n; k++)
 		if (!reach_nest(&w, &p->nodes.at[r->nodes.at[k]])) return false;
 	bool reads = false;
@@ -118,24 +118,24 @@ static bool goes_along(SlidingFusion *s, uint32_t id) {
 	return reads;
 }
 
-/* Sets `before` and `ahead` of the regions first .. last. False: too far. */
+/* Sets `halo_before` and `halo_after` of the regions first .. last. False: too far. */
 static bool set_distances(const SlidingFusion *s, uint32_t last) {
 	ArrayPlan *p = s->p;
 	for (uint32_t id = last + 1; id-- > s->first;) {
 		RowRegion *r = &p->regions.at[id];
-		r->before = r->ahead = 0;
+		r->halo_before = r->halo_after = 0;
 		for (uint32_t q = id + 1; q <= last; q++) {
 			const uint32_t i = q - s->first, j = id - s->first;
 			if (!s->reads[i][j]) continue;
 			const RowRegion *reader = &p->regions.at[q];
-			if (reader->before - s->lowest[i][j] > r->before)
-				r->before = reader->before - s->lowest[i][j];
-			if (reader->ahead + s->highest[i][j] > r->ahead)
-				r->ahead = reader->ahead + s->highest[i][j];
+			if (reader->halo_before - s->lowest[i][j] > r->halo_before)
+				r->halo_before = reader->halo_before - s->lowest[i][j];
+			if (reader->halo_after + s->highest[i][j] > r->halo_after)
+				r->halo_after = reader->halo_after + s->highest[i][j];
 		}
 		if (r->lanes == LANES_ROWS)
-			r->ahead = (r->ahead + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
-		if (r->before > MOST_ROWS || r->ahead > MOST_ROWS) return false;
+			r->halo_after = (r->halo_after + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
+		if (r->halo_before > MOST_ROWS || r->halo_after > MOST_ROWS) return false;
 	}
 	return true;
 }
@@ -172,16 +172,16 @@ static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 	}
 }
 
-void choose_streams(ArrayPlan *p) {
+void choose_sliding_windows(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		SlidingFusion s = {.p = p, .first = i};
 		uint32_t last = i;
-		while (last + 1 < p->regions.n && may_stream(p, &p->regions.at[last], false) &&
+		while (last + 1 < p->regions.n && may_slide(p, &p->regions.at[last], false) &&
 		       goes_along(&s, last + 1) && set_distances(&s, last + 1))
 			last++;
 		if (last == i || !set_distances(&s, last)) continue;
-		p->regions.at[i].stream = last - i;
-		for (uint32_t j = i + 1; j <= last; j++) p->regions.at[j].streamed = true;
+		p->regions.at[i].nfollowing = last - i;
+		for (uint32_t j = i + 1; j <= last; j++) p->regions.at[j].in_sliding_window = true;
 		choose_windows(p, i, last);
 		i = last;
 	}
@@ -237,7 +237,7 @@ static KRef bytes_made(ArrayEmit *e, const RowRegion *r) {
 
 /* Rows of the last region in a block. The regions' arrays for them fill half of
  * L1. If that is few rows, they fill a quarter of L2, up to FEW rows. */
-static KRef stream_block(ArrayEmit *e, KRef bytes) {
+static KRef sliding_block(ArrayEmit *e, KRef bytes) {
 	enum { FEW = 64, MANY = 2048 };
 	KBuilder *k = e->k;
 	const KRef one = k_int(k, 1), few = k_int(k, FEW);
@@ -277,8 +277,8 @@ static void open_windows(ArrayEmit *e, SlidingRegion *m, Dim last_row, KRef bloc
 	KBuilder *k = e->k;
 	int64_t longer = 0;
 	dim_is_const(e->l->c, dim_sub(e->l->c, m->r->row, last_row), &longer);
-	m->below = (m->r->before + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
-	m->above = longer > m->r->ahead ? longer : m->r->ahead;
+	m->below = (m->r->halo_before + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
+	m->above = longer > m->r->halo_after ? longer : m->r->halo_after;
 	m->buffers = ARENA_ARRAY(e->l->scratch, KRef, m->r->nodes.n + 1);
 	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
 		const LoopNode *n = &e->p->nodes.at[m->r->nodes.at[i]];
@@ -302,8 +302,8 @@ static void move_windows(ArrayEmit *e, const SlidingRegion *m, KRef begins, KRef
 		n->window = k_ptradd(k, m->buffers[i], k_mul(k, k_sub(k, k_int(k, m->below), low), row),
 		                     ktype_size(t));
 		lower_set_memory(e->l, n->ref, n->window);
-		const KRef count =
-					   k_select(k, begins, zero, k_mul(k, k_int(k, m->below + m->r->ahead), row)),
+		const KRef count = k_select(k, begins, zero,
+		                            k_mul(k, k_int(k, m->below + m->r->halo_after), row)),
 				   by = k_mul(k, block, row);
 		KRef at;
 		k_vloop_begin(k, ktype_size(t) == 8 ? 8 : 16, 0, count, 0, NULL, NULL, &at);
@@ -313,10 +313,10 @@ static void move_windows(ArrayEmit *e, const SlidingRegion *m, KRef begins, KRef
 	}
 }
 
-void emit_stream(ArrayEmit *e, uint32_t region) {
+void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 	KBuilder *k = e->k;
 	ArrayPlan *p = e->p;
-	const uint32_t count = p->regions.at[region].stream + 1, end = region + count - 1,
+	const uint32_t count = p->regions.at[region].nfollowing + 1, end = region + count - 1,
 				   outside = e->memo.n;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1);
 	SlidingRegion *members = ARENA_ARRAY(e->l->scratch, SlidingRegion, count);
@@ -343,11 +343,12 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 			p->regions.at[region + i].groups.at[j].collapsed = false;
 		work = k_add(k, work, m->w.work);
 		bytes = k_add(k, bytes, bytes_made(e, m->r));
-		if (m->r->before + m->r->ahead > twice) twice = m->r->before + m->r->ahead;
+		if (m->r->halo_before + m->r->halo_after > twice)
+			twice = m->r->halo_before + m->r->halo_after;
 	}
 	e->periods.n = 0;
 	SlidingRegion *last = &members[count - 1];
-	const KRef n = last->w.n, block = stream_block(e, bytes);
+	const KRef n = last->w.n, block = sliding_block(e, bytes);
 	/* One block even where the last region has no rows, since others may have
 	 * some. */
 	const KRef nblocks =
@@ -374,10 +375,10 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	for (uint32_t i = 0; i < count; i++) {
 		const SlidingRegion *m = &members[i];
 		enter(e, m);
-		const KRef goes_on = k_min(k, m->w.n, k_add(k, low, k_int(k, m->r->ahead))),
-				   stops = k_min(k, m->w.n, k_add(k, high, k_int(k, m->r->ahead)));
-		const KRef from =
-			k_select(k, begins, k_max(k, zero, k_sub(k, low, k_int(k, m->r->before))), goes_on);
+		const KRef goes_on = k_min(k, m->w.n, k_add(k, low, k_int(k, m->r->halo_after))),
+				   stops = k_min(k, m->w.n, k_add(k, high, k_int(k, m->r->halo_after)));
+		const KRef from = k_select(
+			k, begins, k_max(k, zero, k_sub(k, low, k_int(k, m->r->halo_before))), goes_on);
 		member_rows(e, m, from, k_select(k, ends, m->w.n, stops));
 	}
 	k_loop_end(k, NULL, NULL);

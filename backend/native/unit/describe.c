@@ -369,8 +369,8 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		text_format(
 			out, ", vectors along %s%s", r->lanes == LANES_ROWS ? "the rows" : "the last axis",
 			r->product ? ", in strips, each followed by its part of the product behind" : "");
-		if (r->stream)
-			text_format(out, ", block by block in one stream with the next %u", r->stream);
+		if (r->nfollowing)
+			text_format(out, ", block by block in one stream with the next %u", r->nfollowing);
 		text_str(out, "\n");
 		depth++;
 	}
