@@ -1405,7 +1405,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		const RowRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
 			const LoopNode *n = &p->nodes.at[r->nodes.at[k]];
-			if (n->memory && n->nresult && !n->into && !n->windowed)
+			if (n->memory && n->nresult && !n->into && !n->circular)
 				lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
 		if (r->within || r->in_sliding_window) {

@@ -1092,7 +1092,7 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	const LiveRange *life = node_lives(p, step, from, to);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		if (!n->kept || n->kind == NODE_GUARD || n->into || n->windowed) continue;
+		if (!n->kept || n->kind == NODE_GUARD || n->into || n->circular) continue;
 		/* scalars are registers */
 		if (n->memory && n->nresult > 0 && !n->lies_in)
 			lower_slot(l, n->ref, life[i].from, life[i].to);

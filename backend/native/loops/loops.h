@@ -98,7 +98,7 @@ typedef struct LoopNode {
 	bool strip;
 	/* In a circular buffer of rows, one for each chunk, see
 	 * sliding_window.c. */
-	bool windowed;
+	bool circular;
 	bool row_sum; /* reduced over the region's row */
 	/* The contraction (plus 1) that also computes this one, as one of its
 	 * terms. 0: none. */
@@ -123,9 +123,9 @@ typedef struct LoopNode {
 	/* Its rows in scratch are contiguous, so a collapsed loop can run over
 	 * them, see loop_collapse.c. */
 	bool dense;
-	KRef window;   /* address of its row 0, were it there, in the current circular buffer */
-	KRef past;     /* bool: store it with non-temporal stores; 0: never */
-	uint32_t area; /* its scratch slot in the region */
+	KRef circular_row0; /* address of its row 0, were it there, in the current circular buffer */
+	KRef past;          /* bool: store it with non-temporal stores; 0: never */
+	uint32_t area;      /* its scratch slot in the region */
 	/* Its scratch has no axis for the fused outer loop, because only one
 	 * iteration needs it, see outer_loop_fusion.c. */
 	bool fused_local;

@@ -26,7 +26,7 @@ bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
 }
 
 KRef node_memory(ArrayEmit *e, const LoopNode *n) {
-	if (n->windowed) return n->window;
+	if (n->circular) return n->circular_row0;
 	const LoopNode *in = n->lies_in ? &e->p->nodes.at[n->lies_in - 1] : NULL;
 	if (!in) return lower_destination(e->l, n->ref);
 	if (in->kind != NODE_JOIN) return node_memory(e, in);

@@ -154,7 +154,7 @@ static int64_t row_elements(const ArrayPlan *p, const LoopNode *n) {
 
 /* Storage folding: marks the arrays that only need a circular buffer. Their
  * rows have few elements, and only regions of this loop read them. */
-static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
+static void choose_circular_buffers(ArrayPlan *p, uint32_t first, uint32_t last) {
 	bool *outside = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *m = &p->nodes.at[i];
@@ -167,7 +167,7 @@ static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		n->windowed = n->windowed ||
+		n->circular = n->circular ||
 		              (n->kept && n->memory && n->nresult && !outside[i] && row_elements(p, n) > 0);
 	}
 }
@@ -182,7 +182,7 @@ void choose_sliding_windows(ArrayPlan *p) {
 		if (last == i || !set_distances(&s, last)) continue;
 		p->regions.at[i].nfollowing = last - i;
 		for (uint32_t j = i + 1; j <= last; j++) p->regions.at[j].in_sliding_window = true;
-		choose_windows(p, i, last);
+		choose_circular_buffers(p, i, last);
 		i = last;
 	}
 }
@@ -273,7 +273,7 @@ static void member_rows(ArrayEmit *e, const SlidingRegion *m, KRef from, KRef to
 
 /* In each chunk: allocates the circular buffers. Their first row is aligned to
  * a vector, as in memory. */
-static void open_windows(ArrayEmit *e, SlidingRegion *m, Dim last_row, KRef block) {
+static void open_circular_buffers(ArrayEmit *e, SlidingRegion *m, Dim last_row, KRef block) {
 	KBuilder *k = e->k;
 	int64_t longer = 0;
 	dim_is_const(e->l->c, dim_sub(e->l->c, m->r->row, last_row), &longer);
@@ -282,7 +282,7 @@ static void open_windows(ArrayEmit *e, SlidingRegion *m, Dim last_row, KRef bloc
 	m->buffers = ARENA_ARRAY(e->l->scratch, KRef, m->r->nodes.n + 1);
 	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
 		const LoopNode *n = &e->p->nodes.at[m->r->nodes.at[i]];
-		if (!n->windowed) continue;
+		if (!n->circular) continue;
 		const int64_t bytes = row_elements(e->p, n) * ktype_size(node_type_of(e, n));
 		m->buffers[i] =
 			k_scratch(k, k_mul(k, k_add(k, block, k_int(k, m->below + m->above)), k_int(k, bytes)));
@@ -291,17 +291,18 @@ static void open_windows(ArrayEmit *e, SlidingRegion *m, Dim last_row, KRef bloc
 
 /* Moves the circular buffers to the block that begins at row `low`: the rows
  * that earlier blocks computed for it are copied to the start. */
-static void move_windows(ArrayEmit *e, const SlidingRegion *m, KRef begins, KRef low, KRef block) {
+static void advance_circular_buffers(ArrayEmit *e, const SlidingRegion *m, KRef begins, KRef low,
+                                     KRef block) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0);
 	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
 		LoopNode *n = &e->p->nodes.at[m->r->nodes.at[i]];
-		if (!n->windowed) continue;
+		if (!n->circular) continue;
 		const KType t = node_type_of(e, n);
 		const KRef row = k_int(k, row_elements(e->p, n));
-		n->window = k_ptradd(k, m->buffers[i], k_mul(k, k_sub(k, k_int(k, m->below), low), row),
-		                     ktype_size(t));
-		lower_set_memory(e->l, n->ref, n->window);
+		n->circular_row0 = k_ptradd(
+			k, m->buffers[i], k_mul(k, k_sub(k, k_int(k, m->below), low), row), ktype_size(t));
+		lower_set_memory(e->l, n->ref, n->circular_row0);
 		const KRef count = k_select(k, begins, zero,
 		                            k_mul(k, k_int(k, m->below + m->r->halo_after), row)),
 				   by = k_mul(k, block, row);
@@ -327,7 +328,7 @@ void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 		m->r = e->r = &p->regions.at[region + i];
 		for (uint32_t j = 0; j < m->r->nodes.n; j++) {
 			const LoopNode *n = &p->nodes.at[m->r->nodes.at[j]];
-			if (n->memory && n->nresult && !n->windowed)
+			if (n->memory && n->nresult && !n->circular)
 				lower_set_memory(e->l, n->ref, node_memory(e, n));
 		}
 		rows_elements(e);
@@ -364,14 +365,15 @@ void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 		enter(e, &members[i]);
 		rows_part(e, &members[i].w);
 		members[i].areas = e->areas;
-		open_windows(e, &members[i], last->r->row, block);
+		open_circular_buffers(e, &members[i], last->r->row, block);
 	}
 	KRef index;
 	k_loop_begin(k, first_block, end_block, 1, 0, NULL, &index);
 	const KRef begins = k_prim2(k, OP_EQ, index, first_block),
 			   ends = k_prim2(k, OP_EQ, k_add(k, index, one), nblocks);
 	const KRef low = k_mul(k, index, block), high = k_min(k, n, k_add(k, low, block));
-	for (uint32_t i = 0; i < count; i++) move_windows(e, &members[i], begins, low, block);
+	for (uint32_t i = 0; i < count; i++)
+		advance_circular_buffers(e, &members[i], begins, low, block);
 	for (uint32_t i = 0; i < count; i++) {
 		const SlidingRegion *m = &members[i];
 		enter(e, m);
