@@ -37,7 +37,7 @@
 
 #define MOST_TURNS 32
 
-struct Tiles {
+struct TimeTiling {
 	ArrayPlan *plan;
 	const RowRegion *region;
 	int64_t reach; /* rows */
@@ -52,7 +52,7 @@ struct Tiles {
 /* ---- which loops --------------------------------------------------------- */
 
 typedef struct TileReach {
-	const Tiles *t;
+	const TimeTiling *t;
 	const Region *body;
 	int64_t most;
 } TileReach;
@@ -80,7 +80,7 @@ static AccessKind follows(Reach *w, Ref r, const LoopNode *n, const Index *at) {
 
 /* Adds the node that recomputes carried value k in its second buffer. False:
  * there is none of the required form. */
-static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
+static bool finds_pair(Lower *l, TimeTiling *t, const Region *body, uint32_t k) {
 	const LoopNode *n = plan_node(t->plan, l->f->args.at[body->results + k]);
 	if (!n || !n->kept || !n->memory || n->lies_in || n->row < 0 || n->row_sum ||
 	    (uint32_t)n->row >= n->nresult)
@@ -101,7 +101,7 @@ static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
 	return true;
 }
 
-const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in) {
+const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in) {
 	const Sched *s = p->regions[0];
 	const Region *body = s->region;
 	ArrayPlan *plan = NULL;
@@ -116,7 +116,7 @@ const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in) {
 	if (!plan || plan->regions.n != 1 || !plan->regions.at[0].has_row ||
 	    plan->regions.at[0].whole || plan->regions.at[0].transposed.n)
 		return NULL;
-	Tiles *t = ARENA_NEW(l->scratch, Tiles);
+	TimeTiling *t = ARENA_NEW(l->scratch, TimeTiling);
 	t->plan = plan;
 	t->region = &plan->regions.at[0];
 	t->pairs = ARENA_ARRAY(l->scratch, uint32_t, in->nresults + 1);
@@ -145,13 +145,13 @@ const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in) {
 
 /* With lanes along the rows, whole vectors, so that each iteration's rows are
  * aligned. */
-static int64_t skew_of(const Tiles *t) {
+static int64_t skew_of(const TimeTiling *t) {
 	enum { VECTOR = 16 };
 	const int64_t reach = t->reach > 1 ? t->reach : 1;
 	return t->region->lanes == LANES_ROWS ? (reach + VECTOR - 1) / VECTOR * VECTOR : reach;
 }
 
-static void begin(Lower *l, const Tiles *t, ArrayEmit *e, RowLoop *w) {
+static void begin(Lower *l, const TimeTiling *t, ArrayEmit *e, RowLoop *w) {
 	emit_begin(e, l, t->plan);
 	e->r = t->region;
 	e->tiled = true;
@@ -160,7 +160,7 @@ static void begin(Lower *l, const Tiles *t, ArrayEmit *e, RowLoop *w) {
 }
 
 /* Bytes of one row of all recomputed arrays, in both buffers. */
-static KRef bytes_of_row(Lower *l, const Tiles *t) {
+static KRef bytes_of_row(Lower *l, const TimeTiling *t) {
 	KBuilder *k = &l->k;
 	KRef sum = k_int(k, 0);
 	for (uint32_t i = 0; i < t->npairs; i++) {
@@ -177,7 +177,7 @@ static KRef bytes_of_row(Lower *l, const Tiles *t) {
 /* Rows by which a front advances. Without scratch, as many as fill an eighth of
  * L2: each iteration of a front costs some tens of operations, and adjacent
  * rows share their reads in L1. */
-static KRef front_rows(ArrayEmit *e, const Tiles *t) {
+static KRef front_rows(ArrayEmit *e, const TimeTiling *t) {
 	KBuilder *k = e->k;
 	if (t->region->area_elements.n || t->region->lanes == LANES_ROWS) return e->block;
 	return k_max(
@@ -188,7 +188,7 @@ static KRef front_rows(ArrayEmit *e, const Tiles *t) {
 /* Tile depth: as many iterations as keep the rows between the first and the
  * last of them in half of L2. Tiles of the first kind are at least half as wide
  * in the last iteration. */
-KRef tiles_turns(Lower *l, const Tiles *t) {
+KRef time_tiling_depth(Lower *l, const TimeTiling *t) {
 	KBuilder *k = &l->k;
 	ArrayEmit e;
 	RowLoop w = {0};
@@ -207,7 +207,8 @@ KRef tiles_turns(Lower *l, const Tiles *t) {
  * three pointers, it reads the first in iteration 0, the second in odd ones and
  * the third in later even ones. Odd iterations write the third, even ones the
  * second. */
-static void set_places(Lower *l, const Tiles *t, const Region *body, const KRef *at, KRef turn) {
+static void set_places(Lower *l, const TimeTiling *t, const Region *body, const KRef *at,
+                       KRef turn) {
 	KBuilder *k = &l->k;
 	const KRef odd = k_prim2(k, OP_EQ, k_logic(k, 0, turn, k_int(k, 1)), k_int(k, 1)),
 			   first = k_prim2(k, OP_EQ, turn, k_int(k, 0));
@@ -221,7 +222,7 @@ static void set_places(Lower *l, const Tiles *t, const Region *body, const KRef 
 
 /* Before the first iteration: copies the elements that no iteration changes to
  * both buffers. */
-static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef from_turn,
+static void emit_frames(ArrayEmit *e, const TimeTiling *t, const Region *body, KRef from_turn,
                         const KRef *at) {
 	KBuilder *k = e->k;
 	k_if_begin(k, k_prim2(k, OP_EQ, from_turn, k_int(k, 0)), 0);
@@ -262,8 +263,8 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef n
 }
 
 /* at: three pointers for each recomputed array, see set_places. */
-void tiles_emit(Lower *l, const SchedStep *p, const Tiles *t, KRef from, KRef turns, KRef most,
-                const KRef *at) {
+void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef turns,
+                      KRef most, const KRef *at) {
 	KBuilder *k = &l->k;
 	const Region *body = p->regions[0]->region;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1), skew = k_int(k, skew_of(t)),

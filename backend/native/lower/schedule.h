@@ -44,7 +44,7 @@ typedef struct Carry {
 	uint32_t other; /* PAIR: the second buffer, a slot plus 1 */
 } Carry;
 
-typedef struct Tiles Tiles; /* time tiling of a loop: time_tiling.c */
+typedef struct TimeTiling TimeTiling; /* time tiling of a loop: time_tiling.c */
 
 typedef struct SchedStep {
 	SchedStepKind kind;
@@ -56,8 +56,8 @@ typedef struct SchedStep {
 	uint32_t from, to; /* positions */
 	ArrayPlan *plan;
 	Sched *regions[2];
-	Carry *carries;     /* loops, by carried value */
-	const Tiles *tiles; /* `for`; NULL: not tiled */
+	Carry *carries;           /* loops, by carried value */
+	const TimeTiling *tiling; /* `for`; NULL: not tiled */
 } SchedStep;
 
 /* A region's pieces in execution order. */
@@ -174,14 +174,14 @@ void rows_emit(Lower *l, const SchedStep *p);
 /* ---- time_tiling.c ------------------------------------------------------- */
 
 /* The time tiling of a loop whose runs are planned; NULL: not possible. */
-const Tiles *tiles_plan(Lower *l, const SchedStep *p, const Inst *in);
+const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in);
 /* The tile depth in iterations for the actual extents: at least 1. */
-KRef tiles_turns(Lower *l, const Tiles *t);
+KRef time_tiling_depth(Lower *l, const TimeTiling *t);
 /* Emits iterations from .. from + turns - 1, at most `most`. at: for each
  * double-buffered array three pointers, to the buffer that the first iteration
  * reads, that it writes, and that the second one writes. */
-void tiles_emit(Lower *l, const SchedStep *p, const Tiles *t, KRef from, KRef turns, KRef most,
-                const KRef *at);
+void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef turns,
+                      KRef most, const KRef *at);
 
 /* ---- unit/control.c ------------------------------------------------------ */
 

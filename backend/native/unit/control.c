@@ -612,14 +612,14 @@ static void write_out(Looping *w, int64_t turns) {
 static void emit_tiled(Looping *w, KRef count, KRef *params, KRef *out) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
-	const KRef zero = k_int(b, 0), one = k_int(b, 1), most = tiles_turns(l, w->p->tiles);
+	const KRef zero = k_int(b, 0), one = k_int(b, 1), most = time_tiling_depth(l, w->p->tiling);
 	const KRef blocks = k_prim2(b, OP_FLOORDIV, k_add(b, count, k_sub(b, most, one)), most);
 	k_loop_begin(b, zero, blocks, 1, w->n, w->init, params);
 	w->at = params + 1;
 	const KRef from = k_mul(b, params[0], most), turns = k_min(b, most, k_sub(b, count, from));
 	set_params(w, w->p->regions[0]->region, 1, true);
 	k_poll(b, k_mul(b, turns, k_int(b, flow_work(l, w->p->regions[0]))));
-	tiles_emit(l, w->p, w->p->tiles, from, turns, most, w->at);
+	time_tiling_emit(l, w->p, w->p->tiling, from, turns, most, w->at);
 	const KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, turns, one), one);
 	for (uint32_t i = 0; i < w->n; i += 3) {
 		w->next[i] = w->next[i + 2] = k_select(b, odd, w->at[i + 1], w->at[i + 2]);
@@ -645,7 +645,7 @@ static void emit_for(Lower *l, const SchedStep *p, const Inst *in) {
 	KRef *params = room(l, size);
 	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, count, k_int(b, 1)), k_int(b, 1));
 	collect_init(&w, true, odd);
-	if (p->tiles) {
+	if (p->tiling) {
 		KRef *ends = room(l, size);
 		emit_tiled(&w, count, params, ends);
 		w.at = ends;

@@ -442,7 +442,7 @@ static void describe_control(const Describe *d, const SchedStep *p, const Inst *
 	int64_t turns;
 	if (k && value_as_i64(k->value, &turns)) text_format(d->out, " %lld turns", (long long)turns);
 	describe_carries(d, p, in->nresults);
-	if (p->tiles) text_str(d->out, "; several turns at once, tile by tile");
+	if (p->tiling) text_str(d->out, "; several turns at once, tile by tile");
 	text_str(d->out, "\n");
 	for (uint32_t r = 0; r < in->nregions; r++) describe_sched(d, p->regions[r], depth + 1);
 }

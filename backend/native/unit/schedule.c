@@ -1111,7 +1111,7 @@ static void plan_runs(Lower *l, Sched *s) {
 		for (uint32_t r = 0; r < 2; r++)
 			if (p->regions[r]) plan_runs(l, p->regions[r]);
 		if (p->kind == PIECE_CONTROL && inst_at(l, p->inst)->op == OP_FOR && !l->failed)
-			p->tiles = tiles_plan(l, p, inst_at(l, p->inst));
+			p->tiling = time_tiling_plan(l, p, inst_at(l, p->inst));
 	}
 }
 
