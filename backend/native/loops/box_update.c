@@ -162,7 +162,7 @@ static void copy_block(ArrayEmit *e, const LoopNode *n, uint32_t first, const KR
 	k_vloop_begin(k, ktype_size(node_type_of(e, n)) == 8 ? LANES : 2 * LANES, 0,
 	              k_sub(k, to[last], from[last]), 0, NULL, NULL, &base);
 	at[last] = (Index){.kind = IX_OTHER, .base = k_add(k, from[last], base), .lane = k_int(k, 1)};
-	store_memory(e, n, at, pull(e, inst_arg(e->l->f, node_inst(e->p, n), 0), at));
+	store_memory(e, n, at, element_at(e, inst_arg(e->l->f, node_inst(e->p, n), 0), at));
 	k_vloop_end(k, NULL, NULL);
 	for (uint32_t a = first; a < last; a++) k_loop_end(k, NULL, NULL);
 	e->memo.n = mark;

@@ -117,7 +117,7 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 			e->axes[at[lane].axis] = (Axis){.base = base, .lane = k_int(k, 1)};
 		}
 	}
-	KRef value = pull(e, r, at);
+	KRef value = element_at(e, r, at);
 	for (uint32_t i = 0; i < t.rank; i++) {
 		KRef index = (int)i == row ? e->row_local : index_base(&e->ix, at[i]);
 		offset = k_add(k, offset, k_mul(k, index, m.stride[i]));

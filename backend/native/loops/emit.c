@@ -322,16 +322,17 @@ static void keep(ArrayEmit *e, LoopNode *n, const Index *at, KRef value) {
 
 /* The operand of a sum over the rows, at the nest's index; for a contraction
  * the product of its operands. */
-static KRef pull_term(ArrayEmit *e, LoopNode *n, const Index *at) {
+static KRef term_at(ArrayEmit *e, LoopNode *n, const Index *at) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index x[MAX_RANK], y[MAX_RANK];
 	if (in->op == OP_DOT) {
 		dot_indices(e->p, in, at, x, y);
-		return k_mul(e->k, pull(e, inst_arg(f, in, 0), x), pull(e, inst_arg(f, in, 1), y));
+		return k_mul(e->k, element_at(e, inst_arg(f, in, 0), x),
+		             element_at(e, inst_arg(f, in, 1), y));
 	}
 	reduce_index(e->p, in, at, x);
-	return pull(e, inst_arg(f, in, 0), x);
+	return element_at(e, inst_arg(f, in, 0), x);
 }
 
 /* The first of the group's axes that is reduced. Reduced axes are the last ones
@@ -532,12 +533,12 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 			combination(&s, c, inner);
 			node_index(n, inner, at);
 			if (!n->row_sum) {
-				KRef value = pull_computed(e, n, at);
+				KRef value = element_recomputed(e, n, at);
 				if (n->nresult) keep(e, n, at, value);
 				else if (!vectors) lower_set_small(e->l, n->ref, 1, &value);
 				continue;
 			}
-			KRef term = pull_term(e, n, at);
+			KRef term = term_at(e, n, at);
 			if (!rows) {
 				add_to_partial(e, n, at, term);
 				continue;
@@ -612,10 +613,10 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			combination(r->s, c, inner);
 			node_index(n, inner, at);
 			if (n->row_sum) {
-				add_to_partial(e, n, at, pull_term(e, n, at));
+				add_to_partial(e, n, at, term_at(e, n, at));
 				continue;
 			}
-			KRef value = pull_computed(e, n, at);
+			KRef value = element_recomputed(e, n, at);
 			keep(e, n, at, value);
 		}
 	}
@@ -632,7 +633,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			node_index(a->n, inner, at);
 			if (in->op == OP_ARGMAX) {
 				/* The first of the largest; a NaN is above all others. */
-				KRef x = pull_term(e, a->n, at), best = next[i];
+				KRef x = term_at(e, a->n, at), best = next[i];
 				if (c == 0) next[i + 1] = old[i + 1];
 				KRef better = k_lt(k, best, x);
 				KType t = k_type(k, x);
@@ -647,7 +648,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 				continue;
 			}
 			if (extreme) {
-				KRef x = pull_term(e, a->n, at);
+				KRef x = term_at(e, a->n, at);
 				for (uint32_t part = 0; part < EXTREME_PARTS; part++) {
 					KRef *to = &next[i + part],
 						 more = extreme_next(e, (Op)in->op, (ExtremePart)part, *to, x);
@@ -660,11 +661,11 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			if (in->op == OP_DOT && real) {
 				Index x[MAX_RANK], y[MAX_RANK];
 				dot_indices(e->p, in, at, x, y);
-				KRef p = pull(e, inst_arg(e->l->f, in, 0), x),
-					 q = pull(e, inst_arg(e->l->f, in, 1), y);
+				KRef p = element_at(e, inst_arg(e->l->f, in, 0), x),
+					 q = element_at(e, inst_arg(e->l->f, in, 1), y);
 				combined = k_muladd(k, p, q, next[i]);
 			} else {
-				combined = k_prim2(k, fold_prim((Op)in->op), next[i], pull_term(e, a->n, at));
+				combined = k_prim2(k, fold_prim((Op)in->op), next[i], term_at(e, a->n, at));
 			}
 			next[i] = mask ? k_select(k, k_mask(k), combined, next[i]) : combined;
 		}
@@ -901,7 +902,8 @@ static void emit_scan(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	uint32_t mark = e->memo.n;
 	KRef i = reverse ? k_sub(k, k_sub(k, length, k_int(k, 1)), params[0]) : params[0];
 	at[axis] = (Index){.kind = IX_OTHER, .base = i};
-	KRef next = k_prim2(k, fold_prim((Op)in->op), params[1], pull(e, inst_arg(e->l->f, in, 0), at));
+	KRef next =
+		k_prim2(k, fold_prim((Op)in->op), params[1], element_at(e, inst_arg(e->l->f, in, 0), at));
 	keep(e, n, at, next);
 	k_loop_end(k, &next, &sum);
 	e->memo.n = mark;
@@ -937,7 +939,7 @@ static void emit_join(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 			e->rows = k_max(k, k_int(k, 0), k_sub(k, to_row, from));
 		}
 		open_nest(e, &o, t.rank, t.dims, n->row, -1, g->wide, at);
-		KRef value = pull(e, r, at);
+		KRef value = element_at(e, r, at);
 		memcpy(to, at, sizeof to);
 		to[axis] = (Index){.kind = IX_OTHER,
 		                   .base = k_add(k, index_base(&e->ix, at[axis]), before),
@@ -966,7 +968,7 @@ static void emit_scatter(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	OpenLoops o;
 	if (!in_memory(e, x, &from) || from != to) {
 		open_nest(e, &o, n->nresult, n->axes, -1, -1, g->wide, at);
-		store_memory(e, n, at, pull(e, x, at));
+		store_memory(e, n, at, element_at(e, x, at));
 		close_nest(e, &o);
 	}
 	/* Elements are processed in order, except along the rows that are written
@@ -1002,7 +1004,7 @@ static void emit_scatter(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	}
 	for (uint32_t i = 0; i < index_type.rank; i++)
 		i_at[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
-	KRef row = k_convert(k, pull(e, which, i_at), KT_I64);
+	KRef row = k_convert(k, element_at(e, which, i_at), KT_I64);
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, outside, lower_site(e->l, SITE_INDEX, in), row, length);
 	uint32_t vmark = e->memo.n;
@@ -1017,7 +1019,7 @@ static void emit_scatter(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 		x_at[i] = i == axis  ? (Index){.kind = IX_OTHER, .base = row}
 		          : i < axis ? at[i]
 		                     : at[i - 1 + extra];
-	KRef value = pull(e, update, at);
+	KRef value = element_at(e, update, at);
 	if (in->op == OP_SCATTER_ADD) {
 		KRef stride[MAX_RANK], where = k_int(k, 0);
 		Type t = *ref_ty(f, n->ref);
@@ -1052,7 +1054,7 @@ void copy_to_memory(ArrayEmit *e, LoopNode *n) {
 	Index at[MAX_AXES];
 	OpenLoops o;
 	open_nest(e, &o, n->nresult, n->axes, n->row, -1, true, at);
-	KRef value = pull(e, n->ref, at);
+	KRef value = element_at(e, n->ref, at);
 	store_memory(e, n, at, value);
 	close_nest(e, &o);
 }

@@ -177,23 +177,24 @@ static void visit(NestVisit *v, Ref r, const Index *at) {
 	}
 	uint32_t id = (uint32_t)(n - p->nodes.at);
 	LoopNode *nest = &p->nodes.at[v->nest];
-	Pull pull = {.node = id};
+	Pull element_at = {.node = id};
 	const uint32_t rank = ref_ty(p->l->f, r)->rank;
-	follow(at, rank, pull.axis_of);
+	follow(at, rank, element_at.axis_of);
 	if (n->kept) {
 		for (uint32_t i = 0; i < nest->reads.n; i++)
 			if (nest->reads.at[i].node == id &&
-			    !memcmp(nest->reads.at[i].axis_of, pull.axis_of, MAX_RANK))
+			    !memcmp(nest->reads.at[i].axis_of, element_at.axis_of, MAX_RANK))
 				return;
 		Access a = {.node = id};
-		memcpy(a.axis_of, pull.axis_of, MAX_RANK);
+		memcpy(a.axis_of, element_at.axis_of, MAX_RANK);
 		VEC_PUSH(p->a, &nest->reads, a);
 		return;
 	}
 	for (uint32_t i = 0; i < v->pulls.n; i++)
-		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK))
+		if (v->pulls.at[i].node == id &&
+		    !memcmp(v->pulls.at[i].axis_of, element_at.axis_of, MAX_RANK))
 			return;
-	VEC_PUSH(p->a, &v->pulls, pull);
+	VEC_PUSH(p->a, &v->pulls, element_at);
 	/* Axes that an inlined value sums over are unrolled here, and are none of
 	 * the nest's axes. */
 	Index all[MAX_AXES];

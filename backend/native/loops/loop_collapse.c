@@ -158,7 +158,7 @@ void copy_periods(ArrayEmit *e) {
 	}
 }
 
-KRef pull_period(ArrayEmit *e, Ref r) {
+KRef periodic_element(ArrayEmit *e, Ref r) {
 	for (uint32_t i = 0; i < e->periods.n; i++)
 		if (e->periods.at[i].ref == r)
 			return k_load(e->k, ktype_of((Dtype)ref_ty(e->l->f, r)->dtype), KM_UNIT,
@@ -184,7 +184,7 @@ void emit_collapsed_group(ArrayEmit *e, const LoopGroup *g,
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		LoopNode *node = &e->p->nodes.at[g->nodes.at[i]];
-		keep(e, node, at, pull_computed(e, node, at));
+		keep(e, node, at, element_recomputed(e, node, at));
 	}
 	/* Both candidates follow from the current index, so an iteration waits only
 	 * for an addition and a select. */

@@ -5,7 +5,7 @@
  * Method: fusion by recomputation. A value is either *materialised* (field
  * `kept`; in memory, or for a block of rows in scratch) or *inlined*. An
  * inlined value is computed, element by element, in the loops that use it:
- * `pull` (pull.c) follows the index from the user back to materialised values.
+ * `element_at` (pull.c) follows the index from the user back to materialised values.
  * Shape changes are arithmetic on indices and cost nothing. These values are
  * materialised:
  *
@@ -393,10 +393,10 @@ typedef struct ArrayEmit {
 
 /* The element of a value at an index. Materialised values are loaded; others
  * are computed here. */
-KRef pull(ArrayEmit *e, Ref r, const Index *at);
+KRef element_at(ArrayEmit *e, Ref r, const Index *at);
 /* The element of an instruction's result, computed even where it is
  * materialised. It is memoised for other reads in the loop. */
-KRef pull_computed(ArrayEmit *e, LoopNode *n, const Index *at);
+KRef element_recomputed(ArrayEmit *e, LoopNode *n, const Index *at);
 /* True when the group is one loop along the same axis as the region's first. */
 bool goes_along_row(const ArrayEmit *e, const LoopGroup *g);
 /* In a vector loop over the region's inner axis: prefetches, for the next row,
@@ -517,7 +517,7 @@ void emit_collapsed_group(ArrayEmit *e, const LoopGroup *g,
                           void (*keep)(ArrayEmit *e, LoopNode *n, const Index *at, KRef value));
 /* The load of such an array in a collapsed group; 0: it has no periodic
  * copy. */
-KRef pull_period(ArrayEmit *e, Ref r);
+KRef periodic_element(ArrayEmit *e, Ref r);
 
 /* ---- box_update.c -------------------------------------------------------- */
 

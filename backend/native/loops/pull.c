@@ -216,7 +216,7 @@ static KRef masked(ArrayEmit *e, KRef condition) {
 	return mask ? k_logic(e->k, 0, condition, mask) : condition;
 }
 
-static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
+static KRef gather_element(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
 	Ref x = inst_arg(f, in, 0), i = inst_arg(f, in, 1);
@@ -225,7 +225,7 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	uint32_t rank = ref_ty(f, x)->rank, extra = ref_ty(f, i)->rank - (uint32_t)batch;
 	Index which[MAX_RANK], from[MAX_RANK];
 	operand_index(&e->ix, in, 1, at, which);
-	KRef row = k_convert(k, pull(e, i, which), KT_I64);
+	KRef row = k_convert(k, element_at(e, i, which), KT_I64);
 	KRef length = lower_dim(e->l, ref_ty(f, x)->dims[axis]);
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, masked(e, outside), lower_site(e->l, SITE_INDEX, in), row, length);
@@ -240,7 +240,7 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 		if (k_lanes_of(k, row)) from[j].varying = row;
 		else from[j].base = row;
 	}
-	return pull(e, x, from);
+	return element_at(e, x, from);
 }
 
 /* Pads and updates clamp an index into their operand. An operand without
@@ -271,7 +271,7 @@ static void end_moved(ArrayEmit *e, Moved m) {
 }
 
 /* Zero outside the padded operand. */
-static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
+static KRef pad_element(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
 	Ctx *c = e->l->c;
@@ -317,13 +317,13 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 		else from[i].base = p;
 		moved_along(e, x.dims[i], len);
 	}
-	KRef value = pull(e, r, from);
+	KRef value = element_at(e, r, from);
 	end_moved(e, moved);
 	return inside ? k_select(k, inside, value, k_const(k, t, 0)) : value;
 }
 
 /* The new values inside the box, else the array. */
-static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
+static KRef update_element(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
 	Ref x = inst_arg(f, in, 0), v = inst_arg(f, in, 1);
@@ -343,7 +343,7 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 			int64_t p = at[i].number - start;
 			if (p % s.stride || p / s.stride < 0 || p / s.stride >= length) {
 				end_moved(e, moved);
-				return pull(e, x, at);
+				return element_at(e, x, at);
 			}
 			from[i] = index_number(p / s.stride);
 			continue;
@@ -364,14 +364,14 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 		else from[i].base = p;
 		moved_along(e, s.length, len);
 	}
-	KRef value = pull(e, v, from);
+	KRef value = element_at(e, v, from);
 	end_moved(e, moved);
-	return inside ? k_select(k, inside, value, pull(e, x, at)) : value;
+	return inside ? k_select(k, inside, value, element_at(e, x, at)) : value;
 }
 
 /* Along an axis of fixed extents: the operand is known, or selected by
  * comparisons. */
-static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
+static KRef concat_element(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
 	int64_t axis = attr_int(e->l->c, OP_CONCAT, in->attr, 0), before = 0, length;
@@ -385,7 +385,7 @@ static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 		if (!position) {
 			if (at[axis].number < before + length) {
 				from[axis] = index_number(at[axis].number - before);
-				return pull(e, r, from);
+				return element_at(e, r, from);
 			}
 		} else if (length) {
 			KRef p = k_sub(k, position, k_int(k, before));
@@ -393,7 +393,7 @@ static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 			from[axis] = (Index){.kind = IX_OTHER};
 			if (k_lanes_of(k, q)) from[axis].varying = q;
 			else from[axis].base = q;
-			KRef here = pull(e, r, from);
+			KRef here = element_at(e, r, from);
 			value = value ? k_select(k, k_prim2(k, OP_LE, k_int(k, 0), p), here, value) : here;
 		}
 		before += length;
@@ -405,7 +405,7 @@ static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 }
 
 /* A reduction over few or no elements, unrolled. */
-static KRef pull_reduction(ArrayEmit *e, const LoopNode *n, const Index *at) {
+static KRef reduction_element(ArrayEmit *e, const LoopNode *n, const Index *at) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -430,7 +430,7 @@ static KRef pull_reduction(ArrayEmit *e, const LoopNode *n, const Index *at) {
 		KRef term;
 		if (in->op == OP_DOT) {
 			dot_indices(e->p, in, full, x, y);
-			KRef a = pull(e, inst_arg(f, in, 0), x), b = pull(e, inst_arg(f, in, 1), y);
+			KRef a = element_at(e, inst_arg(f, in, 0), x), b = element_at(e, inst_arg(f, in, 1), y);
 			bool real = t == KT_F32 || t == KT_F64;
 			if (real && sum) {
 				sum = k_muladd(k, a, b, sum);
@@ -439,35 +439,35 @@ static KRef pull_reduction(ArrayEmit *e, const LoopNode *n, const Index *at) {
 			term = k_mul(k, a, b);
 		} else {
 			reduce_index(e->p, in, full, x);
-			term = pull(e, inst_arg(f, in, 0), x);
+			term = element_at(e, inst_arg(f, in, 0), x);
 		}
 		sum = sum ? k_prim2(k, fold_prim((Op)in->op), sum, term) : term;
 	}
 	return sum ? sum : identity_of(e, (Op)in->op, t);
 }
 
-KRef pull_computed(ArrayEmit *e, LoopNode *n, const Index *at) {
+KRef element_recomputed(ArrayEmit *e, LoopNode *n, const Index *at) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	KBuilder *k = e->k;
 	uint32_t rank = n->nresult, span = k->span, origin = k->origin;
 	KRef value;
 	/* Its nest is the box's, so `at` is no index of the array. */
-	if (n->kind == NODE_UPDATE) return pull(e, inst_arg(f, in, 1), at);
+	if (n->kind == NODE_UPDATE) return element_at(e, inst_arg(f, in, 1), at);
 	if (memo_find(e, n->ref, rank, at, &value)) return value;
 	k->span = in->span;
 	k->origin = n->inst + 1;
 	Index x[MAX_RANK];
 	switch (in->op) {
-	case OP_GATHER: value = pull_gather(e, in, at); break;
-	case OP_PAD: value = pull_pad(e, in, at); break;
-	case OP_UPDATE: value = pull_update(e, in, at); break;
-	case OP_CONCAT: value = pull_concat(e, in, at); break;
+	case OP_GATHER: value = gather_element(e, in, at); break;
+	case OP_PAD: value = pad_element(e, in, at); break;
+	case OP_UPDATE: value = update_element(e, in, at); break;
+	case OP_CONCAT: value = concat_element(e, in, at); break;
 	case OP_DOT:
 	case OP_REDUCE_SUM:
 	case OP_REDUCE_PROD:
 	case OP_REDUCE_MAX:
-	case OP_REDUCE_MIN: value = pull_reduction(e, n, at); break;
+	case OP_REDUCE_MIN: value = reduction_element(e, n, at); break;
 	case OP_IOTA: value = k_convert(k, index_value(&e->ix, at[0]), type_of_ref(e, n->ref)); break;
 	case OP_EXTENT: value = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_EXTENT, in->attr, 0)); break;
 	case OP_BROADCAST:
@@ -476,20 +476,20 @@ KRef pull_computed(ArrayEmit *e, LoopNode *n, const Index *at) {
 	case OP_SLICE:
 	case OP_STOP:
 		operand_index(&e->ix, in, 0, at, x);
-		value = pull(e, inst_arg(f, in, 0), x);
+		value = element_at(e, inst_arg(f, in, 0), x);
 		break;
 	case OP_CONVERT:
-		value = k_convert(k, pull(e, inst_arg(f, in, 0), at), type_of_ref(e, n->ref));
+		value = k_convert(k, element_at(e, inst_arg(f, in, 0), at), type_of_ref(e, n->ref));
 		break;
 	case OP_SELECT: {
-		KRef c = pull(e, inst_arg(f, in, 0), at), a = pull(e, inst_arg(f, in, 1), at),
-			 b = pull(e, inst_arg(f, in, 2), at);
+		KRef c = element_at(e, inst_arg(f, in, 0), at), a = element_at(e, inst_arg(f, in, 1), at),
+			 b = element_at(e, inst_arg(f, in, 2), at);
 		value = k_select(k, c, a, b);
 		break;
 	}
 	default: {
-		KRef a = pull(e, inst_arg(f, in, 0), at),
-			 b = in->nargs > 1 ? pull(e, inst_arg(f, in, 1), at) : 0;
+		KRef a = element_at(e, inst_arg(f, in, 0), at),
+			 b = in->nargs > 1 ? element_at(e, inst_arg(f, in, 1), at) : 0;
 		value = lower_element(e->l, in, a, b, mask_of(e));
 	}
 	}
@@ -577,7 +577,7 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
 }
 
 /* A value from outside the plan: a scalar, some registers, or an array. */
-static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
+static KRef outside_element(ArrayEmit *e, Ref r, const Index *at) {
 	const Type *t = ref_ty(e->l->f, r);
 	KRef pointer, stride[MAX_RANK];
 	const Storage *place = lower_place(e->l, r);
@@ -605,7 +605,7 @@ static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	return load_at(e, ktype_of((Dtype)copy.dtype), pointer, a);
 }
 
-KRef pull(ArrayEmit *e, Ref r, const Index *at) {
+KRef element_at(ArrayEmit *e, Ref r, const Index *at) {
 	LoopNode *n = plan_node(e->p, r);
 	uint32_t rank = ref_ty(e->l->f, r)->rank;
 	KRef value, pointer, stride[MAX_RANK];
@@ -624,17 +624,17 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 	/* It is included in another term. */
 	if (n && n->into) return k_const(e->k, type_of_ref(e, r), 0);
 	if (memo_find(e, r, rank, at, &value)) return value;
-	value = e->phase ? pull_period(e, r) : 0;
+	value = e->phase ? periodic_element(e, r) : 0;
 	if (value) {
 		memo_add(e, r, rank, at, value);
 		return value;
 	}
-	if (n && !n->kept) return pull_computed(e, n, at);
+	if (n && !n->kept) return element_recomputed(e, n, at);
 	if (load_transposed(e, r, at, &value)) {
 		memo_add(e, r, rank, at, value);
 		return value;
 	}
-	if (!n) value = pull_outside(e, r, at);
+	if (!n) value = outside_element(e, r, at);
 	else if (e->r && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) &&
 	         n->scratch_at) {
 		Index local[MAX_RANK];
@@ -646,7 +646,7 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 		memory_strides(e, &t, stride);
 		value = load_at(e, ktype_of((Dtype)t.dtype), pointer, address(e, rank, at, stride));
 	} else {
-		value = pull_outside(e, r, at);
+		value = outside_element(e, r, at);
 	}
 	memo_add(e, r, rank, at, value);
 	return value;

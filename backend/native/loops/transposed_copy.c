@@ -127,7 +127,7 @@ static void copy_one(ArrayEmit *e, const TransposedCopy *t) {
 	k_vloop_begin(k, dtype_size((Dtype)type.dtype) == 8 ? 8 : 16, 0, e->rows, 0, NULL, NULL, &base);
 	e->row_local = base;
 	e->axes[ROW_AXIS] = (Axis){.base = k_add(k, e->row_start, base), .lane = k_int(k, 1)};
-	k_store(k, KM_UNIT, e->areas[t->area], k_add(k, to, base), pull(e, t->ref, at), 0);
+	k_store(k, KM_UNIT, e->areas[t->area], k_add(k, to, base), element_at(e, t->ref, at), 0);
 	k_vloop_end(k, NULL, NULL);
 	e->memo.n = inside;
 	while (open) {
