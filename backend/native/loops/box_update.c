@@ -214,14 +214,14 @@ static bool is_dense(const ArrayEmit *e, const Inst *in, uint32_t rank) {
 	return true;
 }
 
-bool frame_by_rows(ArrayEmit *e, const LoopNode *n) {
+bool border_by_rows(ArrayEmit *e, const LoopNode *n) {
 	return !e->tiled && e->r->has_row && e->r->lanes == LANES_INNER && n->row == 0 &&
 	       n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
 }
 
 /* The border is cut at the box's ends axis by axis. At each axis only the box's
  * range of the earlier axes remains. */
-void emit_frame(ArrayEmit *e, const LoopNode *n) {
+void emit_border(ArrayEmit *e, const LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
 	KRef array;
 	if (stays(e, n)) return;
@@ -240,7 +240,7 @@ void emit_frame(ArrayEmit *e, const LoopNode *n) {
 		copy_parallel(e, n, from, to);
 		return;
 	}
-	const uint32_t naxes = frame_by_rows(e, n) ? 1 : n->nresult;
+	const uint32_t naxes = border_by_rows(e, n) ? 1 : n->nresult;
 	for (uint32_t a = 0; a < naxes; a++) {
 		if (b[a].all) continue;
 		to[a] = b[a].low;
@@ -255,9 +255,9 @@ void emit_frame(ArrayEmit *e, const LoopNode *n) {
 
 /* In the open loop over the box's rows: copies the elements beside the box in
  * this row. */
-void emit_row_frame(ArrayEmit *e, const LoopNode *n) {
+void emit_row_border(ArrayEmit *e, const LoopNode *n) {
 	const Inst *in = node_inst(e->p, n);
-	if (stays(e, n) || may_stay(e, n) || !frame_by_rows(e, n)) return;
+	if (stays(e, n) || may_stay(e, n) || !border_by_rows(e, n)) return;
 	KRef from[MAX_RANK], to[MAX_RANK];
 	Index at[MAX_RANK], row = index_axis(ROW_AXIS);
 	Bounds b[MAX_RANK];

@@ -90,7 +90,7 @@ static void open_group_rows(ArrayEmit *e, const LoopGroup *g) {
 	open_row_loop(e);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const LoopNode *n = &e->p->nodes.at[g->nodes.at[i]];
-		if (n->kind == NODE_UPDATE) emit_row_frame(e, n);
+		if (n->kind == NODE_UPDATE) emit_row_border(e, n);
 	}
 }
 
@@ -1254,11 +1254,11 @@ void rows_elements(ArrayEmit *e) {
 	}
 }
 
-void rows_frames(ArrayEmit *e) {
+void emit_row_borders(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
 		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE)
-			emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
+			emit_border(e, &e->p->nodes.at[r->nodes.at[i]]);
 }
 
 void rows_clear(ArrayEmit *e) {
@@ -1345,7 +1345,7 @@ static void emit_rows(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	RowLoop w = {0};
 	rows_elements(e);
-	rows_frames(e);
+	emit_row_borders(e);
 	rows_sizes(e, &w);
 	uint32_t outside = e->memo.n;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
@@ -1427,7 +1427,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 				const LoopGroup *group = &r->groups.at[g];
 				for (uint32_t k = 0; k < group->nodes.n; k++)
 					if (p->nodes.at[group->nodes.at[k]].kind == NODE_UPDATE)
-						emit_frame(&e, &p->nodes.at[group->nodes.at[k]]);
+						emit_border(&e, &p->nodes.at[group->nodes.at[k]]);
 				emit_group(&e, group);
 			}
 		}

@@ -459,7 +459,7 @@ void spill_outside(ArrayEmit *e);
 void rows_elements(ArrayEmit *e); /* sets the element size of scratch */
 /* Copies the unmodified borders of the region's updates, except those copied
  * row by row. */
-void rows_frames(ArrayEmit *e);
+void emit_row_borders(ArrayEmit *e);
 void rows_sizes(ArrayEmit *e, RowLoop *w);
 void rows_part(ArrayEmit *e, const RowLoop *w); /* at the start of a chunk: scratch, sums, copies */
 void rows_clear(ArrayEmit *e);                  /* initialises the chunk's sums over the rows */
@@ -528,11 +528,11 @@ void check_run(ArrayEmit *e);
 /* The position in the array of element `at` of an update's box. */
 void box_index(ArrayEmit *e, const LoopNode *n, const Index *at, Index *out);
 /* Copy the unmodified border of an update before its nest is emitted.
- * emit_frame copies all of it, or the whole rows only where frame_by_rows
- * holds. emit_row_frame then copies the border within each of the box's
+ * emit_border copies all of it, or the whole rows only where border_by_rows
+ * holds. emit_row_border then copies the border within each of the box's
  * rows. */
-void emit_frame(ArrayEmit *e, const LoopNode *n);
-void emit_row_frame(ArrayEmit *e, const LoopNode *n);
-bool frame_by_rows(ArrayEmit *e, const LoopNode *n);
+void emit_border(ArrayEmit *e, const LoopNode *n);
+void emit_row_border(ArrayEmit *e, const LoopNode *n);
+bool border_by_rows(ArrayEmit *e, const LoopNode *n);
 
 #endif

@@ -222,8 +222,8 @@ static void set_places(Lower *l, const TimeTiling *t, const Region *body, const 
 
 /* Before the first iteration: copies the elements that no iteration changes to
  * both buffers. */
-static void emit_frames(ArrayEmit *e, const TimeTiling *t, const Region *body, KRef from_turn,
-                        const KRef *at) {
+static void emit_borders(ArrayEmit *e, const TimeTiling *t, const Region *body, KRef from_turn,
+                         const KRef *at) {
 	KBuilder *k = e->k;
 	k_if_begin(k, k_prim2(k, OP_EQ, from_turn, k_int(k, 0)), 0);
 	for (int64_t turn = 0; turn < 2; turn++) {
@@ -234,7 +234,7 @@ static void emit_frames(ArrayEmit *e, const TimeTiling *t, const Region *body, K
 			e->l->flow->classes[flow_class(e->l, REF_INDEX(t->made[i]->ref))].dynamic =
 				from[1 + turn];
 		}
-		rows_frames(e);
+		emit_row_borders(e);
 		e->memo.n = 0;
 	}
 	k_if_else(k, 0, NULL);
@@ -273,7 +273,7 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 	RowLoop w = {0};
 	begin(l, t, &e, &w);
 	check_run(&e);
-	emit_frames(&e, t, body, from, at);
+	emit_borders(&e, t, body, from, at);
 	/* They are read again soon. */
 	for (uint32_t i = 0; i < t->region->nodes.n; i++)
 		t->plan->nodes.at[t->region->nodes.at[i]].past = 0;
