@@ -126,7 +126,8 @@ static bool reaches_parts(Reach *w, const Inst *in, Index *at) {
 bool reach_nest(Reach *w, const LoopNode *n) {
 	const Inst *in = node_inst(w->p, n);
 	Index at[MAX_AXES];
-	if (n->row < 0 || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_GUARD)
+	if (n->row < 0 || n->contraction != CONTRACTION_NONE || n->kind == NODE_SCATTER ||
+	    n->kind == NODE_GUARD)
 		return false;
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
 	w->ix = (IndexContext){.p = w->p, .shifts = true};

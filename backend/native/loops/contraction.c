@@ -350,7 +350,7 @@ void copy_weights(ArrayEmit *e) {
 		Ref w;
 		uint32_t along_k, along_free;
 		Matrix m;
-		if (r->lanes != LANES_INNER || n->macro != MACRO_ROWS ||
+		if (r->lanes != LANES_INNER || n->contraction != CONTRACTION_SHARED_MATRIX ||
 		    !weights_axes(e, n, &w, &along_k, &along_free) || !whole_matrix(e, w, &m))
 			continue;
 		const int64_t columns = lower_hint(e->l, n->axes[n->nresult - 1], 1000),
@@ -432,8 +432,9 @@ void choose_biased(ArrayEmit *e) {
 		if (r->groups.at[m->group].nodes.n != 1 || outer_fusion_of(r, m->group)) continue;
 		for (uint32_t k = 0; k < 2 && !m->biased; k++) {
 			LoopNode *n = plan_node(e->p, inst_arg(e->l->f, in, k));
-			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory ||
-			    n->uses != 1 || n->nresult != 2 || n->row != 0 || outer_fusion_of(r, n->group))
+			if (!n || !n->kept || n->contraction != CONTRACTION_SHARED_MATRIX ||
+			    n->region != m->region || n->memory || n->uses != 1 || n->nresult != 2 ||
+			    n->row != 0 || outer_fusion_of(r, n->group))
 				continue;
 			n->bias = along_columns(e, in, 1 - k, m->axes[1]);
 			if (!n->bias || !has_lanes_along_columns(e, n)) continue;
@@ -730,7 +731,7 @@ void emit_whole_product(ArrayEmit *e, const LoopNode *n, KRef terms, KRef how) {
 void emit_contraction(ArrayEmit *e, LoopNode *n) {
 	const LoopNode *sum = n->sum ? &e->p->nodes.at[n->sum - 1] : NULL;
 	const uint32_t mark = e->memo.n;
-	if (n->macro == MACRO_ROWS && sum && sum->past) {
+	if (n->contraction == CONTRACTION_SHARED_MATRIX && sum && sum->past) {
 		k_if_begin(e->k, sum->past, 0);
 		rows_times_matrix(e, n, NULL);
 		e->memo.n = mark;
@@ -738,8 +739,8 @@ void emit_contraction(ArrayEmit *e, LoopNode *n) {
 		rows_times_matrix(e, n, sum);
 		e->memo.n = mark;
 		k_if_end(e->k, NULL, NULL);
-	} else if (n->macro == MACRO_ROWS) rows_times_matrix(e, n, sum);
-	else if (n->macro == MACRO_OUTER) columns_times_columns(e, n);
-	else if (n->macro == MACRO_EACH) products_of_rows(e, n);
+	} else if (n->contraction == CONTRACTION_SHARED_MATRIX) rows_times_matrix(e, n, sum);
+	else if (n->contraction == CONTRACTION_REDUCED_ROWS) columns_times_columns(e, n);
+	else if (n->contraction == CONTRACTION_BATCHED) products_of_rows(e, n);
 	else emit_whole_product(e, n, 0, 0);
 }

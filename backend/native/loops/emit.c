@@ -1069,7 +1069,7 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	e->group = g;
 	if (n->biased) k_if_begin(e->k, n->past, 0);
 	e->k->span = node_inst(e->p, n)->span;
-	if (n->macro != MACRO_NONE) emit_contraction(e, n);
+	if (n->contraction != CONTRACTION_NONE) emit_contraction(e, n);
 	else if (n->kind == NODE_SCAN) emit_scan(e, g, n);
 	else if (n->kind == NODE_JOIN) emit_join(e, g, n);
 	else if (n->kind == NODE_SCATTER) emit_scatter(e, g, n);
@@ -1122,7 +1122,7 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	uint32_t budget = e->k->m->target.l2_bytes / 2 * 3;
 	bool contracts = false;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
-		contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
+		contracts = contracts || e->p->nodes.at[r->nodes.at[i]].contraction != CONTRACTION_NONE;
 	/* Few rows get shorter blocks, so that threads have equal shares. */
 	if (!r->area_elements.n && r->lanes == LANES_ROWS) {
 		KRef share =
@@ -1203,7 +1203,7 @@ KRef goes_past(ArrayEmit *e, const LoopNode *n) {
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
 	/* A box ends inside cache lines. */
-	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE ||
+	if (!at || !n->memory || !n->nresult || n->row_sum || n->contraction != CONTRACTION_NONE ||
 	    n->kind == NODE_UPDATE)
 		return 0;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {

@@ -445,33 +445,34 @@ static bool wide_axis(const ArrayPlan *p, Dim d) {
 #define EACH_WORK 512
 
 /* The kind of contraction for a dot of floats, given the row. */
-static Macro macro_of(const ArrayPlan *p, LoopNode *n) {
+static ContractionKind contraction_kind(const ArrayPlan *p, LoopNode *n) {
 	const Inst *in = node_inst(p, n);
-	if (in->op != OP_DOT || n->kind != NODE_REDUCE) return MACRO_NONE;
+	if (in->op != OP_DOT || n->kind != NODE_REDUCE) return CONTRACTION_NONE;
 	Ctx *c = p->l->c;
 	const Fn *f = p->l->f;
 	const Type *x = ref_ty(f, inst_arg(f, in, 0)), *y = ref_ty(f, inst_arg(f, in, 1));
 	uint32_t nc, nb;
 	attr_field(c, OP_DOT, in->attr, 0, &nc);
 	attr_field(c, OP_DOT, in->attr, 2, &nb);
-	if (!nc || !dtype_is_real((Dtype)x->dtype) || n->row < 0) return MACRO_NONE;
+	if (!nc || !dtype_is_real((Dtype)x->dtype) || n->row < 0) return CONTRACTION_NONE;
 	uint32_t xfree = x->rank - nc - nb, yfree = y->rank - nc - nb;
 	if ((uint32_t)n->row < nb) {
-		if (nc != 1 || xfree != 1 || yfree != 1) return MACRO_NONE;
+		if (nc != 1 || xfree != 1 || yfree != 1) return CONTRACTION_NONE;
 		double work = 1;
 		for (uint32_t i = nb; i < n->naxes; i++) work *= (double)lower_hint(p->l, n->axes[i], 1000);
-		return work >= EACH_WORK ? MACRO_EACH : MACRO_NONE;
+		return work >= EACH_WORK ? CONTRACTION_BATCHED : CONTRACTION_NONE;
 	}
 	if ((uint32_t)n->row >= n->nresult)
 		return xfree == 1 && yfree == 1 &&
 		               (wide_axis(p, n->axes[nb]) || wide_axis(p, n->axes[nb + 1]))
-		           ? MACRO_OUTER
-		           : MACRO_NONE;
-	if (nc != 1 || !wide_axis(p, n->axes[n->nresult])) return MACRO_NONE;
+		           ? CONTRACTION_REDUCED_ROWS
+		           : CONTRACTION_NONE;
+	if (nc != 1 || !wide_axis(p, n->axes[n->nresult])) return CONTRACTION_NONE;
 	n->swapped = (uint32_t)n->row >= nb + xfree;
 	uint32_t others = n->swapped ? xfree : yfree;
 	uint32_t first = nb + (n->swapped ? 0 : xfree);
-	return others == 1 && wide_axis(p, n->axes[first]) ? MACRO_ROWS : MACRO_NONE;
+	return others == 1 && wide_axis(p, n->axes[first]) ? CONTRACTION_SHARED_MATRIX
+	                                                   : CONTRACTION_NONE;
 }
 
 static bool is_large_product(const ArrayPlan *p, const LoopNode *n) {
@@ -489,17 +490,17 @@ static bool is_large_product(const ArrayPlan *p, const LoopNode *n) {
 
 static void choose_row(ArrayPlan *p, LoopNode *n) {
 	n->row = -1;
-	n->macro = MACRO_NONE;
+	n->contraction = CONTRACTION_NONE;
 	n->row_sum = false;
 	if (is_large_product(p, n)) {
-		n->macro = MACRO_WHOLE;
+		n->contraction = CONTRACTION_GEMM;
 		return;
 	}
 	for (uint32_t i = 0; i < p->rows.n && n->row < 0; i++)
 		for (uint32_t k = 0; k < n->naxes && n->row < 0; k++)
 			if (n->axes[k] == p->rows.at[i] && may_be_row(p, n, k)) n->row = (int)k;
 	n->row_sum = n->row >= (int)n->nresult;
-	n->macro = macro_of(p, n);
+	n->contraction = contraction_kind(p, n);
 }
 
 /* ---- regions ------------------------------------------------------------- */
@@ -518,14 +519,15 @@ static bool reads_own_row(const ArrayPlan *p, const LoopNode *n, const Access *a
 }
 
 static bool stands_alone(const LoopNode *n) {
-	return n->macro != MACRO_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER ||
+	return n->contraction != CONTRACTION_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER ||
 	       n->kind == NODE_JOIN || n->kind == NODE_GUARD ||
 	       (n->kind == NODE_REDUCE && n->naxes > n->nresult && n->cost >= 100000);
 }
 
 static void place_in_region(ArrayPlan *p, uint32_t id) {
 	LoopNode *n = &p->nodes.at[id];
-	bool has_row = n->row >= 0, whole = n->macro == MACRO_WHOLE || n->kind == NODE_SCATTER;
+	bool has_row = n->row >= 0,
+		 whole = n->contraction == CONTRACTION_GEMM || n->kind == NODE_SCATTER;
 	Dim row = has_row ? n->axes[n->row] : 0;
 	uint32_t least = 0;
 	for (uint32_t i = 0; i < n->reads.n; i++) {
@@ -729,13 +731,14 @@ static bool keep_shared(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		if (n->kept && n->macro != MACRO_NONE) {
+		if (n->kept && n->contraction != CONTRACTION_NONE) {
 			for (uint32_t k = 0; k < 2; k++) {
 				LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
 				/* An operand with the row can be copied into scratch while it
 				 * is pulled. The other must be in memory. */
-				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH ||
-				               (n->macro == MACRO_ROWS && k == n->swapped);
+				bool has_row = n->contraction == CONTRACTION_REDUCED_ROWS ||
+				               n->contraction == CONTRACTION_BATCHED ||
+				               (n->contraction == CONTRACTION_SHARED_MATRIX && k == n->swapped);
 				if (!x || x->kept || (has_row && x->cost == 0)) continue;
 				x->kept = true;
 				changed = true;
@@ -762,10 +765,10 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 		const LoopGroup *g = &r->groups.at[i];
 		for (uint32_t k = 0; k < g->nodes.n; k++) {
 			const LoopNode *n = &p->nodes.at[g->nodes.at[k]];
-			const Macro m = n->macro;
-			reductions += n->kind == NODE_REDUCE && m == MACRO_NONE && !n->row_sum;
-			contractions += m == MACRO_ROWS || m == MACRO_OUTER;
-			each = each || m == MACRO_EACH;
+			const ContractionKind m = n->contraction;
+			reductions += n->kind == NODE_REDUCE && m == CONTRACTION_NONE && !n->row_sum;
+			contractions += m == CONTRACTION_SHARED_MATRIX || m == CONTRACTION_REDUCED_ROWS;
+			each = each || m == CONTRACTION_BATCHED;
 		}
 		for (uint32_t k = 0; k < g->naxes; k++) {
 			if (!long_axis(p, g->axes[k])) continue;
@@ -784,7 +787,7 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 	 * ordinary sums. */
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
 		LoopNode *n = &p->nodes.at[r->nodes.at[i]];
-		if (n->macro == MACRO_EACH) n->macro = MACRO_NONE;
+		if (n->contraction == CONTRACTION_BATCHED) n->contraction = CONTRACTION_NONE;
 	}
 }
 
@@ -844,8 +847,8 @@ static const LoopNode *sum_of(const ArrayPlan *p, const LoopNode *n, const uint3
 }
 
 static bool same_result(const LoopNode *n, const LoopNode *m) {
-	bool same =
-		m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->nresult == n->nresult;
+	bool same = m->kept && m->contraction == CONTRACTION_REDUCED_ROWS && m->region == n->region &&
+	            m->nresult == n->nresult;
 	for (uint32_t i = 0; i < n->nresult; i++) same = same && m->axes[i] == n->axes[i];
 	return same;
 }
@@ -868,7 +871,7 @@ static void join_terms(ArrayPlan *p) {
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		if (!n->kept || n->macro != MACRO_OUTER || n->into) continue;
+		if (!n->kept || n->contraction != CONTRACTION_REDUCED_ROWS || n->into) continue;
 		const LoopNode *sum = sum_of(p, n, user);
 		uint32_t last = i;
 		for (uint32_t j = i + 1; sum && j < p->nodes.n; j++) {
@@ -913,7 +916,7 @@ static void choose_storage(ArrayPlan *p) {
 			n->memory = true;
 		/* A contraction's result is computed in scratch and copied, unless it
 		 * is accumulated over the rows. */
-		if (n->macro == MACRO_ROWS || n->macro == MACRO_EACH) {
+		if (n->contraction == CONTRACTION_SHARED_MATRIX || n->contraction == CONTRACTION_BATCHED) {
 			n->scratch = true;
 			if (n->last_group < n->group) n->last_group = n->group;
 		}
@@ -954,7 +957,7 @@ int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) 
 static void copy_areas(ArrayPlan *p, RowRegion *r, LoopNode *n, uint32_t g) {
 	const Inst *in = node_inst(p, n);
 	for (uint32_t k = 0; k < 2; k++) {
-		if (n->macro == MACRO_ROWS && k != n->swapped) continue;
+		if (n->contraction == CONTRACTION_SHARED_MATRIX && k != n->swapped) continue;
 		Ref x = inst_arg(p->l->f, in, k);
 		n->copy_area[k] = 0;
 		if (!needs_copy(p, n, x)) continue;
@@ -977,7 +980,9 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n; g++) {
 		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
 			LoopNode *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
-			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER || n->macro == MACRO_EACH) {
+			if (n->contraction == CONTRACTION_SHARED_MATRIX ||
+			    n->contraction == CONTRACTION_REDUCED_ROWS ||
+			    n->contraction == CONTRACTION_BATCHED) {
 				copy_areas(p, r, n, g);
 				for (uint32_t t = 0; t < n->terms.n; t++)
 					copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);

@@ -29,7 +29,7 @@ static bool is_plain(const ArrayPlan *p, const RowRegion *r) {
 	for (uint32_t i = 0; i < r->groups.n; i++)
 		if (r->groups.at[i].naxes || r->groups.at[i].alone) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
-		if (p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE) return false;
+		if (p->nodes.at[r->nodes.at[i]].contraction != CONTRACTION_NONE) return false;
 	return true;
 }
 

@@ -65,13 +65,13 @@ typedef enum NodeKind {
 	NODE_GUARD    /* a check that two extents are equal */
 } NodeKind;
 
-typedef enum Macro {
-	MACRO_NONE,
-	MACRO_ROWS,  /* rows of one operand times a matrix that all rows share */
-	MACRO_OUTER, /* summed over the rows: columns times columns */
-	MACRO_WHOLE, /* a product of whole matrices, by the runtime */
-	MACRO_EACH   /* a product of each row's own matrices */
-} Macro;
+typedef enum ContractionKind {
+	CONTRACTION_NONE,
+	CONTRACTION_SHARED_MATRIX, /* rows of one operand times a matrix that all rows share */
+	CONTRACTION_REDUCED_ROWS,  /* summed over the rows: columns times columns */
+	CONTRACTION_GEMM,          /* a product of whole matrices, by the runtime */
+	CONTRACTION_BATCHED        /* a product of each row's own matrices */
+} ContractionKind;
 
 /* A read of a materialised value by a nest. axis_of[k] is the nest's axis that
  * runs along the value's axis k, or -1. */
@@ -84,8 +84,8 @@ typedef struct LoopNode {
 	InstId inst;
 	Ref ref;
 	NodeKind kind;
-	Macro macro;
-	bool swapped;      /* MACRO_ROWS: the row belongs to the second operand */
+	ContractionKind contraction;
+	bool swapped;      /* CONTRACTION_SHARED_MATRIX: the row belongs to the second operand */
 	bool kept, wanted; /* kept: materialised; wanted: needed after the run (l->needed) */
 	/* Materialised in memory: wanted, or read by another region or not at the
 	 * reader's own row. */
@@ -131,13 +131,13 @@ typedef struct LoopNode {
 	bool fused_local;
 	uint32_t copy_area[2]; /* plus 1: scratch slots for copies of a contraction's operands */
 	uint32_t partial;      /* plus 1: memory slot of the chunks' partial sums */
-	/* MACRO_ROWS: the node (plus 1) that adds `bias` to each row, fused into
+	/* CONTRACTION_SHARED_MATRIX: the node (plus 1) that adds `bias` to each row, fused into
 	 * the contraction's tiles, see choose_biased. 0: none. */
 	uint32_t sum;
 	Ref bias;
 	/* Is such a sum. Its own loop is emitted only for non-temporal stores. */
 	bool biased;
-	/* MACRO_ROWS: the chunk's packed (transposed) copy of the matrix, and the
+	/* CONTRACTION_SHARED_MATRIX: the chunk's packed (transposed) copy of the matrix, and the
 	 * distance between its rows in elements; 0: none. */
 	KRef weights, weights_step;
 } LoopNode;

@@ -50,13 +50,15 @@ static bool fusable_outermost(const ArrayPlan *p, const LoopGroup *g, Dim *axis)
 		if (n->kind != NODE_POINT && n->kind != NODE_REDUCE) return false;
 		if (a < 0 || (uint32_t)a >= n->nresult || dim_number(p, n->axes[a], &fixed)) return false;
 		*axis = n->axes[a];
-		if (n->macro == MACRO_NONE) {
+		if (n->contraction == CONTRACTION_NONE) {
 			if (g->alone) return false;
 			continue;
 		}
-		if ((n->macro != MACRO_ROWS && n->macro != MACRO_OUTER) || !loops_over(p, n, a))
+		if ((n->contraction != CONTRACTION_SHARED_MATRIX &&
+		     n->contraction != CONTRACTION_REDUCED_ROWS) ||
+		    !loops_over(p, n, a))
 			return false;
-		if (n->macro == MACRO_ROWS && n->memory) return false;
+		if (n->contraction == CONTRACTION_SHARED_MATRIX && n->memory) return false;
 		for (uint32_t k = 0; k < n->terms.n; k++) {
 			const LoopNode *term = &p->nodes.at[n->terms.at[k]];
 			if (fused_axis(term) != a || term->axes[a] != *axis || !loops_over(p, term, a))

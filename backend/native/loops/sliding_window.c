@@ -88,7 +88,7 @@ static bool may_slide(const ArrayPlan *p, const RowRegion *r, bool last) {
 		const LoopNode *n = &p->nodes.at[r->nodes.at[i]];
 		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN &&
 		     !joins_rows(p, n)) ||
-		    n->macro != MACRO_NONE || n->strip || n->into)
+		    n->contraction != CONTRACTION_NONE || n->strip || n->into)
 			return false;
 		if ((n->row_sum && !last) ||
 		    (n->lies_in && p->nodes.at[n->lies_in - 1].kind != NODE_JOIN) ||

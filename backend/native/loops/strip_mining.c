@@ -49,7 +49,7 @@ void choose_strips(ArrayPlan *p) {
 		RowRegion *r = &p->regions.at[i], *next = r + 1;
 		if (!r->has_row || !next->whole || next->nodes.n != 1) continue;
 		const LoopNode *product = &p->nodes.at[next->nodes.at[0]];
-		if (product->macro != MACRO_WHOLE || product->axes[2] != r->row ||
+		if (product->contraction != CONTRACTION_GEMM || product->axes[2] != r->row ||
 		    product->axes[0] == r->row || product->axes[1] == r->row || product->lies_in)
 			continue;
 		bool plain = true;

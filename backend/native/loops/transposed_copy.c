@@ -44,7 +44,7 @@ static double times_loaded(const ArrayPlan *p, const LoopNode *n, const int8_t *
 	const uint32_t along = axes_along(axis_of);
 	double times = 1;
 	int64_t fixed;
-	for (uint32_t k = 0; k < n->naxes && n->macro == MACRO_NONE; k++)
+	for (uint32_t k = 0; k < n->naxes && n->contraction == CONTRACTION_NONE; k++)
 		if ((int)k != n->row && !(along >> k & 1) && !dim_number(p, n->axes[k], &fixed))
 			times *= (double)lower_hint(p->l, n->axes[k], 1000);
 	return times;

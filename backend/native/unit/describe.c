@@ -216,7 +216,8 @@ static void gather(Fused *u, const LoopNode *n, double times, bool top) {
 		if (!x || x->kept) continue;
 		/* A contraction's operand is copied once, not computed for each
 		 * column. */
-		gather(u, x, n->macro != MACRO_NONE ? volume(u, x->nresult, x->axes) : times, false);
+		gather(u, x, n->contraction != CONTRACTION_NONE ? volume(u, x->nresult, x->axes) : times,
+		       false);
 	}
 }
 
@@ -272,7 +273,7 @@ static void print_contraction(const Describe *d, const LoopNode *n, const Fused 
 		ktarget_has_large_tiles(&d->l->k.m->target) ? "matrix product by tiles"
 													: "matrix product through BLAS",
 		"matrix product of each row"};
-	text_format(d->out, "%s: ", how[n->macro]);
+	text_format(d->out, "%s: ", how[n->contraction]);
 	print_operand_shape(d, inst_arg(d->l->f, in, 0));
 	text_str(d->out, " by ");
 	print_operand_shape(d, inst_arg(d->l->f, in, 1));
@@ -337,7 +338,7 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const LoopGrou
 		if (name) text_format(out, "%s%s", named++ ? ", " : "", atom_text(f->ctx, name));
 	}
 	if (named) text_str(out, " = ");
-	if (n->macro != MACRO_NONE) {
+	if (n->contraction != CONTRACTION_NONE) {
 		print_contraction(d, n, &u, node_inst(p, n));
 	} else {
 		print_words(out, &u, 0);
