@@ -59,7 +59,7 @@ static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
 /* Copies the operand's block of rows into scratch, pulling each element. For
  * operands that are inlined or not in scratch. `turn`: the axis of which only
  * the current iteration of a fused outer loop is copied; -1: none. */
-static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
+static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t scratch_slot) {
 	KBuilder *k = e->k;
 	Type t = *ref_ty(e->l->f, r);
 	Matrix m = {.type = ktype_of((Dtype)t.dtype), .scratch = true};
@@ -76,7 +76,7 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 		s = k_shift(k, 0, k_shift(k, 1, k_add(k, s, k_int(k, 15)), k_int(k, 4)), k_int(k, 4));
 		m.stride[row] = s;
 	}
-	m.pointer = e->areas[area - 1];
+	m.pointer = e->scratch_slots[scratch_slot - 1];
 	uint32_t first = e->memo.n, nopen = 0, mark[MAX_RANK + 1];
 	Index at[MAX_RANK];
 	uint32_t j = e->outer_fusion ? 1 : 0;
@@ -166,7 +166,7 @@ static Matrix row_matrix(ArrayEmit *e, const LoopNode *product, uint32_t operand
 		return m;
 	}
 	return copied(e, r, row, e->outer_fusion ? fused_operand_axis(e->p, product, operand) : -1,
-	              product->copy_area[operand]);
+	              product->copy_slot[operand]);
 }
 
 static bool is_one(ArrayEmit *e, KRef x) {
@@ -341,7 +341,7 @@ static bool weights_axes(ArrayEmit *e, const LoopNode *n, Ref *w, uint32_t *alon
 void copy_weights(ArrayEmit *e) {
 	enum { MOST_BYTES = 32768, LEAST_ROWS = 4 * 64 * MAX_PARTS };
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	const bool pays = r->has_row && lower_hint(e->l, r->row, 1000) >= LEAST_ROWS;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
@@ -418,7 +418,7 @@ static bool has_lanes_along_columns(ArrayEmit *e, const LoopNode *n) {
  * rows. The operations and their order are the same, so are the bits. Results
  * large enough for non-temporal stores keep their own pass. */
 void choose_biased(ArrayEmit *e) {
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
 		n->sum = 0, n->biased = false;

@@ -516,7 +516,7 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 	}
 	if (vectors) {
 		/* Short bodies that only sum need several vectors in flight. */
-		bool several = rows && only_sums && cost <= 6 && !e->r->area_elements.n;
+		bool several = rows && only_sums && cost <= 6 && !e->r->slot_elements.n;
 		uint32_t lanes = (uint32_t)whole * (several ? 4u : 1u);
 		uint32_t flags = !several && !sums.n && group_pads(e, g) ? KF_PADDED : 0;
 		k_vloop_begin(k, lanes, flags, length, sums.n, init.at, varying, params);
@@ -1118,13 +1118,13 @@ static void emit_outer_fusion(ArrayEmit *e, const OuterFusion *s) {
  * the work done once for each block. */
 static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	uint32_t budget = e->k->m->target.l2_bytes / 2 * 3;
 	bool contracts = false;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
 		contracts = contracts || e->p->nodes.at[r->nodes.at[i]].contraction != CONTRACTION_NONE;
 	/* Few rows get shorter blocks, so that threads have equal shares. */
-	if (!r->area_elements.n && r->lanes == LANES_ROWS) {
+	if (!r->slot_elements.n && r->lanes == LANES_ROWS) {
 		KRef share =
 			k_shift(k, 0,
 		            k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 16 * MAX_PARTS - 1)),
@@ -1133,7 +1133,7 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 		_Static_assert(16 * MAX_PARTS == 1 << 8, "the shift above");
 		return k_max(k, k_int(k, 256), k_min(k, share, k_int(k, 2048)));
 	}
-	if (!r->area_elements.n) return k_int(k, contracts ? 64 : 1);
+	if (!r->slot_elements.n) return k_int(k, contracts ? 64 : 1);
 	if (r->lanes == LANES_INNER && !contracts) return k_int(k, 1);
 	bool plain = r->lanes == LANES_ROWS;
 	for (uint32_t i = 0; i < r->groups.n; i++)
@@ -1180,17 +1180,17 @@ static KRef row_work(ArrayEmit *e) {
 
 /* Bytes of scratch for a row before scratch slot a; for all slots if a is their
  * number. */
-static KRef area_offset(ArrayEmit *e, uint32_t a) {
+static KRef slot_offset(ArrayEmit *e, uint32_t a) {
 	KBuilder *k = e->k;
 	Ctx *c = e->l->c;
 	if (e->r->lanes == LANES_ROWS) {
 		Dim elements = dim_const(c, 0);
-		for (uint32_t i = 0; i < a; i++) elements = dim_add(c, elements, e->r->area_elements.at[i]);
+		for (uint32_t i = 0; i < a; i++) elements = dim_add(c, elements, e->r->slot_elements.at[i]);
 		return k_mul(k, lower_dim(e->l, elements), k_int(k, e->element_bytes));
 	}
 	KRef sum = k_int(k, 0); /* rows are rounded up to whole vectors */
 	for (uint32_t i = 0; i < a; i++) {
-		KRef elements = k_add(k, lower_dim(e->l, e->r->area_elements.at[i]), k_int(k, 15));
+		KRef elements = k_add(k, lower_dim(e->l, e->r->slot_elements.at[i]), k_int(k, 15));
 		sum = k_add(k, sum, k_shift(k, 0, k_shift(k, 1, elements, k_int(k, 4)), k_int(k, 4)));
 	}
 	return k_mul(k, sum, k_int(k, e->element_bytes));
@@ -1200,7 +1200,7 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
  * whole need not be read first, and evicts nothing. */
 KRef goes_past(ArrayEmit *e, const LoopNode *n) {
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
 	/* A box ends inside cache lines. */
 	if (!at || !n->memory || !n->nresult || n->row_sum || n->contraction != CONTRACTION_NONE ||
@@ -1225,9 +1225,9 @@ KRef even_parts(KBuilder *k, KRef n) {
 void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	enum { PART_WORK = 1 << 16 };
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	w->n = lower_dim(e->l, r->row);
-	w->row_bytes = area_offset(e, r->area_elements.n);
+	w->row_bytes = slot_offset(e, r->slot_elements.n);
 	e->block = block_rows(e, w->row_bytes);
 	if (r->product) e->block = k_min(k, e->block, k_int(k, STRIP_ROWS));
 	KRef one = k_int(k, 1);
@@ -1239,7 +1239,7 @@ void rows_sizes(ArrayEmit *e, RowLoop *w) {
 }
 
 void rows_elements(ArrayEmit *e) {
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	e->element_bytes = 4;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
@@ -1255,14 +1255,14 @@ void rows_elements(ArrayEmit *e) {
 }
 
 void emit_row_borders(ArrayEmit *e) {
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
 		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE)
 			emit_border(e, &e->p->nodes.at[r->nodes.at[i]]);
 }
 
 void rows_clear(ArrayEmit *e) {
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		if (!m->row_sum || m->into) continue;
@@ -1274,15 +1274,15 @@ void rows_clear(ArrayEmit *e) {
 
 void rows_part(ArrayEmit *e, const RowLoop *w) {
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
-	if (r->area_elements.n) {
+	const FusedRegion *r = e->r;
+	if (r->slot_elements.n) {
 		KRef at = k_scratch(k, k_mul(k, w->row_bytes, e->block));
-		e->areas = ARENA_ARRAY(e->l->scratch, KRef, r->area_elements.n);
-		for (uint32_t a = 0; a < r->area_elements.n; a++)
-			e->areas[a] = k_ptradd(k, at, k_mul(k, area_offset(e, a), e->block), 1);
+		e->scratch_slots = ARENA_ARRAY(e->l->scratch, KRef, r->slot_elements.n);
+		for (uint32_t a = 0; a < r->slot_elements.n; a++)
+			e->scratch_slots[a] = k_ptradd(k, at, k_mul(k, slot_offset(e, a), e->block), 1);
 		for (uint32_t i = 0; i < r->nodes.n; i++) {
 			LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
-			m->scratch_at = m->scratch ? e->areas[m->area] : 0;
+			m->scratch_at = m->scratch ? e->scratch_slots[m->scratch_slot] : 0;
 		}
 	}
 	if (!w->cleared) rows_clear(e);
@@ -1293,7 +1293,7 @@ void rows_part(ArrayEmit *e, const RowLoop *w) {
 void rows_block(ArrayEmit *e, const RowLoop *w) {
 	enum { OUTLINE_GROUPS = 6 };
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	e->row_reads.n = 0;
 	emit_transposed_copies(e);
 	for (uint32_t i = 0; i < r->groups.n; i++) {
@@ -1329,7 +1329,7 @@ void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to) {
 }
 
 void rows_join(ArrayEmit *e, KRef nparts) {
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		m->scratch_at = 0;
@@ -1342,7 +1342,7 @@ void rows_join(ArrayEmit *e, KRef nparts) {
 
 static void emit_rows(ArrayEmit *e) {
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	RowLoop w = {0};
 	rows_elements(e);
 	emit_row_borders(e);
@@ -1404,7 +1404,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 	spill_outside(&e);
 	check_run(&e);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
-		const RowRegion *r = e.r = &p->regions.at[i];
+		const FusedRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
 			const LoopNode *n = &p->nodes.at[r->nodes.at[k]];
 			if (n->memory && n->nresult && !n->into && !n->circular)

@@ -532,14 +532,14 @@ static void place_in_region(ArrayPlan *p, uint32_t id) {
 	uint32_t least = 0;
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const LoopNode *x = &p->nodes.at[n->reads.at[i].node];
-		const RowRegion *r = &p->regions.at[x->region];
+		const FusedRegion *r = &p->regions.at[x->region];
 		bool here = r->has_row == has_row && !r->whole && !whole &&
 		            (has_row ? r->row == row && reads_own_row(p, n, &n->reads.at[i]) : !x->row_sum);
 		uint32_t from = here ? x->region : x->region + 1;
 		if (from > least) least = from;
 	}
 	for (uint32_t i = least; i < p->regions.n && !whole; i++) {
-		RowRegion *r = &p->regions.at[i];
+		FusedRegion *r = &p->regions.at[i];
 		if (r->has_row != has_row || r->whole || (has_row && r->row != row) ||
 		    joins_rows(p, &p->nodes.at[r->nodes.at[0]]) != joins_rows(p, n))
 			continue;
@@ -547,7 +547,7 @@ static void place_in_region(ArrayPlan *p, uint32_t id) {
 		VEC_PUSH(p->a, &r->nodes, id);
 		return;
 	}
-	RowRegion fresh = {.has_row = has_row, .whole = whole, .row = row};
+	FusedRegion fresh = {.has_row = has_row, .whole = whole, .row = row};
 	n->region = p->regions.n;
 	VEC_PUSH(p->a, &p->regions, fresh);
 	VEC_PUSH(p->a, &p->regions.at[n->region].nodes, id);
@@ -583,7 +583,7 @@ static bool reads_own_index(const ArrayPlan *p, const LoopNode *n, const Access 
 	return true;
 }
 
-static bool fits_group(const ArrayPlan *p, const RowRegion *r, const LoopGroup *g,
+static bool fits_group(const ArrayPlan *p, const FusedRegion *r, const LoopGroup *g,
                        const LoopNode *n) {
 	if (g->alone || stands_alone(n) || g->stage != n->stage) return false;
 	Dim axes[MAX_AXES];
@@ -618,7 +618,7 @@ static bool tree_is_wide(const ArrayPlan *p, const LoopNode *n) {
 }
 
 static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
-	RowRegion *r = &p->regions.at[region];
+	FusedRegion *r = &p->regions.at[region];
 	LoopNode *n = &p->nodes.at[id];
 	uint32_t least = 0;
 	for (uint32_t i = 0; i < n->reads.n; i++) {
@@ -757,7 +757,7 @@ static bool keep_shared(ArrayPlan *p) {
 	return changed;
 }
 
-static void choose_lanes(ArrayPlan *p, RowRegion *r) {
+static void choose_lanes(ArrayPlan *p, FusedRegion *r) {
 	uint32_t contractions = 0, reductions = 0;
 	bool inner = false, each = false;
 	int64_t longest = 0;
@@ -824,9 +824,9 @@ static void plan_round(ArrayPlan *p) {
 		for (uint32_t i = 0; i < p->nodes.n; i++)
 			if (p->nodes.at[i].kept && late[i] == (pass == 1)) place_in_region(p, i);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
-		RowRegion *r = &p->regions.at[i];
+		FusedRegion *r = &p->regions.at[i];
 		r->groups.n = 0;
-		r->area_elements.n = r->area_free.n = r->transposed.n = r->outer_fusions.n = 0;
+		r->slot_elements.n = r->slot_free_from.n = r->transposed.n = r->outer_fusions.n = 0;
 		for (uint32_t k = 0; k < r->nodes.n; k++) place_in_group(p, i, r->nodes.at[k]);
 		choose_lanes(p, r);
 	}
@@ -924,22 +924,23 @@ static void choose_storage(ArrayPlan *p) {
 }
 
 bool needs_copy(const ArrayPlan *p, const LoopNode *n, Ref r) {
-	const RowRegion *region = &p->regions.at[n->region];
+	const FusedRegion *region = &p->regions.at[n->region];
 	const LoopNode *x = plan_node(p, matrix_operand(p, r));
 	bool inner = region->lanes == LANES_INNER;
 	if (x && x->kept && x->region == n->region && x->scratch && !(inner && x->memory)) return false;
 	return !inner || (x && !(x->kept && x->memory));
 }
 
-uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last) {
+uint32_t scratch_alloc(ArrayPlan *p, FusedRegion *r, Dim elements, uint32_t g, uint32_t last) {
 	uint32_t a = 0;
-	while (a < r->area_elements.n && (r->area_elements.at[a] != elements || r->area_free.at[a] > g))
+	while (a < r->slot_elements.n &&
+	       (r->slot_elements.at[a] != elements || r->slot_free_from.at[a] > g))
 		a++;
-	if (a == r->area_elements.n) {
-		VEC_PUSH(p->a, &r->area_elements, elements);
-		VEC_PUSH(p->a, &r->area_free, 0u);
+	if (a == r->slot_elements.n) {
+		VEC_PUSH(p->a, &r->slot_elements, elements);
+		VEC_PUSH(p->a, &r->slot_free_from, 0u);
 	}
-	r->area_free.at[a] = last + 1;
+	r->slot_free_from.at[a] = last + 1;
 	return a;
 }
 
@@ -954,12 +955,12 @@ int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) 
 	return -1;
 }
 
-static void copy_areas(ArrayPlan *p, RowRegion *r, LoopNode *n, uint32_t g) {
+static void assign_copy_slots(ArrayPlan *p, FusedRegion *r, LoopNode *n, uint32_t g) {
 	const Inst *in = node_inst(p, n);
 	for (uint32_t k = 0; k < 2; k++) {
 		if (n->contraction == CONTRACTION_SHARED_MATRIX && k != n->swapped) continue;
 		Ref x = inst_arg(p->l->f, in, k);
-		n->copy_area[k] = 0;
+		n->copy_slot[k] = 0;
 		if (!needs_copy(p, n, x)) continue;
 		const Type *t = ref_ty(p->l->f, x);
 		Dim dims[MAX_RANK];
@@ -970,22 +971,22 @@ static void copy_areas(ArrayPlan *p, RowRegion *r, LoopNode *n, uint32_t g) {
 			if (t->dims[i] == r->row && !passed) passed = true;
 			else if ((int)i != turn) dims[m++] = t->dims[i];
 		}
-		n->copy_area[k] = take_area(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
+		n->copy_slot[k] = scratch_alloc(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
 	}
 }
 
 /* Assigns scratch slots. A slot is reused after the last reader of its
  * value. */
-static void share_areas(ArrayPlan *p, RowRegion *r) {
+static void assign_scratch_slots(ArrayPlan *p, FusedRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n; g++) {
 		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
 			LoopNode *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
 			if (n->contraction == CONTRACTION_SHARED_MATRIX ||
 			    n->contraction == CONTRACTION_REDUCED_ROWS ||
 			    n->contraction == CONTRACTION_BATCHED) {
-				copy_areas(p, r, n, g);
+				assign_copy_slots(p, r, n, g);
 				for (uint32_t t = 0; t < n->terms.n; t++)
-					copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);
+					assign_copy_slots(p, r, &p->nodes.at[n->terms.at[t]], g);
 			}
 			if (!n->scratch) continue;
 			Dim dims[MAX_AXES];
@@ -1000,7 +1001,7 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 			const bool turns = !n->fused_local || first != end;
 			if (first && turns) from = first->from;
 			if (end && turns) last = end->to;
-			n->area = take_area(p, r, dims_product(p->l->c, m, dims), from, last);
+			n->scratch_slot = scratch_alloc(p, r, dims_product(p->l->c, m, dims), from, last);
 		}
 	}
 }
@@ -1058,7 +1059,7 @@ static void join_in_place(ArrayPlan *p) {
 static uint32_t *region_steps(const ArrayPlan *p) {
 	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
 	for (uint32_t i = 1; i < p->regions.n; i++) {
-		const RowRegion *r = &p->regions.at[i];
+		const FusedRegion *r = &p->regions.at[i];
 		step[i] = step[i - 1] + (r->in_sliding_window || r->within ? 0 : 1);
 	}
 	return step;
@@ -1140,7 +1141,7 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		choose_outer_fusions(p, i);
 		choose_transposed(p, i);
-		share_areas(p, &p->regions.at[i]);
+		assign_scratch_slots(p, &p->regions.at[i]);
 	}
 	share_memory(p, run);
 	choose_strips(p);

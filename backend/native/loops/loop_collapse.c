@@ -104,7 +104,7 @@ static bool group_collapses(CollapseTest *j) {
 }
 
 void choose_collapsed(ArrayEmit *e) {
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	int64_t block;
 	e->periods.n = 0;
 	for (uint32_t i = 0; i < r->nodes.n; i++) e->p->nodes.at[r->nodes.at[i]].dense = false;

@@ -18,13 +18,13 @@
 enum { STAGE_LENGTH = 26, WORTH_KEEPING = 2 };
 
 /* The node's value is one scalar for each row of the region. */
-static bool is_row_vector(const LoopNode *n, const RowRegion *r) {
+static bool is_row_vector(const LoopNode *n, const FusedRegion *r) {
 	return n->nresult == 1 && n->naxes == 1 && n->axes[0] == r->row;
 }
 
 /* The region consists of loops over vectors only: no inner axes, no group that
  * must be alone. */
-static bool is_plain(const ArrayPlan *p, const RowRegion *r) {
+static bool is_plain(const ArrayPlan *p, const FusedRegion *r) {
 	if (!r->has_row || r->lanes != LANES_ROWS) return false;
 	for (uint32_t i = 0; i < r->groups.n; i++)
 		if (r->groups.at[i].naxes || r->groups.at[i].alone) return false;
@@ -39,7 +39,7 @@ typedef struct Depth {
 
 /* The stage and chain length of each node of the plan, as if it were part of
  * the region. */
-static void measure(const ArrayPlan *p, const RowRegion *r, Depth *depth) {
+static void measure(const ArrayPlan *p, const FusedRegion *r, Depth *depth) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
@@ -61,7 +61,7 @@ bool plan_fission(ArrayPlan *p) {
 	bool changed = false;
 	Depth *depth = ARENA_ARRAY(p->a, Depth, p->nodes.n + 1);
 	for (uint32_t k = 0; k < p->regions.n; k++) {
-		const RowRegion *r = &p->regions.at[k];
+		const FusedRegion *r = &p->regions.at[k];
 		if (!is_plain(p, r)) continue;
 		measure(p, r, depth);
 		for (uint32_t i = 0; i < r->nodes.n; i++)

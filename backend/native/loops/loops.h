@@ -123,13 +123,13 @@ typedef struct LoopNode {
 	/* Its rows in scratch are contiguous, so a collapsed loop can run over
 	 * them, see loop_collapse.c. */
 	bool dense;
-	KRef circular_row0; /* address of its row 0, were it there, in the current circular buffer */
-	KRef past;          /* bool: store it with non-temporal stores; 0: never */
-	uint32_t area;      /* its scratch slot in the region */
+	KRef circular_row0;    /* address of its row 0, were it there, in the current circular buffer */
+	KRef past;             /* bool: store it with non-temporal stores; 0: never */
+	uint32_t scratch_slot; /* its scratch slot in the region */
 	/* Its scratch has no axis for the fused outer loop, because only one
 	 * iteration needs it, see outer_loop_fusion.c. */
 	bool fused_local;
-	uint32_t copy_area[2]; /* plus 1: scratch slots for copies of a contraction's operands */
+	uint32_t copy_slot[2]; /* plus 1: scratch slots for copies of a contraction's operands */
 	uint32_t partial;      /* plus 1: memory slot of the chunks' partial sums */
 	/* CONTRACTION_SHARED_MATRIX: the node (plus 1) that adds `bias` to each row, fused into
 	 * the contraction's tiles, see choose_biased. 0: none. */
@@ -160,8 +160,8 @@ typedef struct LoopGroup {
  * the rows are contiguous. See transposed_copy.c. */
 typedef struct TransposedCopy {
 	Ref ref;
-	uint32_t row;  /* the axis that is the row */
-	uint32_t area; /* its scratch slot in the region */
+	uint32_t row;          /* the axis that is the row */
+	uint32_t scratch_slot; /* its scratch slot in the region */
 } TransposedCopy;
 
 /* Outer-loop fusion: adjacent groups that share the loop over their first inner
@@ -173,7 +173,7 @@ typedef struct OuterFusion {
 	VEC(uint32_t) again;
 } OuterFusion;
 
-typedef struct RowRegion {
+typedef struct FusedRegion {
 	/* A whole region is one node, emitted without a loop over rows. */
 	bool has_row, whole;
 	/* Strip mining: the node (plus 1) of the next region, a product that is
@@ -184,8 +184,8 @@ typedef struct RowRegion {
 	Lanes lanes;
 	VEC(LoopGroup) groups;
 	VEC(uint32_t) nodes;
-	VEC(Dim) area_elements;  /* scratch slots: elements per row */
-	VEC(uint32_t) area_free; /* the first group at which the slot is free again */
+	VEC(Dim) slot_elements;       /* scratch slots: elements per row */
+	VEC(uint32_t) slot_free_from; /* the first group at which the slot is free again */
 	VEC(TransposedCopy) transposed;
 	VEC(OuterFusion) outer_fusions;
 	/* Emission: rows in a block; 0: no loop over rows. For descriptions. */
@@ -197,7 +197,7 @@ typedef struct RowRegion {
 	/* In a sliding-window loop: halo rows that a chunk computes before the
 	 * first and after the last row of the loop's last region. */
 	int64_t halo_before, halo_after;
-} RowRegion;
+} FusedRegion;
 
 struct ArrayPlan {
 	Lower *l;
@@ -206,7 +206,7 @@ struct ArrayPlan {
 	const InstId *insts;
 	VEC(LoopNode) nodes;
 	uint32_t *node_of; /* by value of the function: node plus 1 */
-	VEC(RowRegion) regions;
+	VEC(FusedRegion) regions;
 	VEC(Dim) rows; /* candidate row extents, in order of preference */
 };
 
@@ -232,7 +232,7 @@ void choose_transposed(ArrayPlan *p, uint32_t region);
  * chosen. */
 void choose_outer_fusions(ArrayPlan *p, uint32_t region);
 /* The fused outer loop that contains a group; NULL: none. */
-const OuterFusion *outer_fusion_of(const RowRegion *r, uint32_t group);
+const OuterFusion *outer_fusion_of(const FusedRegion *r, uint32_t group);
 /* The nest's first axis other than the row, which a fused outer loop runs
  * along; -1: none. */
 int fused_axis(const LoopNode *n);
@@ -240,7 +240,7 @@ int fused_axis(const LoopNode *n);
 int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand);
 /* Allocates a scratch slot with `elements` for each row, live from group g to
  * group `last`. Returns its index. */
-uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last);
+uint32_t scratch_alloc(ArrayPlan *p, FusedRegion *r, Dim elements, uint32_t g, uint32_t last);
 
 /* Loop fission: cuts long dependency chains over vectors. Returns true when it
  * materialised more values. */
@@ -381,8 +381,8 @@ typedef struct ArrayEmit {
 	 * be true. */
 	KRef nonempty;
 	/* The open region. */
-	const RowRegion *r;
-	KRef *areas;            /* pointers to its scratch slots */
+	const FusedRegion *r;
+	KRef *scratch_slots;    /* pointers to its scratch slots */
 	uint32_t element_bytes; /* of scratch */
 	/* Rows in this block, rows in a full block, the first row of this block. */
 	KRef rows, block, row_start;

@@ -25,7 +25,7 @@ int fused_axis(const LoopNode *n) {
 	return (uint32_t)axis < n->naxes ? axis : -1;
 }
 
-const OuterFusion *outer_fusion_of(const RowRegion *r, uint32_t group) {
+const OuterFusion *outer_fusion_of(const FusedRegion *r, uint32_t group) {
 	for (uint32_t i = 0; i < r->outer_fusions.n; i++)
 		if (r->outer_fusions.at[i].from <= group && group <= r->outer_fusions.at[i].to)
 			return &r->outer_fusions.at[i];
@@ -93,7 +93,7 @@ static bool group_reads_own_turn(const ArrayPlan *p, const LoopGroup *g, uint32_
 
 /* Do all reads of x in this region belong to fused loops along the same axis,
  * at x's index? *elsewhere: some loop other than `own` reads it. */
-static bool readers_are_fused(const ArrayPlan *p, const RowRegion *r, uint32_t x,
+static bool readers_are_fused(const ArrayPlan *p, const FusedRegion *r, uint32_t x,
                               const OuterFusion *own, bool *elsewhere) {
 	const LoopNode *nx = &p->nodes.at[x];
 	const int axis = fused_axis(nx);
@@ -121,7 +121,7 @@ static bool from_outside(const ArrayPlan *p, const LoopNode *n) {
 	return true;
 }
 
-static void find_outer_fusions(ArrayPlan *p, RowRegion *r) {
+static void find_outer_fusions(ArrayPlan *p, FusedRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n;) {
 		OuterFusion s = {.from = g, .to = g};
 		uint32_t members = 0, end = g;
@@ -142,7 +142,7 @@ static void find_outer_fusions(ArrayPlan *p, RowRegion *r) {
 }
 
 void choose_outer_fusions(ArrayPlan *p, uint32_t region) {
-	RowRegion *r = &p->regions.at[region];
+	FusedRegion *r = &p->regions.at[region];
 	if (!r->has_row || r->lanes != LANES_ROWS) return;
 	find_outer_fusions(p, r);
 	for (uint32_t i = 0; i < r->nodes.n; i++) {

@@ -515,7 +515,7 @@ static bool load_transposed(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
 		else if (at[i].kind == IX_OTHER && at[i].varying) return false;
 	}
 	transposed_strides(e, t, stride);
-	*value = load_at(e, ktype_of((Dtype)type.dtype), e->areas[t->area],
+	*value = load_at(e, ktype_of((Dtype)type.dtype), e->scratch_slots[t->scratch_slot],
 	                 address(e, type.rank, local, stride));
 	return true;
 }

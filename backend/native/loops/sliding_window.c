@@ -82,7 +82,7 @@ static AccessKind reads_within_halo(Reach *w, Ref r, const LoopNode *n, const In
 	return ACCESS_LEAF;
 }
 
-static bool may_slide(const ArrayPlan *p, const RowRegion *r, bool last) {
+static bool may_slide(const ArrayPlan *p, const FusedRegion *r, bool last) {
 	if (!r->has_row || r->whole || r->product || r->within || r->transposed.n) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[r->nodes.at[i]];
@@ -101,7 +101,7 @@ static bool may_slide(const ArrayPlan *p, const RowRegion *r, bool last) {
 /* May region id, the next one, join the loop? */
 static bool goes_along(SlidingFusion *s, uint32_t id) {
 	ArrayPlan *p = s->p;
-	const RowRegion *r = &p->regions.at[id];
+	const FusedRegion *r = &p->regions.at[id];
 	const uint32_t i = id - s->first;
 	int64_t longer;
 	if (i >= MOST_REGIONS || !may_slide(p, r, true)) return false;
@@ -122,12 +122,12 @@ static bool goes_along(SlidingFusion *s, uint32_t id) {
 static bool set_distances(const SlidingFusion *s, uint32_t last) {
 	ArrayPlan *p = s->p;
 	for (uint32_t id = last + 1; id-- > s->first;) {
-		RowRegion *r = &p->regions.at[id];
+		FusedRegion *r = &p->regions.at[id];
 		r->halo_before = r->halo_after = 0;
 		for (uint32_t q = id + 1; q <= last; q++) {
 			const uint32_t i = q - s->first, j = id - s->first;
 			if (!s->reads[i][j]) continue;
-			const RowRegion *reader = &p->regions.at[q];
+			const FusedRegion *reader = &p->regions.at[q];
 			if (reader->halo_before - s->lowest[i][j] > r->halo_before)
 				r->halo_before = reader->halo_before - s->lowest[i][j];
 			if (reader->halo_after + s->highest[i][j] > r->halo_after)
@@ -191,9 +191,9 @@ void choose_sliding_windows(ArrayPlan *p) {
 
 /* A region while its sliding-window loop is open: its part of ArrayEmit. */
 typedef struct SlidingRegion {
-	const RowRegion *r;
+	const FusedRegion *r;
 	RowLoop w;
-	KRef block, *areas;
+	KRef block, *scratch_slots;
 	uint32_t element_bytes;
 	/* Rows of its circular buffers before and after those of a block. */
 	int64_t below, above;
@@ -203,14 +203,14 @@ typedef struct SlidingRegion {
 static void enter(ArrayEmit *e, const SlidingRegion *m) {
 	e->r = m->r;
 	e->block = m->block;
-	e->areas = m->areas;
+	e->scratch_slots = m->scratch_slots;
 	e->element_bytes = m->element_bytes;
 }
 
 /* Is it read by one of the regions first .. last? */
 static bool read_later(const ArrayEmit *e, const LoopNode *n, uint32_t first, uint32_t last) {
 	for (uint32_t id = first; id <= last; id++) {
-		const RowRegion *r = &e->p->regions.at[id];
+		const FusedRegion *r = &e->p->regions.at[id];
 		for (uint32_t i = 0; i < r->nodes.n; i++) {
 			const LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 			for (uint32_t j = 0; j < m->reads.n; j++)
@@ -221,7 +221,7 @@ static bool read_later(const ArrayEmit *e, const LoopNode *n, uint32_t first, ui
 }
 
 /* Bytes of a row of the region's arrays in memory. */
-static KRef bytes_made(ArrayEmit *e, const RowRegion *r) {
+static KRef bytes_made(ArrayEmit *e, const FusedRegion *r) {
 	Ctx *c = e->l->c;
 	Dim sum = dim_const(c, 0);
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
@@ -253,7 +253,7 @@ static KRef sliding_block(ArrayEmit *e, KRef bytes) {
 static void member_rows(ArrayEmit *e, const SlidingRegion *m, KRef from, KRef to) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), count = k_max(k, zero, k_sub(k, to, from));
-	if (!m->r->area_elements.n) {
+	if (!m->r->slot_elements.n) {
 		e->row_start = from;
 		e->rows = count;
 		rows_block(e, &m->w);
@@ -364,7 +364,7 @@ void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 	for (uint32_t i = 0; i < count; i++) {
 		enter(e, &members[i]);
 		rows_part(e, &members[i].w);
-		members[i].areas = e->areas;
+		members[i].scratch_slots = e->scratch_slots;
 		open_circular_buffers(e, &members[i], last->r->row, block);
 	}
 	KRef index;

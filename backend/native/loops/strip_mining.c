@@ -24,7 +24,7 @@
 /* Operand k of the product without its transposes, if it can be computed strip
  * by strip: rows of memory that this region writes. Else NULL. */
 static LoopNode *stripped(ArrayPlan *p, const LoopNode *product, uint32_t k, uint32_t region) {
-	const RowRegion *r = &p->regions.at[region];
+	const FusedRegion *r = &p->regions.at[region];
 	LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, node_inst(p, product), k)));
 	if (!x || !x->kept || x->region != region || !x->memory || x->wanted || x->lies_in ||
 	    x->row_sum || x->nresult != 2)
@@ -46,7 +46,7 @@ static bool is_read_elsewhere(const ArrayPlan *p, const LoopNode *x, const LoopN
 
 void choose_strips(ArrayPlan *p) {
 	for (uint32_t i = 0; i + 1 < p->regions.n; i++) {
-		RowRegion *r = &p->regions.at[i], *next = r + 1;
+		FusedRegion *r = &p->regions.at[i], *next = r + 1;
 		if (!r->has_row || !next->whole || next->nodes.n != 1) continue;
 		const LoopNode *product = &p->nodes.at[next->nodes.at[0]];
 		if (product->contraction != CONTRACTION_GEMM || product->axes[2] != r->row ||
@@ -73,7 +73,7 @@ Dim strip_elements(const ArrayPlan *p, const LoopNode *n) {
  * the first one in memory. */
 static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
 		if (!n->strip) continue;
@@ -88,7 +88,7 @@ static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 
 void emit_strips(ArrayEmit *e, RowLoop *w) {
 	KBuilder *k = e->k;
-	const RowRegion *r = e->r;
+	const FusedRegion *r = e->r;
 	const LoopNode *product = &e->p->nodes.at[r->product - 1];
 	KRef zero = k_int(k, 0), one = k_int(k, 1), strip, part;
 	KRef blocks = k_prim2(k, OP_FLOORDIV, k_int(k, STRIP_ROWS), e->block);

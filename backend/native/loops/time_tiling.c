@@ -39,7 +39,7 @@
 
 struct TimeTiling {
 	ArrayPlan *plan;
-	const RowRegion *region;
+	const FusedRegion *region;
 	int64_t reach; /* rows */
 	uint32_t npairs;
 	/* Loop-carried arrays that are recomputed in each iteration. */
@@ -179,7 +179,7 @@ static KRef bytes_of_row(Lower *l, const TimeTiling *t) {
  * rows share their reads in L1. */
 static KRef front_rows(ArrayEmit *e, const TimeTiling *t) {
 	KBuilder *k = e->k;
-	if (t->region->area_elements.n || t->region->lanes == LANES_ROWS) return e->block;
+	if (t->region->slot_elements.n || t->region->lanes == LANES_ROWS) return e->block;
 	return k_max(
 		k, e->block,
 		k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 8), bytes_of_row(e->l, t)));

@@ -50,7 +50,7 @@ static double times_loaded(const ArrayPlan *p, const LoopNode *n, const int8_t *
 	return times;
 }
 
-static void transpose(ArrayPlan *p, RowRegion *r, Ref ref, uint32_t row) {
+static void transpose(ArrayPlan *p, FusedRegion *r, Ref ref, uint32_t row) {
 	const Type type = *ref_ty(p->l->f, ref);
 	Dim dims[MAX_RANK];
 	uint32_t m = 0;
@@ -60,12 +60,13 @@ static void transpose(ArrayPlan *p, RowRegion *r, Ref ref, uint32_t row) {
 		if (k != row) dims[m++] = type.dims[k];
 	TransposedCopy t = {.ref = ref,
 	                    .row = row,
-	                    .area = take_area(p, r, dims_product(p->l->c, m, dims), 0, r->groups.n)};
+	                    .scratch_slot =
+	                        scratch_alloc(p, r, dims_product(p->l->c, m, dims), 0, r->groups.n)};
 	VEC_PUSH(p->a, &r->transposed, t);
 }
 
 void choose_transposed(ArrayPlan *p, uint32_t region) {
-	RowRegion *r = &p->regions.at[region];
+	FusedRegion *r = &p->regions.at[region];
 	if (!r->has_row || r->lanes != LANES_ROWS) return;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const uint32_t id = r->nodes.at[i];
@@ -127,7 +128,8 @@ static void copy_one(ArrayEmit *e, const TransposedCopy *t) {
 	k_vloop_begin(k, dtype_size((Dtype)type.dtype) == 8 ? 8 : 16, 0, e->rows, 0, NULL, NULL, &base);
 	e->row_local = base;
 	e->axes[ROW_AXIS] = (Axis){.base = k_add(k, e->row_start, base), .lane = k_int(k, 1)};
-	k_store(k, KM_UNIT, e->areas[t->area], k_add(k, to, base), element_at(e, t->ref, at), 0);
+	k_store(k, KM_UNIT, e->scratch_slots[t->scratch_slot], k_add(k, to, base),
+	        element_at(e, t->ref, at), 0);
 	k_vloop_end(k, NULL, NULL);
 	e->memo.n = inside;
 	while (open) {

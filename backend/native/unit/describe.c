@@ -356,7 +356,7 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const LoopGrou
 	text_str(out, "\n");
 }
 
-static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegion *r, bool *seen,
+static void describe_region(const Describe *d, const ArrayPlan *p, const FusedRegion *r, bool *seen,
                             uint32_t depth) {
 	Text *out = d->out;
 	const SourceLines none = {0};

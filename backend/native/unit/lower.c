@@ -516,25 +516,25 @@ static void lay_out(Lower *l) {
 			order[k] = order[k - 1];
 		order[k] = i;
 	}
-	VEC(ArenaBlock) areas = {0};
+	VEC(ArenaBlock) blocks = {0};
 	for (uint32_t i = 0; i < n; i++) {
 		MemorySlot *s = &l->slots.at[order[i]];
 		uint32_t a = 0;
-		for (; a < areas.n; a++) {
-			const ArenaBlock *x = &areas.at[a];
+		for (; a < blocks.n; a++) {
+			const ArenaBlock *x = &blocks.at[a];
 			if (x->elements == s->elements && x->element_bytes == s->element_bytes &&
 			    x->free_from <= s->from)
 				break;
 		}
-		if (a == areas.n) {
+		if (a == blocks.n) {
 			KRef bytes = k_mul(b, lower_dim(l, s->elements), k_int(b, s->element_bytes));
 			ArenaBlock fresh = {.elements = s->elements,
 			                    .element_bytes = s->element_bytes,
 			                    .pointer = k_arena(b, bytes)};
-			VEC_PUSH(l->scratch, &areas, fresh);
+			VEC_PUSH(l->scratch, &blocks, fresh);
 		}
-		s->pointer = areas.at[a].pointer;
-		areas.at[a].free_from = s->to == UINT32_MAX ? UINT32_MAX : s->to + 1;
+		s->pointer = blocks.at[a].pointer;
+		blocks.at[a].free_from = s->to == UINT32_MAX ? UINT32_MAX : s->to + 1;
 	}
 }
 
