@@ -457,8 +457,8 @@ void emit_LOAD(Emitter *e, const KInst *in) {
 
 /* A non-temporal store, for whole registers and where the address is aligned;
  * an ordinary store otherwise. past: the run-time condition for it. */
-static void store_past(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root,
-                       LLVMValueRef past) {
+static void emit_stream_store(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address,
+                              KRef root, LLVMValueRef streaming) {
 	uint32_t lanes = emit_lanes(value), width = e->m->target.vector_bytes;
 	if (t == KT_BOOL || lanes * ktype_size(t) % width || width < 16) {
 		emit_store(e, t, value, address, root, NULL);
@@ -466,9 +466,10 @@ static void store_past(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef add
 	}
 	LLVMValueRef low = LLVMBuildAnd(e->b, LLVMBuildPtrToInt(e->b, address, e->i64, ""),
 	                                emit_i64(e, width - 1), "");
-	past = LLVMBuildAnd(e->b, past, LLVMBuildICmp(e->b, LLVMIntEQ, low, emit_i64(e, 0), ""), "");
+	streaming =
+		LLVMBuildAnd(e->b, streaming, LLVMBuildICmp(e->b, LLVMIntEQ, low, emit_i64(e, 0), ""), "");
 	EmitIf c = {0};
-	emit_if_begin(e, &c, past, 0);
+	emit_if_begin(e, &c, streaming, 0);
 	LLVMValueRef store = LLVMBuildStore(e->b, value, address);
 	LLVMMetadataRef one = LLVMValueAsMetadata(emit_i32(e, 1));
 	LLVMSetAlignment(store, width);
@@ -486,7 +487,7 @@ static void store_exact(Emitter *e, const KInst *in, KType t, LLVMValueRef value
                         LLVMValueRef address, KRef root) {
 	EmitVector *v = e->vector;
 	uint32_t lanes = in->lanes;
-	LLVMValueRef past = in->nargs > 3 ? emit_value(e, emit_operand(e, in, 3)) : NULL;
+	LLVMValueRef streaming = in->nargs > 3 ? emit_value(e, emit_operand(e, in, 3)) : NULL;
 	if (lanes <= 1 || v->mask) {
 		emit_store(e, t, value, address, root, v->mask);
 		return;
@@ -498,7 +499,7 @@ static void store_exact(Emitter *e, const KInst *in, KType t, LLVMValueRef value
 		emit_store(e, t, value, address, root, emit_first_lanes(e, lanes, left));
 		emit_if_else(e, &c, 0, NULL);
 	}
-	if (past) store_past(e, t, value, address, root, past);
+	if (streaming) emit_stream_store(e, t, value, address, root, streaming);
 	else emit_store(e, t, value, address, root, NULL);
 	if (v->partial) emit_if_end(e, &c, NULL, NULL);
 }

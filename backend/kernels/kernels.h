@@ -51,7 +51,7 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
  * - kernel_scan_total gives the total of a part, by the same additions. */
 enum { SCAN_PART = 4096 };
 void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, void *o,
-                      const void *next, bool reverse, bool past);
+                      const void *next, bool reverse, bool streaming);
 void kernel_scan_total(Dtype d, int64_t n, const void *x, void *total, bool reverse);
 /* in place, from left to right */
 void kernel_scan_products(Dtype d, int64_t n, void *x, bool reverse);

@@ -348,7 +348,7 @@ enum { ASKED = 1024 };
  * next: as many elements that are needed soon. */
 #define SCAN_BODY(NAME, TARGET, B, V, W, N, UNIT, BACK, STORE)                                     \
 	TARGET static inline __attribute__((always_inline)) void NAME(                                 \
-		int64_t count, const B *x, const B *before, B *o, const B *next, const bool past,          \
+		int64_t count, const B *x, const B *before, B *o, const B *next, const bool streaming,     \
 		B *total) {                                                                                \
 		enum { K = SCAN_GROUP / sizeof(V), GROUP = K * N };                                        \
 		const V none = -(V){0};                                                                    \
@@ -374,7 +374,7 @@ enum { ASKED = 1024 };
 			UNROLLED for (int k = 0; o && k < K; k++) {                                            \
 				const V y = first + (v[k] + sum);                                                  \
 				B *to = o + at + (BACK ? -k : k) * N;                                              \
-				if (past) STORE(to, y);                                                            \
+				if (streaming) STORE(to, y);                                                       \
 				else *(V *)(void *)to = y;                                                         \
 			}                                                                                      \
 			sum += SHUFFLE(W, v[K - 1], none, LANES_##N(END, N, 0, 0, UNIT, BACK));                \
@@ -393,11 +393,11 @@ enum { ASKED = 1024 };
 	SCAN_BODY(NAME##_forward, TARGET, B, V, W, N, UNIT, 0, STORE)                                  \
 	SCAN_BODY(NAME##_back, TARGET, B, V, W, N, UNIT, 1, STORE)                                     \
 	KIND static void NAME(int64_t count, const B *x, const B *before, B *o, const B *next,         \
-	                      bool reverse, bool past, B *total) {                                     \
+	                      bool reverse, bool streaming, B *total) {                                \
 		if (!o && reverse) NAME##_back(count, x, NULL, NULL, NULL, false, total);                  \
 		else if (!o) NAME##_forward(count, x, NULL, NULL, NULL, false, total);                     \
-		else if (past && reverse) NAME##_back(count, x, before, o, next, true, NULL);              \
-		else if (past) NAME##_forward(count, x, before, o, next, true, NULL);                      \
+		else if (streaming && reverse) NAME##_back(count, x, before, o, next, true, NULL);         \
+		else if (streaming) NAME##_forward(count, x, before, o, next, true, NULL);                 \
 		else if (reverse) NAME##_back(count, x, before, o, next, false, NULL);                     \
 		else NAME##_forward(count, x, before, o, next, false, NULL);                               \
 	}
@@ -432,7 +432,7 @@ static bool wide(void) {
 	SCAN_FORM(NAME, , CLONES, B, V, W, N, UNIT, STORE_PAST)                                        \
 	SCAN_FORM(NAME##_wide, WIDE_FORM, WIDE_FORM, B, V##X, W##X, M, UNIT, STORE_WIDE)
 #define SCAN_CALL(NAME, ...)                                                                       \
-	(wide() && (!past || !(vectors & 63)) ? NAME##_wide(__VA_ARGS__) : NAME(__VA_ARGS__))
+	(wide() && (!streaming || !(vectors & 63)) ? NAME##_wide(__VA_ARGS__) : NAME(__VA_ARGS__))
 #else
 #define SCAN_OF(NAME, B, V, W, N, UNIT, M) SCAN_FORM(NAME, , CLONES, B, V, W, N, UNIT, STORE_PAST)
 #define SCAN_CALL(NAME, ...) NAME(__VA_ARGS__)
@@ -445,17 +445,17 @@ SCAN_OF(scan_c64, float, V32, W32, 8, 2, 16)
 SCAN_OF(scan_c128, double, V64, W64, 4, 2, 8)
 
 static void scan(Dtype d, int64_t n, const void *x, const void *before, void *o, const void *next,
-                 bool reverse, bool past, void *total) {
+                 bool reverse, bool streaming, void *total) {
 	/* address from which whole vectors are stored */
 	const uintptr_t vectors = (uintptr_t)o + (reverse ? (uintptr_t)n * dtype_size(d) : 0);
-	past = past && !(vectors & 15);
+	streaming = streaming && !(vectors & 15);
 	switch (d) {
-	case DT_I32: SCAN_CALL(scan_i32, n, x, before, o, next, reverse, past, total); break;
-	case DT_I64: SCAN_CALL(scan_i64, n, x, before, o, next, reverse, past, total); break;
-	case DT_F32: SCAN_CALL(scan_f32, n, x, before, o, next, reverse, past, total); break;
-	case DT_F64: SCAN_CALL(scan_f64, n, x, before, o, next, reverse, past, total); break;
-	case DT_C64: SCAN_CALL(scan_c64, 2 * n, x, before, o, next, reverse, past, total); break;
-	case DT_C128: SCAN_CALL(scan_c128, 2 * n, x, before, o, next, reverse, past, total); break;
+	case DT_I32: SCAN_CALL(scan_i32, n, x, before, o, next, reverse, streaming, total); break;
+	case DT_I64: SCAN_CALL(scan_i64, n, x, before, o, next, reverse, streaming, total); break;
+	case DT_F32: SCAN_CALL(scan_f32, n, x, before, o, next, reverse, streaming, total); break;
+	case DT_F64: SCAN_CALL(scan_f64, n, x, before, o, next, reverse, streaming, total); break;
+	case DT_C64: SCAN_CALL(scan_c64, 2 * n, x, before, o, next, reverse, streaming, total); break;
+	case DT_C128: SCAN_CALL(scan_c128, 2 * n, x, before, o, next, reverse, streaming, total); break;
 	default: break;
 	}
 }
@@ -465,10 +465,10 @@ void kernel_scan_total(Dtype d, int64_t n, const void *x, void *total, bool reve
 }
 
 void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, void *o,
-                      const void *next, bool reverse, bool past) {
-	scan(d, n, x, before, o, next, reverse, past, NULL);
+                      const void *next, bool reverse, bool streaming) {
+	scan(d, n, x, before, o, next, reverse, streaming, NULL);
 #if defined(__x86_64__)
-	if (past) _mm_sfence();
+	if (streaming) _mm_sfence();
 #endif
 }
 

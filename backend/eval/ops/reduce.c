@@ -404,7 +404,7 @@ typedef struct CumulativeSum {
 	Backend *be;
 	Dtype d;
 	int64_t size, length, lines, line_parts, part_lines, threads;
-	bool reverse, past; /* past: use non-temporal stores */
+	bool reverse, streaming; /* past: use non-temporal stores */
 	const char *x;
 	char *o;
 	_Atomic int64_t said;        /* chunks whose end is known */
@@ -441,7 +441,7 @@ static void scan_part(void *ud, int64_t part) {
 	const int64_t next = at + (s->reverse ? -SCAN_PART : SCAN_PART) * s->threads * s->size;
 	const bool more = next >= 0 && next < s->lines * s->length * s->size;
 	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, more ? s->x + next : NULL,
-	                 s->reverse, s->past);
+	                 s->reverse, s->streaming);
 }
 
 static Status poll_scan(void *ud) {
@@ -460,7 +460,7 @@ static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines,
 	s.x = x->data;
 	s.o = o->data;
 	s.threads = parallel_width(f->ctx);
-	s.past = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
+	s.streaming = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
 	s.line_parts = (length + SCAN_PART - 1) / SCAN_PART;
 	if (s.line_parts == 1) s.part_lines = SCAN_PART / length;
 	const int64_t parts =

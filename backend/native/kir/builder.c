@@ -341,9 +341,9 @@ void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef
 	in->lanes = (uint16_t)(mode == KM_UNIFORM ? 0 : b->lanes);
 }
 
-void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past) {
-	KRef args[4] = {pointer, index, value, past};
-	KInst *in = emit(b, K_STORE, k_type(b, value), past ? 4 : 3, args);
+void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef streaming) {
+	KRef args[4] = {pointer, index, value, streaming};
+	KInst *in = emit(b, K_STORE, k_type(b, value), streaming ? 4 : 3, args);
 	in->mode = KM_UNIT;
 	in->flags = KF_EXACT;
 	in->lanes = (uint16_t)b->lanes;

@@ -354,7 +354,7 @@ KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef str
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
 /* Mode unit, KF_EXACT. past: the uniform bool for a non-temporal store; 0:
  * never. */
-void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past);
+void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef streaming);
 void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index);
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes);
 KRef k_stack(KBuilder *b, int64_t bytes);

@@ -227,10 +227,10 @@ static void want_uniform(Verify *v, const KInst *in, uint32_t from, uint32_t to,
 static void verify_memory(Verify *v, const KInst *in, uint32_t lanes) {
 	bool store = in->op == K_STORE;
 	uint32_t stride = store ? 3 : 2;
-	bool past = store && in->mode == KM_UNIT && in->nargs == 4;
-	want(v, in->nargs == stride + (in->mode == KM_STRIDED) + past, "operands");
+	bool streaming = store && in->mode == KM_UNIT && in->nargs == 4;
+	want(v, in->nargs == stride + (in->mode == KM_STRIDED) + streaming, "operands");
 	if (!v->ok) return;
-	if (past) want_uniform(v, in, 3, 4, KT_BOOL);
+	if (streaming) want_uniform(v, in, 3, 4, KT_BOOL);
 	want(v, value_of(v, operand_of(v, in, 0)).type == KT_PTR, "not a pointer");
 	KVal index = value_of(v, operand_of(v, in, 1));
 	want(v, index.type == KT_I64, "the index is not i64");

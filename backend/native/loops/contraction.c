@@ -417,11 +417,11 @@ static bool has_lanes_along_columns(ArrayEmit *e, const LoopNode *n) {
  * finished sums and store the final result, which saves a pass over the block's
  * rows. The operations and their order are the same, so are the bits. Results
  * large enough for non-temporal stores keep their own pass. */
-void choose_biased(ArrayEmit *e) {
+void fuse_bias(ArrayEmit *e) {
 	const FusedRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		LoopNode *n = &e->p->nodes.at[r->nodes.at[i]];
-		n->sum = 0, n->biased = false;
+		n->sum = 0, n->bias_fused = false;
 	}
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_INNER && !r->product; i++) {
 		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
@@ -430,7 +430,7 @@ void choose_biased(ArrayEmit *e) {
 		    m->nresult != 2 || m->naxes != 2 || m->row != 0)
 			continue;
 		if (r->groups.at[m->group].nodes.n != 1 || outer_fusion_of(r, m->group)) continue;
-		for (uint32_t k = 0; k < 2 && !m->biased; k++) {
+		for (uint32_t k = 0; k < 2 && !m->bias_fused; k++) {
 			LoopNode *n = plan_node(e->p, inst_arg(e->l->f, in, k));
 			if (!n || !n->kept || n->contraction != CONTRACTION_SHARED_MATRIX ||
 			    n->region != m->region || n->memory || n->uses != 1 || n->nresult != 2 ||
@@ -439,7 +439,7 @@ void choose_biased(ArrayEmit *e) {
 			n->bias = along_columns(e, in, 1 - k, m->axes[1]);
 			if (!n->bias || !has_lanes_along_columns(e, n)) continue;
 			n->sum = (uint32_t)(m - e->p->nodes.at) + 1;
-			m->biased = true;
+			m->bias_fused = true;
 		}
 	}
 }
@@ -731,8 +731,8 @@ void emit_whole_product(ArrayEmit *e, const LoopNode *n, KRef terms, KRef how) {
 void emit_contraction(ArrayEmit *e, LoopNode *n) {
 	const LoopNode *sum = n->sum ? &e->p->nodes.at[n->sum - 1] : NULL;
 	const uint32_t mark = e->memo.n;
-	if (n->contraction == CONTRACTION_SHARED_MATRIX && sum && sum->past) {
-		k_if_begin(e->k, sum->past, 0);
+	if (n->contraction == CONTRACTION_SHARED_MATRIX && sum && sum->stream_store) {
+		k_if_begin(e->k, sum->stream_store, 0);
 		rows_times_matrix(e, n, NULL);
 		e->memo.n = mark;
 		k_if_else(e->k, 0, NULL);

@@ -1065,9 +1065,9 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	if (!g->nodes.n) return; /* its contraction is computed with another one */
 	LoopNode *n = &e->p->nodes.at[g->nodes.at[0]];
 	const uint32_t span = e->k->span, mark = e->memo.n;
-	if (n->biased && !n->past) return; /* fused into its contraction */
+	if (n->bias_fused && !n->stream_store) return; /* fused into its contraction */
 	e->group = g;
-	if (n->biased) k_if_begin(e->k, n->past, 0);
+	if (n->bias_fused) k_if_begin(e->k, n->stream_store, 0);
 	e->k->span = node_inst(e->p, n)->span;
 	if (n->contraction != CONTRACTION_NONE) emit_contraction(e, n);
 	else if (n->kind == NODE_SCAN) emit_scan(e, g, n);
@@ -1077,7 +1077,7 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	else if (g->reduces) emit_reduce_group(e, g);
 	else if (g->combined) emit_collapsed_group(e, g, keep);
 	else emit_map_group(e, g);
-	if (n->biased) {
+	if (n->bias_fused) {
 		e->memo.n = mark;
 		k_if_else(e->k, 0, NULL);
 		k_if_end(e->k, NULL, NULL);
@@ -1198,7 +1198,7 @@ static KRef slot_offset(ArrayEmit *e, uint32_t a) {
 
 /* Large arrays that the region does not read again. A line that is written
  * whole need not be read first, and evicts nothing. */
-KRef goes_past(ArrayEmit *e, const LoopNode *n) {
+KRef can_stream_store(ArrayEmit *e, const LoopNode *n) {
 	KBuilder *k = e->k;
 	const FusedRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
@@ -1215,7 +1215,7 @@ KRef goes_past(ArrayEmit *e, const LoopNode *n) {
 }
 
 /* Powers of two give two or four threads equal shares. */
-KRef even_parts(KBuilder *k, KRef n) {
+KRef chunk_count(KBuilder *k, KRef n) {
 	KRef parts = k_int(k, MAX_PARTS);
 	for (int64_t some = MAX_PARTS / 2; some > 2; some /= 2)
 		parts = k_select(k, k_prim2(k, OP_LE, n, k_int(k, some)), k_int(k, some), parts);
@@ -1234,7 +1234,7 @@ void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	w->nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, w->n, k_sub(k, e->block, one)), e->block);
 	w->work = row_work(e);
 	w->nparts =
-		k_min(k, even_parts(k, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16))), w->nblocks);
+		k_min(k, chunk_count(k, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16))), w->nblocks);
 	_Static_assert(PART_WORK == 1 << 16, "the shift above");
 }
 
@@ -1350,9 +1350,9 @@ static void emit_rows(ArrayEmit *e) {
 	uint32_t outside = e->memo.n;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
-		m->past = m->strip ? 0 : goes_past(e, m);
+		m->stream_store = m->strip ? 0 : can_stream_store(e, m);
 	}
-	choose_biased(e);
+	fuse_bias(e);
 	choose_collapsed(e);
 	if (r->product) emit_strips(e, &w);
 	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);
@@ -1362,7 +1362,7 @@ static void emit_rows(ArrayEmit *e) {
 
 /* Stores small values from outside to memory, since a computed index may read
  * them. */
-void spill_outside(ArrayEmit *e) {
+void spill_live_ins(ArrayEmit *e) {
 	const Fn *f = e->l->f;
 	for (uint32_t i = 0; i < e->p->n; i++) {
 		const Inst *in = &f->insts.at[e->p->insts[i]];
@@ -1401,7 +1401,7 @@ void emit_begin(ArrayEmit *e, Lower *l, ArrayPlan *p) {
 void arrays_emit(Lower *l, ArrayPlan *p) {
 	ArrayEmit e;
 	emit_begin(&e, l, p);
-	spill_outside(&e);
+	spill_live_ins(&e);
 	check_run(&e);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		const FusedRegion *r = e.r = &p->regions.at[i];

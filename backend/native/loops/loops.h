@@ -124,7 +124,7 @@ typedef struct LoopNode {
 	 * them, see loop_collapse.c. */
 	bool dense;
 	KRef circular_row0;    /* address of its row 0, were it there, in the current circular buffer */
-	KRef past;             /* bool: store it with non-temporal stores; 0: never */
+	KRef stream_store;     /* bool: store it with non-temporal stores; 0: never */
 	uint32_t scratch_slot; /* its scratch slot in the region */
 	/* Its scratch has no axis for the fused outer loop, because only one
 	 * iteration needs it, see outer_loop_fusion.c. */
@@ -132,11 +132,11 @@ typedef struct LoopNode {
 	uint32_t copy_slot[2]; /* plus 1: scratch slots for copies of a contraction's operands */
 	uint32_t partial;      /* plus 1: memory slot of the chunks' partial sums */
 	/* CONTRACTION_SHARED_MATRIX: the node (plus 1) that adds `bias` to each row, fused into
-	 * the contraction's tiles, see choose_biased. 0: none. */
+	 * the contraction's tiles, see fuse_bias. 0: none. */
 	uint32_t sum;
 	Ref bias;
 	/* Is such a sum. Its own loop is emitted only for non-temporal stores. */
-	bool biased;
+	bool bias_fused;
 	/* CONTRACTION_SHARED_MATRIX: the chunk's packed (transposed) copy of the matrix, and the
 	 * distance between its rows in elements; 0: none. */
 	KRef weights, weights_step;
@@ -428,8 +428,8 @@ void emit_contraction(ArrayEmit *e, LoopNode *n);
  * each block. */
 void copy_weights(ArrayEmit *e);
 /* Finds bias additions to fuse into contractions. Call before choose_collapsed,
- * and after `past` is set for all nodes. */
-void choose_biased(ArrayEmit *e);
+ * and after `stream_store` is set for all nodes. */
+void fuse_bias(ArrayEmit *e);
 /* A whole product of `terms` terms (0: all), with operands and result in
  * memory. how: GEMM_ADD, GEMM_STRIPS, GEMM_MORE, or 0. */
 void emit_whole_product(ArrayEmit *e, const LoopNode *n, KRef terms, KRef how);
@@ -455,7 +455,7 @@ typedef struct RowLoop {
 	bool cleared; /* the chunks' sums were initialised before the loop */
 } RowLoop;
 void emit_begin(ArrayEmit *e, Lower *l, ArrayPlan *p);
-void spill_outside(ArrayEmit *e);
+void spill_live_ins(ArrayEmit *e);
 void rows_elements(ArrayEmit *e); /* sets the element size of scratch */
 /* Copies the unmodified borders of the region's updates, except those copied
  * row by row. */
@@ -469,10 +469,10 @@ void rows_block(ArrayEmit *e, const RowLoop *w);
 /* After the loop: combines the chunks' sums. */
 void rows_join(ArrayEmit *e, KRef nparts);
 /* A bool for emitted code: use non-temporal stores for the node? 0: never. */
-KRef goes_past(ArrayEmit *e, const LoopNode *n);
+KRef can_stream_store(ArrayEmit *e, const LoopNode *n);
 /* Chunks of a parallel loop: n rounded up to a power of two, from 1 to
  * MAX_PARTS. */
-KRef even_parts(KBuilder *k, KRef n);
+KRef chunk_count(KBuilder *k, KRef n);
 /* The parallel loop over blocks from .. to-1. */
 void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to);
 

@@ -115,11 +115,12 @@ static KRef load_at(ArrayEmit *e, KType t, KRef pointer, Address a) {
 
 /* exact: write nothing but the array's elements. past: use a non-temporal store
  * where it holds. */
-static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exact, KRef past) {
+static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exact,
+                     KRef stream_store) {
 	KBuilder *k = e->k;
 	int64_t one;
 	if (exact && a.lane && !a.varying && k_is_int(k, a.lane, &one) && one == 1) {
-		k_store_exact(k, pointer, a.base, value, past);
+		k_store_exact(k, pointer, a.base, value, stream_store);
 		return;
 	}
 	if (a.varying)
@@ -151,7 +152,8 @@ void store_scratch(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value)
 void store_memory(ArrayEmit *e, const LoopNode *n, const Index *at, KRef value) {
 	KRef stride[MAX_RANK];
 	memory_strides(e, ref_ty(e->l->f, n->ref), stride);
-	store_at(e, node_memory(e, n), address(e, n->nresult, at, stride), value, true, n->past);
+	store_at(e, node_memory(e, n), address(e, n->nresult, at, stride), value, true,
+	         n->stream_store);
 }
 
 /* ---- constants and reductions -------------------------------------------- */

@@ -337,7 +337,7 @@ void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 		m->element_bytes = e->element_bytes;
 		for (uint32_t j = 0; j < m->r->nodes.n; j++) {
 			LoopNode *n = &p->nodes.at[m->r->nodes.at[j]];
-			n->past = read_later(e, n, region + i + 1, end) ? 0 : goes_past(e, n);
+			n->stream_store = read_later(e, n, region + i + 1, end) ? 0 : can_stream_store(e, n);
 			n->dense = false;
 		}
 		for (uint32_t j = 0; j < m->r->groups.n; j++)
@@ -356,7 +356,7 @@ void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 		k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, block, one)), block));
 	KRef nparts = k_min(k, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)),
 	                    k_prim2(k, OP_FLOORDIV, n, k_int(k, LEAST_ROWS * twice)));
-	nparts = k_min(k, even_parts(k, nparts), nblocks);
+	nparts = k_min(k, chunk_count(k, nparts), nblocks);
 	e->part = k_parallel_begin(k, nparts);
 	const KRef first_block = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
 	const KRef end_block =

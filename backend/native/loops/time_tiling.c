@@ -251,7 +251,7 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef n
 		const SchedStep *q = s->pieces.at[i];
 		l->position = q->from;
 		if (q->kind == PIECE_RUN) {
-			spill_outside(e);
+			spill_live_ins(e);
 			rows_block(e, w);
 			continue;
 		}
@@ -276,7 +276,7 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 	emit_borders(&e, t, body, from, at);
 	/* They are read again soon. */
 	for (uint32_t i = 0; i < t->region->nodes.n; i++)
-		t->plan->nodes.at[t->region->nodes.at[i]].past = 0;
+		t->plan->nodes.at[t->region->nodes.at[i]].stream_store = 0;
 	choose_collapsed(&e);
 	const KRef front = front_rows(&e, t),
 			   several = k_logic(k, 0, k_lt(k, one, turns), k_lt(k, one, w.nparts));
