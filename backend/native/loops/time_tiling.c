@@ -107,10 +107,11 @@ const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in)
 	ArrayPlan *plan = NULL;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		const SchedStep *q = s->pieces.at[i];
-		if (q->kind == PIECE_RUN ? plan != NULL : q->kind != PIECE_SMALL) return NULL;
-		if (q->kind == PIECE_RUN) plan = q->plan;
-		for (uint32_t k = 0; k < (plan && q->kind == PIECE_RUN ? q->n : 1); k++)
-			if (flow_may_fail(l->f, &l->f->insts.at[q->kind == PIECE_RUN ? q->insts[k] : q->inst]))
+		if (q->kind == SCHED_LOOPS ? plan != NULL : q->kind != SCHED_SCALAR) return NULL;
+		if (q->kind == SCHED_LOOPS) plan = q->plan;
+		for (uint32_t k = 0; k < (plan && q->kind == SCHED_LOOPS ? q->n : 1); k++)
+			if (flow_may_fail(l->f,
+			                  &l->f->insts.at[q->kind == SCHED_LOOPS ? q->insts[k] : q->inst]))
 				return NULL;
 	}
 	if (!plan || plan->regions.n != 1 || !plan->regions.at[0].has_row ||
@@ -250,7 +251,7 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef n
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		const SchedStep *q = s->pieces.at[i];
 		l->position = q->from;
-		if (q->kind == PIECE_RUN) {
+		if (q->kind == SCHED_LOOPS) {
 			spill_live_ins(e);
 			rows_block(e, w);
 			continue;

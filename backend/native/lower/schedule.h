@@ -15,17 +15,17 @@
 #include "backend/native/lower/context.h"
 
 typedef enum SchedStepKind {
-	PIECE_SMALL,  /* one instruction on registers, or a call */
-	PIECE_DIRECT, /* elements of an array in memory, loaded or stored one by one */
+	SCHED_SCALAR,  /* one instruction on registers, or a call */
+	SCHED_ELEMENT, /* elements of an array in memory, loaded or stored one by one */
 	/* A factorisation or triangular solve of a matrix in memory, or a host
 	 * function. */
-	PIECE_MATRIX,
-	PIECE_ALIAS, /* the operand's memory under another shape */
-	PIECE_RUN,   /* array instructions: a plan of fusion.c */
+	SCHED_MATRIX,
+	SCHED_ALIAS, /* the operand's memory under another shape */
+	SCHED_LOOPS, /* array instructions: a plan of fusion.c */
 	/* Instructions, loops and branches that treat each row independently:
 	 * map_vectorise.c. */
-	PIECE_ROWS,
-	PIECE_CONTROL /* if, for, while */
+	SCHED_VECTOR_MAP,
+	SCHED_CONTROL /* if, for, while */
 } SchedStepKind;
 
 typedef struct Sched Sched;
@@ -191,7 +191,7 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 void lower_poll(Lower *l, KRef turn, KRef turns, uint32_t work);
 /* Around a loop that reports its progress. */
 void lower_progress(Lower *l, const Inst *in, bool begins);
-void lower_pieces(Lower *l, const Sched *s);
+void lower_steps(Lower *l, const Sched *s);
 /* lower.c: calls of recursive functions. */
 void lower_call(Lower *l, const Inst *in);
 /* Copies all elements of a value of `like`'s type; nothing if the pointers are

@@ -254,7 +254,7 @@ static void direct_update(Lower *l, const Inst *in) {
 
 static bool always_fails(const Lower *l, const Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++)
-		if (s->pieces.at[i]->kind == PIECE_SMALL &&
+		if (s->pieces.at[i]->kind == SCHED_SCALAR &&
 		    inst_at(l, s->pieces.at[i]->inst)->op == OP_FAIL)
 			return true;
 	return false;
@@ -264,7 +264,7 @@ static bool always_fails(const Lower *l, const Sched *s) {
  * the number of values in `flat`. */
 static uint32_t emit_branch(Lower *l, const Inst *in, const Sched *s, KRef *flat) {
 	uint32_t n = 0;
-	lower_pieces(l, s);
+	lower_steps(l, s);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref from = l->f->args.at[s->region->results + k];
 		if (is_small(l, inst_result(in, k))) {
@@ -554,8 +554,8 @@ typedef struct UnrollCost {
 static void add_written(const Lower *l, const Sched *s, double times, UnrollCost *w) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		const SchedStep *p = s->pieces.at[i];
-		w->runs |= p->kind == PIECE_RUN;
-		if (p->kind == PIECE_RUN) continue;
+		w->runs |= p->kind == SCHED_LOOPS;
+		if (p->kind == SCHED_LOOPS) continue;
 		const Inst *in = inst_at(l, p->inst);
 		const bool scatters = in->op == OP_SCATTER_ADD || in->op == OP_SCATTER_SET;
 		uint32_t count = 1;
@@ -564,9 +564,9 @@ static void add_written(const Lower *l, const Sched *s, double times, UnrollCost
 			              ref_type(l->f, scatters ? inst_arg(l->f, in, 2) : inst_result(in, 0)),
 			              &count);
 		w->size += times * count;
-		if (p->kind == PIECE_SMALL && (scatters || in->op == OP_GATHER))
+		if (p->kind == SCHED_SCALAR && (scatters || in->op == OP_GATHER))
 			w->indexes |= !ref_is_const(inst_arg(l->f, in, 1));
-		if (p->kind != PIECE_CONTROL) continue;
+		if (p->kind != SCHED_CONTROL) continue;
 		double inner = 1;
 		if (in->op == OP_FOR) {
 			const Const *turns = ref_constant(l->f, inst_arg(l->f, in, 0));
@@ -600,7 +600,7 @@ static void write_out(Looping *w, int64_t turns) {
 		w->next = room(l, size);
 		lower_set_small(l, ref_value(body->region->params), 1, &counter);
 		set_params(w, body->region, 1, true);
-		lower_pieces(l, body);
+		lower_steps(l, body);
 		collect_next(w, body->region);
 		w->at = w->next;
 	}
@@ -662,7 +662,7 @@ static void emit_for(Lower *l, const SchedStep *p, const Inst *in) {
 	int64_t known;
 	if (!k_is_int(b, count, &known) || known * work > POLL_WORK)
 		lower_poll(l, params[0], count, work);
-	lower_pieces(l, body);
+	lower_steps(l, body);
 	collect_next(&w, body->region);
 	KRef *out = room(l, size);
 	k_loop_end(b, w.next, out);
@@ -687,13 +687,13 @@ static void emit_while(Lower *l, const SchedStep *p, const Inst *in) {
 	l->loops++;
 	k_while_begin(b, w.n, w.init, w.at);
 	set_params(&w, p->regions[0]->region, 0, false);
-	lower_pieces(l, p->regions[0]);
+	lower_steps(l, p->regions[0]);
 	KRef go_on = lower_place(l, l->f->args.at[p->regions[0]->region->results])->elements[0];
 	k_while_body(b, go_on, w.at);
 	set_params(&w, p->regions[1]->region, 0, true);
 	KRef turn = w.at[w.counter];
 	lower_poll(l, turn, k_int(b, -1), flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
-	lower_pieces(l, p->regions[1]);
+	lower_steps(l, p->regions[1]);
 	collect_next(&w, p->regions[1]->region);
 	w.next[w.counter] = k_add(b, turn, k_int(b, 1));
 	k_while_end(b, w.next, out);
@@ -707,15 +707,15 @@ static void emit_while(Lower *l, const SchedStep *p, const Inst *in) {
 
 /* ---- pieces -------------------------------------------------------------- */
 
-void lower_pieces(Lower *l, const Sched *s) {
+void lower_steps(Lower *l, const Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		const SchedStep *p = s->pieces.at[i];
 		l->position = p->from;
-		if (p->kind == PIECE_RUN) {
+		if (p->kind == SCHED_LOOPS) {
 			arrays_emit(l, p->plan);
 			continue;
 		}
-		if (p->kind == PIECE_ROWS) {
+		if (p->kind == SCHED_VECTOR_MAP) {
 			rows_emit(l, p);
 			continue;
 		}
@@ -723,15 +723,15 @@ void lower_pieces(Lower *l, const Sched *s) {
 		l->k.span = in->span;
 		l->k.origin = p->inst + 1;
 		switch (p->kind) {
-		case PIECE_SMALL:
+		case SCHED_SCALAR:
 			if (in->op == OP_CALL) lower_call(l, in);
 			else lower_small(l, in);
 			break;
-		case PIECE_MATRIX: lower_matrix(l, in); break;
-		case PIECE_ALIAS:
+		case SCHED_MATRIX: lower_matrix(l, in); break;
+		case SCHED_ALIAS:
 			lower_set_memory(l, inst_result(in, 0), pointer_of(l, inst_arg(l->f, in, 0)));
 			break;
-		case PIECE_DIRECT:
+		case SCHED_ELEMENT:
 			if (in->op == OP_GATHER) direct_gather(l, in);
 			else if (in->op == OP_SLICE) direct_slice(l, in);
 			else if (in->op == OP_UPDATE) direct_update(l, in);

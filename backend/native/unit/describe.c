@@ -497,26 +497,26 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 	Registers small = {0};
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		const SchedStep *p = s->pieces.at[i];
-		if (p->kind == PIECE_RUN) {
+		if (p->kind == SCHED_LOOPS) {
 			flush(d, &small, depth);
 			bool *seen = ARENA_ARRAY(l->scratch, bool, p->plan->nodes.n + 1);
 			for (uint32_t r = 0; r < p->plan->regions.n; r++)
 				describe_region(d, p->plan, &p->plan->regions.at[r], seen, depth);
 			continue;
 		}
-		if (p->kind == PIECE_ROWS) {
+		if (p->kind == SCHED_VECTOR_MAP) {
 			flush(d, &small, depth);
 			describe_rows(d, p, depth);
 			continue;
 		}
 		const Inst *in = &l->f->insts.at[p->inst];
-		if (p->kind == PIECE_ALIAS || in->op == OP_GUARD) continue;
-		if (p->kind == PIECE_CONTROL) {
+		if (p->kind == SCHED_ALIAS || in->op == OP_GUARD) continue;
+		if (p->kind == SCHED_CONTROL) {
 			flush(d, &small, depth);
 			describe_control(d, p, in, depth);
 			continue;
 		}
-		if (p->kind == PIECE_MATRIX) {
+		if (p->kind == SCHED_MATRIX) {
 			flush(d, &small, depth);
 			SourceLines lines = {0};
 			lines_add(&lines, l->f, in);
@@ -526,7 +526,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 			                                         : "matrix factorised in memory\n");
 			continue;
 		}
-		if (p->kind == PIECE_DIRECT && writes_elements(in)) {
+		if (p->kind == SCHED_ELEMENT && writes_elements(in)) {
 			flush(d, &small, depth);
 			SourceLines lines = {0};
 			lines_add(&lines, l->f, in);

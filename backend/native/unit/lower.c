@@ -606,7 +606,7 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 	}
 	find_nowhere(&l);
 	lay_out(&l);
-	if (!l.failed) lower_pieces(&l, l.flow->top);
+	if (!l.failed) lower_steps(&l, l.flow->top);
 	root->failed |= l.failed || l.dims.n;
 	if (root->failed) return;
 	KRef results[CALLEE_RESULTS];
@@ -705,13 +705,13 @@ static void find_reuse(Lower *l) {
 	const Sched *top = l->flow->top;
 	for (uint32_t i = 0; i < top->pieces.n; i++) {
 		const SchedStep *p = top->pieces.at[i];
-		for (uint32_t k = 0; p->kind == PIECE_RUN && k < p->n; k++) {
+		for (uint32_t k = 0; p->kind == SCHED_LOOPS && k < p->n; k++) {
 			const Inst *in = &l->f->insts.at[p->insts[k]];
 			Ref x;
 			if (run_changes(l, p, in, &x))
 				offer_reuse(l, x, l->flow->classes[flow_class(l, in->results)].output);
 		}
-		if (p->kind != PIECE_DIRECT && !p->carries) continue;
+		if (p->kind != SCHED_ELEMENT && !p->carries) continue;
 		const Inst *in = &l->f->insts.at[p->inst];
 		uint32_t first = in->op == OP_FOR;
 		for (uint32_t k = 0; k < in->nresults; k++) {
@@ -769,7 +769,7 @@ static void run_lower(Ctx *c, void *arg) {
 		for (uint32_t i = 0; i < l.slots.n; i++) note_dim(&l, l.slots.at[i].elements);
 		find_reuse(&l);
 		emit_entry(&l);
-		lower_pieces(&l, l.flow->top);
+		lower_steps(&l, l.flow->top);
 		emit_outputs(&l);
 		k_return(&l.k, 0, NULL);
 		for (uint32_t i = 0; i < l.callees.n && !l.failed; i++)

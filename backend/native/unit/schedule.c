@@ -23,7 +23,9 @@ static bool is_small(const Lower *l, Ref r) { return type_is_small(l->c, ref_typ
 
 static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
 
-static bool is_run(const SchedStep *p) { return p->kind == PIECE_RUN || p->kind == PIECE_ROWS; }
+static bool is_run(const SchedStep *p) {
+	return p->kind == SCHED_LOOPS || p->kind == SCHED_VECTOR_MAP;
+}
 
 static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
@@ -157,7 +159,7 @@ static void define(Lower *l, Sched *s, SchedStep *p, Ref r) {
 
 static void schedule(Lower *l, Sched *s);
 
-static SchedStep *new_piece(Lower *l, Sched *s, SchedStepKind kind) {
+static SchedStep *new_sched_step(Lower *l, Sched *s, SchedStepKind kind) {
 	SchedStep *p = ARENA_NEW(l->scratch, SchedStep);
 	p->kind = kind;
 	VEC_PUSH(l->scratch, &s->pieces, p);
@@ -168,7 +170,7 @@ static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const I
                      Dim row, uint32_t lanes) {
 	Flow *w = l->flow;
 	if (!n) return;
-	SchedStep *p = new_piece(l, s, kind);
+	SchedStep *p = new_sched_step(l, s, kind);
 	p->n = n;
 	p->insts = insts;
 	p->row = row;
@@ -181,7 +183,7 @@ static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const I
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			define(l, s, p, inst_result(in, k));
 			w->in_run[in->results + k] = false;
-			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p))
+			if (kind == SCHED_VECTOR_MAP && rows_tape(l, inst_result(in, k), p))
 				l->needed[in->results + k] = true;
 		}
 	}
@@ -189,7 +191,7 @@ static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const I
 		Using u = {l, s, p, p->from};
 		const Inst *in = inst_at(l, insts[i]);
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (kind != PIECE_ROWS || !rows_fill_tape(l, in, k, p))
+			if (kind != SCHED_VECTOR_MAP || !rows_fill_tape(l, in, k, p))
 				note_use(&u, inst_arg(l->f, in, k));
 		for (uint32_t r = 0; r < in->nregions; r++)
 			region_refs(l->f, inst_region(l->f, in, r), note_use, &u);
@@ -310,7 +312,7 @@ static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 		const uint32_t first = m;
 		for (uint32_t i = 0; i < n; i++)
 			if (2 * x.stage[i] + x.rows[i] == t) sorted[m++] = insts[i];
-		put_run(l, s, t & 1 ? PIECE_ROWS : PIECE_RUN, m - first, sorted + first);
+		put_run(l, s, t & 1 ? SCHED_VECTOR_MAP : SCHED_LOOPS, m - first, sorted + first);
 	}
 }
 
@@ -321,7 +323,7 @@ static void flush(Lower *l, Sched *s) {
 	InstId *insts = ARENA_ARRAY(l->scratch, InstId, n);
 	memcpy(insts, w->run.at, n * sizeof *insts);
 	if (w->by_rows) put_split(l, s, n, insts);
-	else put_run(l, s, PIECE_RUN, n, insts);
+	else put_run(l, s, SCHED_LOOPS, n, insts);
 	w->run.n = 0;
 	w->run_fails = false;
 	w->by_rows = false;
@@ -370,7 +372,7 @@ static void flush_for(Lower *l, Sched *s, const Inst *in) {
 		flush(l, s);
 		return;
 	}
-	put_run(l, s, PIECE_RUN, nfirst, first + (n - nfirst));
+	put_run(l, s, SCHED_LOOPS, nfirst, first + (n - nfirst));
 	memcpy(w->run.at, rest + (n - nrest), nrest * sizeof *rest);
 	w->run.n = nrest;
 	w->run_fails = rest_fails;
@@ -390,16 +392,16 @@ static Sched *new_sched(Lower *l, Sched *outer, SchedStep *owner, const Region *
 
 static void place(Lower *l, Sched *s, SchedStepKind kind, InstId i) {
 	const Inst *in = inst_at(l, i);
-	SchedStep *p = new_piece(l, s, kind);
+	SchedStep *p = new_sched_step(l, s, kind);
 	p->inst = i;
 	p->from = p->to = l->flow->next++;
 	/* The operands are read at the beginning. Reads inside regions are noted
 	 * while these are scheduled. */
 	Using u = {l, s, p, p->from};
 	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
-	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0)))
+	if (kind == SCHED_ALIAS && ref_is_value(inst_arg(l->f, in, 0)))
 		flow_of(l, inst_arg(l->f, in, 0))->shared++;
-	if (kind == PIECE_CONTROL) {
+	if (kind == SCHED_CONTROL) {
 		Flow *w = l->flow;
 		/* A run being collected outside continues after this piece. */
 		VEC(InstId) held = {.at = w->run.at, .n = w->run.n, .cap = w->run.cap};
@@ -494,15 +496,15 @@ static void schedule(Lower *l, Sched *s) {
 			append(l, i);
 		} else if (lanes_take(l, in, &row, &lanes)) {
 			flush(l, s);
-			put_rows(l, s, PIECE_ROWS, 1, &s->insts[n], row, lanes);
+			put_rows(l, s, SCHED_VECTOR_MAP, 1, &s->insts[n], row, lanes);
 		} else if (in->nregions) {
 			if (ordered || run_reads_operands(l, in)) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
-			place(l, s, PIECE_CONTROL, i);
+			place(l, s, SCHED_CONTROL, i);
 		} else if (in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) {
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
-			place(l, s, PIECE_SMALL, i);
+			place(l, s, SCHED_SCALAR, i);
 		} else if (small_takes(l, in)) {
 			/* Factorisations: every element depends on all others. */
 			const bool whole = in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE;
@@ -512,11 +514,11 @@ static void schedule(Lower *l, Sched *s) {
 			}
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
-			place(l, s, PIECE_SMALL, i);
+			place(l, s, SCHED_SCALAR, i);
 		} else if (matrix_takes(l->f, in)) {
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
-			place(l, s, PIECE_MATRIX, i);
+			place(l, s, SCHED_MATRIX, i);
 			/* The runtime writes all of them. */
 			for (uint32_t k = 0; k < in->nresults; k++) l->needed[in->results + k] = true;
 		} else if (direct_takes(l, in) &&
@@ -525,16 +527,16 @@ static void schedule(Lower *l, Sched *s) {
 			if (ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in)))
 				flush(l, s);
 			else if (dependent) flush_for(l, s, in);
-			place(l, s, PIECE_DIRECT, i);
+			place(l, s, SCHED_ELEMENT, i);
 		} else if (alias_takes(l, in) && !dependent) {
-			place(l, s, PIECE_ALIAS, i);
+			place(l, s, SCHED_ALIAS, i);
 		} else {
 			append(l, i);
 		}
 	}
 	flush(l, s);
 	for (uint32_t n = 0; n < s->ninsts; n++)
-		if (inst_at(l, s->insts[n])->op == OP_PROGRESS) place(l, s, PIECE_SMALL, s->insts[n]);
+		if (inst_at(l, s->insts[n])->op == OP_PROGRESS) place(l, s, SCHED_SCALAR, s->insts[n]);
 	s->end = l->flow->next++;
 	if (!s->region) return;
 	Using u = {l, s, NULL, s->end};
@@ -746,28 +748,28 @@ static bool is_within(const Sched *s, const Sched *region) {
  * result is changed next. */
 static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result, Ref from,
                        uint32_t written, Ref *source, InPlaceChain *out) {
-	const Inst *in = p->kind == PIECE_RUN ? ref_inst(l->f, result) : inst_at(l, p->inst);
+	const Inst *in = p->kind == SCHED_LOOPS ? ref_inst(l->f, result) : inst_at(l, p->inst);
 	const uint32_t which = REF_INDEX(result) - in->results;
 	switch (p->kind) {
-	case PIECE_RUN: {
+	case SCHED_LOOPS: {
 		Ref r = inst_result(in, 0);
 		*source = run_source(l, p, r);
 		if (*source == r || !ref_is_value(*source)) return false;
 		const ValueFlow *v = flow_of(l, *source);
 		return v->piece != p && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
 	}
-	case PIECE_ALIAS: {
+	case SCHED_ALIAS: {
 		*source = inst_arg(l->f, in, 0);
 		if (!ref_is_value(*source)) return false;
 		const ValueFlow *v = flow_of(l, *source);
 		return uses_at(v, p->from) == 1 && !used_between(v, written, s->end) &&
 		       uses_at(v, written) == (written == p->from) && !v->outside && v->shared == 1;
 	}
-	case PIECE_DIRECT:
+	case SCHED_ELEMENT:
 		if (!writes_elements(in)) return false;
 		*source = inst_arg(l->f, in, 0);
 		return ref_is_value(*source) && dead_after(l, *source, p, s);
-	case PIECE_CONTROL:
+	case SCHED_CONTROL:
 		if (in->op == OP_IF) {
 			/* Both branches must lead to the same array: `from` itself, or a
 			 * value that the region made of it before. */
@@ -777,10 +779,10 @@ static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result,
 				/* Also in a nested branch. */
 				if (!is_within(v->home, p->regions[0]) || !v->piece) break;
 				const Inst *d = ref_inst(l->f, r);
-				if (v->piece->kind == PIECE_ROWS ||
-				    (v->piece->kind == PIECE_RUN && d->op != OP_UPDATE))
+				if (v->piece->kind == SCHED_VECTOR_MAP ||
+				    (v->piece->kind == SCHED_LOOPS && d->op != OP_UPDATE))
 					return false;
-				if (writes_elements(d) || v->piece->kind == PIECE_ALIAS) r = inst_arg(l->f, d, 0);
+				if (writes_elements(d) || v->piece->kind == SCHED_ALIAS) r = inst_arg(l->f, d, 0);
 				else if (d->op == OP_FOR || d->op == OP_WHILE)
 					r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
 				else if (d->op == OP_IF)
@@ -811,11 +813,12 @@ static bool chain(Lower *l, const Sched *s, Ref r, Ref from, InPlaceChain *out) 
 		const ValueFlow *v = flow_of(l, r);
 		/* The result is read once: by the end of the region, or by the step
 		 * that changes it next. */
-		if (v->home != s || !v->piece || v->piece->kind == PIECE_ROWS || v->outside) return false;
+		if (v->home != s || !v->piece || v->piece->kind == SCHED_VECTOR_MAP || v->outside)
+			return false;
 		VEC_PUSH(l->scratch, &out->members, r);
 		Ref source;
 		if (!chain_step(l, s, v->piece, r, from, written, &source, out)) return false;
-		if (v->piece->kind != PIECE_ALIAS) written = v->piece->from;
+		if (v->piece->kind != SCHED_ALIAS) written = v->piece->from;
 		r = source;
 	}
 	return true;
@@ -872,7 +875,7 @@ static void link_loop(Lower *l, Sched *s, SchedStep *p, const Inst *in) {
 			flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
 		flow_of(l, out)->owned = true;
 		y->direct =
-			once && end->home == body_of(in, p) && end->piece && end->piece->kind != PIECE_ALIAS;
+			once && end->home == body_of(in, p) && end->piece && end->piece->kind != SCHED_ALIAS;
 	}
 }
 
@@ -905,8 +908,8 @@ static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref ou
 	if (!ref_is_value(r)) return;
 	const ValueFlow *v = flow_of(l, r);
 	if (v->home != branch || !v->piece ||
-	    (v->piece->kind != PIECE_RUN && v->piece->kind != PIECE_ROWS) || v->joined || v->owned ||
-	    uses_at(v, branch->end) != 1)
+	    (v->piece->kind != SCHED_LOOPS && v->piece->kind != SCHED_VECTOR_MAP) || v->joined ||
+	    v->owned || uses_at(v, branch->end) != 1)
 		return;
 	unite(l, out, r);
 }
@@ -914,11 +917,11 @@ static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref ou
 static void link(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		SchedStep *p = s->pieces.at[i];
-		if (p->kind == PIECE_RUN) {
+		if (p->kind == SCHED_LOOPS) {
 			link_run(l, s, p);
 			continue;
 		}
-		if (p->kind == PIECE_ROWS) {
+		if (p->kind == SCHED_VECTOR_MAP) {
 			for (uint32_t k = 0; k < p->n; k++) {
 				const Inst *in = inst_at(l, p->insts[k]);
 				for (uint32_t r = 0; r < in->nresults; r++)
@@ -932,19 +935,19 @@ static void link(Lower *l, Sched *s) {
 			continue;
 		}
 		const Inst *in = inst_at(l, p->inst);
-		if (p->kind == PIECE_ALIAS) {
+		if (p->kind == SCHED_ALIAS) {
 			flow_of(l, inst_result(in, 0))->alias = true;
-		} else if (p->kind == PIECE_MATRIX) {
+		} else if (p->kind == SCHED_MATRIX) {
 			for (uint32_t k = 0; k < in->nresults; k++)
 				flow_of(l, inst_result(in, k))->owned = true;
 			if (in->op == OP_HOST) continue; /* does not compute in place */
 			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
 			if (!is_small(l, x) && gives_memory(l, s, p, x)) unite(l, x, inst_result(in, 0));
-		} else if (p->kind == PIECE_DIRECT && writes_elements(in)) {
+		} else if (p->kind == SCHED_ELEMENT && writes_elements(in)) {
 			flow_of(l, inst_result(in, 0))->owned = true;
 			if (gives_memory(l, s, p, inst_arg(l->f, in, 0)))
 				unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));
-		} else if (p->kind == PIECE_CONTROL) {
+		} else if (p->kind == SCHED_CONTROL) {
 			if (in->op != OP_IF) link_loop(l, s, p, in);
 			for (uint32_t k = 0; in->op == OP_IF && k < in->nresults; k++) {
 				InPlaceChain c = {{0}};
@@ -987,7 +990,7 @@ static void extend(Lower *l, const Sched *s) {
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const ValueFlow *out = flow_of(l, inst_result(in, k));
 			if (!out->alias) continue;
-			Ref source = inst_arg(l->f, in, p->kind == PIECE_ALIAS ? 0 : first_init(in) + k);
+			Ref source = inst_arg(l->f, in, p->kind == SCHED_ALIAS ? 0 : first_init(in) + k);
 			if (!ref_is_value(source)) continue;
 			ValueFlow *v = flow_of(l, source);
 			/* A source of an outer level lives until the end of the enclosing
@@ -1103,14 +1106,14 @@ void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *in
 static void plan_runs(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n && !l->failed; i++) {
 		SchedStep *p = s->pieces.at[i];
-		if (p->kind == PIECE_RUN) {
+		if (p->kind == SCHED_LOOPS) {
 			l->position = p->from;
 			p->plan = arrays_plan(l, p);
 			if (!p->plan) l->failed = true;
 		}
 		for (uint32_t r = 0; r < 2; r++)
 			if (p->regions[r]) plan_runs(l, p->regions[r]);
-		if (p->kind == PIECE_CONTROL && inst_at(l, p->inst)->op == OP_FOR && !l->failed)
+		if (p->kind == SCHED_CONTROL && inst_at(l, p->inst)->op == OP_FOR && !l->failed)
 			p->tiling = time_tiling_plan(l, p, inst_at(l, p->inst));
 	}
 }
@@ -1131,7 +1134,7 @@ uint32_t flow_work(const Lower *l, const Sched *s) {
 			}
 			work += n;
 		}
-		if (p->kind == PIECE_CONTROL && inst_at(l, p->inst)->op == OP_IF)
+		if (p->kind == SCHED_CONTROL && inst_at(l, p->inst)->op == OP_IF)
 			for (uint32_t r = 0; r < 2; r++) work += flow_work(l, p->regions[r]) / 2.0;
 	}
 	return work < 1e6 ? (uint32_t)work : 1000000;
