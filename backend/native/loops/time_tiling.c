@@ -125,8 +125,8 @@ const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in)
 	t->shift = ARENA_ARRAY(l->scratch, int64_t, in->nresults + 1);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Carry *y = &p->carries[k];
-		if (y->kind == CARRY_SAME) continue;
-		if (y->kind != CARRY_PAIR || !y->direct || !finds_pair(l, t, body, k)) return NULL;
+		if (y->kind == CARRY_INVARIANT) continue;
+		if (y->kind != CARRY_DOUBLE_BUFFER || !y->direct || !finds_pair(l, t, body, k)) return NULL;
 	}
 	if (!t->npairs) return NULL;
 	TileReach u = {.t = t, .body = body};

@@ -32,11 +32,11 @@ typedef struct Sched Sched;
 
 /* How a loop carries a value. */
 typedef enum CarryKind {
-	CARRY_SMALL,   /* in registers */
-	CARRY_SAME,    /* loop-invariant */
-	CARRY_INPLACE, /* the body changes it in place */
+	CARRY_SMALL,     /* in registers */
+	CARRY_INVARIANT, /* loop-invariant */
+	CARRY_INPLACE,   /* the body changes it in place */
 	/* Double-buffered: the body writes the next value to the other buffer. */
-	CARRY_PAIR
+	CARRY_DOUBLE_BUFFER
 } CarryKind;
 typedef struct Carry {
 	CarryKind kind;

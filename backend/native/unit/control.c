@@ -388,9 +388,9 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 			for (uint32_t i = 0; i < count; i++) w->init[w->n++] = elements[i];
 			break;
 		}
-		case CARRY_SAME: break;
+		case CARRY_INVARIANT: break;
 		case CARRY_INPLACE: put_at(l, init, lower_destination(l, out)); break;
-		case CARRY_PAIR: {
+		case CARRY_DOUBLE_BUFFER: {
 			KRef first = lower_destination(l, out),
 				 second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
 			KRef *present = &w->init[w->n++];
@@ -424,11 +424,11 @@ static void set_params(Looping *w, const Region *r, uint32_t skip, bool body) {
 			lower_set_small(l, param, count, at);
 			at += count;
 			break;
-		case CARRY_SAME:
+		case CARRY_INVARIANT:
 			lower_set_memory(l, param, pointer_of(l, inst_arg(l->f, w->in, w->first + k)));
 			break;
 		case CARRY_INPLACE: lower_set_memory(l, param, lower_destination(l, out)); break;
-		case CARRY_PAIR:
+		case CARRY_DOUBLE_BUFFER:
 			lower_set_memory(l, param, at[0]);
 			if (body && w->p->carries[k].direct) {
 				Ref result = l->f->args.at[r->results + k];
@@ -454,9 +454,9 @@ static void collect_next(Looping *w, const Region *r) {
 			at += count;
 			break;
 		}
-		case CARRY_SAME: break;
+		case CARRY_INVARIANT: break;
 		case CARRY_INPLACE: put_at(l, result, lower_destination(l, inst_result(w->in, k))); break;
-		case CARRY_PAIR:
+		case CARRY_DOUBLE_BUFFER:
 			put_at(l, result, at[1]);
 			w->next[n++] = at[1];
 			w->next[n++] = at[2];
@@ -482,13 +482,13 @@ static void set_results(Looping *w, KRef untouched) {
 			lower_set_small(l, out, count, at);
 			at += count;
 			break;
-		case CARRY_SAME: {
+		case CARRY_INVARIANT: {
 			KRef from = pointer_of(l, inst_arg(l->f, w->in, w->first + k));
 			lower_set_memory(l, out, from);
 			break;
 		}
 		case CARRY_INPLACE: lower_set_memory(l, out, lower_destination(l, out)); break;
-		case CARRY_PAIR: {
+		case CARRY_DOUBLE_BUFFER: {
 			KRef to = lower_destination(l, out);
 			k_if_begin(b, untouched, 0);
 			lower_copy(l, out, to, at[0]);
@@ -582,7 +582,7 @@ static void add_written(const Lower *l, const Sched *s, double times, UnrollCost
 static bool is_written_out(const Lower *l, const SchedStep *p, const Inst *in, int64_t turns) {
 	if (turns < 1 || turns > UNROLL_TURNS) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (p->carries[k].kind == CARRY_PAIR) return false;
+		if (p->carries[k].kind == CARRY_DOUBLE_BUFFER) return false;
 	UnrollCost w = {0};
 	add_written(l, p->regions[0], 1, &w);
 	return w.indexes && !w.runs && w.size * (double)turns <= UNROLL_SIZE;

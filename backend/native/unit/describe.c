@@ -416,8 +416,8 @@ static void describe_carries(const Describe *d, const SchedStep *p, uint32_t n) 
 		text_format(d->out, "%s%u changed in place", sep, kinds[CARRY_INPLACE]);
 		sep = ", ";
 	}
-	if (kinds[CARRY_PAIR])
-		text_format(d->out, "%s%u in two places that are swapped", sep, kinds[CARRY_PAIR]);
+	if (kinds[CARRY_DOUBLE_BUFFER])
+		text_format(d->out, "%s%u in two places that are swapped", sep, kinds[CARRY_DOUBLE_BUFFER]);
 }
 
 static void describe_sched(const Describe *d, const Sched *s, uint32_t depth);

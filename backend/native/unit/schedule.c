@@ -848,7 +848,7 @@ static void link_loop(Lower *l, Sched *s, SchedStep *p, const Inst *in) {
 		ValueFlow *end = ref_is_value(result) ? flow_of(l, result) : NULL;
 		InPlaceChain c = {{0}};
 		if (result == param) {
-			y->kind = CARRY_SAME;
+			y->kind = CARRY_INVARIANT;
 			flow_of(l, param)->alias = true;
 			if (in->op == OP_WHILE)
 				flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
@@ -869,7 +869,7 @@ static void link_loop(Lower *l, Sched *s, SchedStep *p, const Inst *in) {
 			if (gives_memory(l, s, p, init)) unite(l, init, out);
 			continue;
 		}
-		y->kind = CARRY_PAIR;
+		y->kind = CARRY_DOUBLE_BUFFER;
 		flow_of(l, param)->alias = true;
 		if (in->op == OP_WHILE)
 			flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
@@ -1056,7 +1056,7 @@ static void assign(Lower *l, Sched *s) {
 			}
 			for (uint32_t r = 0; p->carries && r < in->nresults; r++) {
 				Carry *y = &p->carries[r];
-				if (y->kind != CARRY_PAIR) continue;
+				if (y->kind != CARRY_DOUBLE_BUFFER) continue;
 				y->other = add_slot(l, inst_result(in, r), p->from, p->to);
 				Ref result = body_result(l, in, p, r);
 				Class *body = y->direct ? &w->classes[flow_class(l, REF_INDEX(result))] : NULL;
