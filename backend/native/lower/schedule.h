@@ -84,23 +84,23 @@ typedef struct ValueFlow {
 	VEC(uint32_t) uses; /* positions, increasing */
 	/* Union-find: a member of its alias class, as value plus 1; 0: the
 	 * representative. */
-	uint32_t joined;
+	uint32_t parent;
 	uint32_t lives_to; /* position */
 	bool owned;        /* its class has its own memory */
 } ValueFlow;
 
 /* The memory of an alias class, stored with its representative. */
-typedef struct Class {
+typedef struct AliasClass {
 	uint32_t from, to;
 	uint32_t slot;   /* plus 1; 0: none */
 	uint32_t output; /* plus 1; 0: none */
 	KRef dynamic;    /* in emission: a pointer that changes between iterations */
 	bool is_dynamic;
-} Class;
+} AliasClass;
 
 struct Flow {
 	ValueFlow *values; /* by value of the function */
-	Class *classes;
+	AliasClass *classes;
 	uint32_t next; /* position */
 	Sched *top;
 	bool *in_run; /* by value: computed by the run that is being collected */

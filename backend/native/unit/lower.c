@@ -384,7 +384,7 @@ KRef lower_destination(Lower *l, Ref r) {
 	uint32_t v = REF_INDEX(r);
 	const ValueFlow *x = &l->flow->values[v];
 	if (x->owned && l->needed[v] && !type_is_small(l->c, ref_type(l->f, r), NULL)) {
-		const Class *y = &l->flow->classes[flow_class(l, v)];
+		const AliasClass *y = &l->flow->classes[flow_class(l, v)];
 		if (y->is_dynamic) return y->dynamic;
 		if (y->output) return l->places[l->f->vals.n + l->unit->ninputs + y->output - 1].pointer;
 		return l->slots.at[y->slot - 1].pointer;

@@ -547,13 +547,13 @@ static void schedule(Lower *l, Sched *s) {
 /* ---- classes ------------------------------------------------------------- */
 
 uint32_t flow_class(const Lower *l, uint32_t v) {
-	while (l->flow->values[v].joined) v = l->flow->values[v].joined - 1;
+	while (l->flow->values[v].parent) v = l->flow->values[v].parent - 1;
 	return v;
 }
 
 static void unite(Lower *l, Ref x, Ref y) {
 	uint32_t a = flow_class(l, REF_INDEX(x)), b = flow_class(l, REF_INDEX(y));
-	if (a != b) l->flow->values[b].joined = a + 1;
+	if (a != b) l->flow->values[b].parent = a + 1;
 	flow_of(l, x)->owned = flow_of(l, y)->owned = true;
 }
 
@@ -908,7 +908,7 @@ static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref ou
 	if (!ref_is_value(r)) return;
 	const ValueFlow *v = flow_of(l, r);
 	if (v->home != branch || !v->piece ||
-	    (v->piece->kind != SCHED_LOOPS && v->piece->kind != SCHED_VECTOR_MAP) || v->joined ||
+	    (v->piece->kind != SCHED_LOOPS && v->piece->kind != SCHED_VECTOR_MAP) || v->parent ||
 	    v->owned || uses_at(v, branch->end) != 1)
 		return;
 	unite(l, out, r);
@@ -1005,11 +1005,11 @@ static void lifetimes(Lower *l) {
 	Flow *w = l->flow;
 	for (uint32_t v = 0; v < l->f->vals.n; v++) live_to(&w->values[v]);
 	extend(l, w->top);
-	for (uint32_t v = 0; v < l->f->vals.n; v++) w->classes[v] = (Class){.from = FOREVER};
+	for (uint32_t v = 0; v < l->f->vals.n; v++) w->classes[v] = (AliasClass){.from = FOREVER};
 	for (uint32_t v = 0; v < l->f->vals.n; v++) {
 		const ValueFlow *x = &w->values[v];
 		if (!x->owned) continue;
-		Class *y = &w->classes[flow_class(l, v)];
+		AliasClass *y = &w->classes[flow_class(l, v)];
 		uint32_t from = x->piece                    ? x->piece->from
 		                : x->home && x->home->owner ? x->home->owner->from
 		                                            : 0;
@@ -1050,7 +1050,7 @@ static void assign(Lower *l, Sched *s) {
 				const ValueFlow *v = flow_of(l, out);
 				if (!v->owned || v->alias || is_small(l, out) || !l->needed[REF_INDEX(out)])
 					continue;
-				Class *y = &w->classes[flow_class(l, REF_INDEX(out))];
+				AliasClass *y = &w->classes[flow_class(l, REF_INDEX(out))];
 				if (y->slot || y->output || y->is_dynamic) continue;
 				y->slot = add_slot(l, out, y->from, y->to);
 			}
@@ -1059,7 +1059,7 @@ static void assign(Lower *l, Sched *s) {
 				if (y->kind != CARRY_DOUBLE_BUFFER) continue;
 				y->other = add_slot(l, inst_result(in, r), p->from, p->to);
 				Ref result = body_result(l, in, p, r);
-				Class *body = y->direct ? &w->classes[flow_class(l, REF_INDEX(result))] : NULL;
+				AliasClass *body = y->direct ? &w->classes[flow_class(l, REF_INDEX(result))] : NULL;
 				if (body &&
 				    (body->slot || body->output || body->is_dynamic || !flow_of(l, result)->owned))
 					y->direct = false;
@@ -1078,7 +1078,7 @@ static void outputs(Lower *l) {
 		uint32_t k = 0;
 		while (k < l->unit->noutputs && l->unit->outputs[k].ref != ref_value(v)) k++;
 		if (!x->owned || x->alias) continue;
-		Class *y = &w->classes[flow_class(l, v)];
+		AliasClass *y = &w->classes[flow_class(l, v)];
 		if (!y->output) y->output = k + 1;
 	}
 }
@@ -1086,7 +1086,7 @@ static void outputs(Lower *l) {
 void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *insts) {
 	Flow *w = l->flow;
 	w->in_run = ARENA_ARRAY(l->scratch, bool, l->f->vals.n + 1);
-	w->classes = ARENA_ARRAY(l->scratch, Class, l->f->vals.n + 1);
+	w->classes = ARENA_ARRAY(l->scratch, AliasClass, l->f->vals.n + 1);
 	w->top = new_sched(l, NULL, NULL, region);
 	if (!region) {
 		w->top->ninsts = ninsts;
