@@ -52,7 +52,7 @@ typedef struct SchedStep {
 	uint32_t n;  /* RUN, ROWS */
 	const InstId *insts;
 	Dim row;           /* ROWS */
-	uint32_t lanes;    /* ROWS: one vector of this many lanes, see lanes_take */
+	uint32_t lanes;    /* ROWS: one vector of this many lanes, see axis_is_vectorisable */
 	uint32_t from, to; /* positions */
 	ArrayPlan *plan;
 	Sched *regions[2];
@@ -147,28 +147,28 @@ bool flow_may_fail(const Fn *f, const Inst *in);
  * initial value? Most loops write every element, so the incoming array need not
  * be computed. lower_begin_tape then stores the constant only where no
  * iteration writes. */
-bool flow_fills_tape(const Lower *l, const Inst *in, uint32_t k);
+bool tape_needs_fill(const Lower *l, const Inst *in, uint32_t k);
 void lower_begin_tape(Lower *l, const Inst *in, uint32_t k);
 
 /* ---- map_vectorise.c ----------------------------------------------------- */
 
 /* Does the instruction treat each row independently? `row`: the extent of the
  * row axis. */
-bool rows_take(const Lower *l, const Inst *in, Dim row);
+bool map_is_vectorisable(const Lower *l, const Inst *in, Dim row);
 /* Is it also best vectorised over rows, or impossible otherwise? */
-bool rows_must(const Lower *l, const Inst *in, Dim *row);
+bool map_needs_vector(const Lower *l, const Inst *in, Dim *row);
 /* A loop over small arrays with a common axis of fixed extent, along which all
  * is element-wise or summed. The axis becomes a vector of *lanes lanes, and
  * loop-carried values are registers. */
-bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes);
+bool axis_is_vectorisable(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes);
 /* Does the value stay in memory although a loop that is vectorised over rows
  * carries it? */
-bool rows_tape(const Lower *l, Ref r, const SchedStep *p);
-/* Is operand k the initial value of such a tape, see flow_fills_tape? */
-bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const SchedStep *p);
+bool value_is_tape(const Lower *l, Ref r, const SchedStep *p);
+/* Is operand k the initial value of such a tape, see tape_needs_fill? */
+bool operand_fills_tape(const Lower *l, const Inst *in, uint32_t k, const SchedStep *p);
 /* Does it read across rows, but in an idiom that vectorised users of its result
  * recognise? */
-bool rows_understand(const Lower *l, const Inst *in, Dim row);
+bool is_cross_row_idiom(const Lower *l, const Inst *in, Dim row);
 void rows_emit(Lower *l, const SchedStep *p);
 
 /* ---- time_tiling.c ------------------------------------------------------- */

@@ -340,7 +340,7 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	const Storage *first = lower_place(l, init);
 	KRef to = lower_destination(l, tape);
 	Value v;
-	if (!flow_fills_tape(l, in, k)) {
+	if (!tape_needs_fill(l, in, k)) {
 		l->failed |= first->kind != PLACE_MEMORY;
 		lower_copy(l, tape, to, first->pointer);
 		return;

@@ -112,16 +112,16 @@ typedef struct Mask {
 
 static bool same_mask(Mask x, Mask y) { return x.r == y.r && x.off == y.off; }
 
-typedef enum Across { /* recognised operations across the rows */
-	                  ACROSS_NOT,
-	                  ACROSS_COUNT,  /* number of rows in the mask */
-	                  ACROSS_ANY,    /* whether there is one */
-	                  ACROSS_FIRST,  /* index of the first */
-	                  ACROSS_SPREAD, /* that index, for each row */
-	                  /* Each row's own index if it is in the mask, else the
+typedef enum CrossLane { /* recognised operations across the rows */
+	                     CROSS_LANE_NONE,
+	                     CROSS_LANE_COUNT,     /* number of rows in the mask */
+	                     CROSS_LANE_ANY,       /* whether there is one */
+	                     CROSS_LANE_FIRST,     /* index of the first */
+	                     CROSS_LANE_BROADCAST, /* that index, for each row */
+	                     /* Each row's own index if it is in the mask, else the
 	                   * first's. */
-	                  ACROSS_FEED
-} Across;
+	                     CROSS_LANE_SAFE_INDEX
+} CrossLane;
 
 static bool is_mask(const Lower *l, Ref r) {
 	const Type *t = ref_ty(l->f, r);
@@ -152,42 +152,45 @@ static bool is_own_number(const Lower *l, Ref r) {
 	return in && in->op == OP_IOTA && ref_ty(l->f, r)->dims[0] == l->row;
 }
 
-static Across across(const Lower *l, Ref r, Mask *mask) {
+static CrossLane cross_lane_idiom(const Lower *l, Ref r, Mask *mask) {
 	const Fn *f = l->f;
 	const Inst *in = ref_inst(f, r), *x;
 	Ref given;
-	if (!in || l->row_lanes) return ACROSS_NOT;
+	if (!in || l->row_lanes) return CROSS_LANE_NONE;
 	switch ((Op)in->op) {
 	case OP_REDUCE_SUM:
 		x = ref_inst(f, inst_arg(f, in, 0));
 		if (!x || x->op != OP_CONVERT || ref_ty(f, r)->rank || ref_ty(f, r)->dtype != DT_I64)
-			return ACROSS_NOT;
+			return CROSS_LANE_NONE;
 		given = inst_arg(f, x, 0);
-		if (!is_mask(l, given)) return ACROSS_NOT;
+		if (!is_mask(l, given)) return CROSS_LANE_NONE;
 		*mask = mask_from(l, given);
-		return ACROSS_COUNT;
+		return CROSS_LANE_COUNT;
 	case OP_LT:
-		if (!is_zero(l, inst_arg(f, in, 0))) return ACROSS_NOT;
-		return across(l, inst_arg(f, in, 1), mask) == ACROSS_COUNT ? ACROSS_ANY : ACROSS_NOT;
+		if (!is_zero(l, inst_arg(f, in, 0))) return CROSS_LANE_NONE;
+		return cross_lane_idiom(l, inst_arg(f, in, 1), mask) == CROSS_LANE_COUNT ? CROSS_LANE_ANY
+		                                                                         : CROSS_LANE_NONE;
 	case OP_ARGMAX:
 		given = inst_arg(f, in, 0);
-		if (!is_mask(l, given)) return ACROSS_NOT;
+		if (!is_mask(l, given)) return CROSS_LANE_NONE;
 		*mask = mask_from(l, given);
-		return ACROSS_FIRST;
+		return CROSS_LANE_FIRST;
 	case OP_BROADCAST:
-		return across(l, inst_arg(f, in, 0), mask) == ACROSS_FIRST ? ACROSS_SPREAD : ACROSS_NOT;
+		return cross_lane_idiom(l, inst_arg(f, in, 0), mask) == CROSS_LANE_FIRST
+		           ? CROSS_LANE_BROADCAST
+		           : CROSS_LANE_NONE;
 	case OP_SELECT:
-		if (!is_mask(l, inst_arg(f, in, 0))) return ACROSS_NOT;
+		if (!is_mask(l, inst_arg(f, in, 0))) return CROSS_LANE_NONE;
 		for (uint32_t k = 0; k < 2; k++) { /* the builder removes a negation by swapping */
 			Mask own = mask_from(l, inst_arg(f, in, 0));
 			own.off ^= k != 0;
 			if (!is_own_number(l, inst_arg(f, in, 1 + k)) ||
-			    across(l, inst_arg(f, in, 2 - k), mask) != ACROSS_SPREAD)
+			    cross_lane_idiom(l, inst_arg(f, in, 2 - k), mask) != CROSS_LANE_BROADCAST)
 				continue;
-			return same_mask(own, *mask) ? ACROSS_FEED : ACROSS_NOT;
+			return same_mask(own, *mask) ? CROSS_LANE_SAFE_INDEX : CROSS_LANE_NONE;
 		}
-		return ACROSS_NOT;
-	default: return ACROSS_NOT;
+		return CROSS_LANE_NONE;
+	default: return CROSS_LANE_NONE;
 	}
 }
 
@@ -197,7 +200,7 @@ static bool is_feed(const Lower *l, const Inst *in, Mask *mask) {
 	    attr_int(l->c, OP_GATHER, in->attr, 1))
 		return false;
 	return lower_row_axis(l, inst_arg(l->f, in, 0)) == 0 &&
-	       across(l, inst_arg(l->f, in, 1), mask) == ACROSS_FEED;
+	       cross_lane_idiom(l, inst_arg(l->f, in, 1), mask) == CROSS_LANE_SAFE_INDEX;
 }
 
 /* The mask from which r, a condition for each element, is broadcast. */
@@ -330,7 +333,7 @@ static bool takes_ref(const MapVectoriser *w, Ref r) {
 	bool row;
 	Mask mask;
 	if (!row_type(w->l.c, ref_type(w->l.f, r), w->l.row, &row)) return false;
-	return !ref_is_value(r) || across(&w->l, r, &mask) == ACROSS_NOT;
+	return !ref_is_value(r) || cross_lane_idiom(&w->l, r, &mask) == CROSS_LANE_NONE;
 }
 
 /* takes_loop checks the tapes among parameters and results. */
@@ -386,7 +389,7 @@ static bool takes_loop(MapVectoriser *w, const Inst *in) {
 		const Region *test = inst_region(f, in, 0);
 		if (!takes_region(w, test, true)) return false;
 		Ref go_on = region_result(l, test, 0);
-		if (across(l, go_on, &any) == ACROSS_ANY) {
+		if (cross_lane_idiom(l, go_on, &any) == CROSS_LANE_ANY) {
 			/* The mask must be carried, and be the same for test and body. */
 			mask = body_mask(l, in, body);
 			if (!mask.r || mask.off || any.off || REF_INDEX(mask.r) < body->params ||
@@ -468,7 +471,7 @@ static bool takes_branches(MapVectoriser *w, const Inst *in, Mask *mask, bool *r
 	const Region *yes = inst_region(f, in, 0), *no = inst_region(f, in, 1);
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (is_tape(l, inst_result(in, k))) return false;
-	if (across(l, inst_arg(f, in, 0), &any) == ACROSS_ANY) {
+	if (cross_lane_idiom(l, inst_arg(f, in, 0), &any) == CROSS_LANE_ANY) {
 		*mask = any;
 		for (uint32_t k = 0; k < in->nresults; k++)
 			residual[k] = !keeps(l, region_result(l, yes, k), region_result(l, no, k), mask);
@@ -635,7 +638,7 @@ static bool takes_turn(MapVectoriser *w, const Inst *in) {
 }
 
 /* Whether `in` reduces over the axis in the lanes. */
-static bool joins_lanes(const Lower *l, const Inst *in) {
+static bool reduces_lanes(const Lower *l, const Inst *in) {
 	uint32_t n[2], at[2];
 	const int64_t *axes[2];
 	int row[2];
@@ -679,7 +682,8 @@ static bool takes_inst(MapVectoriser *w, const Inst *in) {
 	Mask mask;
 	bool rows = false, row;
 	/* Its users must recognise it. */
-	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return true;
+	if (in->nresults && cross_lane_idiom(l, inst_result(in, 0), &mask) != CROSS_LANE_NONE)
+		return true;
 	if (in->op == OP_FOR || in->op == OP_WHILE || in->op == OP_IF) {
 		for (uint32_t k = 0; k < in->nresults; k++)
 			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) &&
@@ -702,7 +706,7 @@ static bool takes_inst(MapVectoriser *w, const Inst *in) {
 		const double n = lower_shape(l, inst_arg(f, in, k)).count;
 		if (n > work) work = n;
 	}
-	const bool joins = joins_lanes(l, in);
+	const bool joins = reduces_lanes(l, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) ||
 		    (joins ? row : row < rows))
@@ -742,13 +746,13 @@ static MapVectoriser taking(const Lower *l, Dim row, uint32_t lanes) {
 	return w;
 }
 
-bool rows_take(const Lower *l, const Inst *in, Dim row) {
+bool map_is_vectorisable(const Lower *l, const Inst *in, Dim row) {
 	MapVectoriser w = taking(l, row, 0);
 	Mask mask;
 	if (!in->nresults || !takes_inst(&w, in)) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref out = inst_result(in, k);
-		if (across(&w.l, out, &mask) != ACROSS_NOT) return false;
+		if (cross_lane_idiom(&w.l, out, &mask) != CROSS_LANE_NONE) return false;
 		if (has_row(&w, out)) continue;
 		/* A result without rows must be invariant or unused: rows would have
 		 * different values. */
@@ -761,28 +765,29 @@ bool rows_take(const Lower *l, const Inst *in, Dim row) {
 	return written(&w, in) <= ROWS_WORK;
 }
 
-bool rows_tape(const Lower *l, Ref r, const SchedStep *p) {
+bool value_is_tape(const Lower *l, Ref r, const SchedStep *p) {
 	const MapVectoriser w = taking(l, p->row, p->lanes);
 	return is_tape(&w.l, r);
 }
 
-bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const SchedStep *p) {
-	return in->op == OP_FOR && k && rows_tape(l, inst_result(in, k - 1), p) &&
-	       flow_fills_tape(l, in, k - 1);
+bool operand_fills_tape(const Lower *l, const Inst *in, uint32_t k, const SchedStep *p) {
+	return in->op == OP_FOR && k && value_is_tape(l, inst_result(in, k - 1), p) &&
+	       tape_needs_fill(l, in, k - 1);
 }
 
-bool rows_understand(const Lower *l, const Inst *in, Dim row) {
+bool is_cross_row_idiom(const Lower *l, const Inst *in, Dim row) {
 	const MapVectoriser w = taking(l, row, 0);
 	Mask mask;
-	return in->nresults && across(&w.l, inst_result(in, 0), &mask) != ACROSS_NOT;
+	return in->nresults && cross_lane_idiom(&w.l, inst_result(in, 0), &mask) != CROSS_LANE_NONE;
 }
 
-bool rows_must(const Lower *l, const Inst *in, Dim *row) {
+bool map_needs_vector(const Lower *l, const Inst *in, Dim *row) {
 	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE)
 		return rows_take_factor(l->f, in, row);
 	if (in->op != OP_FOR && in->op != OP_WHILE && in->op != OP_IF) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (only_long(l->c, ref_type(l->f, inst_result(in, k)), row)) return rows_take(l, in, *row);
+		if (only_long(l->c, ref_type(l->f, inst_result(in, k)), row))
+			return map_is_vectorisable(l, in, *row);
 	return false;
 }
 
@@ -811,7 +816,7 @@ static void note_lengths(const Lower *l, const Region *g, Lengths *out) {
 	}
 }
 
-bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
+bool axis_is_vectorisable(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
 	Lengths lengths = {0};
 	if ((in->op != OP_FOR && in->op != OP_WHILE) || l->k.m->target.vector_bytes < 16) return false;
 	for (uint32_t k = 0; k < in->nregions; k++) note_lengths(l, inst_region(l->f, in, k), &lengths);
@@ -1112,8 +1117,9 @@ static void emit_while(RowsEmit *e, const Inst *in) {
 	set_carried(e, in, test->params, at);
 	emit_region(e, test, NULL, false);
 	const Ref go_on = region_result(l, test, 0);
-	KRef c =
-		across(l, go_on, &any) == ACROSS_ANY ? any_row(e, any) : lower_place(l, go_on)->elements[0];
+	KRef c = cross_lane_idiom(l, go_on, &any) == CROSS_LANE_ANY
+	             ? any_row(e, any)
+	             : lower_place(l, go_on)->elements[0];
 	k_while_body(b, c, at);
 	set_carried(e, in, body->params, at);
 	lower_poll(l, at[counter], k_int(b, -1), region_work(l, test) + region_work(l, body));
@@ -1134,7 +1140,7 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	/* Tests the rows of this vector where the mask is available. Otherwise uses
 	 * the condition from before this piece, which covers all vectors. */
 	const Storage *all = lower_place(l, inst_arg(l->f, in, 0));
-	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY &&
+	const bool parts = cross_lane_idiom(l, inst_arg(l->f, in, 0), &any) == CROSS_LANE_ANY &&
 	                   (is_here(e, any) || all->kind != PLACE_SMALL);
 	k_if_begin(b, parts ? any_row(e, any) : all->elements[0], 0);
 	for (uint32_t r = 0; r < 2; r++) {
@@ -1223,7 +1229,7 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	Mask mask;
-	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return;
+	if (in->nresults && cross_lane_idiom(l, inst_result(in, 0), &mask) != CROSS_LANE_NONE) return;
 	b->span = in->span;
 	b->origin = (uint32_t)(in - l->f->insts.at) + 1;
 	if (in->op == OP_FOR) emit_for(e, in);
@@ -1232,7 +1238,7 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (is_feed(l, in, &mask)) emit_feed(e, in, mask);
 	else if (at_turn(l, in)) emit_at_turn(e, in);
 	else if (is_lookup(l, in)) emit_lookup(e, in);
-	else if (joins_lanes(l, in)) emit_join(e, in);
+	else if (reduces_lanes(l, in)) emit_join(e, in);
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
 		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
 		lower_set_small(l, inst_result(in, 0), 1, &number);
@@ -1316,7 +1322,8 @@ static void store_rows(RowsEmit *e, Ref r, KRef to) {
 /* Whether an inactive row could fail or not terminate. */
 static bool has_hazard(const Lower *l, const Inst *in, bool masked) {
 	Mask mask;
-	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return false;
+	if (in->nresults && cross_lane_idiom(l, inst_result(in, 0), &mask) != CROSS_LANE_NONE)
+		return false;
 	if (!in->nregions) return masked && flow_may_fail(l->f, in) && !is_feed(l, in, &mask);
 	if (masked && in->op == OP_WHILE) return true;
 	for (uint32_t r = 0; r < in->nregions; r++) {

@@ -71,7 +71,7 @@ bool flow_may_fail(const Fn *f, const Inst *in) {
 	return false;
 }
 
-bool flow_fills_tape(const Lower *l, const Inst *in, uint32_t k) {
+bool tape_needs_fill(const Lower *l, const Inst *in, uint32_t k) {
 	Value v;
 	if (in->op != OP_FOR || is_small(l, inst_result(in, k)) ||
 	    !ref_splat(l->f, inst_arg(l->f, in, 1 + k), &v) || dtype_is_complex((Dtype)v.dtype))
@@ -183,7 +183,7 @@ static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const I
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			define(l, s, p, inst_result(in, k));
 			w->in_run[in->results + k] = false;
-			if (kind == SCHED_VECTOR_MAP && rows_tape(l, inst_result(in, k), p))
+			if (kind == SCHED_VECTOR_MAP && value_is_tape(l, inst_result(in, k), p))
 				l->needed[in->results + k] = true;
 		}
 	}
@@ -191,7 +191,7 @@ static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const I
 		Using u = {l, s, p, p->from};
 		const Inst *in = inst_at(l, insts[i]);
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (kind != SCHED_VECTOR_MAP || !rows_fill_tape(l, in, k, p))
+			if (kind != SCHED_VECTOR_MAP || !operand_fills_tape(l, in, k, p))
 				note_use(&u, inst_arg(l->f, in, k));
 		for (uint32_t r = 0; r < in->nregions; r++)
 			region_refs(l->f, inst_region(l->f, in, r), note_use, &u);
@@ -276,9 +276,9 @@ static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	for (uint32_t i = 0; i < n; i++) {
 		const Inst *in = inst_at(l, insts[i]);
 		for (uint32_t k = 0; k < in->nresults; k++) x.at[in->results + k] = i + 1;
-		x.rows[i] = rows_must(l, in, &row);
-		across[i] = rows_understand(l, in, w->row);
-		able[i] = x.rows[i] || rows_take(l, in, w->row);
+		x.rows[i] = map_needs_vector(l, in, &row);
+		across[i] = is_cross_row_idiom(l, in, w->row);
+		able[i] = x.rows[i] || map_is_vectorisable(l, in, w->row);
 	}
 	for (uint32_t i = n; i-- > 0;) {
 		if (able[i] && x.for_rows[i]) x.rows[i] = true;
@@ -296,7 +296,7 @@ static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	memset(x.for_rows, 0, n * sizeof *x.for_rows);
 	for (uint32_t i = n; i-- > 0;) {
 		if (x.rows[i] && x.for_arrays[i] && !x.for_rows[i] && !across[i] &&
-		    !rows_must(l, inst_at(l, insts[i]), &row))
+		    !map_needs_vector(l, inst_at(l, insts[i]), &row))
 			x.rows[i] = false;
 		visit_operands(l, &x, i, true);
 	}
@@ -467,7 +467,7 @@ static bool run_reads_operands(const Lower *l, const Inst *in) {
 static bool run_fails_by_rows(const Lower *l, Dim row) {
 	for (uint32_t i = 0; i < l->flow->run.n; i++) {
 		const Inst *in = inst_at(l, l->flow->run.at[i]);
-		if (flow_may_fail(l->f, in) && !rows_take(l, in, row)) return false;
+		if (flow_may_fail(l->f, in) && !map_is_vectorisable(l, in, row)) return false;
 	}
 	return true;
 }
@@ -486,15 +486,15 @@ static void schedule(Lower *l, Sched *s) {
 		uint32_t lanes;
 		/* The first failure must be reported. Instructions done by rows run
 		 * together, so others that may fail go before or after them. */
-		if (l->flow->by_rows && ordered && !rows_take(l, in, l->flow->row)) flush(l, s);
+		if (l->flow->by_rows && ordered && !map_is_vectorisable(l, in, l->flow->row)) flush(l, s);
 		dependent = depends_on_run(l, in);
-		if (rows_must(l, in, &row)) {
+		if (map_needs_vector(l, in, &row)) {
 			if (l->flow->by_rows ? l->flow->row != row : ordered && !run_fails_by_rows(l, row))
 				flush(l, s);
 			l->flow->by_rows = true;
 			l->flow->row = row;
 			append(l, i);
-		} else if (lanes_take(l, in, &row, &lanes)) {
+		} else if (axis_is_vectorisable(l, in, &row, &lanes)) {
 			flush(l, s);
 			put_rows(l, s, SCHED_VECTOR_MAP, 1, &s->insts[n], row, lanes);
 		} else if (in->nregions) {
@@ -929,7 +929,8 @@ static void link(Lower *l, Sched *s) {
 				/* A tape stays in its memory. */
 				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
 					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
-					if (rows_tape(l, out, p) && gives_memory(l, s, p, init)) unite(l, init, out);
+					if (value_is_tape(l, out, p) && gives_memory(l, s, p, init))
+						unite(l, init, out);
 				}
 			}
 			continue;
