@@ -456,7 +456,7 @@ void emit_LOAD(Emitter *e, const KInst *in) {
 }
 
 /* A non-temporal store, for whole registers and where the address is aligned;
- * an ordinary store otherwise. past: the run-time condition for it. */
+ * an ordinary store otherwise. streaming: the run-time condition for it. */
 static void emit_stream_store(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef address,
                               KRef root, LLVMValueRef streaming) {
 	uint32_t lanes = emit_lanes(value), width = e->m->target.vector_bytes;

@@ -46,8 +46,8 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
  * - Long lines are processed in parts of SCAN_PART. Up to 1032 elements are
  *   added from left to right, more by groups.
  * - before: the sum of the preceding parts; NULL: none. o may be x.
- * - past: non-temporal stores. next: as many elements that are needed soon, to
- *   prefetch; NULL: none.
+ * - streaming: non-temporal stores. next: as many elements that are needed
+ *   soon, to prefetch; NULL: none.
  * - kernel_scan_total gives the total of a part, by the same additions. */
 enum { SCAN_PART = 4096 };
 void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, void *o,

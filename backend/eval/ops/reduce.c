@@ -404,7 +404,7 @@ typedef struct CumulativeSum {
 	Backend *be;
 	Dtype d;
 	int64_t size, length, lines, line_parts, part_lines, threads;
-	bool reverse, streaming; /* past: use non-temporal stores */
+	bool reverse, streaming; /* use non-temporal stores */
 	const char *x;
 	char *o;
 	_Atomic int64_t said;        /* chunks whose end is known */

@@ -352,7 +352,7 @@ KRef k_lane(KBuilder *b);
 KRef k_mask(KBuilder *b);
 KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef stride);
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
-/* Mode unit, KF_EXACT. past: the uniform bool for a non-temporal store; 0:
+/* Mode unit, KF_EXACT. streaming: the uniform bool for a non-temporal store; 0:
  * never. */
 void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef streaming);
 void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index);

@@ -4,8 +4,9 @@
  * Needs: loops/loops.h.
  *
  * Method: follows the index from a nest through inlined values to materialised
- * values and values from outside, as `element_at` will, but emits nothing. An index
- * component is known if it is an axis of the nest, perhaps plus a constant.
+ * values and values from outside, as `element_at` will, but emits nothing. An
+ * index component is known if it is an axis of the nest, perhaps plus a
+ * constant.
  *
  * Contract:
  * - `leaf` is called for every read of a value that is not inlined, with its

@@ -1075,7 +1075,7 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	else if (n->kind == NODE_SCATTER) emit_scatter(e, g, n);
 	else if (n->kind == NODE_GUARD) emit_guard(e, n);
 	else if (g->reduces) emit_reduce_group(e, g);
-	else if (g->combined) emit_collapsed_group(e, g, keep);
+	else if (g->collapsed) emit_collapsed_group(e, g, keep);
 	else emit_map_group(e, g);
 	if (n->bias_fused) {
 		e->memo.n = mark;

@@ -3,8 +3,8 @@
  *
  * Needs: loops/loops.h; a plan with regions and groups.
  *
- * Contract: sets LoopNode.stage. Materialises the values that a later stage reads
- * of an earlier one, in scratch of a block of rows that fits in L1.
+ * Contract: sets LoopNode.stage. Materialises the values that a later stage
+ * reads of an earlier one, in scratch of a block of rows that fits in L1.
  *
  * The operations on one element depend on each other, from load to store. The
  * reorder buffer holds about one iteration of a long chain, so a single loop is

@@ -5,9 +5,9 @@
  * Method: fusion by recomputation. A value is either *materialised* (field
  * `kept`; in memory, or for a block of rows in scratch) or *inlined*. An
  * inlined value is computed, element by element, in the loops that use it:
- * `element_at` (pull.c) follows the index from the user back to materialised values.
- * Shape changes are arithmetic on indices and cost nothing. These values are
- * materialised:
+ * `element_at` (pull.c) follows the index from the user back to materialised
+ * values. Shape changes are arithmetic on indices and cost nothing. These
+ * values are materialised:
  *
  * - results needed afterwards;
  * - reductions and contractions, and operands of contractions;
@@ -131,14 +131,14 @@ typedef struct LoopNode {
 	bool fused_local;
 	uint32_t copy_slot[2]; /* plus 1: scratch slots for copies of a contraction's operands */
 	uint32_t partial;      /* plus 1: memory slot of the chunks' partial sums */
-	/* CONTRACTION_SHARED_MATRIX: the node (plus 1) that adds `bias` to each row, fused into
-	 * the contraction's tiles, see fuse_bias. 0: none. */
+	/* CONTRACTION_SHARED_MATRIX: the node (plus 1) that adds `bias` to each
+	 * row, fused into the contraction's tiles, see fuse_bias. 0: none. */
 	uint32_t sum;
 	Ref bias;
 	/* Is such a sum. Its own loop is emitted only for non-temporal stores. */
 	bool bias_fused;
-	/* CONTRACTION_SHARED_MATRIX: the chunk's packed (transposed) copy of the matrix, and the
-	 * distance between its rows in elements; 0: none. */
+	/* CONTRACTION_SHARED_MATRIX: the chunk's packed (transposed) copy of the
+	 * matrix, and the distance between its rows in elements; 0: none. */
 	KRef weights, weights_step;
 } LoopNode;
 
@@ -286,8 +286,8 @@ typedef struct IndexContext {
 } IndexContext;
 
 /* The index at which operand k of a NODE_POINT instruction is read for its
- * result at `at`. Not for gather's x, concat and pad, which pull handles
- * itself. */
+ * result at `at`. Not for gather's x, concat and pad, which `element_at`
+ * handles itself. */
 void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at, Index *out);
 Index index_number(int64_t v);
 Index index_axis(uint32_t axis);

@@ -113,8 +113,8 @@ static KRef load_at(ArrayEmit *e, KType t, KRef pointer, Address a) {
 	return k_load(k, t, KM_STRIDED, pointer, a.base, a.lane);
 }
 
-/* exact: write nothing but the array's elements. past: use a non-temporal store
- * where it holds. */
+/* exact: write nothing but the array's elements. stream_store: use a
+ * non-temporal store where it holds. */
 static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exact,
                      KRef stream_store) {
 	KBuilder *k = e->k;

@@ -118,7 +118,8 @@ static bool goes_along(SlidingFusion *s, uint32_t id) {
 	return reads;
 }
 
-/* Sets `halo_before` and `halo_after` of the regions first .. last. False: too far. */
+/* Sets `halo_before` and `halo_after` of the regions first .. last. False: too
+ * far. */
 static bool set_distances(const SlidingFusion *s, uint32_t last) {
 	ArrayPlan *p = s->p;
 	for (uint32_t id = last + 1; id-- > s->first;) {

@@ -105,8 +105,8 @@ const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in)
 	const Sched *s = p->regions[0];
 	const Region *body = s->region;
 	ArrayPlan *plan = NULL;
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const SchedStep *q = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		const SchedStep *q = s->steps.at[i];
 		if (q->kind == SCHED_LOOPS ? plan != NULL : q->kind != SCHED_SCALAR) return NULL;
 		if (q->kind == SCHED_LOOPS) plan = q->plan;
 		for (uint32_t k = 0; k < (plan && q->kind == SCHED_LOOPS ? q->n : 1); k++)
@@ -248,8 +248,8 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef n
 	Lower *l = e->l;
 	const Sched *s = p->regions[0];
 	lower_set_small(l, ref_value(s->region->params), 1, &number);
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const SchedStep *q = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		const SchedStep *q = s->steps.at[i];
 		l->position = q->from;
 		if (q->kind == SCHED_LOOPS) {
 			spill_live_ins(e);

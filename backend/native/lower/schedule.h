@@ -40,19 +40,21 @@ typedef enum CarryKind {
 } CarryKind;
 typedef struct Carry {
 	CarryKind kind;
-	bool direct;    /* PAIR: the body can compute its result in the destination */
-	uint32_t other; /* PAIR: the second buffer, a slot plus 1 */
+	bool direct;    /* double-buffered: the body can compute its result in the destination */
+	uint32_t other; /* double-buffered: the second buffer, a slot plus 1 */
 } Carry;
 
 typedef struct TimeTiling TimeTiling; /* time tiling of a loop: time_tiling.c */
 
 typedef struct SchedStep {
 	SchedStepKind kind;
-	InstId inst; /* not of runs */
-	uint32_t n;  /* RUN, ROWS */
+	InstId inst; /* not of loops */
+	uint32_t n;  /* loops, vectorised maps */
 	const InstId *insts;
-	Dim row;           /* ROWS */
-	uint32_t lanes;    /* ROWS: one vector of this many lanes, see axis_is_vectorisable */
+	Dim row; /* of a vectorised map */
+	/* Of a vectorised map: one vector of this many lanes, see
+	 * axis_is_vectorisable. */
+	uint32_t lanes;
 	uint32_t from, to; /* positions */
 	ArrayPlan *plan;
 	Sched *regions[2];
@@ -60,22 +62,22 @@ typedef struct SchedStep {
 	const TimeTiling *tiling; /* `for`; NULL: not tiled */
 } SchedStep;
 
-/* A region's pieces in execution order. */
+/* A region's steps in execution order. */
 struct Sched {
 	Sched *outer;
 	SchedStep *owner;     /* NULL: the unit or the body of a function */
 	const Region *region; /* NULL: the unit */
 	uint32_t ninsts;
 	const InstId *insts;
-	VEC(SchedStep *) pieces;
+	VEC(SchedStep *) steps;
 	uint32_t end; /* position at which its results are read */
 };
 
 /* Definition, uses and memory of a value. */
 typedef struct ValueFlow {
-	Sched *home;      /* the schedule that defines it; NULL: outside the unit */
-	SchedStep *piece; /* the piece that defines it; NULL: a region's parameter */
-	/* The last piece of its own schedule that uses it or contains a use. */
+	Sched *home;     /* the schedule that defines it; NULL: outside the unit */
+	SchedStep *step; /* the step that defines it; NULL: a region's parameter */
+	/* The last step of its own schedule that uses it or contains a use. */
 	SchedStep *last;
 	bool at_end;        /* a result of the region that defines it */
 	bool outside;       /* used after the unit */
@@ -123,7 +125,7 @@ uint32_t flow_work(const Lower *l, const Sched *s);
 bool direct_takes(const Lower *l, const Inst *in);
 /* The result is operand 0 with some elements changed. */
 bool writes_elements(const Inst *in);
-/* Is this piece the last use of operand x, and does it read x only once? Then
+/* Is this step the last use of operand x, and does it read x only once? Then
  * x's memory may be reused. */
 bool flow_dies_at(const Lower *l, Ref x, const SchedStep *p);
 /* Can an update in run p change its array in place? Other reads of the array in

@@ -9,11 +9,11 @@
  * - A call's memory is charged to its context.
  * - A failed call leaves nothing allocated.
  *
- * Each call of an entry has a NativeRun on the C stack. Each chunk of a parallel loop
- * has its own, with its own copy of the call's record: threads share nothing
- * that generated code writes there. Scratch memory is on stacks of slabs: one
- * for the call (arena), one for the calling thread and one for each worker
- * (scratch). The backend's state owns them all.
+ * Each call of an entry has a NativeRun on the C stack. Each chunk of a
+ * parallel loop has its own, with its own copy of the call's record: threads
+ * share nothing that generated code writes there. Scratch memory is on stacks
+ * of chunks: one for the call (arena), one for the calling thread and one for
+ * each worker (scratch). The backend's state owns them all.
  */
 #include "backend/native/run/runtime.h"
 #include "backend/eval/core/unit.h"
@@ -27,8 +27,8 @@
 #include <sys/mman.h>
 
 #define LINE ((size_t)64)
-#define STACK_CHUNK_BYTES ((size_t)64 * 1024) /* first slab of a stack */
-#define SLAB_GROWS_TO ((size_t)16 * 1024 * 1024)
+#define STACK_CHUNK_BYTES ((size_t)64 * 1024) /* first chunk of a stack */
+#define STACK_CHUNK_MOST ((size_t)16 * 1024 * 1024)
 /* Scratch that stays allocated between calls. */
 #define KEEP_BYTES ((size_t)32 * 1024 * 1024)
 /* Of an 8 MB stack, as in interpreter.c. */
@@ -44,7 +44,7 @@ typedef struct StackChunk {
 	char *at;
 } StackChunk;
 
-/* The stack of a thread. Slabs after `now` are unused. Stacks of different
+/* The stack of a thread. Chunks after `now` are unused. Stacks of different
  * threads are on different cache lines. */
 typedef struct Stack {
 	_Alignas(64) StackChunk *first;
@@ -110,9 +110,9 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 		b = b->next;
 	}
 	if (!b) {
-		size_t room = s->bytes < STACK_CHUNK_BYTES ? STACK_CHUNK_BYTES
-		              : s->bytes < SLAB_GROWS_TO   ? s->bytes
-		                                           : SLAB_GROWS_TO;
+		size_t room = s->bytes < STACK_CHUNK_BYTES  ? STACK_CHUNK_BYTES
+		              : s->bytes < STACK_CHUNK_MOST ? s->bytes
+		                                            : STACK_CHUNK_MOST;
 #ifdef ATLED_STRESS
 		room = 0;
 #endif

@@ -1,4 +1,4 @@
-/* control.c - emission of a unit's pieces in order.
+/* control.c - emission of a unit's steps in order.
  *
  * Branches, loops with their carried values, single elements of arrays in
  * memory.
@@ -253,9 +253,8 @@ static void direct_update(Lower *l, const Inst *in) {
 /* ---- branches ------------------------------------------------------------ */
 
 static bool always_fails(const Lower *l, const Sched *s) {
-	for (uint32_t i = 0; i < s->pieces.n; i++)
-		if (s->pieces.at[i]->kind == SCHED_SCALAR &&
-		    inst_at(l, s->pieces.at[i]->inst)->op == OP_FAIL)
+	for (uint32_t i = 0; i < s->steps.n; i++)
+		if (s->steps.at[i]->kind == SCHED_SCALAR && inst_at(l, s->steps.at[i]->inst)->op == OP_FAIL)
 			return true;
 	return false;
 }
@@ -552,8 +551,8 @@ typedef struct UnrollCost {
 } UnrollCost;
 
 static void add_written(const Lower *l, const Sched *s, double times, UnrollCost *w) {
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		const SchedStep *p = s->steps.at[i];
 		w->runs |= p->kind == SCHED_LOOPS;
 		if (p->kind == SCHED_LOOPS) continue;
 		const Inst *in = inst_at(l, p->inst);
@@ -705,11 +704,11 @@ static void emit_while(Lower *l, const SchedStep *p, const Inst *in) {
 	set_results(&w, k_not(b, odd));
 }
 
-/* ---- pieces -------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 void lower_steps(Lower *l, const Sched *s) {
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		const SchedStep *p = s->steps.at[i];
 		l->position = p->from;
 		if (p->kind == SCHED_LOOPS) {
 			arrays_emit(l, p->plan);

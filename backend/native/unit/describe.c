@@ -431,7 +431,7 @@ static void describe_control(const Describe *d, const SchedStep *p, const Inst *
 	if (in->op == OP_IF) {
 		text_str(d->out, "if\n");
 		describe_sched(d, p->regions[0], depth + 1);
-		if (p->regions[1]->pieces.n) {
+		if (p->regions[1]->steps.n) {
 			margin(d->out, depth, &(SourceLines){0});
 			text_str(d->out, "else\n");
 			describe_sched(d, p->regions[1], depth + 1);
@@ -495,8 +495,8 @@ static void describe_rows(const Describe *d, const SchedStep *p, uint32_t depth)
 static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 	const Lower *l = d->l;
 	Registers small = {0};
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		const SchedStep *p = s->steps.at[i];
 		if (p->kind == SCHED_LOOPS) {
 			flush(d, &small, depth);
 			bool *seen = ARENA_ARRAY(l->scratch, bool, p->plan->nodes.n + 1);

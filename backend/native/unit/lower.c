@@ -703,8 +703,8 @@ bool lower_may_reuse(const Lower *l, Ref x, Ref r) {
  * If the input is not shared, the copy is not needed. */
 static void find_reuse(Lower *l) {
 	const Sched *top = l->flow->top;
-	for (uint32_t i = 0; i < top->pieces.n; i++) {
-		const SchedStep *p = top->pieces.at[i];
+	for (uint32_t i = 0; i < top->steps.n; i++) {
+		const SchedStep *p = top->steps.at[i];
 		for (uint32_t k = 0; p->kind == SCHED_LOOPS && k < p->n; k++) {
 			const Inst *in = &l->f->insts.at[p->insts[k]];
 			Ref x;

@@ -11,7 +11,7 @@
  * Tapes. The values that a derivative saves in each iteration form an array
  * with an axis of iterations beside that of rows. It stays in memory. An
  * iteration stores its row's elements there, and later code reads them by the
- * iteration's index. A loop at the piece's own level may carry a tape.
+ * iteration's index. A loop at the step's own level may carry a tape.
  *
  * Masks. Rows may diverge (`while`, `if` and `for` under map,
  * autodiff/batch/batch.c). Then a mask marks the active rows, and inactive rows
@@ -855,7 +855,7 @@ static KRef spread(KBuilder *b, KRef x) {
 }
 
 /* Whether the mask's rows are available. They are not when the mask was made,
- * and reduced across rows, before this piece. */
+ * and reduced across rows, before this step. */
 static bool is_here(RowsEmit *e, Mask mask) {
 	return lower_place(e->l, mask.r)->kind == PLACE_SMALL;
 }
@@ -1138,7 +1138,7 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	KRef *values[2] = {room(l, most), room(l, most)}, *out = room(l, most);
 	Mask any;
 	/* Tests the rows of this vector where the mask is available. Otherwise uses
-	 * the condition from before this piece, which covers all vectors. */
+	 * the condition from before this step, which covers all vectors. */
 	const Storage *all = lower_place(l, inst_arg(l->f, in, 0));
 	const bool parts = cross_lane_idiom(l, inst_arg(l->f, in, 0), &any) == CROSS_LANE_ANY &&
 	                   (is_here(e, any) || all->kind != PLACE_SMALL);

@@ -121,7 +121,7 @@ static ValueFlow *flow_of(const Lower *l, Ref r) { return &l->flow->values[REF_I
 
 typedef struct Using {
 	Lower *l;
-	Sched *s;     /* the schedule that contains the using piece */
+	Sched *s;     /* the schedule that contains the using step */
 	SchedStep *p; /* NULL: the region's results */
 	uint32_t at;
 } Using;
@@ -134,7 +134,7 @@ static void note_use(void *ud, Ref r) {
 	VEC_PUSH(l->scratch, &v->uses, u->at);
 	SchedStep *p = u->p;
 	Sched *s = u->s;
-	/* Find the piece at the value's own level that contains the use. */
+	/* Find the step at the value's own level that contains the use. */
 	while (s && s != v->home) {
 		p = s->owner;
 		s = s->outer;
@@ -146,13 +146,13 @@ static void note_use(void *ud, Ref r) {
 	}
 	if (p) v->last = p;
 	else v->at_end = true;
-	if (p != v->piece || !p || !is_run(p)) l->needed[REF_INDEX(r)] = true;
+	if (p != v->step || !p || !is_run(p)) l->needed[REF_INDEX(r)] = true;
 }
 
 static void define(Lower *l, Sched *s, SchedStep *p, Ref r) {
 	ValueFlow *v = flow_of(l, r);
 	v->home = s;
-	v->piece = p;
+	v->step = p;
 }
 
 /* ---- order --------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static void schedule(Lower *l, Sched *s);
 static SchedStep *new_sched_step(Lower *l, Sched *s, SchedStepKind kind) {
 	SchedStep *p = ARENA_NEW(l->scratch, SchedStep);
 	p->kind = kind;
-	VEC_PUSH(l->scratch, &s->pieces, p);
+	VEC_PUSH(l->scratch, &s->steps, p);
 	return p;
 }
 
@@ -403,7 +403,7 @@ static void place(Lower *l, Sched *s, SchedStepKind kind, InstId i) {
 		flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == SCHED_CONTROL) {
 		Flow *w = l->flow;
-		/* A run being collected outside continues after this piece. */
+		/* A run being collected outside continues after this step. */
 		VEC(InstId) held = {.at = w->run.at, .n = w->run.n, .cap = w->run.cap};
 		const bool held_fails = w->run_fails, held_rows = w->by_rows;
 		const Dim held_row = w->row;
@@ -677,7 +677,7 @@ bool run_updates_in_place(const Lower *l, const SchedStep *p, const Inst *in) {
 				uint8_t part = k == 0 ? read_against(l, u, in) : 0;
 				if (!part) return false;
 				from[i] |= part;
-			} else if (ref_is_value(r) && l->flow->values[REF_INDEX(r)].piece == p &&
+			} else if (ref_is_value(r) && l->flow->values[REF_INDEX(r)].step == p &&
 			           run_def(l, p, r, &d) && from[d]) {
 				if ((from[d] & FROM_OWN) && !keeps_index(u)) return false;
 				from[i] |= from[d];
@@ -692,7 +692,7 @@ bool run_takes_memory(const Lower *l, const SchedStep *p, const Inst *in) {
 	if (!run_updates_in_place(l, p, in)) return false;
 	Ref x = inst_arg(l->f, in, 0);
 	const ValueFlow *v = flow_of(l, x);
-	if (v->piece == p) return !l->needed[REF_INDEX(x)];
+	if (v->step == p) return !l->needed[REF_INDEX(x)];
 	return v->last == p && !v->at_end && !v->outside && !v->shared &&
 	       !used_between(v, p->from, p->to);
 }
@@ -704,7 +704,7 @@ static Ref run_source(const Lower *l, const SchedStep *p, Ref r) {
 		const Inst *in = run_def(l, p, r, &at);
 		if (!in || !run_updates_in_place(l, p, in)) return r;
 		Ref x = inst_arg(l->f, in, 0);
-		if (flow_of(l, x)->piece == p && l->needed[REF_INDEX(x)]) return r;
+		if (flow_of(l, x)->step == p && l->needed[REF_INDEX(x)]) return r;
 		r = x;
 	}
 }
@@ -743,7 +743,7 @@ static bool is_within(const Sched *s, const Sched *region) {
 	return false;
 }
 
-/* Sets *source to the operand whose array piece p changes in place to make
+/* Sets *source to the operand whose array step p changes in place to make
  * `result`. Returns false when it does not. written: the position where the
  * result is changed next. */
 static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result, Ref from,
@@ -756,7 +756,7 @@ static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result,
 		*source = run_source(l, p, r);
 		if (*source == r || !ref_is_value(*source)) return false;
 		const ValueFlow *v = flow_of(l, *source);
-		return v->piece != p && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
+		return v->step != p && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
 	}
 	case SCHED_ALIAS: {
 		*source = inst_arg(l->f, in, 0);
@@ -777,17 +777,17 @@ static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result,
 			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
 				const ValueFlow *v = flow_of(l, r);
 				/* Also in a nested branch. */
-				if (!is_within(v->home, p->regions[0]) || !v->piece) break;
+				if (!is_within(v->home, p->regions[0]) || !v->step) break;
 				const Inst *d = ref_inst(l->f, r);
-				if (v->piece->kind == SCHED_VECTOR_MAP ||
-				    (v->piece->kind == SCHED_LOOPS && d->op != OP_UPDATE))
+				if (v->step->kind == SCHED_VECTOR_MAP ||
+				    (v->step->kind == SCHED_LOOPS && d->op != OP_UPDATE))
 					return false;
-				if (writes_elements(d) || v->piece->kind == SCHED_ALIAS) r = inst_arg(l->f, d, 0);
+				if (writes_elements(d) || v->step->kind == SCHED_ALIAS) r = inst_arg(l->f, d, 0);
 				else if (d->op == OP_FOR || d->op == OP_WHILE)
 					r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
 				else if (d->op == OP_IF)
 					r = l->f->args
-					        .at[v->piece->regions[0]->region->results + REF_INDEX(r) - d->results];
+					        .at[v->step->regions[0]->region->results + REF_INDEX(r) - d->results];
 				else return false;
 			}
 			if (!ref_is_value(r)) return false;
@@ -813,12 +813,12 @@ static bool chain(Lower *l, const Sched *s, Ref r, Ref from, InPlaceChain *out) 
 		const ValueFlow *v = flow_of(l, r);
 		/* The result is read once: by the end of the region, or by the step
 		 * that changes it next. */
-		if (v->home != s || !v->piece || v->piece->kind == SCHED_VECTOR_MAP || v->outside)
+		if (v->home != s || !v->step || v->step->kind == SCHED_VECTOR_MAP || v->outside)
 			return false;
 		VEC_PUSH(l->scratch, &out->members, r);
 		Ref source;
-		if (!chain_step(l, s, v->piece, r, from, written, &source, out)) return false;
-		if (v->piece->kind != SCHED_ALIAS) written = v->piece->from;
+		if (!chain_step(l, s, v->step, r, from, written, &source, out)) return false;
+		if (v->step->kind != SCHED_ALIAS) written = v->step->from;
 		r = source;
 	}
 	return true;
@@ -828,7 +828,7 @@ static void join_chain(Lower *l, Ref with, const InPlaceChain *c) {
 	for (uint32_t i = 0; i < c->members.n; i++) unite(l, with, c->members.at[i]);
 }
 
-/* Whether piece p may take over the memory of x, which has a class of its own,
+/* Whether step p may take over the memory of x, which has a class of its own,
  * for its result. */
 static bool gives_memory(const Lower *l, const Sched *s, const SchedStep *p, Ref x) {
 	if (!ref_is_value(x)) return false;
@@ -875,7 +875,7 @@ static void link_loop(Lower *l, Sched *s, SchedStep *p, const Inst *in) {
 			flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
 		flow_of(l, out)->owned = true;
 		y->direct =
-			once && end->home == body_of(in, p) && end->piece && end->piece->kind != SCHED_ALIAS;
+			once && end->home == body_of(in, p) && end->step && end->step->kind != SCHED_ALIAS;
 	}
 }
 
@@ -886,7 +886,7 @@ bool run_changes(const Lower *l, const SchedStep *p, const Inst *in, Ref *x) {
 	*x = run_source(l, p, r);
 	if (*x == r || !ref_is_value(*x)) return false;
 	const ValueFlow *v = flow_of(l, *x);
-	return v->piece != p && v->last == p && !v->at_end && !v->outside && !v->shared &&
+	return v->step != p && v->last == p && !v->at_end && !v->outside && !v->shared &&
 	       !used_between(v, p->from, p->to);
 }
 
@@ -907,16 +907,16 @@ static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref ou
 	const Ref r = l->f->args.at[branch->region->results + k];
 	if (!ref_is_value(r)) return;
 	const ValueFlow *v = flow_of(l, r);
-	if (v->home != branch || !v->piece ||
-	    (v->piece->kind != SCHED_LOOPS && v->piece->kind != SCHED_VECTOR_MAP) || v->parent ||
+	if (v->home != branch || !v->step ||
+	    (v->step->kind != SCHED_LOOPS && v->step->kind != SCHED_VECTOR_MAP) || v->parent ||
 	    v->owned || uses_at(v, branch->end) != 1)
 		return;
 	unite(l, out, r);
 }
 
 static void link(Lower *l, Sched *s) {
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		SchedStep *p = s->steps.at[i];
 		if (p->kind == SCHED_LOOPS) {
 			link_run(l, s, p);
 			continue;
@@ -977,15 +977,15 @@ static void live_to(ValueFlow *v) {
 	v->lives_to = v->outside             ? FOREVER
 	              : v->at_end && v->home ? v->home->end
 	              : v->last              ? v->last->to
-	              : v->piece             ? v->piece->to
+	              : v->step              ? v->step->to
 	                                     : 0;
 }
 
 /* A value that shares another's memory without owning it extends that value's
- * life. Later pieces come first. */
+ * life. Later steps come first. */
 static void extend(Lower *l, const Sched *s) {
-	for (uint32_t i = s->pieces.n; i-- > 0;) {
-		const SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = s->steps.n; i-- > 0;) {
+		const SchedStep *p = s->steps.at[i];
 		if (is_run(p)) continue;
 		const Inst *in = inst_at(l, p->inst);
 		for (uint32_t k = 0; k < in->nresults; k++) {
@@ -995,7 +995,7 @@ static void extend(Lower *l, const Sched *s) {
 			if (!ref_is_value(source)) continue;
 			ValueFlow *v = flow_of(l, source);
 			/* A source of an outer level lives until the end of the enclosing
-			 * piece anyway. */
+			 * step anyway. */
 			if (v->home == s && out->lives_to > v->lives_to) v->lives_to = out->lives_to;
 		}
 		for (uint32_t r = 0; r < in->nregions; r++) extend(l, p->regions[r]);
@@ -1011,13 +1011,13 @@ static void lifetimes(Lower *l) {
 		const ValueFlow *x = &w->values[v];
 		if (!x->owned) continue;
 		AliasClass *y = &w->classes[flow_class(l, v)];
-		uint32_t from = x->piece                    ? x->piece->from
+		uint32_t from = x->step                     ? x->step->from
 		                : x->home && x->home->owner ? x->home->owner->from
 		                                            : 0;
 		if (from < y->from) y->from = from;
 		if (x->lives_to > y->to) y->to = x->lives_to;
-		/* A branch writes its results before the piece ends. */
-		if (x->piece && x->piece->to > y->to) y->to = x->piece->to;
+		/* A branch writes its results before the step ends. */
+		if (x->step && x->step->to > y->to) y->to = x->step->to;
 	}
 }
 
@@ -1041,8 +1041,8 @@ static uint32_t add_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
  * has the loop's memory. Others get slots. */
 static void assign(Lower *l, Sched *s) {
 	Flow *w = l->flow;
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		SchedStep *p = s->steps.at[i];
 		uint32_t n = is_run(p) ? p->n : 1;
 		for (uint32_t k = 0; k < n; k++) {
 			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
@@ -1105,8 +1105,8 @@ void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *in
 /* ---- plans of runs ------------------------------------------------------- */
 
 static void plan_runs(Lower *l, Sched *s) {
-	for (uint32_t i = 0; i < s->pieces.n && !l->failed; i++) {
-		SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n && !l->failed; i++) {
+		SchedStep *p = s->steps.at[i];
 		if (p->kind == SCHED_LOOPS) {
 			l->position = p->from;
 			p->plan = arrays_plan(l, p);
@@ -1123,8 +1123,8 @@ void flow_plan(Lower *l) { plan_runs(l, l->flow->top); }
 
 uint32_t flow_work(const Lower *l, const Sched *s) {
 	double work = 1;
-	for (uint32_t i = 0; i < s->pieces.n; i++) {
-		const SchedStep *p = s->pieces.at[i];
+	for (uint32_t i = 0; i < s->steps.n; i++) {
+		const SchedStep *p = s->steps.at[i];
 		for (uint32_t k = 0; k < (is_run(p) ? p->n : 1); k++) {
 			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
 			double n = 1;
