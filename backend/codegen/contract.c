@@ -29,7 +29,7 @@
  *            k become vectors of columns.
  *   dots     Lanes over K. A tile has R rows of A by S columns of B, with a
  *            vector of partial sums each, reduced four at a time at the end.
- *            The reduction is costly where k is short: see KF_TURN. All
+ *            The reduction is costly where k is short: see KF_TRANSPOSE_B. All
  *            products of the instruction therefore pass a tile before it is
  *            reduced; in the other forms each product is a call.
  *
@@ -40,7 +40,7 @@
  *
  * Rows past the last row of C are computed as copies of the last row. They are
  * stored to the same address, after all old values of C are read. Row
- * remainders thus need neither code nor branches. KF_FIVES selects tiles of
+ * remainders thus need neither code nor branches. KF_TILE_5 selects tiles of
  * five rows, where they leave fewer such copies than tiles of four.
  *
  * Tile sizes: eight sums cover a latency of four cycles at two multiply-adds a
@@ -1210,12 +1210,12 @@ void emit_contract(Emitter *e, const KInst *in) {
 	KType t = (KType)in->type;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t)};
 	g.lanes = e->m->target.vector_bytes >= 16 ? e->m->target.vector_bytes / g.size : 1;
-	g.turned =
-		!(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT && in->flags & KF_TURN && g.lanes > 1;
+	g.turned = !(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT &&
+	           in->flags & KF_TRANSPOSE_B && g.lanes > 1;
 	g.columns = g.turned || in->flags & KF_B_COL_UNIT;
 	g.dots = !g.columns && in->flags & KF_K_UNIT;
 	g.masks = e->m->target.has_masks && g.lanes > 1;
-	g.fives = in->flags & KF_FIVES;
+	g.fives = in->flags & KF_TILE_5;
 	LLVMValueRef args[CONTRACT_ARGS];
 	LLVMTypeRef types[CONTRACT_ARGS];
 	for (uint32_t i = 0; i < OPERANDS; i++) args[i] = emit_value(e, emit_operand(e, in, i));
@@ -1288,7 +1288,7 @@ void emit_contract(Emitter *e, const KInst *in) {
 		}
 	}
 	EmitIf held;
-	const bool in_place = in->flags & KF_HELD && g.columns && !g.turned && g.masks &&
+	const bool in_place = in->flags & KF_IN_REGISTERS && g.columns && !g.turned && g.masks &&
 	                      e->m->target.registers >= 32 && e->options->level;
 	if (in_place) held_inline(&g, args, &held);
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);

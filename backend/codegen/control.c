@@ -421,7 +421,7 @@ static bool rest_may_be_half(const Emitter *e, const KInst *in, uint32_t at) {
 	    e->m->target.vector_bytes < 32 || !e->options->level)
 		return false;
 	for (uint32_t end = skip_region(f, at); at < end; at++)
-		if (f->insts.at[at].op == K_FOLD || f->insts.at[at].op == K_VLOOP) return false;
+		if (f->insts.at[at].op == K_REDUCE_LANES || f->insts.at[at].op == K_VLOOP) return false;
 	return true;
 }
 
@@ -491,7 +491,7 @@ static uint32_t emit_VLOOP(Emitter *e, const KInst *in, uint32_t at) {
 	if (lanes & (lanes - 1)) emit_stop(e, "vectors of %u lanes", lanes);
 	if (known && count <= 0) {
 		/* no iteration: the results are the initial values */
-	} else if (known && count <= lanes && (in->flags & KF_ONCE)) {
+	} else if (known && count <= lanes && (in->flags & KF_SINGLE_TRIP)) {
 		v.base = emit_i64(e, 0);
 		v.partial = count < lanes;
 		if (v.partial) v.mask = emit_first_lanes(e, lanes, n);
@@ -589,7 +589,7 @@ void emit_CALL(Emitter *e, const KInst *in) {
 	LLVMValueRef outer_depth = e->depth_left;
 	LLVMValueRef depth = outer_depth;
 	const EmitFailure outer_failure = begin_told(e, in);
-	if (!(in->flags & KF_UNCOUNTED)) {
+	if (!(in->flags & KF_NO_DEPTH_CHECK)) {
 		depth = LLVMBuildNSWSub(e->b, outer_depth, emit_i64(e, 1), "");
 		emit_fail(e, LLVMBuildICmp(e->b, LLVMIntSLT, depth, emit_i64(e, 0), ""),
 		          emit_i32(e, NATIVE_TOO_DEEP));
@@ -700,7 +700,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 		case K_VLOOP: return false;
 		case K_CALL:
 			/* user functions */
-			if (!(in->flags & KF_UNCOUNTED) && (depth || needs_calls)) return false;
+			if (!(in->flags & KF_NO_DEPTH_CHECK) && (depth || needs_calls)) return false;
 			calls[depth] = true;
 			break;
 		case K_FACTOR:

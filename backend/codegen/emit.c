@@ -385,11 +385,11 @@ void emit_plain(Emitter *e, const KInst *in) {
 	case K_MASK: emit_MASK(e, in); return;
 	case K_LOAD: emit_LOAD(e, in); return;
 	case K_STORE: emit_STORE(e, in); return;
-	case K_AHEAD: emit_AHEAD(e, in); return;
+	case K_PREFETCH: emit_AHEAD(e, in); return;
 	case K_PTRADD: emit_PTRADD(e, in); return;
 	case K_STACK: define(e, in, emit_slot(e, (uint64_t)in->imm, 64)); return;
-	case K_FOLD:
-		define(e, in, emit_fold(e, (Op)in->prim, t, emit_value(e, emit_operand(e, in, 0))));
+	case K_REDUCE_LANES:
+		define(e, in, emit_reduce_lanes(e, (Op)in->prim, t, emit_value(e, emit_operand(e, in, 0))));
 		return;
 	case K_CONTRACT: emit_contract(e, in); return;
 	case K_GEMM: emit_GEMM(e, in); return;

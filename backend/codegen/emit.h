@@ -353,7 +353,7 @@ bool emit_prim_has(Op prim, uint32_t traits);
 uint32_t emit_prim_size(Op prim);
 /* Reduces all lanes by add, mul, max or min in a fixed tree: the upper half is
  * combined with the lower half until one lane is left. */
-LLVMValueRef emit_fold(Emitter *e, Op prim, KType t, LLVMValueRef x);
+LLVMValueRef emit_reduce_lanes(Emitter *e, Op prim, KType t, LLVMValueRef x);
 LLVMValueRef emit_convert(Emitter *e, KType from, KType to, LLVMValueRef x);
 
 /* ---- transcendental functions: codegen/vector_math.c --------------------- */

@@ -40,7 +40,7 @@ static LLVMMetadataRef new_scope(Emitter *e, const char *name) {
 }
 
 /* Two roots may share memory only if both are buffers, neither is `alone`
- * (KF_ALONE), and exactly one is written: an output may be stored in an input's
+ * (KF_NOALIAS), and exactly one is written: an output may be stored in an input's
  * memory. */
 static bool apart(const EmitRoot *x, const EmitRoot *y) {
 	return !x->buffer || !y->buffer || x->alone || y->alone || x->written == y->written;
@@ -68,7 +68,7 @@ void emit_find_roots(Emitter *e, uint32_t fn) {
 				buffer[root] = in->imm;
 				roots[root].buffer = true;
 			}
-			if (root) roots[root].alone |= (in->flags & KF_ALONE) != 0;
+			if (root) roots[root].alone |= (in->flags & KF_NOALIAS) != 0;
 			break;
 		case K_ARENA:
 		case K_SCRATCH:
@@ -511,7 +511,7 @@ void emit_STORE(Emitter *e, const KInst *in) {
 	uint32_t lanes = in->mode == KM_UNIFORM ? 1 : in->lanes;
 	LLVMValueRef value = emit_value_in(e, emit_operand(e, in, 2), lanes);
 	LLVMValueRef mask = e->vector && lanes > 1 ? e->vector->mask : NULL, stride, offsets;
-	if (in->flags & KF_EXACT) {
+	if (in->flags & KF_MASK_TAIL) {
 		store_exact(e, in, t, value, emit_element(e, t, pointer, index), root);
 		return;
 	}

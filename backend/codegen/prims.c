@@ -408,7 +408,7 @@ LLVMValueRef emit_convert(Emitter *e, KType from, KType to, LLVMValueRef x) {
 
 /* ---- reductions over lanes ----------------------------------------------- */
 
-LLVMValueRef emit_fold(Emitter *e, Op prim, KType t, LLVMValueRef x) {
+LLVMValueRef emit_reduce_lanes(Emitter *e, Op prim, KType t, LLVMValueRef x) {
 	uint32_t n = emit_lanes(x);
 	if (prim != OP_ADD && prim != OP_MUL && prim != OP_MAX && prim != OP_MIN)
 		emit_stop(e, "a fold by primitive %d", (int)prim);

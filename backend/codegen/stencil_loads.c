@@ -19,7 +19,7 @@
  * - The same elements are read and no others.
  * - Nothing is read before something that may fail or store in the first
  *   iteration; no element is read more than one iteration early.
- * - An index clamped by a check (k_cut) may be read whatever other checks
+ * - An index clamped by a check (k_clamp_index) may be read whatever other checks
  *   report.
  */
 #include "backend/codegen/emit.h"
@@ -124,7 +124,7 @@ struct EmitNear *emit_find_near(Emitter *e, uint32_t at, uint32_t lanes) {
 	struct EmitNear *near = NULL;
 	for (; at < f->insts.n; at++) {
 		const KInst *in = &f->insts.at[at];
-		if (in->op != K_LOAD && in->op != K_AHEAD && !kop_is_pure((KOp)in->op)) break;
+		if (in->op != K_LOAD && in->op != K_PREFETCH && !kop_is_pure((KOp)in->op)) break;
 		if (in->op != K_LOAD || in->mode != KM_UNIT || in->lanes != lanes ||
 		    ktype_size((KType)in->type) < (bytes < 64 ? 8 : 4))
 			continue;
@@ -278,7 +278,7 @@ void emit_transpose(Emitter *e, uint32_t n, LLVMValueRef *x) {
 		}
 }
 
-/* Does the index consist only of indices that a check has clamped (k_cut)?
+/* Does the index consist only of indices that a check has clamped (k_clamp_index)?
  * Whatever is read there, with some constant added, is then in bounds; a check
  * in between concerns something else. */
 static bool is_cut(const Emitter *e, const AffineIndex *l) {

@@ -89,11 +89,11 @@ static bool make(Ctx *c, const char *cpu, const char *path) {
 	                                 KF_B_COL_UNIT,
 	                                 KF_B_COL_UNIT | KF_PADDED,
 	                                 KF_K_UNIT,
-	                                 KF_K_UNIT | KF_TURN,
-	                                 KF_FIVES | KF_B_COL_UNIT,
-	                                 KF_FIVES | KF_B_COL_UNIT | KF_PADDED,
-	                                 KF_FIVES | KF_K_UNIT,
-	                                 KF_FIVES | KF_K_UNIT | KF_TURN};
+	                                 KF_K_UNIT | KF_TRANSPOSE_B,
+	                                 KF_TILE_5 | KF_B_COL_UNIT,
+	                                 KF_TILE_5 | KF_B_COL_UNIT | KF_PADDED,
+	                                 KF_TILE_5 | KF_K_UNIT,
+	                                 KF_TILE_5 | KF_K_UNIT | KF_TRANSPOSE_B};
 	static const KType types[] = {KT_F64, KT_F32};
 	KTarget target;
 	if (!native_target_named(cpu, &target)) return false;

@@ -277,7 +277,7 @@ static KRef choose(KBuilder *b, KRef c, KRef x, KRef y, int64_t imm) {
 
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) { return choose(b, c, x, y, 0); }
 
-KRef k_cut(KBuilder *b, KRef outside, KRef index) {
+KRef k_clamp_index(KBuilder *b, KRef outside, KRef index) {
 	return choose(b, outside, k_int(b, 0), index, 1);
 }
 
@@ -286,7 +286,7 @@ KRef k_convert(KBuilder *b, KRef x, KType to) {
 	return simple1(b, K_CONVERT, to, k_lanes_of(b, x), 0, 1, &x);
 }
 
-KRef k_recast(KBuilder *b, KRef x, KType to) {
+KRef k_bitcast(KBuilder *b, KRef x, KType to) {
 	if (k_type(b, x) == to) return x;
 	return simple1(b, K_BITS, to, k_lanes_of(b, x), 0, 1, &x);
 }
@@ -318,9 +318,10 @@ KRef k_lane(KBuilder *b) { return simple1(b, K_LANE, KT_I64, b->lanes, 0, 0, NUL
 
 KRef k_mask(KBuilder *b) { return simple1(b, K_MASK, KT_BOOL, b->lanes, 0, 0, NULL); }
 
-KRef k_fold(KBuilder *b, Op prim, KRef x) {
-	return finish1(b, (KInst){.op = K_FOLD, .type = (uint8_t)k_type(b, x), .prim = (uint16_t)prim},
-	               1, &x);
+KRef k_reduce_lanes(KBuilder *b, Op prim, KRef x) {
+	return finish1(
+		b, (KInst){.op = K_REDUCE_LANES, .type = (uint8_t)k_type(b, x), .prim = (uint16_t)prim}, 1,
+		&x);
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -345,13 +346,13 @@ void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef strea
 	KRef args[4] = {pointer, index, value, streaming};
 	KInst *in = emit(b, K_STORE, k_type(b, value), streaming ? 4 : 3, args);
 	in->mode = KM_UNIT;
-	in->flags = KF_EXACT;
+	in->flags = KF_MASK_TAIL;
 	in->lanes = (uint16_t)b->lanes;
 }
 
-void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index) {
+void k_prefetch(KBuilder *b, KType t, KRef pointer, KRef index) {
 	KRef args[2] = {pointer, index};
-	emit(b, K_AHEAD, t, 2, args);
+	emit(b, K_PREFETCH, t, 2, args);
 }
 
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes) {

@@ -68,13 +68,13 @@ static inline KType ktype_of(Dtype d) {
 	K(STORE, "store",                                                                              \
 	  "(pointer, index, value [, stride, or for mode unit a uniform bool: where it holds, past "   \
 	  "the caches]): as `mode` says; uniform values may be stored with any mode")                  \
-	K(AHEAD, "ahead",                                                                              \
+	K(PREFETCH, "ahead",                                                                           \
 	  "(pointer, index): the line of `type`'s element at index will be read soon. Any index")      \
 	K(PTRADD, "ptradd",                                                                            \
 	  "(pointer, index): pointer plus index elements of `type`'s size in memory (imm: bytes per "  \
 	  "element)")                                                                                  \
 	K(STACK, "stack", "pointer to imm bytes of the function's own stack frame, 64-byte aligned")   \
-	K(FOLD, "fold",                                                                                \
+	K(REDUCE_LANES, "fold",                                                                        \
 	  "(x): all lanes of x joined by `prim` (add, mul, max, min; also max/min as any/all of "      \
 	  "bools) in a fixed tree; uniform")                                                           \
 	K(LOOP, "loop",                                                                                \
@@ -169,31 +169,31 @@ enum {
 	KF_PADDED = 1,
 	/* VLOOP: if n is known and at most the lanes, there is a single iteration,
 	 * which is not split. */
-	KF_ONCE = 2,
+	KF_SINGLE_TRIP = 2,
 	KF_ACCUMULATE = 2, /* CONTRACT: C += A B */
 	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1; lanes over N */
 	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1; lanes over K */
 	KF_COLD = 16,      /* IF: the first region is unlikely */
 	/* CONTRACT: tiles of five rows leave fewer unused rows past the last one
 	 * (of A; with lanes over K, of the longer side). */
-	KF_FIVES = 16,
+	KF_TILE_5 = 16,
 	/* CONTRACT of one product, lanes over N: one more operand, a row that is
 	 * added to each row of C when its sums are finished. */
 	KF_BIAS = 32,
 	/* CONTRACT with KF_B_COL_UNIT, many of them in a loop: k = 16 and one
 	 * vector of columns are expected, and the code for this case is inlined. */
-	KF_HELD = 64,
+	KF_IN_REGISTERS = 64,
 	/* BUFFER: no other buffer of the call shares its memory. Otherwise an
 	 * output may reuse the memory of an input that dies here; loads of inputs
 	 * then keep their order with stores to outputs. */
-	KF_ALONE = 32,
-	KF_UNCOUNTED = 64, /* CALL: not a user's call; depth_left is unchanged */
+	KF_NOALIAS = 32,
+	KF_NO_DEPTH_CHECK = 64, /* CALL: not a user's call; depth_left is unchanged */
 	/* CONTRACT with KF_K_UNIT whose c_col is 1: A has enough rows that packing
 	 * B transposed pays; lanes over N. */
-	KF_TURN = 128,
+	KF_TRANSPOSE_B = 128,
 	/* STORE, mode unit: nothing after the loop's last element is written, even
 	 * in a padded loop. */
-	KF_EXACT = 128
+	KF_MASK_TAIL = 128
 };
 
 typedef struct KInst {
@@ -341,9 +341,9 @@ KRef k_select(KBuilder *b, KRef c, KRef x, KRef y);
 /* Clamps an index: 0 where `outside`, else the index. An index that a check
  * found out of bounds is thus not read. imm of such a SELECT is 1: reads at its
  * result are in bounds. */
-KRef k_cut(KBuilder *b, KRef outside, KRef index);
+KRef k_clamp_index(KBuilder *b, KRef outside, KRef index);
 KRef k_convert(KBuilder *b, KRef x, KType to);
-KRef k_recast(KBuilder *b, KRef x, KType to); /* bit cast */
+KRef k_bitcast(KBuilder *b, KRef x, KType to); /* bit cast */
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y);
 KRef k_not(KBuilder *b, KRef x); /* of a bool */
 KRef k_shift(KBuilder *b, int which, KRef x, KRef n);
@@ -352,13 +352,13 @@ KRef k_lane(KBuilder *b);
 KRef k_mask(KBuilder *b);
 KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef stride);
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
-/* Mode unit, KF_EXACT. streaming: the uniform bool for a non-temporal store; 0:
+/* Mode unit, KF_MASK_TAIL. streaming: the uniform bool for a non-temporal store; 0:
  * never. */
 void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef streaming);
-void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index);
+void k_prefetch(KBuilder *b, KType t, KRef pointer, KRef index);
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes);
 KRef k_stack(KBuilder *b, int64_t bytes);
-KRef k_fold(KBuilder *b, Op prim, KRef x);
+KRef k_reduce_lanes(KBuilder *b, Op prim, KRef x);
 KRef k_arena(KBuilder *b, KRef bytes);
 KRef k_scratch(KBuilder *b, KRef bytes);
 void k_copy(KBuilder *b, KRef to, KRef from, KRef bytes);

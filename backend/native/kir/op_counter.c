@@ -105,7 +105,7 @@ static double flops_of(const KFn *f, const KInst *in) {
 	const KType x = in->nargs ? (KType)f->vals.at[f->refs.at[in->args]].type : KT_NONE;
 	switch (in->op) {
 	case K_PRIM: return is_real(x);
-	case K_FOLD: return is_real(x) ? (double)f->vals.at[f->refs.at[in->args]].lanes : 0;
+	case K_REDUCE_LANES: return is_real(x) ? (double)f->vals.at[f->refs.at[in->args]].lanes : 0;
 	case K_MULADD: return is_real(x) ? 2 : 0;
 	default: return 0;
 	}

@@ -45,7 +45,7 @@ static void add_leaf(Outline *o, KInst in, KRef old) {
 }
 
 /* May the instruction be removed when its result is unused? */
-static bool may_go(KOp op) { return kop_is_pure(op) || op == K_LOAD || op == K_FOLD; }
+static bool may_go(KOp op) { return kop_is_pure(op) || op == K_LOAD || op == K_REDUCE_LANES; }
 
 /* Finds unused instructions. Left in, they would make equal work unequal. Uses
  * follow definitions, so one backward pass suffices. */
@@ -198,5 +198,5 @@ void k_outline(KBuilder *b, KMark mark) {
 		b->buckets[k->bucket] = k->before;
 	}
 	k_call(b, number, o.captured.n, o.captured.at, NULL);
-	b->f->insts.at[b->f->insts.n - 1].flags = KF_UNCOUNTED;
+	b->f->insts.at[b->f->insts.n - 1].flags = KF_NO_DEPTH_CHECK;
 }

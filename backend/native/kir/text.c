@@ -47,7 +47,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	}
 	if (nresults) text_str(out, " = ");
 	text_str(out, in->op == K_PRIM ? prims[in->prim].name : op_names[in->op]);
-	if (in->op == K_FOLD) text_format(out, ".%s", prims[in->prim].name);
+	if (in->op == K_REDUCE_LANES) text_format(out, ".%s", prims[in->prim].name);
 	if (in->op == K_LOAD || in->op == K_STORE) text_format(out, ".%s", mode_names[in->mode]);
 	if (in->op == K_CONST) print_const(out, in);
 	for (uint32_t i = 0; i < in->nargs; i++)
@@ -76,12 +76,12 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
 		/* Some bits have other meanings for some instructions. */
 		const bool contract = in->op == K_CONTRACT;
-		const char *name = contract && 1u << i == KF_FIVES           ? "fives"
-		                   : contract && 1u << i == KF_TURN          ? "turn"
-		                   : contract && 1u << i == KF_BIAS          ? "bias"
-		                   : contract && 1u << i == KF_HELD          ? "held"
-		                   : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once"
-		                                                             : flag_names[i];
+		const char *name = contract && 1u << i == KF_TILE_5                 ? "fives"
+		                   : contract && 1u << i == KF_TRANSPOSE_B          ? "turn"
+		                   : contract && 1u << i == KF_BIAS                 ? "bias"
+		                   : contract && 1u << i == KF_IN_REGISTERS         ? "held"
+		                   : in->op == K_VLOOP && 1u << i == KF_SINGLE_TRIP ? "once"
+		                                                                    : flag_names[i];
 		if (in->flags >> i & 1) text_format(out, " %s", name);
 	}
 }
@@ -250,7 +250,7 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		want(v, x && x < v->f->vals.n && v->visible[x], "an operand that is not in scope");
 		KVal val = value_of(v, x);
 		want(v,
-		     !val.lanes || val.lanes == lanes || in->op == K_FOLD || in->op == K_VLOOP ||
+		     !val.lanes || val.lanes == lanes || in->op == K_REDUCE_LANES || in->op == K_VLOOP ||
 		         in->op == K_END,
 		     "an operand of another number of lanes");
 	}
@@ -275,7 +275,7 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 	case K_MASK: want(v, lanes, "outside of a vector loop"); break;
 	case K_LOAD:
 	case K_STORE: verify_memory(v, in, lanes); break;
-	case K_AHEAD:
+	case K_PREFETCH:
 		want(v, in->nargs == 2, "operands");
 		want_uniform(v, in, 0, 1, KT_PTR);
 		want_uniform(v, in, 1, 2, KT_I64);
@@ -293,7 +293,7 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 	case K_CONTRACT:
 	case K_GEMM:
 		if (in->op == K_CONTRACT && in->flags & KF_BIAS)
-			want(v, in->nargs == 13 && in->flags & (KF_B_COL_UNIT | KF_TURN), "bias");
+			want(v, in->nargs == 13 && in->flags & (KF_B_COL_UNIT | KF_TRANSPOSE_B), "bias");
 		else
 			want(v,
 			     in->nargs == 12 || (in->op == K_CONTRACT ? in->nargs > 12 && in->nargs % 2 == 0

@@ -225,15 +225,15 @@ static void emit_products(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags,
 	}
 	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
 	else if (is_one(e, q.a_k) && is_one(e, q.b_k))
-		flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
+		flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TRANSPOSE_B : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
-	const bool dots = (flags & (KF_K_UNIT | KF_TURN)) == KF_K_UNIT;
+	const bool dots = (flags & (KF_K_UNIT | KF_TRANSPOSE_B)) == KF_K_UNIT;
 	if (op == K_CONTRACT &&
 	    fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e)))
-		flags |= KF_FIVES;
+		flags |= KF_TILE_5;
 	if (op == K_CONTRACT && flags & KF_B_COL_UNIT && !nmore && !q.bias && q.terms == 16 &&
 	    q.columns == 64 / (int64_t)ktype_size(t))
-		flags |= KF_HELD;
+		flags |= KF_IN_REGISTERS;
 	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 13 + 2 * nmore),
 		 first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k,
 	                  q.b, q.b_k,   q.b_col, q.m, q.n,     q.k};
@@ -243,7 +243,7 @@ static void emit_products(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags,
 		operands[13 + 2 * i] = swapped ? more[i].a : more[i].b;
 	}
 	if (q.bias) {
-		if (swapped || nmore || !is_one(e, q.c_col) || !(flags & (KF_B_COL_UNIT | KF_TURN)))
+		if (swapped || nmore || !is_one(e, q.c_col) || !(flags & (KF_B_COL_UNIT | KF_TRANSPOSE_B)))
 			e->l->failed = true;
 		operands[12] = q.bias;
 		flags |= KF_BIAS;
@@ -275,7 +275,7 @@ static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KR
 	KRef next = k_add(k, params[1],
 	                  k_mul(k, k_load(k, t, KM_UNIT, pointer, k_add(k, at, params[0]), 0), zero));
 	k_vloop_end(k, &next, &lanes);
-	return k_add(k, sum, k_fold(k, OP_ADD, lanes));
+	return k_add(k, sum, k_reduce_lanes(k, OP_ADD, lanes));
 }
 
 /* The product without the terms outside the band. It is recomputed in full if

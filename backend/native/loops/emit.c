@@ -159,7 +159,7 @@ static KRef extreme_next(ArrayEmit *e, Op op, ExtremePart part, KRef old, KRef x
 	KType bits = extreme_type(k_type(k, x), part);
 	switch (part) {
 	case EXTREME_VALUE: return k_select(k, max ? k_lt(k, old, x) : k_lt(k, x, old), x, old);
-	case EXTREME_SIGNS: return k_logic(k, max ? 0 : 1, old, k_recast(k, x, bits));
+	case EXTREME_SIGNS: return k_logic(k, max ? 0 : 1, old, k_bitcast(k, x, bits));
 	default:
 		return k_logic(
 			k, 1, old,
@@ -175,8 +175,8 @@ static KRef extreme_join(ArrayEmit *e, Op op, ExtremePart part, KRef x, KRef y) 
 }
 
 static KRef extreme_fold(ArrayEmit *e, Op op, ExtremePart part, KRef x) {
-	if (part == EXTREME_VALUE) return k_fold(e->k, fold_prim(op), x);
-	return k_fold(e->k, part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? OP_MAX : OP_MIN, x);
+	if (part == EXTREME_VALUE) return k_reduce_lanes(e->k, fold_prim(op), x);
+	return k_reduce_lanes(e->k, part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? OP_MAX : OP_MIN, x);
 }
 
 static KRef extreme_result(ArrayEmit *e, const KRef *parts) {
@@ -195,7 +195,7 @@ static KRef fold_lanes(ArrayEmit *e, const LoopNode *n, KRef value, bool mask) {
 	if (!k_lanes_of(e->k, value)) return value;
 	Op op = (Op)node_inst(e->p, n)->op;
 	if (mask) value = k_select(e->k, k_mask(e->k), value, identity_of(e, op, node_type_of(e, n)));
-	return k_fold(e->k, fold_prim(op), value);
+	return k_reduce_lanes(e->k, fold_prim(op), value);
 }
 
 /* partial[at] = partial[at] op value. */

@@ -232,7 +232,7 @@ static KRef gather_element(ArrayEmit *e, const Inst *in, const Index *at) {
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, masked(e, outside), lower_site(e->l, SITE_INDEX, in), row, length);
 	/* The check ignores inactive lanes, so their index is clamped. */
-	if (k_lanes_of(k, row) || e->nonempty) row = k_cut(k, outside, row);
+	if (k_lanes_of(k, row) || e->nonempty) row = k_clamp_index(k, outside, row);
 	for (uint32_t j = 0; j < rank; j++) {
 		if (j != axis) {
 			from[j] = j < axis ? at[j] : at[j - 1 + extra];
@@ -572,7 +572,7 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
 		memory_strides(e, &t, stride);
 		Address a = address(e, q->rank, q->at, stride);
 		for (uint32_t l = 0; l < lanes; l += LINE / ktype_size(type))
-			k_ahead(k, type, pointer, k_add(k, a.base, k_int(k, l)));
+			k_prefetch(k, type, pointer, k_add(k, a.base, k_int(k, l)));
 	}
 	e->axes[ROW_AXIS] = here;
 	e->row_reads.n = 0;

@@ -694,8 +694,8 @@ void lower_small(Lower *l, const Inst *in) {
 		for (uint32_t k = 0; text && k < text->nargs; k++) {
 			KRef v = lower_place(l, inst_arg(l->f, text, k))->elements[0];
 			KType t = k_type(b, v);
-			told[k] = t == KT_F64   ? k_recast(b, v, KT_I64)
-			          : t == KT_F32 ? k_convert(b, k_recast(b, v, KT_I32), KT_I64)
+			told[k] = t == KT_F64   ? k_bitcast(b, v, KT_I64)
+			          : t == KT_F32 ? k_convert(b, k_bitcast(b, v, KT_I32), KT_I64)
 			                        : k_convert(b, v, KT_I64);
 		}
 		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), told[0], told[1]);

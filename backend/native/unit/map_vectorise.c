@@ -871,7 +871,9 @@ static KRef rows_in(RowsEmit *e, Mask mask) {
 	return k_logic(b, 0, k_mask(b), mask.off ? k_not(b, x) : x);
 }
 
-static KRef any_row(RowsEmit *e, Mask mask) { return k_fold(&e->l->k, OP_MAX, rows_in(e, mask)); }
+static KRef any_row(RowsEmit *e, Mask mask) {
+	return k_reduce_lanes(&e->l->k, OP_MAX, rows_in(e, mask));
+}
 
 /* x where the mask holds, elsewhere the x of a lane where it holds. */
 static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
@@ -880,7 +882,8 @@ static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
 	const Storage *x = lower_place(l, inst_arg(l->f, in, 0));
 	KRef *out = room(l, x->count);
 	KRef chosen = e->feeds ? rows_in(e, mask) : 0,
-		 lane = e->feeds ? k_fold(b, OP_MIN, k_select(b, chosen, k_lane(b), k_int(b, b->lanes - 1)))
+		 lane = e->feeds ? k_reduce_lanes(b, OP_MIN,
+	                                      k_select(b, chosen, k_lane(b), k_int(b, b->lanes - 1)))
 	                     : 0;
 	for (uint32_t i = 0; i < x->count; i++) {
 		out[i] = x->elements[i];
@@ -1219,7 +1222,7 @@ static void emit_join(RowsEmit *e, const Inst *in) {
 	const Storage own = *lower_place(l, inst_result(in, 0));
 	KRef *out = room(l, own.count);
 	for (uint32_t i = 0; i < own.count; i++)
-		out[i] = k_fold(
+		out[i] = k_reduce_lanes(
 			b, op,
 			k_select(b, k_mask(b), own.elements[i], nothing_of(b, op, k_type(b, own.elements[i]))));
 	lower_set_small(l, inst_result(in, 0), own.count, out);
@@ -1458,7 +1461,7 @@ static void lanes_emit(Lower *l, const SchedStep *p) {
 			to[k] = lower_destination(l, r);
 		}
 	}
-	k_vloop_begin(b, p->lanes, KF_ONCE, lower_dim(l, p->row), ncarried, init, NULL, params);
+	k_vloop_begin(b, p->lanes, KF_SINGLE_TRIP, lower_dim(l, p->row), ncarried, init, NULL, params);
 	e.base = k_int(b, 0);
 	l->row_number = k_lane(b);
 	for (uint32_t i = 0; i < s.list.n; i++)

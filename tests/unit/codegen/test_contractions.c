@@ -233,7 +233,7 @@ static void check_product(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	bool columns = x->flags & KF_B_COL_UNIT, dots = !columns && x->flags & KF_K_UNIT,
 		 padded = x->flags & KF_PADDED;
 	int64_t pad = padded && columns ? lanes : 0;
-	Layout lc = layout(m, n, columns || x->flags & KF_TURN, false, pad),
+	Layout lc = layout(m, n, columns || x->flags & KF_TRANSPOSE_B, false, pad),
 		   la = layout(m, k, dots, false, 0), lb = layout(k, n, columns, dots, pad);
 	bool end = below(2);
 	place(&mem_c, (size_t)lc.count * size, end);
@@ -416,10 +416,10 @@ enum { FORMS = 7 };
 static const uint32_t forms[FORMS] = {KF_B_COL_UNIT,
                                       KF_K_UNIT,
                                       0,
-                                      KF_K_UNIT | KF_TURN,
-                                      KF_B_COL_UNIT | KF_FIVES,
-                                      KF_K_UNIT | KF_FIVES,
-                                      KF_K_UNIT | KF_TURN | KF_FIVES};
+                                      KF_K_UNIT | KF_TRANSPOSE_B,
+                                      KF_B_COL_UNIT | KF_TILE_5,
+                                      KF_K_UNIT | KF_TILE_5,
+                                      KF_K_UNIT | KF_TRANSPOSE_B | KF_TILE_5};
 
 static void check_target(const KTarget *target) {
 	static Entry entries[64];
@@ -498,9 +498,9 @@ static void check_sums(const KTarget *target) {
  * place of a call; a few rows by multiples of four vectors; a bias row added at
  * the end. */
 static void check_own_code(const KTarget *target) {
-	static const uint32_t flags[] = {KF_B_COL_UNIT, KF_B_COL_UNIT | KF_HELD,
-	                                 KF_B_COL_UNIT | KF_BIAS, KF_K_UNIT | KF_TURN | KF_BIAS,
-	                                 KF_B_COL_UNIT | KF_FIVES | KF_BIAS};
+	static const uint32_t flags[] = {KF_B_COL_UNIT, KF_B_COL_UNIT | KF_IN_REGISTERS,
+	                                 KF_B_COL_UNIT | KF_BIAS, KF_K_UNIT | KF_TRANSPOSE_B | KF_BIAS,
+	                                 KF_B_COL_UNIT | KF_TILE_5 | KF_BIAS};
 	/* Without vectors nothing is transposed. */
 	const uint32_t some = target->vector_bytes < 16 ? 2 : sizeof flags / sizeof *flags,
 				   N = 4 * some;
@@ -750,7 +750,7 @@ static void bench(bool constants) {
 			int64_t c = constants;
 			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64,
 			                             s->way == 'k'   ? KF_K_UNIT
-			                             : s->way == 'd' ? KF_K_UNIT | KF_TURN
+			                             : s->way == 'd' ? KF_K_UNIT | KF_TRANSPOSE_B
 			                                             : KF_B_COL_UNIT,
 			                             c && s->m < 1000 ? s->m : -1,
 			                             c && s->n < 1000 ? s->n : -1,

@@ -253,7 +253,7 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	k_store(&b, KM_UNIT, out, params[0], k_prim2(&b, op, x, x), 0);
 	KRef next = k_select(&b, k_mask(&b), k_prim2(&b, op, params[1], x), params[1]);
 	k_vloop_end(&b, &next, &sum);
-	k_result(&b, 0, k_fold(&b, op, sum));
+	k_result(&b, 0, k_reduce_lanes(&b, op, sum));
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
 	if (compile_only) return;
@@ -350,7 +350,7 @@ static void test_folds(Dtype d, uint32_t lanes) {
 	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
 	KRef x = k_load(&b, t, KM_UNIT, in, base, 0);
 	uint32_t from = d == DT_BOOL ? 2 : 0;
-	for (uint32_t k = from; k < 4; k++) k_result(&b, k, k_fold(&b, ops[k], x));
+	for (uint32_t k = from; k < 4; k++) k_result(&b, k, k_reduce_lanes(&b, ops[k], x));
 	k_vloop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
@@ -389,7 +389,7 @@ static void test_exact(Dtype d, uint32_t lanes) {
 		 past = k_word(&b, KT_BOOL, 1), base;
 	k_vloop_begin(&b, lanes, KF_PADDED, count, 0, NULL, NULL, &base);
 	KRef x = k_load(&b, t, KM_UNIT, in, base, 0);
-	k_ahead(&b, t, in, k_add(&b, base, k_int(&b, 1 << 20)));
+	k_prefetch(&b, t, in, k_add(&b, base, k_int(&b, 1 << 20)));
 	k_store_exact(&b, out, base, x, past);
 	k_vloop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
@@ -682,7 +682,7 @@ static void test_calls(void) {
 	k_function(&b, m, 0);
 	KRef args[3] = {k_word(&b, KT_I64, 0), k_const(&b, KT_F64, 1), k_word(&b, KT_I64, 1)}, r[3];
 	k_call(&b, helper, 1, args, NULL);
-	b.f->insts.at[b.f->insts.n - 1].flags = KF_UNCOUNTED;
+	b.f->insts.at[b.f->insts.n - 1].flags = KF_NO_DEPTH_CHECK;
 	k_call(&b, down, 3, args, r);
 	for (uint32_t k = 0; k < 3; k++) k_result(&b, k, r[k]);
 	k_return(&b, 0, NULL);
@@ -964,7 +964,7 @@ static KModule *checked_rows(KType t, uint32_t lanes, bool pairs) {
 		KRef place = k_load(&b, KT_I64, KM_UNIT, lists[k], base, 0),
 			 outside = k_logic(&b, 1, k_lt(&b, place, zero), k_prim2(&b, OP_LE, length, place));
 		k_fail_if(&b, k_logic(&b, 0, outside, inside), k, place, length);
-		at[k] = pairs ? k_mul(&b, k_cut(&b, outside, place), k_int(&b, 2))
+		at[k] = pairs ? k_mul(&b, k_clamp_index(&b, outside, place), k_int(&b, 2))
 		              : k_select(&b, outside, zero, place);
 		x[k] = k_load(&b, t, KM_INDEXED, from, at[k], 0);
 	}
@@ -1126,7 +1126,8 @@ static void test_nests(void) {
 	KRef better =
 		k_mul(&b, k_const(&b, KT_F64, 0.5), k_add(&b, p[0], k_prim2(&b, OP_DIV, sum, p[0])));
 	KRef moving = k_logic(&b, 0, k_prim2(&b, OP_LT, better, p[0]), k_mask(&b)),
-		 again[2] = {k_prim2(&b, OP_MIN, better, p[0]), k_fold(&b, OP_MAX, moving)}, done[2];
+		 again[2] = {k_prim2(&b, OP_MIN, better, p[0]), k_reduce_lanes(&b, OP_MAX, moving)},
+		 done[2];
 	k_while_end(&b, again, done);
 	root = done[0];
 	k_store(&b, KM_UNIT, out, base, k_add(&b, chosen, root), 0);
@@ -1147,7 +1148,7 @@ static void test_nests(void) {
 		(KRef[]){k_add(&b, p[1],
 	                   k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, row, p[0], 0), zero))},
 		&all);
-	k_result(&b, 0, k_fold(&b, OP_ADD, all));
+	k_result(&b, 0, k_reduce_lanes(&b, OP_ADD, all));
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
 	double x0[40 * 5], y0[40];
@@ -1529,7 +1530,7 @@ static void test_apart(void) {
 		k_select(&b, k_mask(&b),
 	             k_add(&b, params[1], k_load(&b, KT_F64, KM_UNIT, in, params[0], 0)), params[1]);
 	k_vloop_end(&b, &next, &sum);
-	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH), k_fold(&b, OP_ADD, sum), 0);
+	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH), k_reduce_lanes(&b, OP_ADD, sum), 0);
 	k_loop_begin(&b, k_int(&b, 0), count, 1, 2, init, turn);
 	KRef further[2] = {k_mul(&b, turn[1], k_load(&b, KT_F64, KM_UNIFORM, in, turn[0], 0)),
 	                   k_add(&b, turn[2], k_int(&b, 1))};
