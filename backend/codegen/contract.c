@@ -172,8 +172,8 @@ static LLVMValueRef stack(const Contract *g, uint64_t bytes) { return emit_slot(
 
 /* The function's first argument is C, which nothing else aliases. */
 static LLVMValueRef inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
-                                EmitOuter *outer) {
-	LLVMValueRef function = emit_inner_begin(e, name, type, plain, outer);
+                                SavedPosition *outer) {
+	LLVMValueRef function = emit_helper_begin(e, name, type, plain, outer);
 	unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
 	LLVMAddAttributeAtIndex(function, 1, LLVMCreateEnumAttribute(e->context, noalias, 0));
 	return function;
@@ -632,7 +632,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	         g->columns ? "" : ".scatter", ragged ? ".ragged" : "", kinds[kind]);
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
-	EmitOuter outer;
+	SavedPosition outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
 	Panel p = {.g = g,
 	           .vectors = vectors,
@@ -645,7 +645,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	                                        &p.left, &p.add,   &p.panels, &p.bias};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
-	emit_inner_end(e, &outer, NULL);
+	emit_helper_end(e, &outer, NULL);
 	return function;
 }
 
@@ -742,7 +742,7 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	snprintf(name, sizeof name, "contract.%s.turn", type_name(g));
 	LLVMValueRef function = emit_kernel(e, name, *type);
 	if (function) return function;
-	EmitOuter outer;
+	SavedPosition outer;
 	function = inner_begin(e, name, *type, false, &outer);
 	LLVMValueRef arg[TURN_ARGS], column[64], x[64];
 	for (uint32_t i = 0; i < TURN_ARGS; i++) arg[i] = LLVMGetParam(function, i);
@@ -773,7 +773,7 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	emit_if_else(e, &c, 0, NULL);
 	emit_if_end(e, &c, NULL, NULL);
 	turns_end(g, &j, NULL);
-	emit_inner_end(e, &outer, NULL);
+	emit_helper_end(e, &outer, NULL);
 	return function;
 }
 
@@ -1150,7 +1150,7 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 		                      : "general");
 	LLVMValueRef function = emit_kernel(e, name, type);
 	if (function) return function;
-	EmitOuter outer;
+	SavedPosition outer;
 	Widths w;
 	function = inner_begin(e, name, type, !g->dots, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {
@@ -1166,7 +1166,7 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	else if (g->columns) g->b_col = num(g, g->size);
 	if (g->dots) dots_form(g);
 	else columns_form(g, &w);
-	emit_inner_end(e, &outer, NULL);
+	emit_helper_end(e, &outer, NULL);
 	return function;
 }
 

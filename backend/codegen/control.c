@@ -356,14 +356,16 @@ static bool region_strays(const KFn *f, uint32_t at) {
 /* Emits one iteration: the region with its parameters bound. `next` may be the
  * same array as `carried`. near: the stencil loads; NULL: they are searched
  * for. */
-static uint32_t emit_turn_near(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
-                               struct EmitNear *near, const LLVMValueRef *carried,
+static uint32_t emit_iteration(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
+                               struct EmitStencilLoads *stencil_loads, const LLVMValueRef *carried,
                                LLVMValueRef *next) {
 	uint32_t n = in->nparams - 1;
 	const KInst *end;
 	EmitVector *outer = e->vector;
 	e->vector = v;
-	v->near = v->mask ? NULL : near ? near : emit_find_near(e, at, v->lanes);
+	v->stencil_loads = v->mask         ? NULL
+	                   : stencil_loads ? stencil_loads
+	                                   : emit_stencil_loads_find(e, at, v->lanes);
 	e->fn->vals[in->params] = v->base;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[in->params + 1 + k] = carried[k];
 	at = emit_region(e, at, &end);
@@ -374,7 +376,7 @@ static uint32_t emit_turn_near(Emitter *e, const KInst *in, uint32_t at, EmitVec
 
 static uint32_t emit_turn(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
                           const LLVMValueRef *carried, LLVMValueRef *next) {
-	return emit_turn_near(e, in, at, v, NULL, carried, next);
+	return emit_iteration(e, in, at, v, NULL, carried, next);
 }
 
 /* Emits the loop over base = 0, lanes, 2 lanes ... < n; masked: each iteration
@@ -383,27 +385,28 @@ static uint32_t emit_turn(Emitter *e, const KInst *in, uint32_t at, EmitVector *
 static uint32_t emit_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n,
                            LLVMValueRef *values, bool masked) {
 	const uint32_t ncarried = in->nparams - 1;
-	struct EmitNear *near = masked ? NULL : emit_find_near(e, at, v->lanes);
-	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + EMIT_NEAR_CARRIED + 1)),
-				 *next = emit_alloc(e, sizeof *next * (ncarried + EMIT_NEAR_CARRIED + 1));
+	struct EmitStencilLoads *stencil_loads =
+		masked ? NULL : emit_stencil_loads_find(e, at, v->lanes);
+	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + EMIT_STENCIL_CARRIED + 1)),
+				 *next = emit_alloc(e, sizeof *next * (ncarried + EMIT_STENCIL_CARRIED + 1));
 	EmitLoop l = {0};
 	EmitIf any = {0};
 	memcpy(init, values, sizeof *init * ncarried);
 	const LLVMValueRef none = emit_i64(e, 0);
-	const uint32_t extra = emit_near_carries(e, near, in, at - 1);
+	const uint32_t extra = emit_stencil_loads_carry(e, stencil_loads, in, at - 1);
 	const bool asked = extra && !LLVMIsAConstantInt(n);
 	if (asked) {
 		emit_if_begin(e, &any, LLVMBuildICmp(e->b, LLVMIntSLT, none, n, ""), 0);
 		l.at_least_once = true;
 	}
-	emit_near_begin(e, near, in, init + ncarried);
+	emit_stencil_loads_begin(e, stencil_loads, in, init + ncarried);
 	v->turns = n;
 	emit_loop_begin(e, &l, none, n, v->lanes, ncarried + extra, init);
 	v->base = l.index;
 	if (masked) v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));
-	emit_near_open(near, l.carried + ncarried);
-	at = emit_turn_near(e, in, at, v, near, l.carried, next);
-	emit_near_close(near, next + ncarried);
+	emit_stencil_loads_open(stencil_loads, l.carried + ncarried);
+	at = emit_iteration(e, in, at, v, stencil_loads, l.carried, next);
+	emit_stencil_loads_close(stencil_loads, next + ncarried);
 	emit_loop_end(e, &l, next);
 	if (asked) {
 		emit_if_else(e, &any, ncarried, l.carried);
@@ -777,8 +780,8 @@ static uint32_t emit_leaf(Emitter *e, const KInst *in, uint32_t at) {
 	LLVMTypeRef type = LLVMFunctionType(record, types, n + 1, 0);
 	char name[96];
 	snprintf(name, sizeof name, "%.60s.loop%u", e->options->entry, e->nleaves++);
-	EmitOuter outer;
-	LLVMValueRef call = e->call, function = emit_inner_begin(e, name, type, false, &outer),
+	SavedPosition outer;
+	LLVMValueRef call = e->call, function = emit_helper_begin(e, name, type, false, &outer),
 				 x = NULL;
 	e->call = LLVMGetParam(function, 0);
 	e->apart = false;
@@ -788,7 +791,7 @@ static uint32_t emit_leaf(Emitter *e, const KInst *in, uint32_t at) {
 	for (uint32_t k = 0; k < nresults; k++)
 		x = LLVMBuildInsertValue(
 			e->b, x, emit_value_in(e, in->results + k, emit_ref_lanes(e, in->results + k)), k, "");
-	emit_inner_end(e, &outer, x);
+	emit_helper_end(e, &outer, x);
 	e->call = call;
 	e->apart = true;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[list[k]] = args[1 + k];

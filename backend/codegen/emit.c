@@ -429,7 +429,7 @@ uint32_t emit_region(Emitter *e, uint32_t at, const KInst **end) {
 	const KFn *f = e->fn->f;
 	if (e->vector) at = emit_interleaved(e, at);
 	while (at < f->insts.n) {
-		at = emit_stretch(e, at);
+		at = emit_vector_split(e, at);
 		const KInst *in = &f->insts.at[at++];
 		if (in->op == K_END || in->op == K_RETURN) {
 			*end = in;

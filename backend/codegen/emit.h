@@ -33,9 +33,9 @@ typedef struct EmitVector {
 	/* <lanes x i1>, for accesses that must not go past the end. NULL: every
 	 * lane is an element or may be treated as one. */
 	LLVMValueRef mask;
-	bool padded;           /* unit-stride accesses need no mask, even when there is one */
-	struct EmitNear *near; /* stencil loads that share registers; NULL: none */
-	bool partial;          /* some lanes may be past n: K_MASK and failures must check */
+	bool padded; /* unit-stride accesses need no mask, even when there is one */
+	struct EmitStencilLoads *stencil_loads; /* stencil loads that share registers; NULL: none */
+	bool partial; /* some lanes may be past n: K_MASK and failures must check */
 } EmitVector;
 
 /* The allocation that pointers of the current function point into. Accesses
@@ -109,8 +109,9 @@ typedef struct Emitter {
 	LLVMValueRef failure_status; /* phi */
 	uint32_t emitted;            /* instructions so far; limits inlining */
 	EmitFn *fn;
-	EmitVector *vector;        /* NULL outside of vector loops */
-	struct EmitBeside *beside; /* results of loads already emitted together with an earlier load */
+	EmitVector *vector; /* NULL outside of vector loops */
+	struct AdjacentGather
+		*adjacent; /* results of loads already emitted together with an earlier load */
 } Emitter;
 
 /* Leaves the emission. The formatted message becomes CodegenOutput.error. */
@@ -237,7 +238,7 @@ void emit_plain(Emitter *e, const KInst *in);
 void emit_line(Emitter *e, const KInst *in);
 /* Emits the long stretch of element-wise instructions that begins at `at`.
  * Returns the index after it, or `at` if there is none. instruction_order.c */
-uint32_t emit_stretch(Emitter *e, uint32_t at);
+uint32_t emit_vector_split(Emitter *e, uint32_t at);
 /* Emits a vector loop's region that begins at `at`, without its terminator,
  * with its independent dependency chains interleaved. Returns `at` if it has
  * none. interleave.c */
@@ -262,23 +263,23 @@ void emit_close_function(Emitter *e, uint32_t nresults, const LLVMValueRef *resu
 
 /* ---- functions emitted while another one waits: helper_functions.c ------- */
 
-typedef struct EmitOuter {
+typedef struct SavedPosition {
 	LLVMValueRef function;
 	LLVMBasicBlockRef entry, here;
 	LLVMMetadataRef line;
 	EmitVector *vector;
-} EmitOuter;
+} SavedPosition;
 /* Returns the function `name` of the module, or declares the precompiled one.
  * NULL: the caller must emit it. The name and the target (except its cache
  * sizes) must determine the function's code. */
 LLVMValueRef emit_kernel(Emitter *e, const char *name, LLVMTypeRef type);
 /* Begins an internal function of the module that is never inlined. plain: LLVM
- * does not optimise it, and it is not precompiled. emit_inner_end returns x
+ * does not optimise it, and it is not precompiled. emit_helper_end returns x
  * from it, nothing when x is NULL, and resumes the function saved in
  * `outer`. */
-LLVMValueRef emit_inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
-                              EmitOuter *outer);
-void emit_inner_end(Emitter *e, const EmitOuter *outer, LLVMValueRef x);
+LLVMValueRef emit_helper_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
+                               SavedPosition *outer);
+void emit_helper_end(Emitter *e, const SavedPosition *outer, LLVMValueRef x);
 /* Is this access better made one lane at a time, by a helper function? It is
  * where lanes are not neighbours and the access is masked (the epilogue of a
  * vector loop) or compile time matters most. It also is for masked neighbours
@@ -314,23 +315,27 @@ void emit_store_strided(Emitter *e, KType t, LLVMValueRef value, LLVMValueRef po
 LLVMValueRef emit_first_lanes(Emitter *e, uint32_t lanes, LLVMValueRef count);
 /* Finds the stencil loads of a vector loop whose region begins at `at`, for
  * iterations without a mask. Returns NULL if there are none. stencil_loads.c */
-struct EmitNear *emit_find_near(Emitter *e, uint32_t at, uint32_t lanes);
+struct EmitStencilLoads *emit_stencil_loads_find(Emitter *e, uint32_t at, uint32_t lanes);
 /* Returns how many of these loads take their first register from the previous
  * iteration. `in` is the loop, `loop` its instruction index. */
-enum { EMIT_NEAR_CARRIED = 4 };
-uint32_t emit_near_carries(Emitter *e, struct EmitNear *near, const KInst *in, uint32_t loop);
-/* Carried registers: emit_near_begin loads them for the first iteration, which
- * must be known to run. emit_near_open takes them at the start of the body;
- * emit_near_close gives those of the next iteration. */
-void emit_near_begin(Emitter *e, struct EmitNear *near, const KInst *in, LLVMValueRef *init);
-void emit_near_open(struct EmitNear *near, const LLVMValueRef *carried);
-void emit_near_close(struct EmitNear *near, LLVMValueRef *next);
+enum { EMIT_STENCIL_CARRIED = 4 };
+uint32_t emit_stencil_loads_carry(Emitter *e, struct EmitStencilLoads *stencil_loads,
+                                  const KInst *in, uint32_t loop);
+/* Carried registers: emit_stencil_loads_begin loads them for the first iteration, which
+ * must be known to run. emit_stencil_loads_open takes them at the start of the body;
+ * emit_stencil_loads_close gives those of the next iteration. */
+void emit_stencil_loads_begin(Emitter *e, struct EmitStencilLoads *stencil_loads, const KInst *in,
+                              LLVMValueRef *init);
+void emit_stencil_loads_open(struct EmitStencilLoads *stencil_loads, const LLVMValueRef *carried);
+void emit_stencil_loads_close(struct EmitStencilLoads *stencil_loads, LLVMValueRef *next);
 /* The value of a load that belongs to a stencil; NULL: an ordinary load. */
-LLVMValueRef emit_near(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index);
+LLVMValueRef emit_stencil_load(Emitter *e, const KInst *in, LLVMValueRef pointer,
+                               LLVMValueRef index);
 /* The value of an unmasked indexed load when other loads read the elements
  * beside its own: each lane's neighbours are loaded as a row and transposed.
  * NULL: an ordinary load. */
-LLVMValueRef emit_beside(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index);
+LLVMValueRef emit_adjacent_gather(Emitter *e, const KInst *in, LLVMValueRef pointer,
+                                  LLVMValueRef index);
 /* Transposes n vectors of n lanes in place; n is a power of two. */
 void emit_transpose(Emitter *e, uint32_t n, LLVMValueRef *x);
 /* Attaches the alias metadata of `pointer`'s root to an access. */

@@ -27,8 +27,8 @@ LLVMValueRef emit_kernel(Emitter *e, const char *name, LLVMTypeRef type) {
 	return function;
 }
 
-LLVMValueRef emit_inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
-                              EmitOuter *outer) {
+LLVMValueRef emit_helper_begin(Emitter *e, const char *name, LLVMTypeRef type, bool plain,
+                               SavedPosition *outer) {
 	static const char *const attributes[] = {"noinline", "optnone"};
 	LLVMValueRef function = LLVMAddFunction(e->module, name, type);
 	LLVMSetLinkage(function, LLVMInternalLinkage);
@@ -43,8 +43,8 @@ LLVMValueRef emit_inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bo
 		LLVMAddAttributeAtIndex(
 			function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 			LLVMCreateStringAttribute(e->context, mark, (unsigned)strlen(mark), "", 0));
-	*outer = (EmitOuter){e->function, e->entry, LLVMGetInsertBlock(e->b),
-	                     LLVMGetCurrentDebugLocation2(e->b), e->vector};
+	*outer = (SavedPosition){e->function, e->entry, LLVMGetInsertBlock(e->b),
+	                         LLVMGetCurrentDebugLocation2(e->b), e->vector};
 	LLVMSetCurrentDebugLocation2(e->b, NULL);
 	e->function = function;
 	e->vector = NULL;
@@ -53,7 +53,7 @@ LLVMValueRef emit_inner_begin(Emitter *e, const char *name, LLVMTypeRef type, bo
 	return function;
 }
 
-void emit_inner_end(Emitter *e, const EmitOuter *outer, LLVMValueRef x) {
+void emit_helper_end(Emitter *e, const SavedPosition *outer, LLVMValueRef x) {
 	if (x) LLVMBuildRet(e->b, x);
 	else LLVMBuildRetVoid(e->b);
 	emit_enter(e, e->entry);
@@ -93,8 +93,8 @@ static LLVMValueRef lanes_function(Emitter *e, KType t, uint32_t lanes, bool off
 	         offsets ? "offsets" : "stride", names[t], lanes);
 	LLVMValueRef f = emit_kernel(e, name, *type);
 	if (f) return f;
-	EmitOuter outer;
-	f = emit_inner_begin(e, name, *type, false, &outer);
+	SavedPosition outer;
+	f = emit_helper_begin(e, name, *type, false, &outer);
 	LLVMValueRef slot = emit_slot(e, (uint64_t)lanes * ktype_size(t), 64), where = NULL;
 	LLVMSetAlignment(LLVMBuildStore(e->b, store ? LLVMGetParam(f, 3) : LLVMConstNull(vector), slot),
 	                 ktype_size(t));
@@ -118,7 +118,7 @@ static LLVMValueRef lanes_function(Emitter *e, KType t, uint32_t lanes, bool off
 		x = LLVMBuildLoad2(e->b, vector, slot, "");
 		LLVMSetAlignment(x, ktype_size(t));
 	}
-	emit_inner_end(e, &outer, store ? NULL : x);
+	emit_helper_end(e, &outer, store ? NULL : x);
 	return f;
 }
 

@@ -40,7 +40,7 @@ static const uint32_t *last_uses(Emitter *e) {
 	return last;
 }
 
-typedef struct Stretch {
+typedef struct VectorSplit {
 	uint32_t from, to; /* instructions */
 	uint32_t lanes, parts;
 	/* by KRef: needed, also beyond failure operands; whole: as one value for
@@ -48,17 +48,17 @@ typedef struct Stretch {
 	bool *needed, *whole;
 	LLVMValueRef **vals; /* by part, by KRef */
 	LLVMValueRef *all;   /* the function's values */
-} Stretch;
+} VectorSplit;
 
 /* ---- vector code: one register's lanes after the other ------------------- */
 
 /* Is the instruction emitted part by part? */
-static bool in_parts(const Stretch *s, const KInst *in) {
+static bool in_parts(const VectorSplit *s, const KInst *in) {
 	return in->lanes == s->lanes && in->op != K_LANE && in->op != K_MASK && in->op != K_FAIL_IF &&
 	       s->needed[in->results];
 }
 
-static void find_needs(Emitter *e, Stretch *s) {
+static void find_needs(Emitter *e, VectorSplit *s) {
 	const KFn *f = e->fn->f;
 	const uint32_t *last = last_uses(e);
 	s->needed = emit_alloc(e, sizeof *s->needed * f->vals.n);
@@ -77,7 +77,7 @@ static void find_needs(Emitter *e, Stretch *s) {
 	}
 }
 
-static void emit_for_part(Emitter *e, const Stretch *s, const KInst *in, uint32_t part) {
+static void emit_for_part(Emitter *e, const VectorSplit *s, const KInst *in, uint32_t part) {
 	const uint32_t lanes = s->lanes / s->parts;
 	LLVMValueRef *vals = s->vals[part];
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -95,7 +95,7 @@ static void emit_for_part(Emitter *e, const Stretch *s, const KInst *in, uint32_
 
 /* Emits the varying instructions of one piece, from `at` on. Returns the index
  * after them. */
-static uint32_t emit_piece(Emitter *e, const Stretch *s, uint32_t at) {
+static uint32_t emit_piece(Emitter *e, const VectorSplit *s, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t to = at;
 	for (uint32_t n = 0; to < s->to && n < PIECE; to++) n += in_parts(s, &f->insts.at[to]);
@@ -232,9 +232,9 @@ static uint32_t emit_numbers(Emitter *e, uint32_t at) {
 	return to;
 }
 
-uint32_t emit_stretch(Emitter *e, uint32_t at) {
+uint32_t emit_vector_split(Emitter *e, uint32_t at) {
 	const KFn *f = e->fn->f;
-	Stretch s = {
+	VectorSplit s = {
 		.from = at, .to = at, .lanes = e->vector ? e->vector->lanes : 0, .all = e->fn->vals};
 	uint32_t varying = 0, widest = 4;
 	if (!e->vector && e->options->level) return emit_numbers(e, at);

@@ -83,7 +83,7 @@ uint32_t emit_interleaved(Emitter *e, uint32_t at) {
 	for (; inst_of(&c, c.n)->op != K_END; c.n++) {
 		const KInst *in = inst_of(&c, c.n);
 		if (!kop_is_pure((KOp)in->op) && in->op != K_LOAD && in->op != K_STORE) return at;
-		/* wider vectors are for emit_stretch */
+		/* wider vectors are for emit_vector_split */
 		if (in->lanes * ktype_size((KType)in->type) > e->m->target.vector_bytes) return at;
 	}
 	if (c.n < LEAST || !loads_elsewhere(&c)) return at;

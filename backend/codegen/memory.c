@@ -432,7 +432,7 @@ void emit_LOAD(Emitter *e, const KInst *in) {
 	}
 	switch (in->mode) {
 	case KM_UNIT:
-		x = emit_near(e, in, pointer, index);
+		x = emit_stencil_load(e, in, pointer, index);
 		if (!x)
 			x = emit_load(e, t, lanes, emit_element(e, t, pointer, index), root,
 			              mask && e->vector->padded ? NULL : mask);
@@ -442,7 +442,7 @@ void emit_LOAD(Emitter *e, const KInst *in) {
 		                      root, mask);
 		break;
 	case KM_INDEXED:
-		x = mask || emit_lanes(index) <= 1 ? NULL : emit_beside(e, in, pointer, index);
+		x = mask || emit_lanes(index) <= 1 ? NULL : emit_adjacent_gather(e, in, pointer, index);
 		if (x) break;
 		if (emit_lanes(index) > 1)
 			x = gather(e, t, lanes, emit_element(e, t, pointer, index), root, mask);

@@ -49,9 +49,9 @@ typedef struct StencilLoad {
 	LLVMValueRef head, next;
 } StencilLoad;
 
-struct EmitNear {
+struct EmitStencilLoads {
 	uint32_t n, ncarried;
-	StencilLoad loads[LOADS], *carried[EMIT_NEAR_CARRIED];
+	StencilLoad loads[LOADS], *carried[EMIT_STENCIL_CARRIED];
 };
 
 static uint32_t register_lanes(const Emitter *e, KType t, uint32_t lanes) {
@@ -105,52 +105,55 @@ static bool in_order(const StencilLoad *x, const StencilLoad *y) {
 }
 
 /* Are there loads one and two elements after the load at `i`? */
-static bool begins_three(const struct EmitNear *near, uint32_t i) {
-	const StencilLoad *first = &near->loads[i];
+static bool begins_three(const struct EmitStencilLoads *stencil_loads, uint32_t i) {
+	const StencilLoad *first = &stencil_loads->loads[i];
 	bool second = false;
-	for (uint32_t k = i + 1; k < near->n && !compare(first, &near->loads[k]); k++) {
+	for (uint32_t k = i + 1; k < stencil_loads->n && !compare(first, &stencil_loads->loads[k]);
+	     k++) {
 		const int64_t by =
-			(int64_t)((uint64_t)near->loads[k].at.constant - (uint64_t)first->at.constant);
+			(int64_t)((uint64_t)stencil_loads->loads[k].at.constant - (uint64_t)first->at.constant);
 		second |= by == 1;
 		if (by == 2) return second;
 	}
 	return false;
 }
 
-struct EmitNear *emit_find_near(Emitter *e, uint32_t at, uint32_t lanes) {
+struct EmitStencilLoads *emit_stencil_loads_find(Emitter *e, uint32_t at, uint32_t lanes) {
 	const KFn *f = e->fn->f;
 	const uint32_t bytes = e->m->target.vector_bytes;
 	if (!e->options->level || lanes < 2 || bytes < 32) return NULL;
-	struct EmitNear *near = NULL;
+	struct EmitStencilLoads *stencil_loads = NULL;
 	for (; at < f->insts.n; at++) {
 		const KInst *in = &f->insts.at[at];
 		if (in->op != K_LOAD && in->op != K_PREFETCH && !kop_is_pure((KOp)in->op)) break;
 		if (in->op != K_LOAD || in->mode != KM_UNIT || in->lanes != lanes ||
 		    ktype_size((KType)in->type) < (bytes < 64 ? 8 : 4))
 			continue;
-		if (!near) near = emit_alloc(e, sizeof *near);
-		if (near->n == LOADS) break;
+		if (!stencil_loads) stencil_loads = emit_alloc(e, sizeof *stencil_loads);
+		if (stencil_loads->n == LOADS) break;
 		StencilLoad x = {
 			.result = in->results, .pointer = emit_operand(e, in, 0), .type = (KType)in->type};
 		if (!add_linear(e, &x.at, emit_operand(e, in, 1), 1, DEEP)) continue;
-		uint32_t k = near->n++;
-		for (; k && !in_order(&near->loads[k - 1], &x); k--) near->loads[k] = near->loads[k - 1];
-		near->loads[k] = x;
+		uint32_t k = stencil_loads->n++;
+		for (; k && !in_order(&stencil_loads->loads[k - 1], &x); k--)
+			stencil_loads->loads[k] = stencil_loads->loads[k - 1];
+		stencil_loads->loads[k] = x;
 	}
-	for (uint32_t i = 0; near && i < near->n;) {
-		StencilLoad *first = &near->loads[i];
-		if (!begins_three(near, i)) {
+	for (uint32_t i = 0; stencil_loads && i < stencil_loads->n;) {
+		StencilLoad *first = &stencil_loads->loads[i];
+		if (!begins_three(stencil_loads, i)) {
 			i++;
 			continue;
 		}
-		for (; i < near->n && !compare(first, &near->loads[i]) &&
-		       near->loads[i].at.constant - first->at.constant <= 2;
+		for (; i < stencil_loads->n && !compare(first, &stencil_loads->loads[i]) &&
+		       stencil_loads->loads[i].at.constant - first->at.constant <= 2;
 		     i++) {
-			near->loads[i].first = first;
-			near->loads[i].by = (int)(near->loads[i].at.constant - first->at.constant);
+			stencil_loads->loads[i].first = first;
+			stencil_loads->loads[i].by =
+				(int)(stencil_loads->loads[i].at.constant - first->at.constant);
 		}
 	}
-	return near;
+	return stencil_loads;
 }
 
 /* Is x defined before the loop, whose instruction is `loop`? */
@@ -158,22 +161,26 @@ static bool from_outside(const Emitter *e, KRef x, uint32_t loop) {
 	return e->fn->f->vals.at[x].def < loop && e->fn->vals[x];
 }
 
-uint32_t emit_near_carries(Emitter *e, struct EmitNear *near, const KInst *in, uint32_t loop) {
-	for (uint32_t i = 0; near && i < near->n && near->ncarried < EMIT_NEAR_CARRIED; i++) {
-		StencilLoad *x = &near->loads[i];
+uint32_t emit_stencil_loads_carry(Emitter *e, struct EmitStencilLoads *stencil_loads,
+                                  const KInst *in, uint32_t loop) {
+	for (uint32_t i = 0;
+	     stencil_loads && i < stencil_loads->n && stencil_loads->ncarried < EMIT_STENCIL_CARRIED;
+	     i++) {
+		StencilLoad *x = &stencil_loads->loads[i];
 		bool follows = false, known = x->first == x && from_outside(e, x->pointer, loop);
 		for (uint32_t k = 0; k < x->at.n && known; k++) {
 			if (x->at.atom[k] == in->params && x->at.times[k] == 1) follows = true;
 			else known = from_outside(e, x->at.atom[k], loop);
 		}
-		if (known && follows) near->carried[near->ncarried++] = x;
+		if (known && follows) stencil_loads->carried[stencil_loads->ncarried++] = x;
 	}
-	return near ? near->ncarried : 0;
+	return stencil_loads ? stencil_loads->ncarried : 0;
 }
 
-void emit_near_begin(Emitter *e, struct EmitNear *near, const KInst *in, LLVMValueRef *init) {
-	for (uint32_t i = 0; near && i < near->ncarried; i++) {
-		const StencilLoad *x = near->carried[i];
+void emit_stencil_loads_begin(Emitter *e, struct EmitStencilLoads *stencil_loads, const KInst *in,
+                              LLVMValueRef *init) {
+	for (uint32_t i = 0; stencil_loads && i < stencil_loads->ncarried; i++) {
+		const StencilLoad *x = stencil_loads->carried[i];
 		LLVMValueRef at = emit_i64(e, x->at.constant);
 		for (uint32_t k = 0; k < x->at.n; k++)
 			if (x->at.atom[k] != in->params)
@@ -187,12 +194,14 @@ void emit_near_begin(Emitter *e, struct EmitNear *near, const KInst *in, LLVMVal
 	}
 }
 
-void emit_near_open(struct EmitNear *near, const LLVMValueRef *carried) {
-	for (uint32_t k = 0; near && k < near->ncarried; k++) near->carried[k]->head = carried[k];
+void emit_stencil_loads_open(struct EmitStencilLoads *stencil_loads, const LLVMValueRef *carried) {
+	for (uint32_t k = 0; stencil_loads && k < stencil_loads->ncarried; k++)
+		stencil_loads->carried[k]->head = carried[k];
 }
 
-void emit_near_close(struct EmitNear *near, LLVMValueRef *next) {
-	for (uint32_t k = 0; near && k < near->ncarried; k++) next[k] = near->carried[k]->next;
+void emit_stencil_loads_close(struct EmitStencilLoads *stencil_loads, LLVMValueRef *next) {
+	for (uint32_t k = 0; stencil_loads && k < stencil_loads->ncarried; k++)
+		next[k] = stencil_loads->carried[k]->next;
 }
 
 /* Emits x with its first register taken from the previous iteration, and loads
@@ -226,11 +235,12 @@ static void load_carried(Emitter *e, StencilLoad *x, uint32_t lanes, LLVMValueRe
 	x->after = emit_shuffle(e, x->next, NULL, lanes, pick);
 }
 
-LLVMValueRef emit_near(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
-	struct EmitNear *near = e->vector ? e->vector->near : NULL;
+LLVMValueRef emit_stencil_load(Emitter *e, const KInst *in, LLVMValueRef pointer,
+                               LLVMValueRef index) {
+	struct EmitStencilLoads *stencil_loads = e->vector ? e->vector->stencil_loads : NULL;
 	StencilLoad *x = NULL;
-	for (uint32_t i = 0; near && i < near->n; i++)
-		if (near->loads[i].result == in->results) x = &near->loads[i];
+	for (uint32_t i = 0; stencil_loads && i < stencil_loads->n; i++)
+		if (stencil_loads->loads[i].result == in->results) x = &stencil_loads->loads[i];
 	if (!x || !x->first) return NULL;
 	const uint32_t lanes = in->lanes;
 	const KType t = x->type;
@@ -255,7 +265,7 @@ LLVMValueRef emit_near(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMVa
 
 /* ---- adjacent gathers ---------------------------------------------------- */
 
-struct EmitBeside {
+struct AdjacentGather {
 	uint32_t n;
 	KRef result[LOADS];
 	LLVMValueRef value[LOADS];
@@ -354,14 +364,15 @@ static void turn_rows(Emitter *e, KType t, KRef root, uint32_t lanes, LLVMValueR
 	}
 }
 
-LLVMValueRef emit_beside(Emitter *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
+LLVMValueRef emit_adjacent_gather(Emitter *e, const KInst *in, LLVMValueRef pointer,
+                                  LLVMValueRef index) {
 	const KType t = (KType)in->type;
 	const uint32_t lanes = in->lanes;
 	if (!e->options->level || t == KT_BOOL || e->m->target.vector_bytes < 32 || lanes < 4 ||
 	    lanes > 64 || lanes & (lanes - 1))
 		return NULL;
-	if (!e->beside) e->beside = emit_alloc(e, sizeof *e->beside);
-	struct EmitBeside *done = e->beside;
+	if (!e->adjacent) e->adjacent = emit_alloc(e, sizeof *e->adjacent);
+	struct AdjacentGather *done = e->adjacent;
 	for (uint32_t i = 0; i < done->n; i++)
 		if (done->result[i] == in->results) {
 			LLVMValueRef x = done->value[i];
