@@ -80,14 +80,14 @@ typedef struct Contract {
 	Emitter *e;
 	KType t;
 	uint32_t size, lanes;
-	bool columns, turned, dots, masks;                          /* turned: also columns */
+	bool columns, transposed, lanes_over_k, masks;              /* turned: also columns */
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
 	LLVMValueRef add;  /* i1: add C's old values */
 	LLVMValueRef bias; /* row added to each row of C at the end; null: none */
 	/* dots: array in memory of two pointers for each product, to its A and B */
 	LLVMValueRef pairs, npairs;
-	LLVMValueRef a_in_pair; /* dots: byte offset of A in a pair, 0 or 8; see dots_form */
+	LLVMValueRef a_in_pair; /* dots: byte offset of A in a pair, 0 or 8; see lanes_over_k_form */
 	uint32_t rows, width;   /* of a tile: columns in vectors, for dots in columns of B */
 	bool fives;             /* tiles of five rows replace those of four */
 	bool rest;              /* panels one vector wide follow the wide ones */
@@ -684,7 +684,8 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	else if (v == 3 || v == 9) g->width = 3, g->rest = false;
 	else if (v == 5) g->width = 5, g->rest = false;
 	/* One row has few sums: the panel is made as wide as possible. */
-	for (uint32_t w = MOST_VECTORS; g->columns && !g->turned && m == 1 && v && w > g->width; w--)
+	for (uint32_t w = MOST_VECTORS; g->columns && !g->transposed && m == 1 && v && w > g->width;
+	     w--)
 		if (v % w == 0) g->width = w, g->rest = false;
 	g->rows = tile_rows(g);
 }
@@ -694,8 +695,8 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
  * contiguous runs than 8 x 2 tiles, which matters when B comes from the
  * last-level cache. */
 static bool reads_in_fours(const Contract *g) {
-	return g->columns && !g->turned && g->masks && g->e->m->target.registers >= 32 && !g->fives &&
-	       g->width == 2 && g->rest;
+	return g->columns && !g->transposed && g->masks && g->e->m->target.registers >= 32 &&
+	       !g->fives && g->width == 2 && g->rest;
 }
 
 /* The choice of panels, passed as arguments so that all widths share the
@@ -734,7 +735,7 @@ enum { TURN_ARGS = 6 };
 /* The function that packs a panel, as pack_panel does, from a B whose columns
  * are contiguous: (panel, from, b_col, left, width, kc). It may write up to a
  * vector of rows past kc to the panel. */
-static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
+static LLVMValueRef transpose_function(const Contract *g, LLVMTypeRef *type) {
 	Emitter *e = g->e;
 	LLVMTypeRef types[TURN_ARGS] = {e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64};
 	*type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, TURN_ARGS, 0);
@@ -785,7 +786,7 @@ static int64_t row_block(const Contract *g) {
 }
 
 /* Loops over blocks of k, blocks of rows and panels; each panel is a call. */
-static void columns_blocks(const Contract *g, const Widths *w) {
+static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 	Emitter *e = g->e;
 	LLVMBuilderRef b = e->b;
 	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes),
@@ -820,7 +821,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	/* only the last block of k adds the bias */
 	LLVMValueRef bias =
 		choose(g, less(g, plus(g, k.index, kc), g->k), LLVMConstNull(e->ptr), g->bias);
-	if (g->columns && !g->turned) {
+	if (g->columns && !g->transposed) {
 		/* A few rows, which read B unpacked, take all of its whole panels in
 		 * one call. */
 		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, "");
@@ -850,9 +851,9 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef left = minus(g, g->n, column), from = at(g, block_b, times(g, column, g->b_col));
 	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, room, g->size)},
 				 chosen[2];
-	if (g->turned) {
+	if (g->transposed) {
 		LLVMTypeRef type;
-		LLVMValueRef function = turn_function(g, &type),
+		LLVMValueRef function = transpose_function(g, &type),
 					 args[TURN_ARGS] = {panel, from, g->b_col, left, room, kc};
 		LLVMBuildCall2(b, type, function, args, TURN_ARGS, "");
 		memcpy(chosen, packed, sizeof chosen);
@@ -896,11 +897,11 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	turns_end(g, &k, NULL);
 }
 
-/* A product of a single unpacked panel bypasses the loops of columns_blocks,
+/* A product of a single unpacked panel bypasses the loops of lanes_over_n_blocks,
  * whose overhead small products would notice. */
-static void columns_form(const Contract *g, const Widths *w) {
-	if (!g->columns || g->turned) {
-		columns_blocks(g, w);
+static void lanes_over_n_form(const Contract *g, const Widths *w) {
+	if (!g->columns || g->transposed) {
+		lanes_over_n_blocks(g, w);
 		return;
 	}
 	Emitter *e = g->e;
@@ -920,7 +921,7 @@ static void columns_form(const Contract *g, const Widths *w) {
 	LLVMBuildCall2(b, panel_type(e), choose(g, wide, w->wide_panel, w->narrow_panel), args,
 	               PANEL_ARGS, "");
 	emit_if_else(e, &c, 0, NULL);
-	columns_blocks(g, w);
+	lanes_over_n_blocks(g, w);
 	emit_if_end(e, &c, NULL, NULL);
 }
 
@@ -983,8 +984,8 @@ typedef struct DotTile {
 	LLVMValueRef kb, kc, add;
 } DotTile;
 
-static void dots_step(const Contract *g, const DotTile *d, LLVMValueRef k, LLVMValueRef mask,
-                      LLVMValueRef *sums) {
+static void lanes_over_k_step(const Contract *g, const DotTile *d, LLVMValueRef k,
+                              LLVMValueRef mask, LLVMValueRef *sums) {
 	LLVMValueRef row[MOST_ROWS], offset = times_n(g, k, g->size);
 	for (uint32_t r = 0; r < d->rows; r++) row[r] = get(g, g->lanes, at(g, d->a[r], offset), mask);
 	for (uint32_t s = 0; s < d->columns; s++) {
@@ -996,21 +997,21 @@ static void dots_step(const Contract *g, const DotTile *d, LLVMValueRef k, LLVMV
 
 /* Sums whole vectors of k from first to end-1, `unroll` vectors an
  * iteration. */
-static void dots_sum(const Contract *g, const DotTile *d, LLVMValueRef first, LLVMValueRef end,
-                     uint32_t unroll, LLVMValueRef *sums) {
+static void lanes_over_k_sum(const Contract *g, const DotTile *d, LLVMValueRef first,
+                             LLVMValueRef end, uint32_t unroll, LLVMValueRef *sums) {
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef next[MOST_SUMS];
 	Turns k;
 	turns_begin(g, &k, first, end, (int64_t)unroll * g->lanes, false, n, sums);
 	memcpy(next, k.carried, n * sizeof *next);
 	for (uint32_t i = 0; i < unroll; i++)
-		dots_step(g, d, plus(g, k.index, num(g, i * g->lanes)), NULL, next);
+		lanes_over_k_step(g, d, plus(g, k.index, num(g, i * g->lanes)), NULL, next);
 	turns_end(g, &k, next);
 	memcpy(sums, k.results, n * sizeof *sums);
 }
 
 /* sums += the tile of one product. */
-static void dots_product(const Contract *g, const DotTile *d, LLVMValueRef *sums) {
+static void lanes_over_k_product(const Contract *g, const DotTile *d, LLVMValueRef *sums) {
 	Emitter *e = g->e;
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef more[MOST_SUMS];
@@ -1019,23 +1020,23 @@ static void dots_product(const Contract *g, const DotTile *d, LLVMValueRef *sums
 	/* Four vectors an iteration, for the reason given at tile_fours. */
 	if (e->options->level == 0) {
 		LLVMValueRef fours = LLVMBuildAnd(e->b, whole, num(g, -4 * (int64_t)g->lanes), "");
-		dots_sum(g, d, begin, fours, 4, sums);
+		lanes_over_k_sum(g, d, begin, fours, 4, sums);
 		begin = fours;
 	}
-	dots_sum(g, d, begin, whole, 1, sums);
+	lanes_over_k_sum(g, d, begin, whole, 1, sums);
 	if (g->lanes == 1) return;
 	EmitIf c;
 	LLVMValueRef left = minus(g, d->kc, whole);
 	emit_if_begin(e, &c, less(g, num(g, 0), left), 0);
 	memcpy(more, sums, n * sizeof *more);
-	dots_step(g, d, whole, emit_first_lanes(e, g->lanes, left), more);
+	lanes_over_k_step(g, d, whole, emit_first_lanes(e, g->lanes, left), more);
 	emit_if_else(e, &c, n, more);
 	emit_if_end(e, &c, sums, sums);
 }
 
 /* Computes the tile at rows i.. and columns j.. of C. Rows and columns past the
  * end repeat the last one. */
-static void dots_tile(const Contract *g, DotTile *d, LLVMValueRef i, LLVMValueRef j) {
+static void lanes_over_k_tile(const Contract *g, DotTile *d, LLVMValueRef i, LLVMValueRef j) {
 	Emitter *e = g->e;
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS],
@@ -1065,7 +1066,7 @@ static void dots_tile(const Contract *g, DotTile *d, LLVMValueRef i, LLVMValueRe
 	for (uint32_t r = 0; r < d->rows; r++) d->a[r] = at(g, a, d->from_a[r]);
 	for (uint32_t s = 0; s < d->columns; s++) d->b[s] = at(g, b, d->from_b[s]);
 	memcpy(more, pair.carried, n * sizeof *more);
-	dots_product(g, d, more);
+	lanes_over_k_product(g, d, more);
 	turns_end(g, &pair, more);
 	memcpy(sums, pair.results, n * sizeof *sums);
 	EmitIf c;
@@ -1088,7 +1089,7 @@ static void swap_where(const Contract *g, LLVMValueRef c, LLVMValueRef *x, LLVMV
 	*x = first;
 }
 
-static void dots_form(Contract *g) {
+static void lanes_over_k_form(Contract *g) {
 	Emitter *e = g->e;
 	/* The longer side becomes the rows, of which a tile has more. The
 	 * transposed product has the same sums. */
@@ -1110,7 +1111,7 @@ static void dots_form(Contract *g) {
 	LLVMValueRef end = smaller(g, g->m, plus(g, band.index, num(g, rows)));
 	turns_begin(g, &j, num(g, 0), g->n, g->width, false, 0, NULL);
 	turns_begin(g, &i, band.index, end, g->rows, true, 0, NULL);
-	dots_tile(g, &d, i.index, j.index);
+	lanes_over_k_tile(g, &d, i.index, j.index);
 	turns_end(g, &i, NULL);
 	turns_end(g, &j, NULL);
 	turns_end(g, &band, NULL);
@@ -1141,18 +1142,18 @@ enum { OPERANDS = 12, CONTRACT_ARGS = 22 };
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emitter *e = g->e;
 	char name[64];
-	if (g->dots)
+	if (g->lanes_over_k)
 		snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
 	else
 		snprintf(name, sizeof name, "contract.%s.%s", type_name(g),
-		         g->turned    ? "turned"
-		         : g->columns ? "columns"
-		                      : "general");
+		         g->transposed ? "turned"
+		         : g->columns  ? "columns"
+		                       : "general");
 	LLVMValueRef function = emit_kernel(e, name, type);
 	if (function) return function;
 	SavedPosition outer;
 	Widths w;
-	function = inner_begin(e, name, type, !g->dots, &outer);
+	function = inner_begin(e, name, type, !g->lanes_over_k, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {
 		&g->c,      &g->c_row,    &g->c_col,      &g->a,         &g->a_row,       &g->a_k,
 		&g->b,      &g->b_k,      &g->b_col,      &g->m,         &g->n,           &g->k,
@@ -1162,10 +1163,10 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
 	if (g->columns) g->c_col = num(g, g->size);
-	if (g->turned) g->b_k = num(g, g->size);
+	if (g->transposed) g->b_k = num(g, g->size);
 	else if (g->columns) g->b_col = num(g, g->size);
-	if (g->dots) dots_form(g);
-	else columns_form(g, &w);
+	if (g->lanes_over_k) lanes_over_k_form(g);
+	else lanes_over_n_form(g, &w);
 	emit_helper_end(e, &outer, NULL);
 	return function;
 }
@@ -1210,10 +1211,10 @@ void emit_contract(Emitter *e, const KInst *in) {
 	KType t = (KType)in->type;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t)};
 	g.lanes = e->m->target.vector_bytes >= 16 ? e->m->target.vector_bytes / g.size : 1;
-	g.turned = !(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT &&
-	           in->flags & KF_TRANSPOSE_B && g.lanes > 1;
-	g.columns = g.turned || in->flags & KF_B_COL_UNIT;
-	g.dots = !g.columns && in->flags & KF_K_UNIT;
+	g.transposed = !(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT &&
+	               in->flags & KF_TRANSPOSE_B && g.lanes > 1;
+	g.columns = g.transposed || in->flags & KF_B_COL_UNIT;
+	g.lanes_over_k = !g.columns && in->flags & KF_K_UNIT;
 	g.masks = e->m->target.has_masks && g.lanes > 1;
 	g.fives = in->flags & KF_TILE_5;
 	LLVMValueRef args[CONTRACT_ARGS];
@@ -1231,9 +1232,9 @@ void emit_contract(Emitter *e, const KInst *in) {
 		args[21] = emit_value(e, emit_operand(e, in, OPERANDS));
 	}
 	int64_t m = known(args[9]), n = known(args[10]);
-	if (g.dots) {
+	if (g.lanes_over_k) {
 		/* A matrix-vector product: the longer side becomes the rows, see
-		 * dots_form. */
+		 * lanes_over_k_form. */
 		bool vector = m == 1 || n == 1;
 		g.rows = vector ? 8 : g.fives ? 5 : 4;
 		g.width = vector ? 1 : 2;
@@ -1248,7 +1249,7 @@ void emit_contract(Emitter *e, const KInst *in) {
 			}
 	} else {
 		/* With padding after the last column all vectors are whole. */
-		bool padded = g.columns && !g.turned && in->flags & KF_PADDED;
+		bool padded = g.columns && !g.transposed && in->flags & KF_PADDED;
 		if (padded)
 			args[10] = LLVMBuildAnd(e->b, plus(&g, args[10], num(&g, g.lanes - 1)),
 			                        num(&g, -(int64_t)g.lanes), "");
@@ -1288,14 +1289,14 @@ void emit_contract(Emitter *e, const KInst *in) {
 		}
 	}
 	EmitIf held;
-	const bool in_place = in->flags & KF_IN_REGISTERS && g.columns && !g.turned && g.masks &&
+	const bool in_place = in->flags & KF_IN_REGISTERS && g.columns && !g.transposed && g.masks &&
 	                      e->m->target.registers >= 32 && e->options->level;
 	if (in_place) held_inline(&g, args, &held);
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, CONTRACT_ARGS, 0);
 	LLVMValueRef function = contract_function(&g, type);
 	LLVMBuildCall2(e->b, type, function, args, CONTRACT_ARGS, "");
-	for (uint32_t i = 1; i < nproducts && !g.dots; i++) {
+	for (uint32_t i = 1; i < nproducts && !g.lanes_over_k; i++) {
 		args[3] = emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1)));
 		args[6] = emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1) + 1));
 		args[12] = LLVMConstInt(e->i1, 1, 0);
@@ -1322,7 +1323,7 @@ LLVMValueRef emit_large_tiles(Emitter *e, KType t) {
 	LLVMValueRef fields[] = {panel_function(&g, g.width, false, PANEL_PLAIN),
 	                         panel_function(&g, g.width, true, PANEL_PLAIN),
 	                         panel_function(&single, 1, true, PANEL_PLAIN),
-	                         turn_function(&g, &turn),
+	                         transpose_function(&g, &turn),
 	                         num(&g, g.rows),
 	                         num(&g, (int64_t)g.width * g.lanes),
 	                         num(&g, g.lanes)};

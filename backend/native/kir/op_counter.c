@@ -296,7 +296,7 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 	return at;
 }
 
-KCost kmodule_measure(const KModule *m, uint32_t nwords, const KNumber *words, Arena *scratch) {
+KCost kmodule_count_ops(const KModule *m, uint32_t nwords, const KNumber *words, Arena *scratch) {
 	Meter w = {.m = m, .nwords = nwords, .words = words, .cost = {.exact = true}};
 	w.values = ARENA_ARRAY(scratch, KNumber *, m->fns.n + 1);
 	w.busy = ARENA_ARRAY(scratch, bool, m->fns.n + 1);

@@ -30,6 +30,6 @@ typedef struct KCost {
 } KCost;
 
 /* words: the call's words, as far as known. */
-KCost kmodule_measure(const KModule *m, uint32_t nwords, const KNumber *words, Arena *scratch);
+KCost kmodule_count_ops(const KModule *m, uint32_t nwords, const KNumber *words, Arena *scratch);
 
 #endif

@@ -568,7 +568,7 @@ void describe_unit(Text *out, const Lower *l) {
 		KNumber *w = &words[u->nwords + k];
 		w->known = l->hints && dim_eval(l->c, dim, l->hints, l->f->syms.n, &w->v);
 	}
-	const KCost cost = kmodule_measure(u->module, nwords, words, l->scratch);
+	const KCost cost = kmodule_count_ops(u->module, nwords, words, l->scratch);
 	const Describe d = {.l = l, .out = out, .syms = l->hints, .values = cost.values};
 	describe_costs(&d, &cost);
 	describe_sched(&d, l->flow->top, 1);

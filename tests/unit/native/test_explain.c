@@ -67,7 +67,7 @@ static void count(Ctx *c, void *arg) {
 	}
 	}
 	k_return(&b, 0, NULL);
-	k->cost = kmodule_measure(m, 1, &(KNumber){.v = k->n, .known = k->known}, scratch);
+	k->cost = kmodule_count_ops(m, 1, &(KNumber){.v = k->n, .known = k->known}, scratch);
 	k->cost.values = NULL;
 	arena_free(scratch);
 	kmodule_free(m);
