@@ -20,7 +20,7 @@ static const NativeHooks hooks = {
 	.choose = tier_choose,
 	.ready = tier_ready,
 	.pending = tier_pending,
-	.loop = tier_loop,
+	.loop = osr_enter,
 	.drop = tier_drop,
 	.free_state = free_native,
 };

@@ -364,7 +364,7 @@ static bool key_of(const KModule *m, const NativeOptions *o, NativeKey *key, cha
 	return true;
 }
 
-bool native_is_known(const KModule *m, const NativeOptions *o) {
+bool native_is_cached(const KModule *m, const NativeOptions *o) {
 	char why[256];
 	NativeKey key;
 	CachedObject cached;

@@ -53,7 +53,7 @@ NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptio
                            size_t cap);
 /* Whether code for m is in memory or on disk, so that native_compile need not
  * compile it. */
-bool native_is_known(const KModule *m, const NativeOptions *o);
+bool native_is_cached(const KModule *m, const NativeOptions *o);
 NativeEntry native_code_entry(const NativeCode *code);
 size_t native_code_bytes(const NativeCode *code);
 /* Releases one reference. Allowed on any thread; code may be NULL. */

@@ -41,7 +41,7 @@
 #define COMPILE_INST_SECONDS 10e-6
 #define KERNEL_INST_SECONDS 100e-6 /* for a kernel IR instruction */
 /* Assumed trip count of a loop that cannot be counted in advance. If it is too
- * low, tier_loop() adds the measured time. */
+ * low, osr_enter() adds the measured time. */
 #define SOME_TURNS 20
 /* Machine instructions, roughly: larger modules are compiled quickly rather
  * than optimised fully. */
@@ -66,7 +66,7 @@ typedef struct Tier {
 	double compile_seconds; /* estimated */
 	/* Planned; compilation is predicted to take longer than it is worth so
 	 * far. */
-	bool put_off;
+	bool deferred;
 	Fn *flat; /* NULL: the function itself */
 	Arena *keep;
 	NativePlan *plan;
@@ -435,7 +435,7 @@ static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
-static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code) {
+static bool compile_async(Backend *be, TierState *s, Tier *t, Code *code) {
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
 		NativeOptions o = options_of(be->ctx, code, nu->unit);
@@ -449,7 +449,7 @@ static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code) {
 
 /* Installs the code when all requests are done; until then does nothing.
  * Returns false on failure. */
-static bool take_over(Backend *be, Tier *t, Code *code) {
+static bool install(Backend *be, Tier *t, Code *code) {
 	char why[256];
 	for (uint32_t i = 0; i < t->plan->units.n; i++)
 		if (t->plan->units.at[i]->request && !native_request_done(t->plan->units.at[i]->request))
@@ -463,11 +463,11 @@ static bool take_over(Backend *be, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
-static bool is_known(Backend *be, const Tier *t, const Code *code) {
+static bool is_cached(Backend *be, const Tier *t, const Code *code) {
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		const Unit *u = t->plan->units.at[i]->unit;
 		const NativeOptions o = options_of(be->ctx, code, u);
-		if (!native_is_known(u->module, &o)) return false;
+		if (!native_is_cached(u->module, &o)) return false;
 	}
 	return true;
 }
@@ -480,11 +480,11 @@ static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Va
 	const double from = clock_seconds();
 	bool good = make_plan(be->ctx, t, code, args);
 	if (good) t->compile_seconds = planned_seconds(t);
-	t->put_off = good && t->compile_seconds > worth && !is_known(be, t, code);
-	good = good && !t->put_off;
+	t->deferred = good && t->compile_seconds > worth && !is_cached(be, t, code);
+	good = good && !t->deferred;
 	if (good)
 		good = ahead > planned_seconds(t) ? compile_now(be, s, t, code)
-		                                  : compile_behind(be, s, t, code);
+		                                  : compile_async(be, s, t, code);
 	be->counters.compile_seconds += clock_seconds() - from;
 	return good;
 }
@@ -532,7 +532,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 	Tier *t = code->tier;
 	bool good = true;
 	if (t->stage == TIER_PENDING) {
-		good = take_over(be, t, code);
+		good = install(be, t, code);
 	} else if (s->mode == NATIVE_ALWAYS || s->mode == NATIVE_WELL) {
 		estimate(t, code, args);
 		good = compile_for(be, s, t, code, args, HUGE_VAL, HUGE_VAL);
@@ -552,7 +552,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
 	drop_plan(t);
-	if (!t->put_off) t->stage = TIER_NEVER;
+	if (!t->deferred) t->stage = TIER_NEVER;
 	return code;
 }
 
@@ -583,12 +583,12 @@ static Code *loop_code(Frame *f, LoopSite *site) {
 	return site->osr ? code_of(c, site->osr->fn) : NULL;
 }
 
-double tier_loop_worth(int64_t from, int64_t to, double seconds) {
+double osr_budget(int64_t from, int64_t to, double seconds) {
 	return to > from && from > 0 ? seconds / (double)from * (double)(to - from)
 	                             : LEFT_TIMES * seconds;
 }
 
-bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
+bool osr_enter(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
                Status *st, bool *soon) {
 	LoopSite *site = s->site;
 	Backend *be = f->be;
@@ -602,7 +602,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
 	/* The remaining time of a counted loop must also justify the compiler. A
 	 * loop that was considered before need not reach the thresholds again. */
-	const double worth = tier_loop_worth(from, to, seconds),
+	const double worth = osr_budget(from, to, seconds),
 				 left = to > from && from > 0 ? worth : seconds;
 	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
 	const double least = waiting(be, state) ? WAITING_SECONDS : WAIT_SECONDS;
@@ -617,7 +617,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		return false;
 	}
 	Tier *t = code->tier;
-	if (t && t->stage == TIER_PENDING && !take_over(be, t, code)) {
+	if (t && t->stage == TIER_PENDING && !install(be, t, code)) {
 		drop_plan(t);
 		t->stage = TIER_NEVER;
 	}
@@ -641,10 +641,10 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		if (code->tier) {
 			t = code->tier;
 			estimate(t, code, args);
-			if (!(t->put_off && t->compile_seconds > worth) &&
+			if (!(t->deferred && t->compile_seconds > worth) &&
 			    !compile_for(be, state, t, code, args, 0, worth)) {
 				drop_plan(t);
-				if (!t->put_off) t->stage = TIER_NEVER;
+				if (!t->deferred) t->stage = TIER_NEVER;
 			}
 		}
 	}
@@ -655,7 +655,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		for (uint32_t i = 0; i < o->nfree; i++) value_ref(args[(counted ? 2 : 0) + carried + i]);
 		*st = call_code(be, code, n, args, NULL, held, code->fn->span);
 	}
-	site->never |= !ready && !*soon && !(code->tier && code->tier->put_off);
+	site->never |= !ready && !*soon && !(code->tier && code->tier->deferred);
 	if (args != few) heap_free(f->ctx, args, n * sizeof *args);
 	return ready;
 }

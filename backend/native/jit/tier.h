@@ -60,13 +60,13 @@ bool tier_pending(const Code *code);
  *   the results.
  * - Sets *soon when the code is being compiled: ask again before long.
  */
-bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
+bool osr_enter(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
                Status *st, bool *soon);
 /* The seconds that a compilation may take for a loop that reached iteration
  * `from` of `to` after `seconds`. That is the predicted remaining time. With an
  * unknown trip count (to <= from) it is a multiple of `seconds`. A longer
  * compilation is deferred. */
-double tier_loop_worth(int64_t from, int64_t to, double seconds);
+double osr_budget(int64_t from, int64_t to, double seconds);
 /* The predicted compile time of a module, when LLVM is already open. */
 double native_module_seconds(const KModule *m);
 /* CodegenOptions.level for code worth compiling. Very large modules are

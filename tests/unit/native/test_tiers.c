@@ -437,7 +437,7 @@ static void levels(void) {
 }
 
 double native_module_seconds(const KModule *m);
-double tier_loop_worth(int64_t from, int64_t to, double seconds);
+double osr_budget(int64_t from, int64_t to, double seconds);
 uint64_t backend_native_pending(Ctx *c);
 
 /* Returns the predicted compile time of a module that applies op n times to
@@ -475,9 +475,9 @@ static void putting_off(void) {
 	}
 	ctx_free(c);
 	/* A thousand iterations remain; the first hundred took half a second. */
-	CHECK(tier_loop_worth(100, 1100, 0.5) == 5);
-	CHECK(tier_loop_worth(1000, 1001, 8) == 8.0 / 1000); /* one iteration */
-	CHECK(tier_loop_worth(64, 0, 0.5) == 0.5);           /* unknown trip count: as long again */
+	CHECK(osr_budget(100, 1100, 0.5) == 5);
+	CHECK(osr_budget(1000, 1001, 8) == 8.0 / 1000); /* one iteration */
+	CHECK(osr_budget(64, 0, 0.5) == 0.5);           /* unknown trip count: as long again */
 	/* 200 iterations of some 0.3 ms: compiling the 2000 sines of each would
 	 * take seconds, so it is deferred. A loop of many cheap iterations is
 	 * compiled. */
