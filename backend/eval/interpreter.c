@@ -230,12 +230,12 @@ static void trace_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
 	trace_line(ud, callee, defined, at);
 }
 
-void call_told(Backend *be, const Fn *callee, const Inst *in) {
+void report_call_failure(Backend *be, const Fn *callee, const Inst *in) {
 	trace_line(be, callee->name, callee->span, in->span);
 	if (in->chain) chain_calls(be->ctx, in->chain, trace_inlined, be);
 }
 
-Status step_told(Frame *f, const Step *s, Status st) {
+Status report_failure(Frame *f, const Step *s, Status st) {
 	Backend *be = f->be;
 	const uint32_t total = diag_total(f->ctx);
 	/* A step around the failed one, which is reported already. */
@@ -261,10 +261,10 @@ __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Stat
 		f->be->traced = 0;
 	}
 	if (d) leave_library(f->ctx, d, span_of(f->ctx, s->span)); /* for functions called by a host */
-	return step_told(f, s, st);
+	return report_failure(f, s, st);
 }
 
-Status spend_poll(Backend *be) {
+Status charge_and_poll(Backend *be) {
 	uint64_t units = be->work;
 	be->work = 0;
 	return ctx_poll(be->ctx, units);
@@ -312,7 +312,7 @@ Status run_block(Frame *f, const Block *b) {
 	be->counters.instructions += b->nsteps;
 	be->counters.scalar_operations += b->scalar_operations;
 	be->work += b->nsteps + 1u; /* one for the block: an empty loop is work, too */
-	return LIKELY(be->work < POLL_EVERY) ? ST_OK : spend_poll(be);
+	return LIKELY(be->work < POLL_EVERY) ? ST_OK : charge_and_poll(be);
 }
 
 void block_results(Frame *f, const Block *b, Value *out) {

@@ -301,14 +301,14 @@ static void put_place(Text *t, const Ctx *c, SpanId span) {
 	text_format(t, "%s:%u:%u", source_name(c, s.source), line, column);
 }
 
-typedef struct Telling {
+typedef struct TraceReport {
 	Watch *w;
 	NanOrigin *o;
 	bool placed; /* the origin has a place in the user's source */
-} Telling;
+} TraceReport;
 
-static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
-	Telling *t = ud;
+static void report_call(void *ud, Atom callee, SpanId defined, SpanId at) {
+	TraceReport *t = ud;
 	Ctx *c = t->w->c;
 	(void)defined;
 	if (!of_user(c, at)) return;
@@ -341,7 +341,7 @@ static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 	}
 }
 
-static void tell_around(Telling *t) {
+static void report_enclosing(TraceReport *t) {
 	Watch *w = t->w;
 	Ctx *c = w->c;
 	uint32_t lines = 0;
@@ -362,7 +362,7 @@ static void tell_around(Telling *t) {
 			}
 		} else if (s->op == OP_CALL && lines < 12) {
 			lines++;
-			tell_call(t, ((const CallSite *)s->site)->fn->name, 0, s->span);
+			report_call(t, ((const CallSite *)s->site)->fn->name, 0, s->span);
 		} else if (s->op == OP_HOST && lines < 12) {
 			lines++;
 			/* Work inside a library function counts as its call: derivative
@@ -370,10 +370,10 @@ static void tell_around(Telling *t) {
 			if ((!t->placed || s->span == t->o->span) && !is_derived(c, t->o->chain) &&
 			    is_derived(c, s->chain))
 				t->o->chain = s->chain;
-			tell_call(t, atom(c, ((const HostCall *)s->site)->def->name), 0, s->span);
+			report_call(t, atom(c, ((const HostCall *)s->site)->def->name), 0, s->span);
 		}
 		if (s->chain && s->op != OP_FOR && s->op != OP_WHILE && lines < 12)
-			chain_calls(c, s->chain, tell_call, t);
+			chain_calls(c, s->chain, report_call, t);
 	}
 	const uint32_t n = t->o->nturns < MAX_RANK ? t->o->nturns : MAX_RANK;
 	t->o->nturns = n;
@@ -385,9 +385,9 @@ static void tell_around(Telling *t) {
 
 static void tell_around_protected(Ctx *c, void *ud) {
 	(void)c;
-	Telling *t = ud;
-	if (t->o->chain) chain_calls(t->w->c, t->o->chain, tell_call, t);
-	tell_around(t);
+	TraceReport *t = ud;
+	if (t->o->chain) chain_calls(t->w->c, t->o->chain, report_call, t);
+	report_enclosing(t);
 }
 
 /* Returns 0 when there are too many, or when memory fails. */
@@ -410,7 +410,7 @@ static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step 
 		o->op = s->op;
 		o->span = s->span;
 		o->chain = s->chain;
-		Telling t = {w, o, of_user(c, s->span)};
+		TraceReport t = {w, o, of_user(c, s->span)};
 		/* Names are interned, which may allocate. */
 		if (ctx_protect(c, tell_around_protected, &t) != ST_OK) o->trace.n = 0;
 	}

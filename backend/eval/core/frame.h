@@ -213,7 +213,7 @@ static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEN
 
 /* Units of work between two polls. A unit is a step or an element. */
 #define POLL_EVERY 1024u
-Status spend_poll(Backend *be);
+Status charge_and_poll(Backend *be);
 /* Arrays of at least this size do not stay in a cache. */
 #define PAST_CACHES ((size_t)16 << 20)
 /* The caller's memory for result 0 of step s, with a new reference. NULL if
@@ -221,7 +221,7 @@ Status spend_poll(Backend *be);
 Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape);
 static inline Status spend(Backend *be, uint64_t units) {
 	be->work += units;
-	return LIKELY(be->work < POLL_EVERY) ? ST_OK : spend_poll(be);
+	return LIKELY(be->work < POLL_EVERY) ? ST_OK : charge_and_poll(be);
 }
 static inline void count_operations(Frame *f, double n) { f->be->counters.scalar_operations += n; }
 
@@ -246,12 +246,12 @@ Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...)
  * step has a place there. */
 void step_warned(Frame *f, const Step *s, uint32_t diags_before);
 /* Adds the call `in` of callee to the trace of a reported failure. */
-void call_told(Backend *be, const Fn *callee, const Inst *in);
+void report_call_failure(Backend *be, const Fn *callee, const Inst *in);
 /* Adds the inlined calls that led to the step's instruction to the trace. Does
  * so once for each failure and frame. Returns st. */
-Status step_told(Frame *f, const Step *s, Status st);
+Status report_failure(Frame *f, const Step *s, Status st);
 /* Gives a place to a failure that was recorded without one, then does the same
- * as step_told. */
+ * as report_failure. */
 Status step_failed(Frame *f, const Step *s, Status st);
 Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

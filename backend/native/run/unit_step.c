@@ -129,7 +129,7 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 	case SITE_SLICE: st = slice_failed(f, &s, site->fn, in, (uint32_t)a); break;
 	default: return fail_internal(f, &s, "native code stopped");
 	}
-	return step_told(f, &s, st);
+	return report_failure(f, &s, st);
 }
 
 /* Reports a failure with its place and the calls around it, as the evaluator
@@ -153,7 +153,7 @@ static __attribute__((cold, noinline)) Status unit_failed(Frame *f, const Step *
 	for (; k < t.n; k++) {
 		const UnitSite *site = &u->sites[t.sites[k]];
 		const Inst *in = &site->fn->insts.at[site->inst];
-		call_told(f->be, inst_callee(f->ctx, in), in);
+		report_call_failure(f->be, inst_callee(f->ctx, in), in);
 	}
 	return st;
 }
