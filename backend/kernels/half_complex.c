@@ -77,8 +77,8 @@ CLONES static void split(int64_t n, const double *restrict z, double *restrict a
 	}
 }
 
-void halves_spread(int64_t n, const double *z, double *o) { spread(n, z, o); }
-void halves_interleave_pair(int64_t n, const double *x, const double *y, double *z) {
+void half_complex_spread(int64_t n, const double *z, double *o) { spread(n, z, o); }
+void half_complex_interleave_pair(int64_t n, const double *x, const double *y, double *z) {
 	interleave_pair(n, x, y, z);
 }
-void halves_split(int64_t n, const double *z, double *a, double *b) { split(n, z, a, b); }
+void half_complex_split(int64_t n, const double *z, double *a, double *b) { split(n, z, a, b); }

@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /* From the complex modes 0 .. n/2 in z to the half-complex layout in o. */
-void halves_spread(int64_t n, const double *z, double *o);
+void half_complex_spread(int64_t n, const double *z, double *o);
 /* The n modes of x + i y, divided by n, from the half-complex modes of x and
  * y. */
-void halves_interleave_pair(int64_t n, const double *x, const double *y, double *z);
+void half_complex_interleave_pair(int64_t n, const double *x, const double *y, double *z);
 /* The real parts (a) and the imaginary parts (b) of n complex values. */
-void halves_split(int64_t n, const double *z, double *a, double *b);
+void half_complex_split(int64_t n, const double *z, double *a, double *b);
 
 #endif

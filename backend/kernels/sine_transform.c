@@ -79,26 +79,25 @@ OF_WIDTH(Pair, pair, TURN_PAIR)
 #define AS(Row, p) ((Row *)(void *)(p))
 #define FROM(Row, p) ((const Row *)(const void *)(p))
 
-void sines_split(int lanes, int64_t m, double *rows, double *waves, const double *turns) {
+void dst_split(int lanes, int64_t m, double *rows, double *waves, const double *turns) {
 	EITHER(split_eight(m, AS(Eight, rows), AS(Eight, waves), turns),
 	       split_pair(m, AS(Pair, rows), AS(Pair, waves), turns));
 }
-void sines_odd(int lanes, int64_t half, const double *waves, int64_t every, double *o,
-               int64_t step) {
+void dst_odd(int lanes, int64_t half, const double *waves, int64_t every, double *o, int64_t step) {
 	EITHER(odd_eight(half, FROM(Eight, waves), every, o, step),
 	       odd_pair(half, FROM(Pair, waves), every, o, step));
 }
-void sines_continue(int lanes, int64_t m, const double *rows, double *waves) {
+void dst_continue(int lanes, int64_t m, const double *rows, double *waves) {
 	EITHER(continue_eight(m, FROM(Eight, rows), AS(Eight, waves)),
 	       continue_pair(m, FROM(Pair, rows), AS(Pair, waves)));
 }
-void sines_from_continued(int lanes, int64_t m, const double *waves, int64_t every, double *o,
-                          int64_t step) {
+void dst_from_continued(int lanes, int64_t m, const double *waves, int64_t every, double *o,
+                        int64_t step) {
 	EITHER(from_continued_eight(m, FROM(Eight, waves), every, o, step),
 	       from_continued_pair(m, FROM(Pair, waves), every, o, step));
 }
-void sines_by_table(int lanes, int64_t m, const double *rows, const double *table, int64_t every,
-                    double *o, int64_t step) {
+void dst_by_table(int lanes, int64_t m, const double *rows, const double *table, int64_t every,
+                  double *o, int64_t step) {
 	EITHER(by_table_eight(m, FROM(Eight, rows), table, every, o, step),
 	       by_table_pair(m, FROM(Pair, rows), table, every, o, step));
 }
@@ -162,8 +161,8 @@ CLONES static void load_side_by_side(int64_t n, int64_t step, const double *rest
 		*(Eight *)(void *)(rows + 8 * j) = by * *(const Eight *)(const void *)(x + j * step);
 }
 
-void sines_load(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *x,
-                double by, double *rows) {
+void dst_load(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *x,
+              double by, double *rows) {
 	rows += lanes;
 	if (lanes == 8 && lines == 8 && step == 1) load_eight_lines(m - 1, apart, x, by, rows);
 	else if (lanes == 8 && lines == 8 && apart == 1) load_side_by_side(m - 1, step, x, by, rows);
@@ -173,8 +172,8 @@ void sines_load(int lanes, int lines, int64_t m, int64_t step, int64_t apart, co
 				rows[lanes * j + i] = i < lines ? by * x[j * step + i * apart] : 0;
 }
 
-void sines_store(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *rows,
-                 double *o) {
+void dst_store(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *rows,
+               double *o) {
 	rows += lanes;
 	if (lanes == 8 && lines == 8 && step == 1) store_eight_lines(m - 1, apart, rows, o);
 	else

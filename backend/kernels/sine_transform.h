@@ -20,29 +20,28 @@
 
 /* Loads rows 1 .. m - 1 of `rows` from lines with `step` between elements and
  * `apart` between lines, times `by`. Lanes without a line become zeros. */
-void sines_load(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *x,
-                double by, double *rows);
+void dst_load(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *x,
+              double by, double *rows);
 /* The reverse, without a factor. */
-void sines_store(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *rows,
-                 double *o);
+void dst_store(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *rows,
+               double *o);
 
 /* m even. Writes to `waves` the m/2 rows whose transform (with e^(+...)) gives
  * the odd k, and to rows 1 .. m/2 - 1 the input of the DST for the even k.
  * turns: cos and sin of pi j/m, halved, j = 1 .. m/4. */
-void sines_split(int lanes, int64_t m, double *rows, double *waves, const double *turns);
+void dst_split(int lanes, int64_t m, double *rows, double *waves, const double *turns);
 /* Writes S_k, k odd, from the transform of `half` rows to row every*k of `o`.
  * Its rows are `step` apart; the first is row 1. */
-void sines_odd(int lanes, int64_t half, const double *waves, int64_t every, double *o,
-               int64_t step);
+void dst_odd(int lanes, int64_t half, const double *waves, int64_t every, double *o, int64_t step);
 
-/* m odd: sines_continue writes 2 m rows, the odd extension of the lines.
- * sines_from_continued writes S_k from their transform (with e^(-...)) to row
+/* m odd: dst_continue writes 2 m rows, the odd extension of the lines.
+ * dst_from_continued writes S_k from their transform (with e^(-...)) to row
  * every*k of o. */
-void sines_continue(int lanes, int64_t m, const double *rows, double *waves);
-void sines_from_continued(int lanes, int64_t m, const double *waves, int64_t every, double *o,
-                          int64_t step);
+void dst_continue(int lanes, int64_t m, const double *rows, double *waves);
+void dst_from_continued(int lanes, int64_t m, const double *waves, int64_t every, double *o,
+                        int64_t step);
 /* The DST by its definition. table: sin(pi j k/m), (m - 1)^2 values. */
-void sines_by_table(int lanes, int64_t m, const double *rows, const double *table, int64_t every,
-                    double *o, int64_t step);
+void dst_by_table(int lanes, int64_t m, const double *rows, const double *table, int64_t every,
+                  double *o, int64_t step);
 
 #endif

@@ -83,12 +83,12 @@ typedef struct FftPlan {
 
 /* DST of n = m - 1 elements. m is halved while it is even and above TABLE; each
  * time one transform gives the odd k (sine_transform.h). */
-typedef struct Sines {
+typedef struct DstPlan {
 	int lanes, splits;
 	int64_t left;    /* m after all halvings */
 	void **halves;   /* one transform for each halving, of m/2, m/4 ... */
 	double *numbers; /* twiddle factors of the halvings in order, then the table */
-} Sines;
+} DstPlan;
 
 struct FftRealPlan {
 	void *plan; /* DST: the transform of the remaining m, if any */
@@ -96,7 +96,7 @@ struct FftRealPlan {
 	FftReal kind;
 	int64_t n;
 	const Library *library;
-	Sines sines;
+	DstPlan dst;
 	size_t room;  /* workspace of a group, in doubles */
 	size_t line;  /* part of it: one line's reals; for a DST, the rows */
 	void *memory; /* workspace of one group, with padding to align it to 64 bytes */
@@ -123,7 +123,7 @@ static size_t memory_of(const FftRealPlan *p) { return p->room * sizeof(double) 
 enum { TABLE = 8 }; /* a DST of fewer elements is computed by its definition */
 
 static bool is_sines(const FftRealPlan *p) {
-	return p->kind == FFT_SINES || p->kind == FFT_FROM_SINES;
+	return p->kind == FFT_DST || p->kind == FFT_INVERSE_DST;
 }
 
 /* Doubles for a DST: the twiddle factors take at most m/2 for the first
@@ -141,14 +141,14 @@ static void destroy_real(Ctx *c, FftRealPlan *p) {
 		p->library->destroy(p->pair);
 		pthread_mutex_unlock(&planner);
 	}
-	if (p->sines.halves) {
+	if (p->dst.halves) {
 		pthread_mutex_lock(&planner);
-		for (int k = 0; k < p->sines.splits; k++)
-			if (p->sines.halves[k]) p->library->destroy(p->sines.halves[k]);
+		for (int k = 0; k < p->dst.splits; k++)
+			if (p->dst.halves[k]) p->library->destroy(p->dst.halves[k]);
 		pthread_mutex_unlock(&planner);
-		heap_free(c, p->sines.halves, (size_t)p->sines.splits * sizeof(void *));
+		heap_free(c, p->dst.halves, (size_t)p->dst.splits * sizeof(void *));
 	}
-	if (p->sines.numbers) heap_free(c, p->sines.numbers, numbers_of(p) * sizeof(double));
+	if (p->dst.numbers) heap_free(c, p->dst.numbers, numbers_of(p) * sizeof(double));
 	if (p->memory) heap_free(c, p->memory, memory_of(p));
 	*p = (FftRealPlan){0};
 }
@@ -245,11 +245,11 @@ static void release_job(Ctx *c, void *ud) {
  * and the complex values of one transform. For a DST: m rows, the rows of a
  * transform, and m rows of results. */
 static void lay_out(FftRealPlan *p) {
-	const int64_t m = p->n + 1, left = p->sines.left;
+	const int64_t m = p->n + 1, left = p->dst.left;
 	if (is_sines(p)) {
-		const int64_t wide = p->sines.splits && m > 4 * left ? m / 2 : 2 * left;
-		p->line = (size_t)(m * p->sines.lanes);
-		p->room = 2 * p->line + (size_t)(wide * p->sines.lanes);
+		const int64_t wide = p->dst.splits && m > 4 * left ? m / 2 : 2 * left;
+		p->line = (size_t)(m * p->dst.lanes);
+		p->room = 2 * p->line + (size_t)(wide * p->dst.lanes);
 		return;
 	}
 	p->line = (size_t)(p->n + 7) / 8 * 8;
@@ -263,7 +263,7 @@ size_t fft_real_room(const FftRealPlan *p) { return p->room; }
 
 /* A plan for rows, whose pairs of lanes are complex values. */
 static void *plan_rows(const FftRealPlan *p, int64_t n, double *x, double *o, int sign) {
-	const int pairs = p->sines.lanes / 2;
+	const int pairs = p->dst.lanes / 2;
 	const fftw_iodim64 dims = {.n = n, .is = pairs, .os = pairs},
 					   many = {.n = pairs, .is = 1, .os = 1};
 	return p->library->plan(1, &dims, pairs > 1, &many, x, o, sign,
@@ -271,7 +271,7 @@ static void *plan_rows(const FftRealPlan *p, int64_t n, double *x, double *o, in
 }
 
 static bool make_sines(Ctx *c, FftRealPlan *p) {
-	Sines *s = &p->sines;
+	DstPlan *s = &p->dst;
 	const double pi = 3.14159265358979323846;
 	if (s->splits) {
 		s->halves = heap_alloc(c, (size_t)s->splits * sizeof(void *));
@@ -342,12 +342,12 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 		if (!*plans) return NULL;
 		memset(*plans, 0, sizeof **plans);
 	}
-	const bool sines = kind == FFT_SINES || kind == FFT_FROM_SINES;
-	const int lanes = !sines ? 0 : lines > 2 ? FFT_GROUP : 2;
+	const bool dst = kind == FFT_DST || kind == FFT_INVERSE_DST;
+	const int lanes = !dst ? 0 : lines > 2 ? FFT_GROUP : 2;
 	FftRealPlan *oldest = &(*plans)->real[0];
 	for (int i = 0; i < KEPT; i++) {
 		FftRealPlan *p = &(*plans)->real[i];
-		if (p->memory && p->kind == kind && p->n == n && p->sines.lanes == lanes) {
+		if (p->memory && p->kind == kind && p->n == n && p->dst.lanes == lanes) {
 			p->used = ++(*plans)->clock;
 			return p;
 		}
@@ -358,11 +358,10 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 	                        .n = n,
 	                        .library = l,
 	                        .used = ++(*plans)->clock,
-	                        .sines.lanes = lanes,
-	                        .sines.left = n + 1};
-	for (; sines && oldest->sines.left > TABLE && oldest->sines.left % 2 == 0;
-	     oldest->sines.left /= 2)
-		oldest->sines.splits++;
+	                        .dst.lanes = lanes,
+	                        .dst.left = n + 1};
+	for (; dst && oldest->dst.left > TABLE && oldest->dst.left % 2 == 0; oldest->dst.left /= 2)
+		oldest->dst.splits++;
 	if (make_real(c, oldest)) return oldest;
 	destroy_real(c, oldest);
 	return NULL;
@@ -410,31 +409,30 @@ static void interleave_pair(int64_t n, const double *restrict x, const double *r
 
 /* Results are written in place when the lines of a full group are adjacent;
  * otherwise to separate rows, from which they are copied. */
-static void sines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
-                  double *o, double *room) {
-	const Sines *s = &p->sines;
+static void dst(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
+                double *o, double *room) {
+	const DstPlan *s = &p->dst;
 	const bool placed = lines == s->lanes && apart == 1;
 	double *rows = room, *waves = rows + p->line, *results = room + p->room - p->line,
 		   *to = placed ? o : results + s->lanes;
 	const double *numbers = s->numbers;
 	const int64_t to_step = placed ? step : s->lanes;
 	int64_t m = p->n + 1, every = 1;
-	sines_load(s->lanes, lines, m, step, apart, x, p->kind == FFT_SINES ? 2 : 1.0 / (double)m,
-	           rows);
+	dst_load(s->lanes, lines, m, step, apart, x, p->kind == FFT_DST ? 2 : 1.0 / (double)m, rows);
 	for (int k = 0; k < s->splits; k++, m /= 2, every *= 2) {
 		double *back = rows + m / 2 * s->lanes;
-		sines_split(s->lanes, m, rows, waves, numbers);
+		dst_split(s->lanes, m, rows, waves, numbers);
 		p->library->execute(s->halves[k], waves, back);
-		sines_odd(s->lanes, m / 2, back, every, to, to_step);
+		dst_odd(s->lanes, m / 2, back, every, to, to_step);
 		numbers += m / 4 * 2;
 	}
-	if (m <= TABLE) sines_by_table(s->lanes, m, rows, numbers, every, to, to_step);
+	if (m <= TABLE) dst_by_table(s->lanes, m, rows, numbers, every, to, to_step);
 	else {
-		sines_continue(s->lanes, m, rows, waves);
+		dst_continue(s->lanes, m, rows, waves);
 		p->library->execute(p->plan, waves, waves);
-		sines_from_continued(s->lanes, m, waves, every, to, to_step);
+		dst_from_continued(s->lanes, m, waves, every, to, to_step);
 	}
-	if (!placed) sines_store(s->lanes, lines, p->n + 1, step, apart, results, o);
+	if (!placed) dst_store(s->lanes, lines, p->n + 1, step, apart, results, o);
 }
 
 void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
@@ -442,7 +440,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 	const int64_t n = p->n;
 	double *z = room + FFT_GROUP * p->line;
 	if (is_sines(p)) {
-		sines(p, lines, step, apart, x, o, room);
+		dst(p, lines, step, apart, x, o, room);
 		return;
 	}
 	const size_t line = p->line, bytes = (size_t)n * sizeof *x;
@@ -455,7 +453,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 					room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
 		for (int i = 0; i < lines; i++) {
 			p->library->half(p->plan, room + (size_t)i * line, (fftw_complex *)(void *)z);
-			if (step == 1) halves_spread(n, z, o + i * apart);
+			if (step == 1) half_complex_spread(n, z, o + i * apart);
 			else spread(n, z, o + i * apart, step);
 		}
 		return;
@@ -472,7 +470,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 			p->library->from_half(p->plan, (fftw_complex *)(void *)z, to);
 			continue;
 		}
-		if (step == 1) halves_interleave_pair(n, from, from + apart, z);
+		if (step == 1) half_complex_interleave_pair(n, from, from + apart, z);
 		else interleave_pair(n, from, from + apart, step, z);
 		p->library->execute(p->pair, z, to);
 	}
@@ -482,7 +480,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		if (i + 1 == lines && step == 1) memcpy(a, from, bytes);
 		else if (i + 1 == lines)
 			for (int64_t j = 0; j < n; j++) a[j * step] = from[j];
-		else if (step == 1) halves_split(n, from, a, b);
+		else if (step == 1) half_complex_split(n, from, a, b);
 		else
 			for (int64_t j = 0; j < n; j++) {
 				a[j * step] = from[2 * j];

@@ -18,17 +18,17 @@ struct FftPlans;
  * with *why: the library cannot be loaded. Long lines are transformed on
  * another thread while this one polls. If cancelled, x and o stay referenced
  * until the transform has ended (detached_call.h). */
-Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse,
-                 int64_t outer, int64_t n, int64_t inner, Tensor *x, Tensor *o, const char **why);
+Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse, int64_t outer, int64_t n,
+                 int64_t inner, Tensor *x, Tensor *o, const char **why);
 
 /* Transforms of n real elements, in f64, into as many. */
 typedef enum FftReal {
 	/* sum_j x_j e^(-2 pi i j k/n) in half-complex layout: the real parts for k
 	 * = 0 .. n/2, then the imaginary parts for k from below n/2 down to 1 */
 	FFT_HALF,
-	FFT_FROM_HALF,  /* its inverse, with 1/n */
-	FFT_SINES,      /* DST: 2 sum_j x_j sin(pi (j + 1)(k + 1)/(n + 1)) */
-	FFT_FROM_SINES, /* its inverse: the same divided by 2 (n + 1) */
+	FFT_FROM_HALF,   /* its inverse, with 1/n */
+	FFT_DST,         /* DST: 2 sum_j x_j sin(pi (j + 1)(k + 1)/(n + 1)) */
+	FFT_INVERSE_DST, /* its inverse: the same divided by 2 (n + 1) */
 	FFT_REALS
 } FftReal;
 enum { FFT_GROUP = 8 }; /* most lines at a time */
