@@ -465,7 +465,7 @@ static bool made_by_transform(Ctx *c, const Inst *in) {
 
 bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f) {
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, f, false, &n);
+	const Fn **all = fn_callees(scratch, f, false, &n);
 	for (uint32_t k = 1; k < n; k++) {
 		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++) {
 			const Inst *in = &all[k]->insts.at[i];

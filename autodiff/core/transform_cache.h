@@ -137,7 +137,7 @@ void transform_info_set(Ctx *c, Fn *f, TransformInfo o);
 Fn *unoptimised_of(Fn *f);
 void unoptimised_set(Ctx *c, Fn *optimised, Fn *unoptimised);
 
-/* As fn_flatten, without the reverse overrides: batched functions have none
+/* As fn_inline_calls, without the reverse overrides: batched functions have none
  * (reverse_override.c). */
 Fn *flatten_forward(Ctx *c, Fn *f);
 

@@ -27,7 +27,7 @@
 
 static bool contracts(Arena *scratch, const Fn *f) {
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, f, false, &n);
+	const Fn **all = fn_callees(scratch, f, false, &n);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++)
 			if (all[k]->insts.at[i].op == OP_DOT) return true;
@@ -45,7 +45,7 @@ typedef struct Found {
 static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
 	Found found = {0};
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, f, false, &n);
+	const Fn **all = fn_callees(scratch, f, false, &n);
 	for (uint32_t k = 0; k < n; k++) {
 		for (uint32_t i = 0; (all[k] == f || all[k]->finished) && i < all[k]->insts.n; i++) {
 			const Fn *g = inst_callee(c, &all[k]->insts.at[i]);

@@ -97,7 +97,7 @@ static void find_linear_results(const LinearisePlan *p, LinearSplit *s) {
 /* Finds the linear values in the function of an entry, with its calls inlined
  * if `flat`. */
 static void begin_plan(Ctx *c, Transform *d, bool flat, LinearSplit *s, LinearisePlan *p) {
-	Fn *f = d->from, *written = flat ? fn_flatten(c, f) : NULL;
+	Fn *f = d->from, *written = flat ? fn_inline_calls(c, f) : NULL;
 	if (written) {
 		transform_info_set(c, written, transform_info(f));
 		f = transform_own(d, written);

@@ -74,7 +74,7 @@ static void make_reversed(Ctx *c, Transform *d) {
 bool has_reverse_override(Ctx *c, const Fn *f) {
 	Arena *scratch = arena_new(c);
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, f, false, &n);
+	const Fn **all = fn_callees(scratch, f, false, &n);
 	bool any = false;
 	for (uint32_t k = 0; k < n; k++) any |= transform_info(all[k]).reverse_override != NULL;
 	arena_free(scratch);

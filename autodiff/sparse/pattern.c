@@ -281,7 +281,7 @@ static void make_sparsity(Ctx *c, Transform *d) {
 	const uint32_t nparams = fn_nparams(f);
 	const uint32_t nresults = fn_nresults(f);
 	bool *result_active = ARENA_ARRAY(d->scratch, bool, nresults + 1u);
-	Fn *jvp = ad_jvp(c, f, d->mask, result_active), *flat = fn_flatten_to_run(c, jvp);
+	Fn *jvp = ad_jvp(c, f, d->mask, result_active), *flat = fn_inline_for_execution(c, jvp);
 	if (flat) transform_own(d, flat);
 	Sparsity p = {.c = c, .f = flat ? flat : jvp, .a = d->scratch};
 	const Fn *g = p.f;

@@ -19,7 +19,7 @@
  * needed. */
 static bool has_series_throughout(Arena *scratch, const Fn *f) {
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, f, false, &n);
+	const Fn **all = fn_callees(scratch, f, false, &n);
 	for (uint32_t k = 0; k < n; k++) {
 		if (k && !all[k]->finished) return false;
 		for (uint32_t i = 0; i < all[k]->insts.n; i++) {

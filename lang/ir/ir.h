@@ -96,7 +96,7 @@ AttrId attr_subst(Ctx *c, Op op, AttrId a, const Dim *map, uint32_t nmap);
 typedef uint32_t ChainId;
 ChainId chain_push(Ctx *c, ChainId outer, const char *transform);
 const char *chain_text(const Ctx *c, ChainId id);
-/* Writes the transforms of a chain without the calls that fn_flatten puts in
+/* Writes the transforms of a chain without the calls that fn_inline_calls puts in
  * front; "" for none. */
 void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
 /* Parses one word of a chain. Returns true when it is a call through which the
@@ -193,7 +193,7 @@ typedef struct Fn {
 	uint32_t refs;   /* reference count: specialisation caches, callers, handles */
 	/* How its loops store checkpoints in reverse mode
 	 * (autodiff/reverse/checkpoint.h). Only loops of this function itself have
-	 * them, so fn_flatten does not inline it. 0: its loops use tapes. */
+	 * them, so fn_inline_calls does not inline it. 0: its loops use tapes. */
 	AttrId checkpoint;
 	/* 1 + the index of a parameter that determines extents inside the function.
 	 * Where that parameter differs between batch elements, batching turns the
@@ -211,7 +211,7 @@ Fn *inst_callee(const Ctx *c, const Inst *in);
  * first; *n is their number. The callees of an unfinished function are unknown.
  * With `to_run`, a host call whose value is an IR function (HostDef.written)
  * counts as a call of it. Allocated in `a`. */
-const Fn **fn_reached(Arena *a, const Fn *f, bool to_run, uint32_t *n);
+const Fn **fn_callees(Arena *a, const Fn *f, bool to_run, uint32_t *n);
 void fn_ref(Fn *f);
 void fn_unref(Fn *f);
 typedef struct FnHooks {
@@ -451,15 +451,15 @@ void build_copy_inst(Builder *b, RefMap *m, const Inst *in);
  * `checkpoint` or `by_lane` stay. Each instruction's chain begins with the
  * calls through which it was inlined, see chain_calls. Owned; NULL when there
  * is nothing to inline, or on failure. */
-Fn *fn_flatten(Ctx *c, Fn *f);
+Fn *fn_inline_calls(Ctx *c, Fn *f);
 /* The same for a function that will only be executed, not differentiated. Code
  * that serves only derivatives is removed: `checkpoint` and `by_lane` do not
  * prevent inlining, a host call whose value is an IR function becomes that
  * function, and `solved` becomes the solution. */
-Fn *fn_flatten_to_run(Ctx *c, Fn *f);
+Fn *fn_inline_for_execution(Ctx *c, Fn *f);
 /* The same, with some callees replaced. `instead` (may be NULL) returns the
  * replacement of g: g itself or a function of the same type. */
-Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud);
+Fn *fn_inline_calls_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud);
 
 /* Counts the uses of each value (results included), in all regions. uses has
  * f->vals.n entries. */

@@ -23,7 +23,7 @@ typedef struct Flat {
 	Fn *from, *to; /* to: one reference */
 } Flat;
 
-typedef struct Flattening {
+typedef struct Inlining {
 	Ctx *c;
 	Fn *f;
 	Fn *(*instead)(void *ud, Fn *g);
@@ -32,7 +32,7 @@ typedef struct Flattening {
 	Arena *scratch;
 	VEC(Flat) done;
 	Fn *result;
-} Flattening;
+} Inlining;
 
 /* ---- call graph ---------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
 	return h->def->written ? h->fns[0] : NULL;
 }
 
-const Fn **fn_reached(Arena *a, const Fn *f, bool to_run, uint32_t *n) {
+const Fn **fn_callees(Arena *a, const Fn *f, bool to_run, uint32_t *n) {
 	VEC(const Fn *) all = {0};
 	VEC_PUSH(a, &all, f);
 	for (uint32_t k = 0; k < all.n; k++) {
@@ -63,7 +63,7 @@ const Fn **fn_reached(Arena *a, const Fn *f, bool to_run, uint32_t *n) {
 /* Whether a function calls itself, directly or indirectly. */
 static bool is_recursive(Arena *scratch, const Fn *g, bool to_run) {
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, g, to_run, &n);
+	const Fn **all = fn_callees(scratch, g, to_run, &n);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++)
 			if (callee_of(all[k], &all[k]->insts.at[i], to_run) == g) return true;
@@ -79,10 +79,10 @@ static bool has_calls(const Fn *f, bool to_run) {
 
 /* ---- inlining ------------------------------------------------------------ */
 
-static Fn *flat_of(Flattening *w, Fn *f);
+static Fn *flat_of(Inlining *w, Fn *f);
 
 static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Ref *results) {
-	Flattening *w = m->call_ud;
+	Inlining *w = m->call_ud;
 	if (in->op == OP_SOLVED) {
 		if (w->to_run) results[0] = args[4];
 		return w->to_run;
@@ -103,7 +103,7 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 	return true;
 }
 
-static Fn *flat_of(Flattening *w, Fn *f) {
+static Fn *flat_of(Inlining *w, Fn *f) {
 	if (!has_calls(f, w->to_run)) return f;
 	for (uint32_t i = 0; i < w->done.n; i++)
 		if (w->done.at[i].from == f) return w->done.at[i].to;
@@ -128,12 +128,12 @@ static Fn *flat_of(Flattening *w, Fn *f) {
 }
 
 static void run_flatten(Ctx *c, void *arg) {
-	Flattening *w = arg;
+	Inlining *w = arg;
 	w->scratch = arena_new(c);
 	w->result = flat_of(w, w->f);
 }
 
-static Fn *flatten(Ctx *c, Fn *f, Flattening w) {
+static Fn *inline_calls(Ctx *c, Fn *f, Inlining w) {
 	if (!has_calls(f, w.to_run)) return NULL;
 	w.c = c;
 	w.f = f;
@@ -158,12 +158,14 @@ static Fn *flatten(Ctx *c, Fn *f, Flattening w) {
 	return w.result;
 }
 
-Fn *fn_flatten(Ctx *c, Fn *f) { return flatten(c, f, (Flattening){0}); }
+Fn *fn_inline_calls(Ctx *c, Fn *f) { return inline_calls(c, f, (Inlining){0}); }
 
-Fn *fn_flatten_to_run(Ctx *c, Fn *f) { return flatten(c, f, (Flattening){.to_run = true}); }
+Fn *fn_inline_for_execution(Ctx *c, Fn *f) {
+	return inline_calls(c, f, (Inlining){.to_run = true});
+}
 
-Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
-	return flatten(c, f, (Flattening){.instead = instead, .ud = ud});
+Fn *fn_inline_calls_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
+	return inline_calls(c, f, (Inlining){.instead = instead, .ud = ud});
 }
 
 /* ---- chains -------------------------------------------------------------- */

@@ -411,7 +411,7 @@ BUILTIN(slope) {
 	if (s.nresults != 1 || s.nactive != 1) return av_int(sp, 2);
 	bool active[1] = {false};
 	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active),
-	   *flat = active[0] ? fn_flatten(sp->c, j) : NULL;
+	   *flat = active[0] ? fn_inline_calls(sp->c, j) : NULL;
 	const Fn *seen = flat ? flat : j;
 	const int found = active[0] ? scale_of(seen, fn_result(seen, fn_nresults(seen) - 1),
 	                                       fn_param(seen, fn_nparams(seen) - 1))

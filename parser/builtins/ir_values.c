@@ -834,7 +834,7 @@ BUILTIN(rewrite) {
 			        "`%s` cannot be rewritten: it does not give one value and nothing else", name);
 		r->by_op[op] = rules->items[i];
 	}
-	Fn *flat = fn_flatten(sp->c, k->fn);
+	Fn *flat = fn_inline_calls(sp->c, k->fn);
 	r->from = flat ? flat : k->fn;
 	r->a = sp->a;
 	r->b = build_begin(sp->c, k->fn->name, k->fn->span, r->from);

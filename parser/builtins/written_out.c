@@ -211,7 +211,7 @@ static void copy_turns(Sp *sp, Builder *b, RefMap *map, const Region *g) {
 }
 
 Fn *written_out(Sp *sp, Fn *f) {
-	Fn *flat = fn_flatten(sp->c, f);
+	Fn *flat = fn_inline_calls(sp->c, f);
 	const Fn *from = flat ? flat : f;
 	const Region *top = &from->regions.at[0];
 	bool any = false;

@@ -91,7 +91,7 @@ static bool find_sites(Whole *w, const bool *active) {
 
 static bool decomposes(Arena *a, const Fn *f) {
 	uint32_t n;
-	const Fn **all = fn_reached(a, f, false, &n);
+	const Fn **all = fn_callees(a, f, false, &n);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++)
 			if (all[k]->insts.at[i].op == OP_EIGH || all[k]->insts.at[i].op == OP_SVD) return true;
@@ -322,7 +322,7 @@ Fn *sp_whole(Sp *sp, Fn *f, const bool *active) {
 	if (!decomposes(a, f)) return f;
 	Fn *known = session_whole(sp->session, f, active);
 	if (known) return known;
-	Fn *flat = fn_flatten(sp->c, f);
+	Fn *flat = fn_inline_calls(sp->c, f);
 	Whole w = {.sp = sp, .f = flat ? flat : f, .a = a};
 	w.site = ARENA_ARRAY(a, bool, w.f->insts.n + 1);
 	if (find_sites(&w, active)) {

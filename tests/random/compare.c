@@ -181,7 +181,7 @@ static void make_shaken(Ctx *c, void *arg) {
 }
 
 Fn *with_other_roundings(Ctx *c, Fn *f, uint64_t seed, double f64_by, double f32_by) {
-	Fn *flat = fn_flatten(c, f); /* callees round as well */
+	Fn *flat = fn_inline_calls(c, f); /* callees round as well */
 	Shake s = {.f = flat ? flat : f, .seed = seed, .f64_by = f64_by, .f32_by = f32_by};
 	uint32_t mark = build_mark(c);
 	if (ctx_protect(c, make_shaken, &s) != ST_OK) {
@@ -340,7 +340,7 @@ static bool is_single(const Fn *f, Ref r) {
 bool holds_f32(const Fn *f) {
 	Arena *scratch = arena_new(f->ctx);
 	uint32_t n;
-	const Fn **all = fn_reached(scratch, f, false, &n);
+	const Fn **all = fn_callees(scratch, f, false, &n);
 	bool found = false;
 	for (uint32_t i = 0; i < n && !found; i++)
 		for (uint32_t k = 0; k < all[i]->vals.n && !found; k++)

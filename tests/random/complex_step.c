@@ -526,7 +526,7 @@ static void make(Ctx *c, void *arg) {
 }
 
 Fn *at_complex_arguments(Ctx *c, Fn *f, const bool *active, bool *complex_results, Op *why) {
-	Fn *flat = fn_flatten(c, f);
+	Fn *flat = fn_inline_calls(c, f);
 	Step s = {.c = c,
 	          .f = flat ? flat : f,
 	          .active = active,

@@ -340,7 +340,7 @@ static void ask_sums(Ctx *c, void *arg) {
 
 static void ask_moved(Ctx *c, void *arg) {
 	Law *l = arg;
-	Fn *flat = fn_flatten(c, l->sums);
+	Fn *flat = fn_inline_calls(c, l->sums);
 	Arena *scratch = arena_new(c);
 	l->moved = push_sums_down(c, flat ? flat : l->sums, scratch);
 	arena_free(scratch);

@@ -247,7 +247,7 @@ static void show_heading(NativeExplanation *s, const ExplainedFn *w) {
 }
 
 static void show_one(NativeExplanation *s, ExplainedFn w) {
-	s->owned = fn_flatten_to_run(s->c, w.f);
+	s->owned = fn_inline_for_execution(s->c, w.f);
 	s->flat = s->owned ? s->owned : w.f;
 	const uint32_t n = s->flat->syms.n;
 	int64_t *syms = ARENA_ARRAY(s->keep, int64_t, n + 1);

@@ -315,7 +315,7 @@ static Fn *plan_fn(const Tier *t, const Code *code) { return t->flat ? t->flat :
 /* Everything before code generation. The hints are extents of the caller's
  * symbols, which are the first symbols of the inlined function. */
 static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
-	t->flat = fn_flatten_to_run(c, code->fn);
+	t->flat = fn_inline_for_execution(c, code->fn);
 	const Fn *f = plan_fn(t, code);
 	const uint32_t n = f->syms.n > code->nsyms ? f->syms.n : code->nsyms;
 	int64_t *hints = heap_alloc(c, (n + 1) * sizeof *hints);
