@@ -125,11 +125,11 @@ static void *malloc_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 	}
 	void *q = NULL;
 	if (new_bytes) {
-		q = is_large(new_bytes) ? large_alloc(new_bytes) : malloc(new_bytes);
+		q = is_large(new_bytes) ? page_alloc(new_bytes) : malloc(new_bytes);
 		if (!q) return NULL;
 		if (p) memcpy(q, p, old_bytes < new_bytes ? old_bytes : new_bytes);
 	}
-	if (was_large) large_free(p, old_bytes);
+	if (was_large) page_free(p, old_bytes);
 	else free(p);
 	return q;
 }

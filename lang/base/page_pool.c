@@ -31,8 +31,8 @@
 
 #ifdef SANITIZED
 
-void *large_alloc(size_t bytes) { return malloc(bytes); }
-void large_free(void *p, size_t bytes) {
+void *page_alloc(size_t bytes) { return malloc(bytes); }
+void page_free(void *p, size_t bytes) {
 	(void)bytes;
 	free(p);
 }
@@ -146,7 +146,7 @@ static bool gather(char *p, size_t want) {
 #endif
 
 /* Returns all free blocks to the system. */
-static void large_trim(void) {
+static void page_trim(void) {
 	PooledBlock out[BLOCKS];
 	pthread_mutex_lock(&kept.lock);
 	unsigned n = kept.n;
@@ -157,7 +157,7 @@ static void large_trim(void) {
 	while (n--) munmap(out[n].at, out[n].bytes);
 }
 
-void *large_alloc(size_t bytes) {
+void *page_alloc(size_t bytes) {
 	size_t want = mapped(bytes);
 	if (want < bytes) return NULL;
 	pthread_mutex_lock(&kept.lock);
@@ -177,7 +177,7 @@ void *large_alloc(size_t bytes) {
 	if (want + spare < want) return NULL;
 	char *p = mmap(NULL, want + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
-		large_trim();
+		page_trim();
 		p = mmap(NULL, want + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED) return NULL;
 	}
@@ -201,7 +201,7 @@ void *large_alloc(size_t bytes) {
 	return p;
 }
 
-void large_free(void *p, size_t bytes) {
+void page_free(void *p, size_t bytes) {
 	if (!p) return;
 	PooledBlock out[BLOCKS + 1];
 	unsigned n = 0;

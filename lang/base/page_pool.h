@@ -23,7 +23,7 @@
 static inline bool is_large(size_t bytes) { return bytes >= LARGE_LEAST; }
 /* bytes must be at least LARGE_LEAST. NULL when memory fails; the contents are
  * undefined. */
-void *large_alloc(size_t bytes);
-void large_free(void *p, size_t bytes);
+void *page_alloc(size_t bytes);
+void page_free(void *p, size_t bytes);
 
 #endif

@@ -831,7 +831,7 @@ static void test_large_blocks(void) {
 	for (int turn = 0; turn < 50; turn++) {
 		for (int i = 0; i < N; i++) {
 			const size_t bytes = sizes[(i * 5 + turn) % N];
-			p[i] = large_alloc(bytes);
+			p[i] = page_alloc(bytes);
 			CHECK(p[i] && ((uintptr_t)p[i] & 15) == 0);
 			p[i][0] = p[i][bytes - 1] = (unsigned char)(i + turn);
 		}
@@ -840,30 +840,30 @@ static void test_large_blocks(void) {
 			kept = kept && p[i][0] == (unsigned char)(i + turn) &&
 			       p[i][sizes[(i * 5 + turn) % N] - 1] == (unsigned char)(i + turn);
 		CHECK(kept);
-		for (int i = 0; i < N; i++) large_free(p[i], sizes[(i * 5 + turn) % N]);
+		for (int i = 0; i < N; i++) page_free(p[i], sizes[(i * 5 + turn) % N]);
 	}
-	CHECK(large_alloc(SIZE_MAX - 5) == NULL);
+	CHECK(page_alloc(SIZE_MAX - 5) == NULL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	/* A block of 64 MiB is split, and its halves are coalesced again. */
 	const size_t whole = 32 * page;
-	char *a = large_alloc(whole);
+	char *a = page_alloc(whole);
 	CHECK(a != NULL && ((uintptr_t)a & (page - 1)) == 0);
-	large_free(a, whole);
-	char *b = large_alloc(20 * page), *d = large_alloc(12 * page);
+	page_free(a, whole);
+	char *b = page_alloc(20 * page), *d = page_alloc(12 * page);
 	CHECK(b == a && d == a + 20 * page);
-	large_free(b, 20 * page);
-	large_free(d, 12 * page);
-	CHECK(large_alloc(whole) == a);
+	page_free(b, 20 * page);
+	page_free(d, 12 * page);
+	CHECK(page_alloc(whole) == a);
 	/* The pages of a block that is too small are remapped into a larger one. */
 	for (size_t i = 0; i < 32; i++) memcpy(a + i * page, "moved", 5);
-	large_free(a, whole);
-	char *larger = large_alloc(48 * page);
+	page_free(a, whole);
+	char *larger = page_alloc(48 * page);
 	CHECK(larger != NULL && ((uintptr_t)larger & (page - 1)) == 0);
 	size_t moved = 0;
 	for (size_t i = 0; larger && i < 48; i++) moved += !memcmp(larger + i * page, "moved", 5);
 	CHECK(moved == 32);
 	if (larger) memset(larger, 1, 48 * page);
-	large_free(larger, 48 * page);
+	page_free(larger, 48 * page);
 #endif
 }
 
