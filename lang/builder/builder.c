@@ -125,7 +125,7 @@ Fn *build_end(Builder *b, uint32_t nresults, const Ref *results) {
 	if (b->region->outer)
 		build_breach(b, OP_NONE, 0, NULL, "the function is ended inside a region");
 	build_region_end(b, b->region, nresults, results);
-	compact(b);
+	eliminate_dead_code(b);
 	Fn *f = b->fn;
 	f->finished = true;
 	/* The builder is still open, so that the catcher can abandon the function.

@@ -24,7 +24,7 @@ typedef struct Birth { /* an instruction that defines the symbol */
 	Ref result; /* the result whose type contains it; REF_NONE: an attribute */
 } Birth;
 
-typedef struct Compact {
+typedef struct DeadCode {
 	Builder *b;
 	Arena *a;
 	const Fn *f;
@@ -38,7 +38,7 @@ typedef struct Compact {
 	bool *born;                               /* by symbol, during the search for definitions */
 	uint32_t *val_map, *inst_map, *const_map; /* UINT32_MAX: removed */
 	Fn out;
-} Compact;
+} DeadCode;
 
 static InstId inst_at(const Fn *f, const Region *g, uint32_t k) {
 	return f->inst_order.at[g->insts + k];
@@ -46,15 +46,15 @@ static InstId inst_at(const Fn *f, const Region *g, uint32_t k) {
 
 /* ---- instructions that must run ------------------------------------------ */
 
-static bool must_run(Compact *k, InstId i);
+static bool must_run(DeadCode *k, InstId i);
 
-static bool region_must_run(Compact *k, const Region *g) {
+static bool region_must_run(DeadCode *k, const Region *g) {
 	bool any = false;
 	for (uint32_t n = 0; n < g->ninsts; n++) any |= must_run(k, inst_at(k->f, g, n));
 	return any;
 }
 
-static bool must_run(Compact *k, InstId i) {
+static bool must_run(DeadCode *k, InstId i) {
 	if (k->must[i]) return k->must[i] == 2;
 	const Inst *in = &k->f->insts.at[i];
 	bool must = prims[in->op].effect == EFFECT_EFFECT;
@@ -96,9 +96,9 @@ static bool is_unasked(Ctx *c, const Inst *in) {
 	return false;
 }
 
-static bool stays(Compact *k, InstId i);
+static bool stays(DeadCode *k, InstId i);
 
-static bool region_stays(Compact *k, const Region *g) {
+static bool region_stays(DeadCode *k, const Region *g) {
 	bool any = false;
 	for (uint32_t n = 0; n < g->ninsts; n++) any |= stays(k, inst_at(k->f, g, n));
 	return any;
@@ -106,7 +106,7 @@ static bool region_stays(Compact *k, const Region *g) {
 
 /* Whether the instruction stays even when unused. An unused `try` is removed
  * together with the possible failures in its body. */
-static bool stays(Compact *k, InstId i) {
+static bool stays(DeadCode *k, InstId i) {
 	if (k->stays[i]) return k->stays[i] == 2;
 	const Inst *in = &k->f->insts.at[i];
 	bool any = must_run(k, i);
@@ -134,7 +134,7 @@ static bool is_tried(const Fn *f, const Region *g) {
 
 /* ---- definitions of extents ---------------------------------------------- */
 
-static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32_t *trail,
+static void note_births(DeadCode *k, TypeId type, InstId inst, Ref result, uint32_t *trail,
                         uint32_t *ntrail) {
 	Ctx *c = k->b->ctx;
 	Type t = *type_of(c, type);
@@ -149,7 +149,7 @@ static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32
 }
 
 /* A symbol may be defined more than once, in sibling regions. */
-static void find_births(Compact *k, const Region *g, uint32_t *trail, uint32_t ntrail) {
+static void find_births(DeadCode *k, const Region *g, uint32_t *trail, uint32_t ntrail) {
 	uint32_t mark = ntrail;
 	for (uint32_t p = 0; p < g->nparams; p++)
 		note_births(k, k->f->vals.at[g->params + p].type, NO_INST, REF_NONE, trail, &ntrail);
@@ -167,7 +167,7 @@ static void find_births(Compact *k, const Region *g, uint32_t *trail, uint32_t n
 
 /* ---- liveness ------------------------------------------------------------ */
 
-static void mark_inst(Compact *k, InstId i) {
+static void mark_inst(DeadCode *k, InstId i) {
 	if (i == NO_INST || k->live[i]) return;
 	k->live[i] = true;
 	k->work.at[k->work.n++] = i; /* has capacity for every instruction */
@@ -177,12 +177,12 @@ static void mark_inst(Compact *k, InstId i) {
  * results or none. Where the function defines extents inside, an `if` keeps all
  * results: the code for one result may need an extent that another result
  * defines. */
-static bool gives_what_is_read(const Compact *k, const Inst *in) {
+static bool gives_what_is_read(const DeadCode *k, const Inst *in) {
 	return in->op == OP_IF && !k->b->verbatim && !k->births.n;
 }
 
-static void mark_type(Compact *k, TypeId type);
-static void mark_ref(Compact *k, Ref r) {
+static void mark_type(DeadCode *k, TypeId type);
+static void mark_ref(DeadCode *k, Ref r) {
 	if (!ref_is_value(r) || k->used[REF_INDEX(r)]) return;
 	const Val *v = &k->f->vals.at[REF_INDEX(r)];
 	k->used[REF_INDEX(r)] = true;
@@ -196,7 +196,7 @@ static void mark_ref(Compact *k, Ref r) {
 }
 
 static void mark_sym(void *ud, SymId s) {
-	Compact *k = ud;
+	DeadCode *k = ud;
 	if (s >= k->f->syms.n || k->live_sym[s]) return;
 	k->live_sym[s] = true;
 	for (uint32_t i = 0; i < k->births.n; i++)
@@ -206,13 +206,13 @@ static void mark_sym(void *ud, SymId s) {
 		}
 }
 
-static void mark_type(Compact *k, TypeId type) {
+static void mark_type(DeadCode *k, TypeId type) {
 	Type t = *type_of(k->b->ctx, type);
 	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
 		dim_each_sym(k->b->ctx, t.dims[a], mark_sym, k);
 }
 
-static void mark_attr(Compact *k, const Inst *in) {
+static void mark_attr(DeadCode *k, const Inst *in) {
 	Ctx *c = k->b->ctx;
 	const AttrSchema *s = &ir_state(c)->schema[in->op];
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -226,7 +226,7 @@ static void mark_attr(Compact *k, const Inst *in) {
 	}
 }
 
-static void mark_region(Compact *k, const Region *g, bool results) {
+static void mark_region(DeadCode *k, const Region *g, bool results) {
 	for (uint32_t p = 0; p < g->nparams; p++) mark_type(k, k->f->vals.at[g->params + p].type);
 	const bool tried = is_tried(k->f, g);
 	for (uint32_t n = 0; n < g->ninsts; n++) {
@@ -238,7 +238,7 @@ static void mark_region(Compact *k, const Region *g, bool results) {
 		mark_ref(k, k->f->args.at[g->results + r]);
 }
 
-static void mark(Compact *k) {
+static void mark(DeadCode *k) {
 	mark_region(k, &k->f->regions.at[0], true);
 	while (k->work.n) {
 		const Inst *in = &k->f->insts.at[k->work.at[--k->work.n]];
@@ -253,7 +253,7 @@ static void mark(Compact *k) {
 
 /* ---- copying ------------------------------------------------------------- */
 
-static Ref moved(Compact *k, Ref r) {
+static Ref moved(DeadCode *k, Ref r) {
 	uint32_t i = REF_INDEX(r);
 	if (ref_is_value(r)) return ref_value(k->val_map[i]);
 	if (!ref_is_const(r)) return r;
@@ -264,7 +264,7 @@ static Ref moved(Compact *k, Ref r) {
 	return ref_const(k->const_map[i]);
 }
 
-static void move_value(Compact *k, uint32_t v, InstId def, RegionId region) {
+static void move_value(DeadCode *k, uint32_t v, InstId def, RegionId region) {
 	Val val = k->f->vals.at[v];
 	val.def = def;
 	val.region = region;
@@ -273,7 +273,7 @@ static void move_value(Compact *k, uint32_t v, InstId def, RegionId region) {
 }
 
 /* owner: the instruction that owns the region, or NULL. */
-static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
+static RegionId move_region(DeadCode *k, const Region *g, const Inst *owner) {
 	const Fn *f = k->f;
 	Fn *o = &k->out;
 	RegionId id = o->regions.n;
@@ -342,10 +342,10 @@ static void *filled(Arena *a, uint32_t n, int byte) {
 	return memset(arena_alloc(a, ((size_t)n + 1) * 4), byte, ((size_t)n + 1) * 4);
 }
 
-void compact(Builder *b) {
+void eliminate_dead_code(Builder *b) {
 	Fn *f = b->fn;
 	Arena *a = b->scratch;
-	Compact k = {.b = b, .a = a, .f = f};
+	DeadCode k = {.b = b, .a = a, .f = f};
 	k.live = ARENA_ARRAY(a, bool, f->insts.n + 1);
 	k.used = ARENA_ARRAY(a, bool, f->vals.n + 1);
 	k.must = ARENA_ARRAY(a, uint8_t, f->insts.n + 1);

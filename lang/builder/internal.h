@@ -213,7 +213,7 @@ Dim dim_known(Builder *b, Ref scalar);
 
 /* Eliminates dead code and moves the function's arrays into its own arena. The
  * body must be closed. */
-void compact(Builder *b);
+void eliminate_dead_code(Builder *b);
 
 /* ---- folding and rewriting (constant_fold.c, simplify.c) ----------------- */
 
