@@ -410,7 +410,7 @@ Transform *batch_callee(const Batcher *s, const Inst *in) {
 }
 
 bool batch_one_by_one(const Batcher *s, const Inst *call) {
-	uint32_t k = inst_callee(s->c, call)->by_lane;
+	uint32_t k = inst_callee(s->c, call)->batch_sequentially_by;
 	return k && batch_lanes(s, inst_arg(s->f, call, k - 1));
 }
 

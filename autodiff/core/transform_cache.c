@@ -215,7 +215,8 @@ Transform *transform_get(Ctx *c, Fn *f, TransformKind transform, uint32_t order,
 		 * function. */
 		const bool loops = transform == TR_JVP || transform == TR_JET || transform == TR_BATCH;
 		if (loops && !transform_info(f).reverse_override) d->fn->checkpoint = f->checkpoint;
-		if (transform == TR_JVP || transform == TR_JET) d->fn->by_lane = f->by_lane;
+		if (transform == TR_JVP || transform == TR_JET)
+			d->fn->batch_sequentially_by = f->batch_sequentially_by;
 		finish(st, d);
 		return d;
 	}

@@ -582,7 +582,7 @@ void snapshot_transpose(Ctx *c, Transform *d) {
 	build_for(b, count, m, values, build_region_end(b, open, m, p + 1), values);
 	d->fn = transform_own(d, build_end(b, nc + nh, values));
 	/* The stack's extent depends on the trip count, parameter nf. */
-	if (ns && !loop->swept) d->fn->by_lane = nf + 1;
+	if (ns && !loop->swept) d->fn->batch_sequentially_by = nf + 1;
 }
 
 /* ---- entry point --------------------------------------------------------- */

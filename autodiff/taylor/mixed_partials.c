@@ -156,7 +156,8 @@ static bool steps_of(MixedPartialsPass *p, Fn *g, JetChain *out) {
 		g = from;
 	}
 	VisitedFns seen = {.scratch = p->scratch};
-	if (!n || g->effects || g->checkpoint || g->by_lane || calls_nested_jets(&seen, g))
+	if (!n || g->effects || g->checkpoint || g->batch_sequentially_by ||
+	    calls_nested_jets(&seen, g))
 		return false;
 	out->base = g;
 	out->n = n;

@@ -64,7 +64,7 @@ enum {
 };
 /* an operand is encoded as kind + OPERAND_KINDS * number of the value */
 enum { OPERAND_VALUE, OPERAND_CONST, OPERAND_DYN, OPERAND_KINDS };
-enum { HAS_SNAPSHOTS = 1, HAS_BY_LANE = 2 }; /* flags of functions */
+enum { HAS_SNAPSHOTS = 1, HAS_BATCH_SEQUENTIALLY = 2 }; /* flags of functions */
 
 static inline uint64_t binary_load(const unsigned char *p, int bytes) {
 	uint64_t v = 0;

@@ -612,14 +612,16 @@ static void read_function(BinaryReader *l, uint32_t entry) {
 	for (uint32_t i = 0; i < params.n; i++)
 		define(l, i, params.names[i], build_param(b, params.types[i], params.names[i]));
 	const size_t flags_at = l->at;
-	const uint32_t flags = get_below(l, (HAS_SNAPSHOTS | HAS_BY_LANE) + 1, "mark of functions");
+	const uint32_t flags =
+		get_below(l, (HAS_SNAPSHOTS | HAS_BATCH_SEQUENTIALLY) + 1, "mark of functions");
 	if (flags & HAS_SNAPSHOTS) {
 		const int64_t words[2] = {get_s(l), get_s(l)};
 		if ((words[0] > 0) == (words[1] > 0) || words[0] < 0 || words[1] < 0)
 			wrong(l, flags_at, "a number of snapshots or of bytes is wanted, and 0 for the other");
 		b->fn->checkpoint = attr_intern(l->c, words, 2);
 	}
-	if (flags & HAS_BY_LANE) b->fn->by_lane = get_below(l, params.n, "parameter") + 1;
+	if (flags & HAS_BATCH_SEQUENTIALLY)
+		b->fn->batch_sequentially_by = get_below(l, params.n, "parameter") + 1;
 	uint32_t n;
 	const Ref *results = get_region_body(l, &n);
 	if (l->at != l->end) wrong(l, l->at, "a function ends before its bytes do");

@@ -434,14 +434,15 @@ static void put_function(Store *w, Text *out, const FnPrinter *p) {
 		put_u(out, span_number(w, f->syms.at[s].span));
 	}
 	put_defs(w, out, f, fn_nparams(f), f->regions.at[0].params);
-	put_u(out, (f->checkpoint ? HAS_SNAPSHOTS : 0) | (f->by_lane ? HAS_BY_LANE : 0));
+	put_u(out, (f->checkpoint ? HAS_SNAPSHOTS : 0) |
+	               (f->batch_sequentially_by ? HAS_BATCH_SEQUENTIALLY : 0));
 	if (f->checkpoint) {
 		uint32_t n;
 		const int64_t *words = attr_words(w->c, f->checkpoint, &n);
 		put_s(out, words[0]);
 		put_s(out, words[1]);
 	}
-	if (f->by_lane) put_u(out, f->by_lane - 1);
+	if (f->batch_sequentially_by) put_u(out, f->batch_sequentially_by - 1);
 	put_region(w, out, p, 0);
 }
 

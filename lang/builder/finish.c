@@ -46,15 +46,15 @@ static InstId inst_at(const Fn *f, const Region *g, uint32_t k) {
 
 /* ---- instructions that must run ------------------------------------------ */
 
-static bool must_run(DeadCode *k, InstId i);
+static bool has_side_effects(DeadCode *k, InstId i);
 
 static bool region_must_run(DeadCode *k, const Region *g) {
 	bool any = false;
-	for (uint32_t n = 0; n < g->ninsts; n++) any |= must_run(k, inst_at(k->f, g, n));
+	for (uint32_t n = 0; n < g->ninsts; n++) any |= has_side_effects(k, inst_at(k->f, g, n));
 	return any;
 }
 
-static bool must_run(DeadCode *k, InstId i) {
+static bool has_side_effects(DeadCode *k, InstId i) {
 	if (k->must[i]) return k->must[i] == 2;
 	const Inst *in = &k->f->insts.at[i];
 	bool must = prims[in->op].effect == EFFECT_EFFECT;
@@ -71,7 +71,7 @@ static bool must_run(DeadCode *k, InstId i) {
 		break;
 	case OP_CALL: {
 		const Fn *callee = inst_callee(k->b->ctx, in);
-		must = !callee->finished || callee->must_run;
+		must = !callee->finished || callee->has_side_effects;
 		break;
 	}
 	default:
@@ -109,7 +109,7 @@ static bool region_stays(DeadCode *k, const Region *g) {
 static bool stays(DeadCode *k, InstId i) {
 	if (k->stays[i]) return k->stays[i] == 2;
 	const Inst *in = &k->f->insts.at[i];
-	bool any = must_run(k, i);
+	bool any = has_side_effects(k, i);
 	if (!any && in->op == OP_TRY) any = region_stays(k, inst_region(k->f, in, 1));
 	else if (!any && (in->op == OP_IF || in->op == OP_FOR))
 		any = region_stays(k, inst_region(k->f, in, 0)) ||
@@ -367,10 +367,10 @@ void eliminate_dead_code(Builder *b) {
 	             .derived = f->derived,
 	             .code = f->code,
 	             .refs = f->refs,
-	             .must_run = must,
+	             .has_side_effects = must,
 	             .derivative = f->derivative,
 	             .checkpoint = f->checkpoint,
-	             .by_lane = f->by_lane};
+	             .batch_sequentially_by = f->batch_sequentially_by};
 	move_region(&k, &f->regions.at[0], NULL);
 	for (uint32_t n = 0; n < k.out.regions.at[0].ninsts; n++)
 		k.out.may_fail |= inst_may_fail(

@@ -338,7 +338,7 @@ HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fn
 bool host_is_pure(const HostCall *call) {
 	if (!call->def->written) return call->def->pure;
 	const Fn *f = call->fns[0];
-	return f->finished && !f->effects && !f->must_run;
+	return f->finished && !f->effects && !f->has_side_effects;
 }
 
 const HostCall *host_call(const Ctx *c, HostId id) {

@@ -183,7 +183,7 @@ typedef struct Fn {
 	bool effects; /* contains an EFFECT primitive, directly or through calls */
 	/* Contains guards, failures, effects or host calls, so that a call stays
 	 * even when its results are unused. */
-	bool must_run;
+	bool has_side_effects;
 	/* Contains an operation that may fail, or may not terminate, outside the
 	 * body of a `try`. */
 	bool may_fail;
@@ -198,7 +198,7 @@ typedef struct Fn {
 	/* 1 + the index of a parameter that determines extents inside the function.
 	 * Where that parameter differs between batch elements, batching turns the
 	 * call into a loop. Until then it stays a call. 0: none. */
-	uint32_t by_lane;
+	uint32_t batch_sequentially_by;
 } Fn;
 
 /* Finds a function by its id, as long as it has a reference. fn_unref frees the
@@ -448,12 +448,12 @@ void build_copy_inst(Builder *b, RefMap *m, const Inst *in);
 
 /* A copy of f with its calls inlined and common subexpressions eliminated.
  * Calls of recursive functions, of very large ones, and of those with
- * `checkpoint` or `by_lane` stay. Each instruction's chain begins with the
+ * `checkpoint` or `batch_sequentially_by` stay. Each instruction's chain begins with the
  * calls through which it was inlined, see chain_calls. Owned; NULL when there
  * is nothing to inline, or on failure. */
 Fn *fn_inline_calls(Ctx *c, Fn *f);
 /* The same for a function that will only be executed, not differentiated. Code
- * that serves only derivatives is removed: `checkpoint` and `by_lane` do not
+ * that serves only derivatives is removed: `checkpoint` and `batch_sequentially_by` do not
  * prevent inlining, a host call whose value is an IR function becomes that
  * function, and `solved` becomes the solution. */
 Fn *fn_inline_for_execution(Ctx *c, Fn *f);

@@ -89,7 +89,7 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 	}
 	Fn *g = callee_of(m->from, in, w->to_run);
 	if (g && w->instead) g = w->instead(w->ud, g);
-	if (!g || !g->finished || ((g->checkpoint || g->by_lane) && !w->to_run) ||
+	if (!g || !g->finished || ((g->checkpoint || g->batch_sequentially_by) && !w->to_run) ||
 	    is_recursive(w->scratch, g, w->to_run))
 		return false;
 	const Fn *flat = flat_of(w, g);
@@ -122,7 +122,7 @@ static Fn *flat_of(Inlining *w, Fn *f) {
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = refmap_get(b, &m, fn_result(f, k));
 	Flat made = {.from = f, .to = build_end(b, fn_nresults(f), results)};
 	made.to->checkpoint = f->checkpoint;
-	made.to->by_lane = f->by_lane;
+	made.to->batch_sequentially_by = f->batch_sequentially_by;
 	VEC_PUSH(w->scratch, &w->done, made);
 	return made.to;
 }

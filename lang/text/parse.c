@@ -852,7 +852,7 @@ static void read_symbols(IrReader *r) {
 
 /* function := 'fn' label [symbols] '(' [def {',' def}] ')'
  *             '->' '(' [type {',' type}] ')' [span]
- *             ['snapshots' '(' int ',' int ')'] ['by_lane' '(' int ')'] body
+ *             ['snapshots' '(' int ',' int ')'] ['batch_sequentially_by' '(' int ')'] body
  * body := '{' {instruction} 'return' [operand {',' operand}] '}' */
 static void read_function(IrReader *r, uint32_t entry) {
 	/* A function may be read while its caller is only partly read. */
@@ -899,7 +899,7 @@ static void read_function(IrReader *r, uint32_t entry) {
 		int64_t k = read_int(r);
 		if (k < 0 || k >= fn_nparams(r->b->fn))
 			wrong(r, r->at, r->at + 1, "there is no such parameter");
-		r->b->fn->by_lane = (uint32_t)k + 1;
+		r->b->fn->batch_sequentially_by = (uint32_t)k + 1;
 		expect(r, ")");
 	}
 	expect(r, "{");

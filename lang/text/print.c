@@ -493,7 +493,8 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 			const int64_t *words = attr_words(p.c, f->checkpoint, &n);
 			text_format(out, " snapshots(%lld, %lld)", (long long)words[0], (long long)words[1]);
 		}
-		if (f->by_lane) text_format(out, " by_lane(%u)", f->by_lane - 1);
+		if (f->batch_sequentially_by)
+			text_format(out, " by_lane(%u)", f->batch_sequentially_by - 1);
 		text_str(out, " {\n");
 		put_region(&p, 0, 1);
 		text_str(out, "}\n");

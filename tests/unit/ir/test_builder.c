@@ -513,7 +513,7 @@ static void test_calls(T *t) {
 	CHECK(ref_type(b->fn, out[1]) == ref_type(b->fn, out[2]));
 	build_call(b, callee, 3, args, again);
 	CHECK(again[1] == out[1]);
-	CHECK(callee->refs == 2 && !callee->must_run);
+	CHECK(callee->refs == 2 && !callee->has_side_effects);
 	/* Polynomials are solved for a symbol that never occurs alone. */
 	Builder *inner = build_begin(t->c, atom(t->c, "tail"), 0, NULL);
 	Dim n = build_fresh_dim(inner, 0, 0), less = dim_sub(t->c, n, len(t, 2));
@@ -575,7 +575,7 @@ static void test_dead_code(T *t) {
 	      count_op(f, OP_NONZERO) == 1);
 	CHECK(count_op(f, OP_FOR) == 1 && count_op(f, OP_FAIL) == 1 && count_op(f, OP_COS) == 1 &&
 	      !count_op(f, OP_SIN));
-	CHECK(f->must_run && f->may_fail && !f->effects);
+	CHECK(f->has_side_effects && f->may_fail && !f->effects);
 	bool found = false;
 	for (uint32_t i = 0; i < f->consts.n; i++)
 		found |= f->consts.at[i].value.kind == V_SCALAR && f->consts.at[i].value.f == 1234;

@@ -168,7 +168,7 @@ static void test_everything(void) {
 		fn_print(&text, f);
 		fn_print(&want, first);
 		CHECK(same_text(&text, &want));
-		CHECK(f->checkpoint == first->checkpoint && f->by_lane == 2);
+		CHECK(f->checkpoint == first->checkpoint && f->batch_sequentially_by == 2);
 		text_free(&want);
 		fn_unref(f);
 		fn_unref(first);
