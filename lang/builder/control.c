@@ -198,7 +198,7 @@ void build_call(Builder *b, Fn *callee, uint32_t nargs, const Ref *args, Ref *re
 	dims_bind_params(b, callee, nargs, args, map);
 	TypeId *types = arena_alloc(b->scratch, (n + 1) * sizeof *types);
 	for (uint32_t k = 0; k < n; k++) types[k] = ref_type(callee, fn_result(callee, k));
-	dims_bear_results(b, callee, n, types, map);
+	dims_define_results(b, callee, n, types, map);
 	build_typed(b, OP_CALL, nargs, args, attr, n, types, results);
 }
 

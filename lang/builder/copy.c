@@ -182,12 +182,13 @@ static void copy_bind(Builder *b, RefMap *m, const Inst *in, Ref scalar) {
  * results. Returns false when the instruction must be built normally. */
 static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, const RegionId *regions,
                     TypeId *types, Ref *results) {
-	bool births = false;
+	bool defines_syms = false;
 	if (!m->same_symbols) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		types[k] = refmap_type(b, m, m->from->vals.at[in->results + k].type);
 		const Type t = *type_of(b->ctx, types[k]);
-		for (uint32_t i = 0; i < t.rank; i++) births |= !dim_visible(b, t.dims[i], b->region->id);
+		for (uint32_t i = 0; i < t.rank; i++)
+			defines_syms |= !dim_visible(b, t.dims[i], b->region->id);
 	}
 	TypeQuery q = {.b = b,
 	               .op = (Op)in->op,
@@ -199,7 +200,7 @@ static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, cons
 	q.regions = regions;
 	q.stated = types;
 	q.nstated = in->nresults;
-	if (!births || !infer_types(&q)) return false;
+	if (!defines_syms || !infer_types(&q)) return false;
 	if (in->nregions)
 		build_owner(b, (Op)in->op, in->nargs, args, in->attr, in->nregions, regions, in->nresults,
 		            types, results);

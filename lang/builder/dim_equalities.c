@@ -708,22 +708,22 @@ typedef struct FreshDims {
 	} * whole;
 } FreshDims;
 
-typedef enum { BIRTH_PLAIN, BIRTH_SOLVED, BIRTH_WHOLE } BirthRound;
+typedef enum { FRESH_PLAIN, FRESH_SOLVED, FRESH_WHOLE } FreshRound;
 
-static bool bear(FreshDims *w, BirthRound round, Dim pattern) {
+static bool define_fresh(FreshDims *w, FreshRound round, Dim pattern) {
 	Builder *b = w->b;
 	const uint32_t nmap = w->callee->syms.n;
 	const Unknown u = unknowns(b->ctx, pattern, w->map, nmap);
 	SymId s;
 	if (!u.count) return false;
 	const bool plain = dim_is_sym(b->ctx, pattern, &s);
-	if (round == BIRTH_PLAIN && plain)
+	if (round == FRESH_PLAIN && plain)
 		w->map[s] = build_fresh_dim(b, w->callee->syms.at[s].name, w->callee->syms.at[s].span);
-	if (round == BIRTH_PLAIN) return plain;
+	if (round == FRESH_PLAIN) return plain;
 	for (uint32_t i = 0; i < w->nwhole; i++)
 		if (w->whole[i].pattern == pattern) return false;
 	const Sym *sym = &w->callee->syms.at[u.sym];
-	if (round == BIRTH_SOLVED) {
+	if (round == FRESH_SOLVED) {
 		if (u.count != 1 ||
 		    solve_for(b, pattern, u.sym, dim_const(b->ctx, 0), w->map, nmap) == NO_DIM)
 			return false;
@@ -737,30 +737,30 @@ static bool bear(FreshDims *w, BirthRound round, Dim pattern) {
 	return true;
 }
 
-static Dim borne(const FreshDims *w, Dim pattern) {
+static Dim fresh_dim(const FreshDims *w, Dim pattern) {
 	for (uint32_t i = 0; i < w->nwhole; i++)
 		if (w->whole[i].pattern == pattern) return w->whole[i].ours;
 	return build_canon(w->b, dim_subst(w->b->ctx, pattern, w->map, w->callee->syms.n));
 }
 
-void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map) {
+void dims_define_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map) {
 	Ctx *c = b->ctx;
 	FreshDims w = {.b = b, .callee = callee, .map = map};
 	w.whole = arena_alloc(b->scratch, (n * MAX_RANK + 1) * sizeof *w.whole);
-	for (BirthRound round = BIRTH_PLAIN; round <= BIRTH_WHOLE; round++) {
+	for (FreshRound round = FRESH_PLAIN; round <= FRESH_WHOLE; round++) {
 		for (bool found = true; found;) {
 			found = false;
 			for (uint32_t k = 0; k < n; k++) {
 				const Type t = *type_of(c, types[k]);
 				for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
-					found |= bear(&w, round, t.dims[a]);
+					found |= define_fresh(&w, round, t.dims[a]);
 			}
 		}
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		Type t = *type_of(c, types[k]);
 		if (t.kind != TY_TENSOR) continue;
-		for (uint32_t a = 0; a < t.rank; a++) t.dims[a] = borne(&w, t.dims[a]);
+		for (uint32_t a = 0; a < t.rank; a++) t.dims[a] = fresh_dim(&w, t.dims[a]);
 		types[k] = type_tensor(c, (Dtype)t.dtype, t.rank, t.dims);
 	}
 }

@@ -18,11 +18,11 @@
  */
 #include "lang/builder/internal.h"
 
-typedef struct Birth { /* an instruction that defines the symbol */
+typedef struct SymDefinition { /* an instruction that defines the symbol */
 	SymId sym;
 	InstId inst;
 	Ref result; /* the result whose type contains it; REF_NONE: an attribute */
-} Birth;
+} SymDefinition;
 
 typedef struct DeadCode {
 	Builder *b;
@@ -34,8 +34,8 @@ typedef struct DeadCode {
 	 * counts possible failures. */
 	uint8_t *must, *stays;
 	VEC(InstId) work;
-	VEC(Birth) births;
-	bool *born;                               /* by symbol, during the search for definitions */
+	VEC(SymDefinition) definitions;
+	bool *defined;                            /* by symbol, during the search for definitions */
 	uint32_t *val_map, *inst_map, *const_map; /* UINT32_MAX: removed */
 	Fn out;
 } DeadCode;
@@ -140,11 +140,11 @@ static void note_births(DeadCode *k, TypeId type, InstId inst, Ref result, uint3
 	Type t = *type_of(c, type);
 	SymId s;
 	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) {
-		if (!dim_is_sym(c, t.dims[a], &s) || s >= k->f->syms.n || k->born[s]) continue;
-		k->born[s] = true;
+		if (!dim_is_sym(c, t.dims[a], &s) || s >= k->f->syms.n || k->defined[s]) continue;
+		k->defined[s] = true;
 		trail[(*ntrail)++] = s;
-		Birth birth = {.sym = s, .inst = inst, .result = result};
-		if (inst != NO_INST) VEC_PUSH(k->a, &k->births, birth);
+		SymDefinition birth = {.sym = s, .inst = inst, .result = result};
+		if (inst != NO_INST) VEC_PUSH(k->a, &k->definitions, birth);
 	}
 }
 
@@ -162,7 +162,7 @@ static void find_births(DeadCode *k, const Region *g, uint32_t *trail, uint32_t 
 			note_births(k, k->f->vals.at[in->results + v].type, i, inst_result(in, v), trail,
 			            &ntrail);
 	}
-	while (ntrail > mark) k->born[trail[--ntrail]] = false;
+	while (ntrail > mark) k->defined[trail[--ntrail]] = false;
 }
 
 /* ---- liveness ------------------------------------------------------------ */
@@ -178,7 +178,7 @@ static void mark_inst(DeadCode *k, InstId i) {
  * results: the code for one result may need an extent that another result
  * defines. */
 static bool gives_what_is_read(const DeadCode *k, const Inst *in) {
-	return in->op == OP_IF && !k->b->verbatim && !k->births.n;
+	return in->op == OP_IF && !k->b->verbatim && !k->definitions.n;
 }
 
 static void mark_type(DeadCode *k, TypeId type);
@@ -199,10 +199,10 @@ static void mark_sym(void *ud, SymId s) {
 	DeadCode *k = ud;
 	if (s >= k->f->syms.n || k->live_sym[s]) return;
 	k->live_sym[s] = true;
-	for (uint32_t i = 0; i < k->births.n; i++)
-		if (k->births.at[i].sym == s) {
-			mark_inst(k, k->births.at[i].inst);
-			mark_ref(k, k->births.at[i].result);
+	for (uint32_t i = 0; i < k->definitions.n; i++)
+		if (k->definitions.at[i].sym == s) {
+			mark_inst(k, k->definitions.at[i].inst);
+			mark_ref(k, k->definitions.at[i].result);
 		}
 }
 
@@ -351,7 +351,7 @@ void eliminate_dead_code(Builder *b) {
 	k.must = ARENA_ARRAY(a, uint8_t, f->insts.n + 1);
 	k.stays = ARENA_ARRAY(a, uint8_t, f->insts.n + 1);
 	k.live_sym = ARENA_ARRAY(a, bool, f->syms.n + 1);
-	k.born = ARENA_ARRAY(a, bool, f->syms.n + 1);
+	k.defined = ARENA_ARRAY(a, bool, f->syms.n + 1);
 	VEC_RESERVE(a, &k.work, f->insts.n + 1);
 	k.val_map = filled(a, f->vals.n, 0xff);
 	k.inst_map = filled(a, f->insts.n, 0xff);

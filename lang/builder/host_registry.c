@@ -38,21 +38,21 @@ const HostDef *host_find(const Ctx *c, const char *name) {
 
 /* ---- host functions defined by an IR function ---------------------------- */
 
-typedef struct Born {
+typedef struct FreshSyms {
 	/* the caller's dims of the function's symbols; UINT32_MAX: no operand
 	 * determines it */
 	const Dim *map;
 	uint32_t nsyms;
 	bool untold;
 	VEC(Dim) from, to;
-} Born;
+} FreshSyms;
 
 static void see_symbol(void *ud, SymId s) {
-	Born *w = ud;
+	FreshSyms *w = ud;
 	w->untold |= s >= w->nsyms || w->map[s] == UINT32_MAX;
 }
 
-static Dim born_dim(Builder *b, Arena *a, Born *w, Dim d) {
+static Dim fresh_dim(Builder *b, Arena *a, FreshSyms *w, Dim d) {
 	w->untold = false;
 	dim_each_sym(build_ctx(b), d, see_symbol, w);
 	if (!w->untold) return dim_subst(build_ctx(b), d, w->map, w->nsyms);
@@ -84,11 +84,11 @@ uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uin
 	}
 	/* A result extent that the operands do not determine gets one fresh symbol
 	 * for the whole dim, even for a compound one. */
-	Born born = {.map = map, .nsyms = nsyms};
+	FreshSyms fresh = {.map = map, .nsyms = nsyms};
 	for (uint32_t i = 0; i < n && i < cap; i++) {
 		Type t = *ref_ty(fn, fn_result(fn, i));
 		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
-			t.dims[k] = born_dim(b, a, &born, t.dims[k]);
+			t.dims[k] = fresh_dim(b, a, &fresh, t.dims[k]);
 		out[i] = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims)
 		                             : ref_type(fn, fn_result(fn, i));
 	}

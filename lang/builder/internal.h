@@ -187,7 +187,7 @@ void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, 
 /* Translates the n result types of a callee into the caller's symbols: by map
  * where the parameters determine them, else by fresh symbols, each of which is
  * an axis of some result. */
-void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map);
+void dims_define_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map);
 
 /* ---- emitting (builder/builder.c) ---------------------------------------- */
 

@@ -78,7 +78,7 @@ static void show_type(Osr *o, TypeId t) {
 }
 
 /* Symbols defined inside the loop need no argument. */
-static void show_births(Osr *o, const Region *g) {
+static void show_definitions(Osr *o, const Region *g) {
 	const Fn *f = o->f;
 	for (uint32_t k = 0; k < g->nparams; k++) show_type(o, f->vals.at[g->params + k].type);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -87,7 +87,7 @@ static void show_births(Osr *o, const Region *g) {
 		if (in->op == OP_BIND &&
 		    dim_is_sym(f->ctx, (Dim)attr_int(f->ctx, OP_BIND, in->attr, 0), &s))
 			o->shown[s] = true;
-		for (uint32_t k = 0; k < in->nregions; k++) show_births(o, inst_region(f, in, k));
+		for (uint32_t k = 0; k < in->nregions; k++) show_definitions(o, inst_region(f, in, k));
 	}
 }
 
@@ -157,7 +157,7 @@ static void run_osr(Ctx *c, void *arg) {
 		want_type(o, f->vals.at[o->free.at[i]].type);
 		show_type(o, f->vals.at[o->free.at[i]].type);
 	}
-	for (uint32_t k = 0; k < in->nregions; k++) show_births(o, region_of(o, k));
+	for (uint32_t k = 0; k < in->nregions; k++) show_definitions(o, region_of(o, k));
 	o->known = ARENA_ARRAY(o->scratch, bool, f->syms.n + 1);
 	know_before(o, &f->regions.at[0]);
 	for (SymId s = 0; s < f->syms.n; s++)

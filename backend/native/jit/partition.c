@@ -32,8 +32,8 @@ typedef struct Planner {
 	/* By value: 1 plus the position, in the current region's list, of the
 	 * instruction that defines it. */
 	uint32_t *at;
-	uint32_t *born_at; /* by symbol: the same */
-	uint32_t *uses;    /* by value, in the whole function */
+	uint32_t *defined_at; /* by symbol: the same */
+	uint32_t *uses;       /* by value, in the whole function */
 	bool describe;
 } Planner;
 
@@ -47,7 +47,7 @@ typedef struct DefinedSyms {
 	VEC(SymId) trail;
 } DefinedSyms;
 
-static bool births_in_type(DefinedSyms *b, TypeId t) {
+static bool define_in_type(DefinedSyms *b, TypeId t) {
 	Type ty = *type_of(b->p->c, t);
 	bool any = false;
 	SymId s;
@@ -60,13 +60,13 @@ static bool births_in_type(DefinedSyms *b, TypeId t) {
 	return any;
 }
 
-static bool births_in_region(DefinedSyms *b, RegionId id) {
+static bool define_in_region(DefinedSyms *b, RegionId id) {
 	const Fn *f = b->p->f;
 	const Region *g = &f->regions.at[id];
 	uint32_t mark = b->trail.n;
 	bool any = false;
 	for (uint32_t k = 0; k < g->nparams; k++)
-		any |= births_in_type(b, f->vals.at[g->params + k].type);
+		any |= define_in_type(b, f->vals.at[g->params + k].type);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		InstId n = f->inst_order.at[g->insts + i];
 		const Inst *in = inst_of(b->p, n);
@@ -78,9 +78,9 @@ static bool births_in_region(DefinedSyms *b, RegionId id) {
 			VEC_PUSH(b->p->scratch, &b->trail, s);
 		}
 		for (uint32_t r = 0; r < in->nregions; r++)
-			here |= births_in_region(b, f->region_ids.at[in->regions + r]);
+			here |= define_in_region(b, f->region_ids.at[in->regions + r]);
 		for (uint32_t k = 0; k < in->nresults; k++)
-			here |= births_in_type(b, f->vals.at[in->results + k].type);
+			here |= define_in_type(b, f->vals.at[in->results + k].type);
 		b->p->bears[n] = here;
 		any |= here;
 	}
@@ -98,7 +98,7 @@ typedef struct ReadVisitor {
 
 static void read_sym(void *ud, SymId s) {
 	ReadVisitor *r = ud;
-	if (r->p->born_at[s]) r->producer(r->ud, r->p->born_at[s] - 1);
+	if (r->p->defined_at[s]) r->producer(r->ud, r->p->defined_at[s] - 1);
 }
 
 static void read_type(ReadVisitor *r, TypeId t) {
@@ -381,7 +381,7 @@ static bool try_region(Planner *p, RegionId id) {
 	return true;
 }
 
-static void note_births(Planner *p, const Region *g, bool on) {
+static void note_definitions(Planner *p, const Region *g, bool on) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		InstId n = p->f->inst_order.at[g->insts + i];
 		const Inst *in = inst_of(p, n);
@@ -389,21 +389,21 @@ static void note_births(Planner *p, const Region *g, bool on) {
 		if (!p->bears[n]) continue;
 		SymId s;
 		if (in->op == OP_BIND && dim_is_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), &s))
-			p->born_at[s] = on ? i + 1 : 0;
+			p->defined_at[s] = on ? i + 1 : 0;
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Type t = *type_of(p->c, p->f->vals.at[in->results + k].type);
 			for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
-				if (dim_is_sym(p->c, t.dims[a], &s) && (!on || !p->born_at[s]))
-					p->born_at[s] = on ? i + 1 : 0;
+				if (dim_is_sym(p->c, t.dims[a], &s) && (!on || !p->defined_at[s]))
+					p->defined_at[s] = on ? i + 1 : 0;
 		}
 	}
 }
 
 static void plan_region(Planner *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
-	note_births(p, g, true);
+	note_definitions(p, g, true);
 	while (!try_region(p, id)) {}
-	note_births(p, g, false);
+	note_definitions(p, g, false);
 	const NativeItems items = p->p->regions[id];
 	for (uint32_t i = 0; i < items.n; i++) {
 		if (items.at[i].unit) continue;
@@ -423,9 +423,9 @@ NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, 
 	p.native = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.bears = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.at = ARENA_ARRAY(keep, uint32_t, f->vals.n + 1);
-	p.born_at = ARENA_ARRAY(keep, uint32_t, f->syms.n + 1);
+	p.defined_at = ARENA_ARRAY(keep, uint32_t, f->syms.n + 1);
 	DefinedSyms b = {.p = &p, .known = ARENA_ARRAY(keep, bool, f->syms.n + 1)};
-	births_in_region(&b, 0);
+	define_in_region(&b, 0);
 	for (uint32_t i = 0; i < f->insts.n; i++)
 		p.native[i] = !p.bears[i] && lower_takes(f, inst_of(&p, i));
 	plan_region(&p, 0);
