@@ -202,7 +202,7 @@ static bool stays(ArrayEmit *e, const LoopNode *n) {
  * array, tests for that. */
 static bool may_stay(ArrayEmit *e, const LoopNode *n) {
 	const LoopNode *last = n;
-	while (last->lies_in) last = &e->p->nodes.at[last->lies_in - 1];
+	while (last->stored_in) last = &e->p->nodes.at[last->stored_in - 1];
 	return lower_may_reuse(e->l, inst_arg(e->l->f, node_inst(e->p, n), 0), last->ref);
 }
 

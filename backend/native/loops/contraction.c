@@ -152,8 +152,8 @@ static Matrix row_matrix(ArrayEmit *e, const LoopNode *product, uint32_t operand
 	const LoopNode *n = plan_node(e->p, base);
 	KRef stride[MAX_RANK];
 	Matrix m = {.scratch = true};
-	if (n && n->kept && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) &&
-	    n->scratch_at) {
+	if (n && n->materialised && n->region == (uint32_t)(e->r - e->p->regions.at) &&
+	    uses_scratch(e, n) && n->scratch_at) {
 		m.type = ktype_of((Dtype)ref_ty(e->l->f, base)->dtype);
 		m.pointer = n->scratch_at;
 		scratch_strides(e, n, stride);
@@ -387,13 +387,14 @@ static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) 
 	operand_index(&ix, in, k, at, x);
 	Ref r = inst_arg(e->l->f, in, k);
 	const LoopNode *n = plan_node(e->p, r);
-	if (!n || n->kept || node_inst(e->p, n)->op != OP_BROADCAST) return 0;
+	if (!n || n->materialised || node_inst(e->p, n)->op != OP_BROADCAST) return 0;
 	operand_index(&ix, node_inst(e->p, n), 0, x, y);
 	r = inst_arg(e->l->f, node_inst(e->p, n), 0);
 	const Type *t = ref_ty(e->l->f, r);
 	const LoopNode *from = plan_node(e->p, r);
 	KRef pointer;
-	const bool here = from && (!from->kept || from->region == (uint32_t)(e->r - e->p->regions.at));
+	const bool here =
+		from && (!from->materialised || from->region == (uint32_t)(e->r - e->p->regions.at));
 	return !here && t->rank == 1 && t->dims[0] == columns && y[0].kind == IX_AXIS &&
 	               y[0].axis == 0 && in_memory(e, r, &pointer)
 	           ? r
@@ -426,13 +427,13 @@ void fuse_bias(ArrayEmit *e) {
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_INNER && !r->product; i++) {
 		LoopNode *m = &e->p->nodes.at[r->nodes.at[i]];
 		const Inst *in = node_inst(e->p, m);
-		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->lies_in || m->strip ||
+		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->stored_in || m->strip ||
 		    m->nresult != 2 || m->naxes != 2 || m->row != 0)
 			continue;
 		if (r->groups.at[m->group].nodes.n != 1 || outer_fusion_of(r, m->group)) continue;
 		for (uint32_t k = 0; k < 2 && !m->bias_fused; k++) {
 			LoopNode *n = plan_node(e->p, inst_arg(e->l->f, in, k));
-			if (!n || !n->kept || n->contraction != CONTRACTION_SHARED_MATRIX ||
+			if (!n || !n->materialised || n->contraction != CONTRACTION_SHARED_MATRIX ||
 			    n->region != m->region || n->memory || n->uses != 1 || n->nresult != 2 ||
 			    n->row != 0 || outer_fusion_of(r, n->group))
 				continue;

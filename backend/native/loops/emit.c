@@ -281,7 +281,7 @@ static bool tree_pads(ArrayEmit *e, Ref r) {
 	if (ref_splat(e->l->f, r, &scalar)) return true;
 	const LoopNode *n = plan_node(e->p, r);
 	const Type *t = ref_ty(e->l->f, r);
-	if (n && !n->kept) return inst_pads(e, node_inst(e->p, n));
+	if (n && !n->materialised) return inst_pads(e, node_inst(e->p, n));
 	if (n && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n)) return true;
 	if (t->rank <= 1 || transposed_copy_of(e, r)) return true;
 	for (uint32_t i = 0; i < t->rank; i++)
@@ -927,7 +927,7 @@ static void emit_join(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 		const LoopNode *part = plan_node(e->p, r);
 		const KRef end = k_add(k, before, lower_dim(e->l, t.dims[axis]));
 		/* It is already in place. */
-		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n &&
+		if (part && part->stored_in && &e->p->nodes.at[part->stored_in - 1] == n &&
 		    join_place(e->p, n, r) == j) {
 			before = end;
 			continue;
@@ -1383,7 +1383,7 @@ void spill_live_ins(ArrayEmit *e) {
 /* Loads results that are needed in registers. */
 static void give_small(ArrayEmit *e, const LoopNode *n) {
 	uint32_t count;
-	if (!n->wanted || !n->memory || !n->nresult ||
+	if (!n->live_out || !n->memory || !n->nresult ||
 	    !type_is_small(e->l->c, ref_type(e->l->f, n->ref), &count))
 		return;
 	KRef from = node_memory(e, n), elements[SMALL_COUNT];
@@ -1435,5 +1435,5 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		e.memo.n = 0; /* computed values are now in storage */
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++)
-		if (p->nodes.at[i].kept) give_small(&e, &p->nodes.at[i]);
+		if (p->nodes.at[i].materialised) give_small(&e, &p->nodes.at[i]);
 }

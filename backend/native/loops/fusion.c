@@ -90,7 +90,7 @@ static void make_nodes(ArrayPlan *p) {
 		if (in->nresults) {
 			n.ref = inst_result(in, 0);
 			p->node_of[in->results] = p->nodes.n + 1;
-			n.wanted = p->l->needed[in->results];
+			n.live_out = p->l->needed[in->results];
 			Type t = result_type(p, in);
 			n.nresult = t.rank;
 			if (n.kind == NODE_UPDATE) t = *ref_ty(f, inst_arg(f, in, 1));
@@ -101,7 +101,7 @@ static void make_nodes(ArrayPlan *p) {
 		int64_t turns = fixed_count(p, n.naxes - n.nresult, n.axes + n.nresult);
 		bool inlined = n.kind == NODE_POINT ||
 		               (n.kind == NODE_REDUCE && in->op != OP_ARGMAX && turns >= 0 && turns <= 16);
-		n.kept = n.wanted || !inlined || !n.naxes;
+		n.materialised = n.live_out || !inlined || !n.naxes;
 		VEC_PUSH(p->a, &p->nodes, n);
 	}
 }
@@ -122,8 +122,8 @@ static void keep_failing(ArrayPlan *p) {
 	for (uint32_t i = p->nodes.n; i-- > 0;) {
 		LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		n->kept = n->kept || (!whole[i] && computes(in) && inst_may_fail(f, in));
-		if (!n->kept && !whole[i]) continue;
+		n->materialised = n->materialised || (!whole[i] && computes(in) && inst_may_fail(f, in));
+		if (!n->materialised && !whole[i]) continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			const LoopNode *x = plan_node(p, inst_arg(f, in, k));
 			const bool some =
@@ -139,7 +139,7 @@ static void cost_node(ArrayPlan *p, LoopNode *n) {
 	uint64_t cost = prims[in->op].work;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
-		if (x && !x->kept) cost += x->cost;
+		if (x && !x->materialised) cost += x->cost;
 	}
 	int64_t turns =
 		n->kind == NODE_REDUCE ? fixed_count(p, n->naxes - n->nresult, n->axes + n->nresult) : 1;
@@ -180,7 +180,7 @@ static void visit(NestVisit *v, Ref r, const Index *at) {
 	Pull element_at = {.node = id};
 	const uint32_t rank = ref_ty(p->l->f, r)->rank;
 	follow(at, rank, element_at.axis_of);
-	if (n->kept) {
+	if (n->materialised) {
 		for (uint32_t i = 0; i < nest->reads.n; i++)
 			if (nest->reads.at[i].node == id &&
 			    !memcmp(nest->reads.at[i].axis_of, element_at.axis_of, MAX_RANK))
@@ -350,7 +350,7 @@ static void choose_rows(ArrayPlan *p) {
 	bool plain = true;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		double work = n->cost + 1;
 		uint32_t nlong = 0;
 		plain = plain && (n->kind == NODE_POINT || n->kind == NODE_UPDATE || n->kind == NODE_GUARD);
@@ -410,7 +410,8 @@ static bool copies_rows(const ArrayPlan *p, const LoopNode *n) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref r = inst_arg(p->l->f, in, k);
 		const LoopNode *x = plan_node(p, r);
-		if (long_axis(p, ref_ty(p->l->f, r)->dims[0]) && (n->wanted || !x || !x->kept)) return true;
+		if (long_axis(p, ref_ty(p->l->f, r)->dims[0]) && (n->live_out || !x || !x->materialised))
+			return true;
 	}
 	return false;
 }
@@ -606,7 +607,7 @@ static bool tree_is_wide(const ArrayPlan *p, const LoopNode *n);
 static bool ref_is_wide(const ArrayPlan *p, Ref r) {
 	if (dtype_size((Dtype)ref_ty(p->l->f, r)->dtype) >= 8) return true;
 	const LoopNode *x = plan_node(p, r);
-	return x && !x->kept && tree_is_wide(p, x);
+	return x && !x->materialised && tree_is_wide(p, x);
 }
 
 static bool tree_is_wide(const ArrayPlan *p, const LoopNode *n) {
@@ -652,7 +653,7 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 
 Ref matrix_operand(const ArrayPlan *p, Ref r) {
 	const LoopNode *x = plan_node(p, r);
-	while (x && !x->kept) {
+	while (x && !x->materialised) {
 		const Inst *in = node_inst(p, x);
 		if (in->op != OP_TRANSPOSE && in->op != OP_STOP) break;
 		r = inst_arg(p->l->f, in, 0);
@@ -671,7 +672,8 @@ typedef struct Pulled {
 static uint32_t *only_users(const ArrayPlan *p) {
 	enum { NONE_YET = NO_NODE - 1 };
 	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n + 1);
-	for (uint32_t i = 0; i < p->nodes.n; i++) user[i] = p->nodes.at[i].wanted ? NO_NODE : NONE_YET;
+	for (uint32_t i = 0; i < p->nodes.n; i++)
+		user[i] = p->nodes.at[i].live_out ? NO_NODE : NONE_YET;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Inst *in = node_inst(p, &p->nodes.at[i]);
 		for (uint32_t k = 0; k < in->nargs; k++) {
@@ -693,7 +695,7 @@ static bool ends_in_another(const ArrayPlan *p, const LoopNode *n, uint32_t user
 	if (user == NO_NODE || n->kind != NODE_POINT) return false;
 	const LoopNode *u = &p->nodes.at[user];
 	const Op op = (Op)node_inst(p, u)->op;
-	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work ||
+	if (u->materialised || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work ||
 	    !(by[user].twice || by[user].wider) || u->nresult != n->nresult)
 		return false;
 	return !memcmp(u->axes, n->axes, n->nresult * sizeof *n->axes);
@@ -709,7 +711,7 @@ static bool keep_shared(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) by[i].region = UINT32_MAX;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		NestVisit v = visit_nest(p, i);
 		for (uint32_t k = 0; k < v.pulls.n; k++) {
 			const Pull *q = &v.pulls.at[k];
@@ -731,7 +733,7 @@ static bool keep_shared(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		if (n->kept && n->contraction != CONTRACTION_NONE) {
+		if (n->materialised && n->contraction != CONTRACTION_NONE) {
 			for (uint32_t k = 0; k < 2; k++) {
 				LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
 				/* An operand with the row can be copied into scratch while it
@@ -739,18 +741,18 @@ static bool keep_shared(ArrayPlan *p) {
 				bool has_row = n->contraction == CONTRACTION_REDUCED_ROWS ||
 				               n->contraction == CONTRACTION_BATCHED ||
 				               (n->contraction == CONTRACTION_SHARED_MATRIX && k == n->swapped);
-				if (!x || x->kept || (has_row && x->cost == 0)) continue;
-				x->kept = true;
+				if (!x || x->materialised || (has_row && x->cost == 0)) continue;
+				x->materialised = true;
 				changed = true;
 			}
 		}
 		/* Operands come first, so the cost excludes those materialised just
 		 * now. */
 		cost_node(p, n);
-		if (n->kept || n->kind == NODE_GUARD) continue;
+		if (n->materialised || n->kind == NODE_GUARD) continue;
 		bool costly = n->cost >= WORTH && prims[in->op].work > 0;
 		if (costly && (by[i].twice || by[i].wider) && !ends_in_another(p, n, user[i], by)) {
-			n->kept = true;
+			n->materialised = true;
 			changed = true;
 		}
 	}
@@ -798,7 +800,7 @@ static void find_late(const ArrayPlan *p, bool *late) {
 	bool checked = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		checked = checked || n->kind == NODE_GUARD;
 		late[i] = checked || !p->rows.n || (n->row >= 0 && n->axes[n->row] == p->rows.at[0]);
 		for (uint32_t k = 0; k < n->reads.n && !late[i]; k++) late[i] = late[n->reads.at[k].node];
@@ -812,17 +814,17 @@ static void plan_round(ArrayPlan *p) {
 	choose_rows(p);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		n->memory = n->wanted;
+		n->memory = n->live_out;
 		n->scratch = false;
 		n->last_group = 0;
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		choose_row(p, n);
 		visit_nest(p, i);
 	}
 	find_late(p, late);
 	for (uint32_t pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < p->nodes.n; i++)
-			if (p->nodes.at[i].kept && late[i] == (pass == 1)) place_in_region(p, i);
+			if (p->nodes.at[i].materialised && late[i] == (pass == 1)) place_in_region(p, i);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		FusedRegion *r = &p->regions.at[i];
 		r->groups.n = 0;
@@ -839,7 +841,7 @@ static void plan_round(ArrayPlan *p) {
 static const LoopNode *sum_of(const ArrayPlan *p, const LoopNode *n, const uint32_t *user) {
 	const LoopNode *last = NULL;
 	for (;;) {
-		if (n->wanted || n->uses != 1) return last;
+		if (n->live_out || n->uses != 1) return last;
 		n = &p->nodes.at[user[n - p->nodes.at]];
 		if (node_inst(p, n)->op != OP_ADD) return last;
 		last = n;
@@ -847,8 +849,8 @@ static const LoopNode *sum_of(const ArrayPlan *p, const LoopNode *n, const uint3
 }
 
 static bool same_result(const LoopNode *n, const LoopNode *m) {
-	bool same = m->kept && m->contraction == CONTRACTION_REDUCED_ROWS && m->region == n->region &&
-	            m->nresult == n->nresult;
+	bool same = m->materialised && m->contraction == CONTRACTION_REDUCED_ROWS &&
+	            m->region == n->region && m->nresult == n->nresult;
 	for (uint32_t i = 0; i < n->nresult; i++) same = same && m->axes[i] == n->axes[i];
 	return same;
 }
@@ -871,7 +873,7 @@ static void join_terms(ArrayPlan *p) {
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		if (!n->kept || n->contraction != CONTRACTION_REDUCED_ROWS || n->into) continue;
+		if (!n->materialised || n->contraction != CONTRACTION_REDUCED_ROWS || n->into) continue;
 		const LoopNode *sum = sum_of(p, n, user);
 		uint32_t last = i;
 		for (uint32_t j = i + 1; sum && j < p->nodes.n; j++) {
@@ -897,7 +899,7 @@ static void join_terms(ArrayPlan *p) {
 static void choose_storage(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		for (uint32_t k = 0; k < n->reads.n; k++) {
 			LoopNode *x = &p->nodes.at[n->reads.at[k].node];
 			if (x->region != n->region || x->row_sum || !p->regions.at[n->region].has_row) {
@@ -911,7 +913,7 @@ static void choose_storage(ArrayPlan *p) {
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		if (!n->kept || n->kind == NODE_GUARD) continue;
+		if (!n->materialised || n->kind == NODE_GUARD) continue;
 		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE)
 			n->memory = true;
 		/* A contraction's result is computed in scratch and copied, unless it
@@ -927,8 +929,9 @@ bool needs_copy(const ArrayPlan *p, const LoopNode *n, Ref r) {
 	const FusedRegion *region = &p->regions.at[n->region];
 	const LoopNode *x = plan_node(p, matrix_operand(p, r));
 	bool inner = region->lanes == LANES_INNER;
-	if (x && x->kept && x->region == n->region && x->scratch && !(inner && x->memory)) return false;
-	return !inner || (x && !(x->kept && x->memory));
+	if (x && x->materialised && x->region == n->region && x->scratch && !(inner && x->memory))
+		return false;
+	return !inner || (x && !(x->materialised && x->memory));
 }
 
 uint32_t scratch_alloc(ArrayPlan *p, FusedRegion *r, Dim elements, uint32_t g, uint32_t last) {
@@ -1013,9 +1016,9 @@ static void share_memory(ArrayPlan *p, const SchedStep *run) {
 		const LoopNode *n = &p->nodes.at[i];
 		if (n->kind != NODE_UPDATE) continue;
 		LoopNode *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
-		if (x && x->kept && x->memory && !x->row_sum && x->nresult &&
+		if (x && x->materialised && x->memory && !x->row_sum && x->nresult &&
 		    run_takes_memory(p->l, run, node_inst(p, n)))
-			x->lies_in = i + 1;
+			x->stored_in = i + 1;
 	}
 }
 
@@ -1041,15 +1044,15 @@ static void join_in_place(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		if (n->kind != NODE_JOIN || !n->kept || !n->memory || n->wanted || n->lies_in ||
+		if (n->kind != NODE_JOIN || !n->materialised || !n->memory || n->live_out || n->stored_in ||
 		    attr_int(p->l->c, OP_CONCAT, in->attr, 0))
 			continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
-			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip ||
-			    x->into || x->kind != NODE_POINT)
+			if (!x || !x->materialised || !x->memory || x->live_out || x->stored_in || x->row_sum ||
+			    x->strip || x->into || x->kind != NODE_POINT)
 				continue;
-			if (x->nresult && long_axis(p, x->axes[0])) x->lies_in = i + 1;
+			if (x->nresult && long_axis(p, x->axes[0])) x->stored_in = i + 1;
 		}
 	}
 }
@@ -1077,8 +1080,8 @@ static LiveRange *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t 
 	LiveRange *life = ARENA_ARRAY(p->a, LiveRange, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
-		if (!n->kept) continue;
-		life[i] = (LiveRange){from + step[n->region], n->wanted ? to : from + step[n->region]};
+		if (!n->materialised) continue;
+		life[i] = (LiveRange){from + step[n->region], n->live_out ? to : from + step[n->region]};
 		for (uint32_t k = 0; k < n->reads.n; k++) {
 			LiveRange *x = &life[n->reads.at[k].node];
 			if (x->to < life[i].from) x->to = life[i].from;
@@ -1086,7 +1089,7 @@ static LiveRange *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t 
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		uint32_t in = i;
-		while (p->nodes.at[in].lies_in) in = p->nodes.at[in].lies_in - 1;
+		while (p->nodes.at[in].stored_in) in = p->nodes.at[in].stored_in - 1;
 		if (life[i].from < life[in].from) life[in].from = life[i].from;
 		if (life[i].to > life[in].to) life[in].to = life[i].to;
 	}
@@ -1099,9 +1102,9 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	const LiveRange *life = node_lives(p, step, from, to);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		if (!n->kept || n->kind == NODE_GUARD || n->into || n->circular) continue;
+		if (!n->materialised || n->kind == NODE_GUARD || n->into || n->circular) continue;
 		/* scalars are registers */
-		if (n->memory && n->nresult > 0 && !n->lies_in)
+		if (n->memory && n->nresult > 0 && !n->stored_in)
 			lower_slot(l, n->ref, life[i].from, life[i].to);
 		if (n->strip)
 			l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);

@@ -82,7 +82,8 @@ static bool ref_collapses(CollapseTest *j, Ref r, const Index *at) {
 	Value scalar;
 	if (ref_splat(j->e->l->f, r, &scalar)) return true;
 	const LoopNode *n = plan_node(j->e->p, r);
-	return n && !n->kept ? inst_collapses(j, node_inst(j->e->p, n), at) : leaf_collapses(j, r, at);
+	return n && !n->materialised ? inst_collapses(j, node_inst(j->e->p, n), at)
+	                             : leaf_collapses(j, r, at);
 }
 
 static bool group_collapses(CollapseTest *j) {

@@ -46,7 +46,7 @@ static void measure(const ArrayPlan *p, const FusedRegion *r, Depth *depth) {
 		Depth d = {0};
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			const LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
-			if (!x || (x->kept && &p->regions.at[x->region] != r)) continue;
+			if (!x || (x->materialised && &p->regions.at[x->region] != r)) continue;
 			const Depth *y = &depth[x - p->nodes.at];
 			if (y->stage > d.stage || (y->stage == d.stage && y->length > d.length)) d = *y;
 		}
@@ -69,14 +69,14 @@ bool plan_fission(ArrayPlan *p) {
 		for (uint32_t i = 0; i < p->nodes.n; i++) {
 			const LoopNode *n = &p->nodes.at[i];
 			const Inst *in = node_inst(p, n);
-			if (n->kept && &p->regions.at[n->region] != r) continue;
+			if (n->materialised && &p->regions.at[n->region] != r) continue;
 			for (uint32_t j = 0; j < in->nargs; j++) {
 				LoopNode *x = plan_node(p, inst_arg(p->l->f, in, j));
-				if (!x || x->kept || x->kind != NODE_POINT || !is_row_vector(x, r) ||
+				if (!x || x->materialised || x->kind != NODE_POINT || !is_row_vector(x, r) ||
 				    x->cost < WORTH_KEEPING)
 					continue;
 				if (depth[x - p->nodes.at].stage == depth[i].stage) continue;
-				x->kept = true;
+				x->materialised = true;
 				x->stage = depth[x - p->nodes.at].stage;
 				changed = true;
 			}

@@ -3,7 +3,7 @@
  * Needs: lower/context.h.
  *
  * Method: fusion by recomputation. A value is either *materialised* (field
- * `kept`; in memory, or for a block of rows in scratch) or *inlined*. An
+ * `materialised`; in memory, or for a block of rows in scratch) or *inlined*. An
  * inlined value is computed, element by element, in the loops that use it:
  * `element_at` (pull.c) follows the index from the user back to materialised
  * values. Shape changes are arithmetic on indices and cost nothing. These
@@ -85,14 +85,14 @@ typedef struct LoopNode {
 	Ref ref;
 	NodeKind kind;
 	ContractionKind contraction;
-	bool swapped;      /* CONTRACTION_SHARED_MATRIX: the row belongs to the second operand */
-	bool kept, wanted; /* kept: materialised; wanted: needed after the run (l->needed) */
+	bool swapped; /* CONTRACTION_SHARED_MATRIX: the row belongs to the second operand */
+	bool materialised, live_out; /* kept: materialised; wanted: needed after the run (l->needed) */
 	/* Materialised in memory: wanted, or read by another region or not at the
 	 * reader's own row. */
 	bool memory;
 	/* The node (plus 1) in whose memory this one is stored: an update that
 	 * changes it in place, or a concat of which it is an operand. 0: none. */
-	uint32_t lies_in;
+	uint32_t stored_in;
 	bool scratch; /* materialised in the region's scratch */
 	/* Only some rows of its memory exist at a time, see strip_mining.c. */
 	bool strip;

@@ -100,7 +100,7 @@ static bool readers_are_fused(const ArrayPlan *p, const FusedRegion *r, uint32_t
 	*elsewhere = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[i];
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		for (uint32_t k = 0; k < n->reads.n; k++) {
 			if (n->reads.at[k].node != x) continue;
 			if (n->region != nx->region) return false;

@@ -15,7 +15,7 @@
 
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
 	const LoopNode *n = plan_node(e->p, r);
-	if (n && !(n->kept && n->memory && n->nresult)) return false;
+	if (n && !(n->materialised && n->memory && n->nresult)) return false;
 	if (ref_is_value(r) && e->spilled[REF_INDEX(r)]) {
 		*pointer = e->spilled[REF_INDEX(r)];
 		return true;
@@ -27,7 +27,7 @@ bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
 
 KRef node_memory(ArrayEmit *e, const LoopNode *n) {
 	if (n->circular) return n->circular_row0;
-	const LoopNode *in = n->lies_in ? &e->p->nodes.at[n->lies_in - 1] : NULL;
+	const LoopNode *in = n->stored_in ? &e->p->nodes.at[n->stored_in - 1] : NULL;
 	if (!in) return lower_destination(e->l, n->ref);
 	if (in->kind != NODE_JOIN) return node_memory(e, in);
 	const Inst *join = node_inst(e->p, in);
@@ -631,7 +631,7 @@ KRef element_at(ArrayEmit *e, Ref r, const Index *at) {
 		memo_add(e, r, rank, at, value);
 		return value;
 	}
-	if (n && !n->kept) return element_recomputed(e, n, at);
+	if (n && !n->materialised) return element_recomputed(e, n, at);
 	if (load_transposed(e, r, at, &value)) {
 		memo_add(e, r, rank, at, value);
 		return value;

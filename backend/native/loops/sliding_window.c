@@ -68,7 +68,8 @@ static AccessKind reads_within_halo(Reach *w, Ref r, const LoopNode *n, const In
 	(void)r;
 	SlidingFusion *s = w->ud;
 	if (!n) return ACCESS_LEAF;
-	if (!n->kept) return fails_in_loop(s->p, node_inst(s->p, n)) ? ACCESS_UNKNOWN : ACCESS_DESCEND;
+	if (!n->materialised)
+		return fails_in_loop(s->p, node_inst(s->p, n)) ? ACCESS_UNKNOWN : ACCESS_DESCEND;
 	if (n->region < s->first || n->region == s->reader) return ACCESS_LEAF;
 	if (n->row < 0 || n->row >= (int)n->nresult || at[n->row].kind != IX_AXIS ||
 	    at[n->row].axis != w->row)
@@ -91,7 +92,7 @@ static bool may_slide(const ArrayPlan *p, const FusedRegion *r, bool last) {
 		    n->contraction != CONTRACTION_NONE || n->strip || n->into)
 			return false;
 		if ((n->row_sum && !last) ||
-		    (n->lies_in && p->nodes.at[n->lies_in - 1].kind != NODE_JOIN) ||
+		    (n->stored_in && p->nodes.at[n->stored_in - 1].kind != NODE_JOIN) ||
 		    fails_in_loop(p, node_inst(p, n)))
 			return false;
 	}
@@ -159,17 +160,17 @@ static void choose_circular_buffers(ArrayPlan *p, uint32_t first, uint32_t last)
 	bool *outside = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *m = &p->nodes.at[i];
-		if (!m->kept) continue;
-		if (m->wanted || m->lies_in || m->row_sum || m->region < first || m->region > last)
+		if (!m->materialised) continue;
+		if (m->live_out || m->stored_in || m->row_sum || m->region < first || m->region > last)
 			outside[i] = true;
-		if (m->lies_in) outside[m->lies_in - 1] = true;
+		if (m->stored_in) outside[m->stored_in - 1] = true;
 		for (uint32_t k = 0; k < m->reads.n; k++)
 			if (m->region < first || m->region > last) outside[m->reads.at[k].node] = true;
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		LoopNode *n = &p->nodes.at[i];
-		n->circular = n->circular ||
-		              (n->kept && n->memory && n->nresult && !outside[i] && row_elements(p, n) > 0);
+		n->circular = n->circular || (n->materialised && n->memory && n->nresult && !outside[i] &&
+		                              row_elements(p, n) > 0);
 	}
 }
 

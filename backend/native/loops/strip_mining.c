@@ -26,8 +26,8 @@
 static LoopNode *stripped(ArrayPlan *p, const LoopNode *product, uint32_t k, uint32_t region) {
 	const FusedRegion *r = &p->regions.at[region];
 	LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, node_inst(p, product), k)));
-	if (!x || !x->kept || x->region != region || !x->memory || x->wanted || x->lies_in ||
-	    x->row_sum || x->nresult != 2)
+	if (!x || !x->materialised || x->region != region || !x->memory || x->live_out ||
+	    x->stored_in || x->row_sum || x->nresult != 2)
 		return NULL;
 	return x->row == 0 && x->axes[0] == r->row && x->axes[1] != r->row ? x : NULL;
 }
@@ -37,7 +37,7 @@ static LoopNode *stripped(ArrayPlan *p, const LoopNode *product, uint32_t k, uin
 static bool is_read_elsewhere(const ArrayPlan *p, const LoopNode *x, const LoopNode *product) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const LoopNode *m = &p->nodes.at[i];
-		if (!m->kept || m == product || m->region == x->region) continue;
+		if (!m->materialised || m == product || m->region == x->region) continue;
 		for (uint32_t j = 0; j < m->reads.n; j++)
 			if (&p->nodes.at[m->reads.at[j].node] == x) return true;
 	}
@@ -50,7 +50,7 @@ void choose_strips(ArrayPlan *p) {
 		if (!r->has_row || !next->whole || next->nodes.n != 1) continue;
 		const LoopNode *product = &p->nodes.at[next->nodes.at[0]];
 		if (product->contraction != CONTRACTION_GEMM || product->axes[2] != r->row ||
-		    product->axes[0] == r->row || product->axes[1] == r->row || product->lies_in)
+		    product->axes[0] == r->row || product->axes[1] == r->row || product->stored_in)
 			continue;
 		bool plain = true;
 		for (uint32_t k = 0; k < r->nodes.n; k++)

@@ -72,7 +72,7 @@ static AccessKind follows(Reach *w, Ref r, const LoopNode *n, const Index *at) {
 		return ACCESS_LEAF;
 	}
 	if (!n) return ACCESS_LEAF; /* loop-invariant */
-	if (!n->kept) return ACCESS_DESCEND;
+	if (!n->materialised) return ACCESS_DESCEND;
 	const bool there = n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS &&
 	                   at[n->row].axis == w->row && !at[n->row].number;
 	return there ? ACCESS_LEAF : ACCESS_UNKNOWN;
@@ -82,7 +82,7 @@ static AccessKind follows(Reach *w, Ref r, const LoopNode *n, const Index *at) {
  * there is none of the required form. */
 static bool finds_pair(Lower *l, TimeTiling *t, const Region *body, uint32_t k) {
 	const LoopNode *n = plan_node(t->plan, l->f->args.at[body->results + k]);
-	if (!n || !n->kept || !n->memory || n->lies_in || n->row < 0 || n->row_sum ||
+	if (!n || !n->materialised || !n->memory || n->stored_in || n->row < 0 || n->row_sum ||
 	    (uint32_t)n->row >= n->nresult)
 		return false;
 	int64_t shift = 0;
@@ -133,7 +133,7 @@ const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in)
 	Reach w = {.p = plan, .ud = &u, .leaf = follows};
 	for (uint32_t i = 0; i < plan->nodes.n; i++) {
 		const LoopNode *n = &plan->nodes.at[i];
-		if (!n->kept) continue;
+		if (!n->materialised) continue;
 		bool made = !n->memory;
 		for (uint32_t k = 0; k < t->npairs; k++) made = made || t->made[k] == n;
 		if (!made || n->row_sum || !reach_nest(&w, n)) return NULL;

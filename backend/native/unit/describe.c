@@ -202,7 +202,7 @@ static double operations(const ArrayPlan *p, const Inst *in) {
  * result are computed. */
 static void gather(Fused *u, const LoopNode *n, double times, bool top) {
 	const uint32_t id = (uint32_t)(n - u->p->nodes.at);
-	if (u->seen[id] || (n->kept && !top)) return;
+	if (u->seen[id] || (n->materialised && !top)) return;
 	u->seen[id] = true;
 	VEC_PUSH(u->p->a, &u->list, id);
 	const Inst *in = node_inst(u->p, n);
@@ -213,7 +213,7 @@ static void gather(Fused *u, const LoopNode *n, double times, bool top) {
 	u->flops += operations(u->p, in) * times;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const LoopNode *x = plan_node(u->p, inst_arg(u->l->f, in, k));
-		if (!x || x->kept) continue;
+		if (!x || x->materialised) continue;
 		/* A contraction's operand is copied once, not computed for each
 		 * column. */
 		gather(u, x, n->contraction != CONTRACTION_NONE ? volume(u, x->nresult, x->axes) : times,
