@@ -137,8 +137,8 @@ void transform_info_set(Ctx *c, Fn *f, TransformInfo o);
 Fn *unoptimised_of(Fn *f);
 void unoptimised_set(Ctx *c, Fn *optimised, Fn *unoptimised);
 
-/* As fn_inline_calls, without the reverse overrides: batched functions have none
- * (reverse_override.c). */
+/* As fn_inline_calls, without the reverse overrides: batched functions have
+ * none (reverse_override.c). */
 Fn *flatten_forward(Ctx *c, Fn *f);
 
 /* The result of optimise.c for the mixed derivatives in f: the directions along

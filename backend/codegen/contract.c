@@ -17,21 +17,20 @@
  * - Old values of C are added to the finished sum of a block of k.
  *
  * Forms:
- *   columns  Lanes over N. A tile of R rows by V vectors of sums stays in
- *            registers while k runs: V loads of B and R broadcasts of A for
- *            R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of
- *            COLUMNS_BLOCK, which are added one after the other. One function
- *            cuts C into blocks and panels and packs panels of B; it calls
- *            another for all tiles of a panel, one for each width and kind.
- *            Where B's columns are not neighbours, panels are always packed and
- *            C is written element by element.
- *   turned   The same for a B stored by columns, packed transposed: vectors of
- *            k become vectors of columns.
- *   dots     Lanes over K. A tile has R rows of A by S columns of B, with a
- *            vector of partial sums each, reduced four at a time at the end.
- *            The reduction is costly where k is short: see KF_TRANSPOSE_B. All
- *            products of the instruction therefore pass a tile before it is
- *            reduced; in the other forms each product is a call.
+ * - Lanes over N. A tile of R rows by V vectors of sums stays in registers
+ *   while k runs: V loads of B and R broadcasts of A for R*V multiply-adds. The
+ *   order is k = 0, 1, 2 ... in blocks of K_BLOCK, which are added one after
+ *   the other. One function cuts C into blocks and panels and packs panels of
+ *   B; it calls another for all tiles of a panel, one for each width and kind.
+ *   Where B's columns are not neighbours, panels are always packed and C is
+ *   written element by element.
+ * - Packed transposed B: the same for a B stored by columns. Vectors of k
+ *   become vectors of columns.
+ * - Lanes over K. A tile has R rows of A by S columns of B, with a vector of
+ *   partial sums each, reduced four at a time at the end. The reduction is
+ *   costly where k is short: see KF_TRANSPOSE_B. All products of the
+ *   instruction therefore pass a tile before it is reduced; in the other forms
+ *   each product is a call.
  *
  * Quads: one to four columns after the last whole vector join the last panel.
  * Four columns of two or four rows share a vector of sums; A's broadcast
@@ -54,7 +53,7 @@
 enum {
 	/* k extent of a panel of B: A's and B's parts should fit together in L1,
 	 * and long blocks mean fewer passes over C. */
-	COLUMNS_BLOCK = 128,
+	K_BLOCK = 128,
 	/* Unit of the rows of A that pass one panel before the next, see row_block.
 	 * Tile heights divide it. */
 	ROW_BLOCK = 48,
@@ -80,18 +79,20 @@ typedef struct Contract {
 	Emitter *e;
 	KType t;
 	uint32_t size, lanes;
-	bool columns, transposed, lanes_over_k, masks;              /* turned: also columns */
+	bool columns, transposed, lanes_over_k, masks;              /* transposed: also columns */
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
 	LLVMValueRef add;  /* i1: add C's old values */
 	LLVMValueRef bias; /* row added to each row of C at the end; null: none */
-	/* dots: array in memory of two pointers for each product, to its A and B */
+	/* lanes over K: array in memory of two pointers for each product, to its A
+	 * and B */
 	LLVMValueRef pairs, npairs;
-	LLVMValueRef a_in_pair; /* dots: byte offset of A in a pair, 0 or 8; see lanes_over_k_form */
-	uint32_t rows, width;   /* of a tile: columns in vectors, for dots in columns of B */
-	bool fives;             /* tiles of five rows replace those of four */
-	bool rest;              /* panels one vector wide follow the wide ones */
-	bool ragged;            /* last vector of the last panel may pass the last column */
+	LLVMValueRef
+		a_in_pair; /* lanes over K: byte offset of A in a pair, 0 or 8; see lanes_over_k_form */
+	uint32_t rows, width; /* of a tile: columns in vectors, with lanes over K in columns of B */
+	bool fives;           /* tiles of five rows replace those of four */
+	bool rest;            /* panels one vector wide follow the wide ones */
+	bool ragged;          /* last vector of the last panel may pass the last column */
 } Contract;
 
 /* ---- arithmetic of addresses --------------------------------------------- */
@@ -466,7 +467,7 @@ static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	const Contract *g = p->g;
 	Emitter *e = g->e;
 	EmitIf c;
-	emit_if_begin(e, &c, LLVMBuildAnd(e->b, p->add, less(g, num(g, COLUMNS_BLOCK), p->k), ""), 0);
+	emit_if_begin(e, &c, LLVMBuildAnd(e->b, p->add, less(g, num(g, K_BLOCK), p->k), ""), 0);
 	for (uint32_t r = 0; r < p->rows; r++)
 		for (uint32_t v = 0; v < p->vectors; v++) {
 			/* for writing, high locality, data cache */
@@ -740,7 +741,7 @@ static LLVMValueRef transpose_function(const Contract *g, LLVMTypeRef *type) {
 	LLVMTypeRef types[TURN_ARGS] = {e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64};
 	*type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, TURN_ARGS, 0);
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.turn", type_name(g));
+	snprintf(name, sizeof name, "contract.%s.transpose", type_name(g));
 	LLVMValueRef function = emit_kernel(e, name, *type);
 	if (function) return function;
 	SavedPosition outer;
@@ -781,7 +782,7 @@ static LLVMValueRef transpose_function(const Contract *g, LLVMTypeRef *type) {
 /* Rows of A that fill half of L2. A panel of B is packed once for each such
  * block. */
 static int64_t row_block(const Contract *g) {
-	int64_t rows = g->e->m->target.l2_bytes / 2 / (COLUMNS_BLOCK * g->size);
+	int64_t rows = g->e->m->target.l2_bytes / 2 / (K_BLOCK * g->size);
 	return rows < 2 * ROW_BLOCK ? 2 * ROW_BLOCK : rows / ROW_BLOCK * ROW_BLOCK;
 }
 
@@ -790,7 +791,7 @@ static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 	Emitter *e = g->e;
 	LLVMBuilderRef b = e->b;
 	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes),
-				 panel = stack(g, (uint64_t)(COLUMNS_BLOCK * PACK_VECTORS * vector_bytes(g)));
+				 panel = stack(g, (uint64_t)(K_BLOCK * PACK_VECTORS * vector_bytes(g)));
 	LLVMValueRef nwide = LLVMBuildUDiv(b, plus(g, g->n, w->slack), w->wide, ""),
 				 rest = minus(g, g->n, times(g, nwide, w->wide));
 	LLVMValueRef nnarrow = LLVMBuildUDiv(
@@ -808,8 +809,8 @@ static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 		npanels = choose(g, quad, plus(g, nwide, full), npanels);
 	}
 	Turns k, i, j;
-	turns_begin(g, &k, none, g->k, COLUMNS_BLOCK, true, 0, NULL);
-	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, COLUMNS_BLOCK)),
+	turns_begin(g, &k, none, g->k, K_BLOCK, true, 0, NULL);
+	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, K_BLOCK)),
 				 add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
 	LLVMValueRef block_b = at(g, g->b, times(g, k.index, g->b_k)),
 				 block_a = at(g, g->a, times(g, k.index, g->a_k));
@@ -897,8 +898,8 @@ static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 	turns_end(g, &k, NULL);
 }
 
-/* A product of a single unpacked panel bypasses the loops of lanes_over_n_blocks,
- * whose overhead small products would notice. */
+/* A product of a single unpacked panel bypasses the loops of
+ * lanes_over_n_blocks, whose overhead small products would notice. */
 static void lanes_over_n_form(const Contract *g, const Widths *w) {
 	if (!g->columns || g->transposed) {
 		lanes_over_n_blocks(g, w);
@@ -909,8 +910,8 @@ static void lanes_over_n_form(const Contract *g, const Widths *w) {
 	LLVMValueRef wide = LLVMBuildICmp(b, LLVMIntEQ, g->n, w->wide, ""),
 				 narrow = LLVMBuildICmp(b, LLVMIntEQ, w->slack, num(g, 0), "");
 	narrow = LLVMBuildAnd(b, narrow, less(g, g->n, num(g, g->lanes + 1)), "");
-	LLVMValueRef small = LLVMBuildAnd(b, less(g, g->k, num(g, COLUMNS_BLOCK + 1)),
-	                                  less(g, g->m, num(g, PACK_ROWS)), "");
+	LLVMValueRef small =
+		LLVMBuildAnd(b, less(g, g->k, num(g, K_BLOCK + 1)), less(g, g->m, num(g, PACK_ROWS)), "");
 	small = LLVMBuildAnd(
 		b, small, LLVMBuildAnd(b, less(g, num(g, 0), g->m), less(g, num(g, 0), g->n), ""), "");
 	EmitIf c;
@@ -1143,11 +1144,12 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emitter *e = g->e;
 	char name[64];
 	if (g->lanes_over_k)
-		snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
+		snprintf(name, sizeof name, "contract.%s.lanes_over_k%ux%u", type_name(g), g->rows,
+		         g->width);
 	else
 		snprintf(name, sizeof name, "contract.%s.%s", type_name(g),
-		         g->transposed ? "turned"
-		         : g->columns  ? "columns"
+		         g->transposed ? "transposed"
+		         : g->columns  ? "lanes_over_n"
 		                       : "general");
 	LLVMValueRef function = emit_kernel(e, name, type);
 	if (function) return function;

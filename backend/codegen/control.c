@@ -354,8 +354,7 @@ static bool region_strays(const KFn *f, uint32_t at) {
 }
 
 /* Emits one iteration: the region with its parameters bound. `next` may be the
- * same array as `carried`. near: the stencil loads; NULL: they are searched
- * for. */
+ * same array as `carried`. stencil_loads: NULL: they are searched for. */
 static uint32_t emit_iteration(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
                                struct EmitStencilLoads *stencil_loads, const LLVMValueRef *carried,
                                LLVMValueRef *next) {

@@ -110,8 +110,8 @@ typedef struct Emitter {
 	uint32_t emitted;            /* instructions so far; limits inlining */
 	EmitFn *fn;
 	EmitVector *vector; /* NULL outside of vector loops */
-	struct AdjacentGather
-		*adjacent; /* results of loads already emitted together with an earlier load */
+	/* Results of loads already emitted together with an earlier load. */
+	struct AdjacentGather *adjacent;
 } Emitter;
 
 /* Leaves the emission. The formatted message becomes CodegenOutput.error. */
@@ -321,9 +321,10 @@ struct EmitStencilLoads *emit_stencil_loads_find(Emitter *e, uint32_t at, uint32
 enum { EMIT_STENCIL_CARRIED = 4 };
 uint32_t emit_stencil_loads_carry(Emitter *e, struct EmitStencilLoads *stencil_loads,
                                   const KInst *in, uint32_t loop);
-/* Carried registers: emit_stencil_loads_begin loads them for the first iteration, which
- * must be known to run. emit_stencil_loads_open takes them at the start of the body;
- * emit_stencil_loads_close gives those of the next iteration. */
+/* Carried registers: emit_stencil_loads_begin loads them for the first
+ * iteration, which must be known to run. emit_stencil_loads_open takes them at
+ * the start of the body; emit_stencil_loads_close gives those of the next
+ * iteration. */
 void emit_stencil_loads_begin(Emitter *e, struct EmitStencilLoads *stencil_loads, const KInst *in,
                               LLVMValueRef *init);
 void emit_stencil_loads_open(struct EmitStencilLoads *stencil_loads, const LLVMValueRef *carried);

@@ -40,8 +40,8 @@ static LLVMMetadataRef new_scope(Emitter *e, const char *name) {
 }
 
 /* Two roots may share memory only if both are buffers, neither is `alone`
- * (KF_NOALIAS), and exactly one is written: an output may be stored in an input's
- * memory. */
+ * (KF_NOALIAS), and exactly one is written: an output may be stored in an
+ * input's memory. */
 static bool apart(const EmitRoot *x, const EmitRoot *y) {
 	return !x->buffer || !y->buffer || x->alone || y->alone || x->written == y->written;
 }

@@ -19,8 +19,8 @@
  * - The same elements are read and no others.
  * - Nothing is read before something that may fail or store in the first
  *   iteration; no element is read more than one iteration early.
- * - An index clamped by a check (k_clamp_index) may be read whatever other checks
- *   report.
+ * - An index clamped by a check (k_clamp_index) may be read whatever other
+ *   checks report.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
@@ -288,9 +288,9 @@ void emit_transpose(Emitter *e, uint32_t n, LLVMValueRef *x) {
 		}
 }
 
-/* Does the index consist only of indices that a check has clamped (k_clamp_index)?
- * Whatever is read there, with some constant added, is then in bounds; a check
- * in between concerns something else. */
+/* Does the index consist only of indices that a check has clamped
+ * (k_clamp_index)? Whatever is read there, with some constant added, is then in
+ * bounds; a check in between concerns something else. */
 static bool is_cut(const Emitter *e, const AffineIndex *l) {
 	const KFn *f = e->fn->f;
 	for (uint32_t k = 0; k < l->n; k++) {

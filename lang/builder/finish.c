@@ -143,8 +143,8 @@ static void note_births(DeadCode *k, TypeId type, InstId inst, Ref result, uint3
 		if (!dim_is_sym(c, t.dims[a], &s) || s >= k->f->syms.n || k->defined[s]) continue;
 		k->defined[s] = true;
 		trail[(*ntrail)++] = s;
-		SymDefinition birth = {.sym = s, .inst = inst, .result = result};
-		if (inst != NO_INST) VEC_PUSH(k->a, &k->definitions, birth);
+		SymDefinition definition = {.sym = s, .inst = inst, .result = result};
+		if (inst != NO_INST) VEC_PUSH(k->a, &k->definitions, definition);
 	}
 }
 

@@ -96,8 +96,8 @@ AttrId attr_subst(Ctx *c, Op op, AttrId a, const Dim *map, uint32_t nmap);
 typedef uint32_t ChainId;
 ChainId chain_push(Ctx *c, ChainId outer, const char *transform);
 const char *chain_text(const Ctx *c, ChainId id);
-/* Writes the transforms of a chain without the calls that fn_inline_calls puts in
- * front; "" for none. */
+/* Writes the transforms of a chain without the calls that fn_inline_calls puts
+ * in front; "" for none. */
 void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
 /* Parses one word of a chain. Returns true when it is a call through which the
  * chain's instruction was inlined: of which function, where that is defined,
@@ -448,14 +448,14 @@ void build_copy_inst(Builder *b, RefMap *m, const Inst *in);
 
 /* A copy of f with its calls inlined and common subexpressions eliminated.
  * Calls of recursive functions, of very large ones, and of those with
- * `checkpoint` or `batch_sequentially_by` stay. Each instruction's chain begins with the
- * calls through which it was inlined, see chain_calls. Owned; NULL when there
- * is nothing to inline, or on failure. */
+ * `checkpoint` or `batch_sequentially_by` stay. Each instruction's chain begins
+ * with the calls through which it was inlined, see chain_calls. Owned; NULL
+ * when there is nothing to inline, or on failure. */
 Fn *fn_inline_calls(Ctx *c, Fn *f);
 /* The same for a function that will only be executed, not differentiated. Code
- * that serves only derivatives is removed: `checkpoint` and `batch_sequentially_by` do not
- * prevent inlining, a host call whose value is an IR function becomes that
- * function, and `solved` becomes the solution. */
+ * that serves only derivatives is removed: `checkpoint` and
+ * `batch_sequentially_by` do not prevent inlining, a host call whose value is
+ * an IR function becomes that function, and `solved` becomes the solution. */
 Fn *fn_inline_for_execution(Ctx *c, Fn *f);
 /* The same, with some callees replaced. `instead` (may be NULL) returns the
  * replacement of g: g itself or a function of the same type. */

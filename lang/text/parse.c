@@ -852,7 +852,7 @@ static void read_symbols(IrReader *r) {
 
 /* function := 'fn' label [symbols] '(' [def {',' def}] ')'
  *             '->' '(' [type {',' type}] ')' [span]
- *             ['snapshots' '(' int ',' int ')'] ['batch_sequentially_by' '(' int ')'] body
+ *             ['snapshots' '(' int ',' int ')'] ['by_lane' '(' int ')'] body
  * body := '{' {instruction} 'return' [operand {',' operand}] '}' */
 static void read_function(IrReader *r, uint32_t entry) {
 	/* A function may be read while its caller is only partly read. */

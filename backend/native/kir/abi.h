@@ -94,7 +94,7 @@ void atled_rt_zero(void *at, int64_t bytes);
 typedef void (*NativePanel)(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row,
                             int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k,
                             int64_t left, bool add, int64_t panels, const void *bias);
-/* Copies a panel turned: k lines of `width` elements, of which element j of
+/* Copies a panel transposed: k lines of `width` elements, of which element j of
  * line p is at from + j step + p elements; those from number `left` on are
  * element left-1. Up to a vector of lines past k is written. */
 typedef void (*NativeTurn)(void *panel, const void *from, int64_t step, int64_t left, int64_t width,

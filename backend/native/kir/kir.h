@@ -54,7 +54,7 @@ static inline KType ktype_of(Dtype d) {
 	K(PRIM, "prim",                                                                                \
 	  "(x [, y]): element-wise primitive `prim` on operands of one type, with the semantics of "   \
 	  "lang/ir/prims.def")                                                                         \
-	K(SELECT, "select", "(c, a, b): a where c else b; imm 1: see k_cut")                           \
+	K(SELECT, "select", "(c, a, b): a where c else b; imm 1: see k_clamp_index")                   \
 	K(CONVERT, "convert", "(x): to `type`, as scalar_convert does")                                \
 	K(BITS, "bits", "(x): the same bits as `type` of equal size; i64/f64, i32/f32")                \
 	K(SHIFT, "shift", "(x, n): imm 0 left, 1 right without sign, 2 right with sign; integers")     \
@@ -352,8 +352,8 @@ KRef k_lane(KBuilder *b);
 KRef k_mask(KBuilder *b);
 KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef stride);
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
-/* Mode unit, KF_MASK_TAIL. streaming: the uniform bool for a non-temporal store; 0:
- * never. */
+/* Mode unit, KF_MASK_TAIL. streaming: the uniform bool for a non-temporal
+ * store; 0: never. */
 void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef streaming);
 void k_prefetch(KBuilder *b, KType t, KRef pointer, KRef index);
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes);

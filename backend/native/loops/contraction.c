@@ -227,9 +227,9 @@ static void emit_products(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags,
 	else if (is_one(e, q.a_k) && is_one(e, q.b_k))
 		flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TRANSPOSE_B : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
-	const bool dots = (flags & (KF_K_UNIT | KF_TRANSPOSE_B)) == KF_K_UNIT;
-	if (op == K_CONTRACT &&
-	    fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e)))
+	const bool lanes_over_k = (flags & (KF_K_UNIT | KF_TRANSPOSE_B)) == KF_K_UNIT;
+	if (op == K_CONTRACT && fit_in_fives(lanes_over_k && q.columns > q.rows ? q.columns : q.rows,
+	                                     lanes_over_k ? 4 : tile_rows(e)))
 		flags |= KF_TILE_5;
 	if (op == K_CONTRACT && flags & KF_B_COL_UNIT && !nmore && !q.bias && q.terms == 16 &&
 	    q.columns == 64 / (int64_t)ktype_size(t))

@@ -3,8 +3,8 @@
  * Needs: lower/context.h.
  *
  * Method: fusion by recomputation. A value is either *materialised* (field
- * `materialised`; in memory, or for a block of rows in scratch) or *inlined*. An
- * inlined value is computed, element by element, in the loops that use it:
+ * `materialised`; in memory, or for a block of rows in scratch) or *inlined*.
+ * An inlined value is computed, element by element, in the loops that use it:
  * `element_at` (pull.c) follows the index from the user back to materialised
  * values. Shape changes are arithmetic on indices and cost nothing. These
  * values are materialised:
@@ -86,8 +86,8 @@ typedef struct LoopNode {
 	NodeKind kind;
 	ContractionKind contraction;
 	bool swapped; /* CONTRACTION_SHARED_MATRIX: the row belongs to the second operand */
-	bool materialised, live_out; /* kept: materialised; wanted: needed after the run (l->needed) */
-	/* Materialised in memory: wanted, or read by another region or not at the
+	bool materialised, live_out; /* live_out: needed after the run (l->needed) */
+	/* Materialised in memory: live-out, or read by another region or not at the
 	 * reader's own row. */
 	bool memory;
 	/* The node (plus 1) in whose memory this one is stored: an update that
