@@ -1319,13 +1319,13 @@ LLVMValueRef emit_large_tiles(Emitter *e, KType t) {
 	g.masks = target->has_masks && g.lanes > 1;
 	g.rows = tile_rows(&g);
 	if (!ktarget_has_large_tiles(target)) return LLVMConstNull(e->ptr);
-	LLVMTypeRef turn;
+	LLVMTypeRef transpose_type;
 	Contract single = g;
 	single.width = 1;
 	LLVMValueRef fields[] = {panel_function(&g, g.width, false, PANEL_PLAIN),
 	                         panel_function(&g, g.width, true, PANEL_PLAIN),
 	                         panel_function(&single, 1, true, PANEL_PLAIN),
-	                         transpose_function(&g, &turn),
+	                         transpose_function(&g, &transpose_type),
 	                         num(&g, g.rows),
 	                         num(&g, (int64_t)g.width * g.lanes),
 	                         num(&g, g.lanes)};

@@ -47,7 +47,7 @@ static inline bool may_go_on_natively(const Step *s) {
  * contains one that does. */
 static inline void turned(Progress *p, int64_t step, int64_t steps) {
 	if (p->says) return;
-	p->told = true;
+	p->has_report = true;
 	p->step = step;
 	p->steps = steps;
 }

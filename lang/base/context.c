@@ -532,7 +532,7 @@ void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, con
 	if (!c->tell_progress) return;
 	Progress *p =
 		c->progress_depth ? &c->levels[c->progress_depth - 1] : ctx_progress_enter(c, true);
-	p->told = p->says = true;
+	p->has_report = p->says = true;
 	p->step = step;
 	p->steps = steps;
 	p->names = names;
@@ -547,7 +547,7 @@ void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns) {
 		p->goes_on = true;
 	}
 	if (p->says || !p->goes_on) return;
-	p->told = true;
+	p->has_report = true;
 	p->step = p->base + turn;
 	p->steps = turns > 0 ? p->base + turns : 0;
 }
@@ -606,7 +606,7 @@ static void tell_progress(Ctx *c) {
 		const Progress *p = &c->levels[i];
 		/* Iterations without a known total are omitted when an inner loop
 		 * reports more. */
-		if (!p->told || (!p->says && !p->steps && i + 1 < c->progress_depth)) continue;
+		if (!p->has_report || (!p->says && !p->steps && i + 1 < c->progress_depth)) continue;
 		take_fields(c, p, names[n], &levels[n]);
 		n++;
 	}

@@ -123,7 +123,7 @@ typedef struct Progress {
 	double values[PROGRESS_VALUES];
 	/* The loop reports its progress itself; else its iterations are counted. */
 	bool says;
-	bool told; /* there is something to report */
+	bool has_report; /* there is something to report */
 	/* Its iterations continue from `step` in machine code, which counts them
 	 * from 0. */
 	bool goes_on;

@@ -37,7 +37,7 @@ static Status go(TimeLoop *m, Progress *p) {
 		p->step = steps + 1;
 		p->time = t;
 		p->dt = t - before;
-		p->told = true;
+		p->has_report = true;
 		still = t == before ? still + 1 : 0;
 		if (still >= STANDSTILL) return m->fail(m->ud, TIME_LOOP_STUCK, t);
 		if (still) continue;

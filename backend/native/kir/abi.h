@@ -32,10 +32,11 @@ typedef struct NativeCall {
 	 * two numbers for the message */
 	int64_t site;
 	int64_t fail_a, fail_b;
-	void *runtime;       /* the runtime's own state */
-	int64_t asked;       /* not 0: somebody wants to know how far loops have come */
-	int64_t turn, turns; /* of the outermost loop; turns 0: none, -1: it is not known how many */
-	const void *unit;    /* whose sites they are; for the runtime */
+	void *runtime; /* the runtime's own state */
+	int64_t asked; /* not 0: somebody wants to know how far loops have come */
+	int64_t iteration,
+		trip_count;   /* of the outermost loop; trip_count 0: none, -1: it is not known how many */
+	const void *unit; /* whose sites they are; for the runtime */
 	const void *const *hosts; /* the unit's calls of host functions, by number */
 } NativeCall;
 
@@ -69,7 +70,7 @@ int32_t atled_rt_poll(NativeCall *call);
 enum {
 	PROGRESS_ENTER = -1,
 	PROGRESS_LEAVE = -2,
-	PROGRESS_TURN = -3 /* kernel code only: turn and turns are stored */
+	PROGRESS_TURN = -3 /* kernel code only: iteration and trip count are stored */
 };
 void atled_rt_progress(NativeCall *call, int64_t site, int64_t step, int64_t steps,
                        const void *values);
@@ -106,7 +107,7 @@ typedef struct NativeTiles {
 	NativePanel whole, ragged, single;
 	/* for widths that are multiples of `lanes`, as `columns` is; `rows`
 	 * divides it */
-	NativeTurn turn;
+	NativeTurn transpose;
 	int64_t rows, columns, lanes;
 } NativeTiles;
 /* C[m,n] = (how & GEMM_ADD ? C : 0) + A[m,k] B[k,n] with strides in elements:

@@ -101,7 +101,8 @@ static inline KType ktype_of(Dtype d) {
 	K(POLL, "poll", "(work): i64 units done since the last one; may stop the function")            \
 	K(PROGRESS, "progress",                                                                        \
 	  "(step, steps, values...): i64, i64, f64: what a loop says at site imm; without operands "   \
-	  "imm PROGRESS_ENTER or PROGRESS_LEAVE. imm PROGRESS_TURN: (turn, turns) of the outermost "   \
+	  "imm PROGRESS_ENTER or PROGRESS_LEAVE. imm PROGRESS_ITERATION: (iteration, trip count) of "  \
+	  "the outermost "                                                                             \
 	  "loop, which says nothing itself")                                                           \
 	K(CONTRACT, "contract",                                                                        \
 	  "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ... or bias): C = A B [+ " \

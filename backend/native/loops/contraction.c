@@ -57,9 +57,9 @@ static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
 }
 
 /* Copies the operand's block of rows into scratch, pulling each element. For
- * operands that are inlined or not in scratch. `turn`: the axis of which only
+ * operands that are inlined or not in scratch. `fused`: the axis of which only
  * the current iteration of a fused outer loop is copied; -1: none. */
-static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t scratch_slot) {
+static Matrix copied(ArrayEmit *e, Ref r, int row, int fused, uint32_t scratch_slot) {
 	KBuilder *k = e->k;
 	Type t = *ref_ty(e->l->f, r);
 	Matrix m = {.type = ktype_of((Dtype)t.dtype), .scratch = true};
@@ -67,8 +67,8 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t scratch_sl
 	KRef s = rows ? e->block : k_int(k, 1), mark_rows = e->row_local;
 	for (uint32_t i = t.rank; i-- > 0;) {
 		if ((int)i == row) continue;
-		m.stride[i] = (int)i == turn ? k_int(k, 0) : s;
-		if ((int)i != turn) s = k_mul(k, s, lower_dim(e->l, t.dims[i]));
+		m.stride[i] = (int)i == fused ? k_int(k, 0) : s;
+		if ((int)i != fused) s = k_mul(k, s, lower_dim(e->l, t.dims[i]));
 	}
 	if (rows) {
 		m.stride[row] = k_int(k, 1);
@@ -95,7 +95,7 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t scratch_sl
 			at[i] = index_axis(ROW_AXIS);
 			continue;
 		}
-		if ((int)i == turn) {
+		if ((int)i == fused) {
 			at[i] = index_axis(0);
 			continue;
 		}
@@ -177,7 +177,7 @@ static bool is_one(ArrayEmit *e, KRef x) {
 typedef struct GemmOperands {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
 	int64_t rows, columns, terms; /* m, n and k as expected; terms 0: unknown */
-	bool turn;                    /* see worth_turning */
+	bool transpose_b;             /* see worth_transposing */
 	/* A row that is added to each row of C, for a single product with lanes
 	 * over N; 0: none. */
 	KRef bias;
@@ -186,7 +186,7 @@ typedef struct GemmOperands {
 /* Does it pay to pack a B stored by columns, so that lanes run over N? Packing
  * costs as much as a few rows. The decision uses the expected extents, not
  * those of the call, because the order of a sum must not change with them. */
-static bool worth_turning(int64_t rows, int64_t columns) { return rows >= 48 && columns >= 8; }
+static bool worth_transposing(int64_t rows, int64_t columns) { return rows >= 48 && columns >= 8; }
 
 /* Do tiles of five rows waste fewer rows than tiles of `tile` rows? The choice
  * does not affect the bits. */
@@ -225,7 +225,7 @@ static void emit_products(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags,
 	}
 	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
 	else if (is_one(e, q.a_k) && is_one(e, q.b_k))
-		flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TRANSPOSE_B : KF_K_UNIT;
+		flags |= q.transpose_b && is_one(e, q.c_col) ? KF_K_UNIT | KF_TRANSPOSE_B : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
 	const bool lanes_over_k = (flags & (KF_K_UNIT | KF_TRANSPOSE_B)) == KF_K_UNIT;
 	if (op == K_CONTRACT && fit_in_fives(lanes_over_k && q.columns > q.rows ? q.columns : q.rows,
@@ -287,18 +287,18 @@ static void banded_product(ArrayEmit *e, KType t, GemmOperands q, uint32_t flags
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1), last = k_sub(k, q.n, one);
 	const uint32_t size = ktype_size(t);
-	KRef turn, sum = k_const(k, t, 0), from = zero, to = q.k;
-	k_loop_begin(k, zero, q.n, step, 0, NULL, &turn);
+	KRef start, sum = k_const(k, t, 0), from = zero, to = q.k;
+	k_loop_begin(k, zero, q.n, step, 0, NULL, &start);
 	GemmOperands part = q;
-	part.n = k_min(k, k_int(k, step), k_sub(k, q.n, turn));
+	part.n = k_min(k, k_int(k, step), k_sub(k, q.n, start));
 	if (band.has_low)
-		from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, turn, k_int(k, band.low))));
+		from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, start, k_int(k, band.low))));
 	if (band.has_high)
-		to = k_min(k, q.k, k_add(k, k_add(k, turn, part.n), k_int(k, band.high - 1)));
+		to = k_min(k, q.k, k_add(k, k_add(k, start, part.n), k_int(k, band.high - 1)));
 	part.k = k_max(k, one, k_sub(k, to, from)); /* At least one, so that C is written. */
-	part.c = k_ptradd(k, q.c, k_mul(k, turn, q.c_col), size);
+	part.c = k_ptradd(k, q.c, k_mul(k, start, q.c_col), size);
 	part.a = k_ptradd(k, q.a, k_mul(k, from, q.a_k), size);
-	part.b = k_ptradd(k, q.b, k_add(k, k_mul(k, turn, q.b_col), k_mul(k, from, q.b_k)), size);
+	part.b = k_ptradd(k, q.b, k_add(k, k_mul(k, start, q.b_col), k_mul(k, from, q.b_k)), size);
 	emit_product(e, t, part, flags, K_CONTRACT);
 	k_loop_end(k, NULL, NULL);
 	/* For a lower bound the first column has the most terms, for an upper one
@@ -355,7 +355,7 @@ void copy_weights(ArrayEmit *e) {
 			continue;
 		const int64_t columns = lower_hint(e->l, n->axes[n->nresult - 1], 1000),
 					  terms = lower_hint(e->l, n->axes[n->nresult], 1000);
-		if (!is_one(e, m.stride[along_k]) || !worth_turning(64, columns) ||
+		if (!is_one(e, m.stride[along_k]) || !worth_transposing(64, columns) ||
 		    columns * terms * (int64_t)ktype_size(m.type) > MOST_BYTES)
 			continue;
 		const Type *t = ref_ty(e->l->f, w);
@@ -411,7 +411,7 @@ static bool has_lanes_along_columns(ArrayEmit *e, const LoopNode *n) {
 		return false;
 	return is_one(e, m.stride[along_free]) ||
 	       (is_one(e, m.stride[along_k]) &&
-	        worth_turning(64, lower_hint(e->l, n->axes[n->nresult - 1], 1000)));
+	        worth_transposing(64, lower_hint(e->l, n->axes[n->nresult - 1], 1000)));
 }
 
 /* x @ w + b, where nothing else needs the product: the tiles add b to their
@@ -529,7 +529,7 @@ static void rows_times_matrix(ArrayEmit *e, LoopNode *n, const LoopNode *sum) {
 	                  .n = columns,
 	                  .k = length};
 	q.rows = 64, q.columns = lower_hint(e->l, n->axes[free_axis], 1000);
-	q.turn = worth_turning(q.rows, q.columns);
+	q.transpose_b = worth_transposing(q.rows, q.columns);
 	if (sum && !in_memory(e, n->bias, &q.bias)) e->l->failed = true;
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
 	const BandBounds band = band_of(e->p, w, wi, contracted, free_axis);
@@ -596,7 +596,7 @@ static void products_of_rows(ArrayEmit *e, LoopNode *n) {
 	q.rows = lower_hint(e->l, n->axes[nbatch], 1000),
 	q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000),
 	q.terms = lower_hint(e->l, n->axes[sum], 1000);
-	q.turn = worth_turning(q.rows, q.columns);
+	q.transpose_b = worth_transposing(q.rows, q.columns);
 	emit_product(e, t, q, 0, K_CONTRACT);
 	for (uint32_t i = nbatch; i-- > 0;) {
 		k_loop_end(k, NULL, NULL);
@@ -658,7 +658,7 @@ static GemmOperands outer_product(ArrayEmit *e, LoopNode *n, KType t, KRef c, Ou
 	                  .k = e->rows};
 	q.rows = lower_hint(e->l, n->axes[first], 1000),
 	q.columns = lower_hint(e->l, n->axes[second], 1000);
-	q.turn = worth_turning(q.rows, q.columns);
+	q.transpose_b = worth_transposing(q.rows, q.columns);
 	return q;
 }
 
@@ -666,7 +666,7 @@ static GemmOperands outer_product(ArrayEmit *e, LoopNode *n, KType t, KRef c, Ou
 static bool same_layout(const GemmOperands *p, const GemmOperands *q) {
 	return p->c == q->c && p->c_row == q->c_row && p->c_col == q->c_col && p->a_row == q->a_row &&
 	       p->a_k == q->a_k && p->b_k == q->b_k && p->b_col == q->b_col && p->m == q->m &&
-	       p->n == q->n && p->k == q->k && p->turn == q->turn;
+	       p->n == q->n && p->k == q->k && p->transpose_b == q->transpose_b;
 }
 
 /* All terms of the sum. Consecutive terms of equal layout become one

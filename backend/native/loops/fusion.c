@@ -98,9 +98,9 @@ static void make_nodes(ArrayPlan *p) {
 		}
 		n.naxes = n.nresult;
 		if (n.kind == NODE_REDUCE) n.naxes += reduced_axes(p, in, n.axes + n.nresult);
-		int64_t turns = fixed_count(p, n.naxes - n.nresult, n.axes + n.nresult);
-		bool inlined = n.kind == NODE_POINT ||
-		               (n.kind == NODE_REDUCE && in->op != OP_ARGMAX && turns >= 0 && turns <= 16);
+		int64_t trip_count = fixed_count(p, n.naxes - n.nresult, n.axes + n.nresult);
+		bool inlined = n.kind == NODE_POINT || (n.kind == NODE_REDUCE && in->op != OP_ARGMAX &&
+		                                        trip_count >= 0 && trip_count <= 16);
 		n.materialised = n.live_out || !inlined || !n.naxes;
 		VEC_PUSH(p->a, &p->nodes, n);
 	}
@@ -141,9 +141,9 @@ static void cost_node(ArrayPlan *p, LoopNode *n) {
 		const LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
 		if (x && !x->materialised) cost += x->cost;
 	}
-	int64_t turns =
+	int64_t trip_count =
 		n->kind == NODE_REDUCE ? fixed_count(p, n->naxes - n->nresult, n->axes + n->nresult) : 1;
-	if (turns > 0) cost *= (uint64_t)turns;
+	if (trip_count > 0) cost *= (uint64_t)trip_count;
 	n->cost = cost > 100000 ? 100000 : (uint32_t)cost;
 }
 
@@ -969,10 +969,10 @@ static void assign_copy_slots(ArrayPlan *p, FusedRegion *r, LoopNode *n, uint32_
 		Dim dims[MAX_RANK];
 		uint32_t m = 0;
 		bool passed = false;
-		const int turn = outer_fusion_of(r, g) ? fused_operand_axis(p, n, k) : -1;
+		const int fused = outer_fusion_of(r, g) ? fused_operand_axis(p, n, k) : -1;
 		for (uint32_t i = 0; i < t->rank; i++) {
 			if (t->dims[i] == r->row && !passed) passed = true;
-			else if ((int)i != turn) dims[m++] = t->dims[i];
+			else if ((int)i != fused) dims[m++] = t->dims[i];
 		}
 		n->copy_slot[k] = scratch_alloc(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
 	}
@@ -1001,9 +1001,9 @@ static void assign_scratch_slots(ArrayPlan *p, FusedRegion *r) {
 			 * for the whole loop, before its group and after its last
 			 * reader. */
 			const OuterFusion *first = outer_fusion_of(r, g), *end = outer_fusion_of(r, last);
-			const bool turns = !n->fused_local || first != end;
-			if (first && turns) from = first->from;
-			if (end && turns) last = end->to;
+			const bool outlives = !n->fused_local || first != end;
+			if (first && outlives) from = first->from;
+			if (end && outlives) last = end->to;
 			n->scratch_slot = scratch_alloc(p, r, dims_product(p->l->c, m, dims), from, last);
 		}
 	}

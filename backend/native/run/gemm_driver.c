@@ -87,7 +87,7 @@ static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, 
 	for (int64_t j = 0; apart != 1 && j < n;
 	     j += wide, o += wide * lines * size, from += wide * apart * size) {
 		const int64_t there = n - j < wide ? n - j : wide;
-		if (step == 1) t->turn(o, from, apart * size, there, wide, k);
+		if (step == 1) t->transpose(o, from, apart * size, there, wide, k);
 		else pack_apart(o, from, step, apart, k, wide, there, size);
 	}
 }
