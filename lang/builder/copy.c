@@ -180,8 +180,8 @@ static void copy_bind(Builder *b, RefMap *m, const Inst *in, Ref scalar) {
 /* With same_symbols, an instruction that defines symbols is copied with the
  * same symbols, instead of fresh ones for each copy. types: the types of the
  * results. Returns false when the instruction must be built normally. */
-static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, const RegionId *regions,
-                    TypeId *types, Ref *results) {
+static bool redefine_extents(Builder *b, RefMap *m, const Inst *in, const Ref *args,
+                             const RegionId *regions, TypeId *types, Ref *results) {
 	bool defines_syms = false;
 	if (!m->same_symbols) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -232,7 +232,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	else if ((in.op == OP_CALL || in.op == OP_HOST || in.op == OP_SOLVED) && m->call &&
 	         m->call(b, m, &in, args, results))
 		in.op = OP_NONE;
-	else if (bears && rebirth(b, m, &in, args, regions, types, results)) in.op = OP_NONE;
+	else if (bears && redefine_extents(b, m, &in, args, regions, types, results)) in.op = OP_NONE;
 	switch ((Op)in.op) {
 	case OP_NONE: break;
 	case OP_IF: build_if(b, args[0], regions[0], regions[1], results); break;

@@ -134,8 +134,8 @@ static bool is_tried(const Fn *f, const Region *g) {
 
 /* ---- definitions of extents ---------------------------------------------- */
 
-static void note_births(DeadCode *k, TypeId type, InstId inst, Ref result, uint32_t *trail,
-                        uint32_t *ntrail) {
+static void note_definitions(DeadCode *k, TypeId type, InstId inst, Ref result, uint32_t *trail,
+                             uint32_t *ntrail) {
 	Ctx *c = k->b->ctx;
 	Type t = *type_of(c, type);
 	SymId s;
@@ -149,18 +149,18 @@ static void note_births(DeadCode *k, TypeId type, InstId inst, Ref result, uint3
 }
 
 /* A symbol may be defined more than once, in sibling regions. */
-static void find_births(DeadCode *k, const Region *g, uint32_t *trail, uint32_t ntrail) {
+static void find_definitions(DeadCode *k, const Region *g, uint32_t *trail, uint32_t ntrail) {
 	uint32_t mark = ntrail;
 	for (uint32_t p = 0; p < g->nparams; p++)
-		note_births(k, k->f->vals.at[g->params + p].type, NO_INST, REF_NONE, trail, &ntrail);
+		note_definitions(k, k->f->vals.at[g->params + p].type, NO_INST, REF_NONE, trail, &ntrail);
 	for (uint32_t n = 0; n < g->ninsts; n++) {
 		InstId i = inst_at(k->f, g, n);
 		const Inst *in = &k->f->insts.at[i];
 		for (uint32_t r = 0; r < in->nregions; r++)
-			find_births(k, inst_region(k->f, in, r), trail, ntrail);
+			find_definitions(k, inst_region(k->f, in, r), trail, ntrail);
 		for (uint32_t v = 0; v < in->nresults; v++)
-			note_births(k, k->f->vals.at[in->results + v].type, i, inst_result(in, v), trail,
-			            &ntrail);
+			note_definitions(k, k->f->vals.at[in->results + v].type, i, inst_result(in, v), trail,
+			                 &ntrail);
 	}
 	while (ntrail > mark) k->defined[trail[--ntrail]] = false;
 }
@@ -356,7 +356,7 @@ void eliminate_dead_code(Builder *b) {
 	k.val_map = filled(a, f->vals.n, 0xff);
 	k.inst_map = filled(a, f->insts.n, 0xff);
 	k.const_map = filled(a, f->consts.n, 0xff);
-	find_births(&k, &f->regions.at[0], filled(a, f->syms.n, 0), 0);
+	find_definitions(&k, &f->regions.at[0], filled(a, f->syms.n, 0), 0);
 	mark(&k);
 	bool must = region_must_run(&k, &f->regions.at[0]);
 	k.out = (Fn){.ctx = f->ctx,
