@@ -91,15 +91,15 @@ typedef struct DstPlan {
 } DstPlan;
 
 struct FftRealPlan {
-	void *plan; /* DST: the transform of the remaining m, if any */
-	void *pair; /* FFT_FROM_HALF: transform of two lines as one complex line */
+	void *plan;         /* DST: the transform of the remaining m, if any */
+	void *complex_pair; /* FFT_FROM_HALF: transform of two lines as one complex line */
 	FftReal kind;
 	int64_t n;
 	const Library *library;
 	DstPlan dst;
-	size_t room;  /* workspace of a group, in doubles */
-	size_t line;  /* part of it: one line's reals; for a DST, the rows */
-	void *memory; /* workspace of one group, with padding to align it to 64 bytes */
+	size_t workspace; /* workspace of a group, in doubles */
+	size_t line;      /* part of it: one line's reals; for a DST, the rows */
+	void *memory;     /* workspace of one group, with padding to align it to 64 bytes */
 	uint64_t used;
 };
 
@@ -118,7 +118,7 @@ static void destroy(FftPlan *p) {
 	p->plan = NULL;
 }
 
-static size_t memory_of(const FftRealPlan *p) { return p->room * sizeof(double) + 64; }
+static size_t memory_of(const FftRealPlan *p) { return p->workspace * sizeof(double) + 64; }
 
 enum { TABLE = 8 }; /* a DST of fewer elements is computed by its definition */
 
@@ -136,9 +136,9 @@ static void destroy_real(Ctx *c, FftRealPlan *p) {
 		p->library->destroy(p->plan);
 		pthread_mutex_unlock(&planner);
 	}
-	if (p->pair) {
+	if (p->complex_pair) {
 		pthread_mutex_lock(&planner);
-		p->library->destroy(p->pair);
+		p->library->destroy(p->complex_pair);
 		pthread_mutex_unlock(&planner);
 	}
 	if (p->dst.halves) {
@@ -249,17 +249,17 @@ static void lay_out(FftRealPlan *p) {
 	if (is_sines(p)) {
 		const int64_t wide = p->dst.splits && m > 4 * left ? m / 2 : 2 * left;
 		p->line = (size_t)(m * p->dst.lanes);
-		p->room = 2 * p->line + (size_t)(wide * p->dst.lanes);
+		p->workspace = 2 * p->line + (size_t)(wide * p->dst.lanes);
 		return;
 	}
 	p->line = (size_t)(p->n + 7) / 8 * 8;
-	p->room = FFT_GROUP * p->line + 2 * p->line + 8;
+	p->workspace = FFT_GROUP * p->line + 2 * p->line + 8;
 }
 
 double *fft_real_own(const FftRealPlan *p) {
 	return (double *)(((uintptr_t)p->memory + 63) & ~(uintptr_t)63);
 }
-size_t fft_real_room(const FftRealPlan *p) { return p->room; }
+size_t fft_real_workspace(const FftRealPlan *p) { return p->workspace; }
 
 /* A plan for rows, whose pairs of lanes are complex values. */
 static void *plan_rows(const FftRealPlan *p, int64_t n, double *x, double *o, int sign) {
@@ -310,18 +310,18 @@ static bool make_real(Ctx *c, FftRealPlan *p) {
 	p->memory = heap_alloc(c, memory_of(p));
 	if (!p->memory) return false;
 	if (is_sines(p)) return make_sines(c, p);
-	double *room = fft_real_own(p);
-	fftw_complex *z = (fftw_complex *)(void *)(room + FFT_GROUP * p->line);
+	double *workspace = fft_real_own(p);
+	fftw_complex *z = (fftw_complex *)(void *)(workspace + FFT_GROUP * p->line);
 	const unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
 	pthread_mutex_lock(&planner);
-	if (p->kind == FFT_HALF) p->plan = p->library->plan_half((int)p->n, room, z, flags);
+	if (p->kind == FFT_HALF) p->plan = p->library->plan_half((int)p->n, workspace, z, flags);
 	else {
 		const fftw_iodim64 dims = {.n = p->n, .is = 1, .os = 1};
-		p->plan = p->library->plan_from_half((int)p->n, z, room, flags);
-		p->pair = p->library->plan(1, &dims, 0, NULL, z, room, FFTW_BACKWARD, flags);
+		p->plan = p->library->plan_from_half((int)p->n, z, workspace, flags);
+		p->complex_pair = p->library->plan(1, &dims, 0, NULL, z, workspace, FFTW_BACKWARD, flags);
 	}
 	pthread_mutex_unlock(&planner);
-	return p->plan && (p->pair || p->kind != FFT_FROM_HALF);
+	return p->plan && (p->complex_pair || p->kind != FFT_FROM_HALF);
 }
 
 const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n,
@@ -410,11 +410,11 @@ static void interleave_pair(int64_t n, const double *restrict x, const double *r
 /* Results are written in place when the lines of a full group are adjacent;
  * otherwise to separate rows, from which they are copied. */
 static void dst(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
-                double *o, double *room) {
+                double *o, double *workspace) {
 	const DstPlan *s = &p->dst;
 	const bool placed = lines == s->lanes && apart == 1;
-	double *rows = room, *waves = rows + p->line, *results = room + p->room - p->line,
-		   *to = placed ? o : results + s->lanes;
+	double *rows = workspace, *waves = rows + p->line,
+		   *results = workspace + p->workspace - p->line, *to = placed ? o : results + s->lanes;
 	const double *numbers = s->numbers;
 	const int64_t to_step = placed ? step : s->lanes;
 	int64_t m = p->n + 1, every = 1;
@@ -436,23 +436,24 @@ static void dst(const FftRealPlan *p, int lines, int64_t step, int64_t apart, co
 }
 
 void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
-                    double *o, double *room) {
+                    double *o, double *workspace) {
 	const int64_t n = p->n;
-	double *z = room + FFT_GROUP * p->line;
+	double *z = workspace + FFT_GROUP * p->line;
 	if (is_sines(p)) {
-		dst(p, lines, step, apart, x, o, room);
+		dst(p, lines, step, apart, x, o, workspace);
 		return;
 	}
 	const size_t line = p->line, bytes = (size_t)n * sizeof *x;
 	if (p->kind == FFT_HALF) {
 		if (step == 1)
-			for (int i = 0; i < lines; i++) memcpy(room + (size_t)i * line, x + i * apart, bytes);
+			for (int i = 0; i < lines; i++)
+				memcpy(workspace + (size_t)i * line, x + i * apart, bytes);
 		else
 			for (int64_t j = 0; j < n; j++)
 				for (int i = 0; i < lines; i++)
-					room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
+					workspace[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
 		for (int i = 0; i < lines; i++) {
-			p->library->half(p->plan, room + (size_t)i * line, (fftw_complex *)(void *)z);
+			p->library->half(p->plan, workspace + (size_t)i * line, (fftw_complex *)(void *)z);
 			if (step == 1) half_complex_spread(n, z, o + i * apart);
 			else spread(n, z, o + i * apart, step);
 		}
@@ -462,7 +463,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 	 * odd last line is transformed alone. The literal step of 1 lets the
 	 * compiler specialise the call. */
 	for (int i = 0; i < lines; i += 2) {
-		double *to = room + (size_t)i * line;
+		double *to = workspace + (size_t)i * line;
 		const double *from = x + i * apart;
 		if (i + 1 == lines) {
 			if (step == 1) interleave(n, from, 1, z);
@@ -472,10 +473,10 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		}
 		if (step == 1) half_complex_interleave_pair(n, from, from + apart, z);
 		else interleave_pair(n, from, from + apart, step, z);
-		p->library->execute(p->pair, z, to);
+		p->library->execute(p->complex_pair, z, to);
 	}
 	for (int i = 0; i < lines; i += 2) {
-		const double *from = room + (size_t)i * line;
+		const double *from = workspace + (size_t)i * line;
 		double *a = o + i * apart, *b = a + apart;
 		if (i + 1 == lines && step == 1) memcpy(a, from, bytes);
 		else if (i + 1 == lines)

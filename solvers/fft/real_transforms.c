@@ -29,7 +29,7 @@ typedef struct TransformJob {
 static void run_part(void *ud, int64_t part) {
 	const TransformJob *j = ud;
 	double *workspace = j->workspaces
-	                        ? j->workspaces + (size_t)pool_worker() * fft_real_room(j->plan)
+	                        ? j->workspaces + (size_t)pool_worker() * fft_real_workspace(j->plan)
 	                        : fft_real_own(j->plan);
 	const bool rows = j->inner == 1;
 	const int64_t lines = rows ? j->outer : j->inner, first = part % j->groups * FFT_GROUP;
@@ -82,7 +82,7 @@ static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t len
 	}
 	Pool *pool = parallel_pool(be->ctx);
 	const size_t bytes =
-		(size_t)(pool ? pool_width(pool) : 1) * fft_real_room(j.plan) * sizeof(double) + 64;
+		(size_t)(pool ? pool_width(pool) : 1) * fft_real_workspace(j.plan) * sizeof(double) + 64;
 	void *memory = heap_alloc(c, bytes);
 	if (!memory) return ST_NOMEM;
 	j.workspaces = (double *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
