@@ -218,7 +218,7 @@ void emit_POLL(Emitter *e, const KInst *in) {
 /* An iteration of the outermost loop only stores its number. The values of a
  * progress report are collected only when one is requested. */
 void emit_PROGRESS(Emitter *e, const KInst *in) {
-	if (in->imm == PROGRESS_TURN) {
+	if (in->imm == PROGRESS_ITERATION) {
 		for (unsigned k = 0; k < 2; k++)
 			emit_tag_call_record(e, LLVMBuildStore(e->b, emit_value(e, emit_operand(e, in, k)),
 			                                       call_field(e, 10 + k)));

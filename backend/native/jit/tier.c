@@ -42,7 +42,7 @@
 #define KERNEL_INST_SECONDS 100e-6 /* for a kernel IR instruction */
 /* Assumed trip count of a loop that cannot be counted in advance. If it is too
  * low, osr_enter() adds the measured time. */
-#define SOME_TURNS 20
+#define TRIP_COUNT_GUESSED 20
 /* Machine instructions, roughly: larger modules are compiled quickly rather
  * than optimised fully. */
 #define FULL_LEVEL_INSTS 30000
@@ -210,7 +210,7 @@ static double call_seconds(const Estimate *e, const Inst *in) {
 }
 
 static double inst_seconds(const Estimate *e, const Inst *in) {
-	double turns, n = 1;
+	double trip_count, n = 1;
 	switch ((Op)in->op) {
 	case OP_CALL: return STEP_SECONDS + call_seconds(e, in);
 	case OP_IF:
@@ -218,8 +218,8 @@ static double inst_seconds(const Estimate *e, const Inst *in) {
 		return STEP_SECONDS + fmax(region_seconds(e, inst_region(e->f, in, 0)),
 		                           region_seconds(e, inst_region(e->f, in, 1)));
 	case OP_FOR:
-		if (!known_number(e, inst_arg(e->f, in, 0), DEPTH_MOST, &turns)) turns = e->guess;
-		return turns > 0 ? turns * region_seconds(e, inst_region(e->f, in, 0)) : 0;
+		if (!known_number(e, inst_arg(e->f, in, 0), DEPTH_MOST, &trip_count)) trip_count = e->guess;
+		return trip_count > 0 ? trip_count * region_seconds(e, inst_region(e->f, in, 0)) : 0;
 	case OP_WHILE:
 		return e->guess * (region_seconds(e, inst_region(e->f, in, 0)) +
 		                   region_seconds(e, inst_region(e->f, in, 1)));
@@ -280,7 +280,7 @@ static void estimate(Tier *t, Code *code, const Value *args) {
 	lengths_of(code, args, syms);
 	Estimate e = {.f = code->fn, .syms = syms, .args = args, .guess = 1};
 	t->call_seconds = region_seconds(&e, &code->fn->regions.at[0]);
-	e.guess = SOME_TURNS;
+	e.guess = TRIP_COUNT_GUESSED;
 	t->guess_seconds = region_seconds(&e, &code->fn->regions.at[0]);
 	if (syms != few) heap_free(code->ctx, syms, code->nsyms * sizeof *syms);
 	if (!t->compile_seconds)

@@ -70,7 +70,7 @@ int32_t atled_rt_poll(NativeCall *call);
 enum {
 	PROGRESS_ENTER = -1,
 	PROGRESS_LEAVE = -2,
-	PROGRESS_TURN = -3 /* kernel code only: iteration and trip count are stored */
+	PROGRESS_ITERATION = -3 /* kernel code only: iteration and trip count are stored */
 };
 void atled_rt_progress(NativeCall *call, int64_t site, int64_t step, int64_t steps,
                        const void *values);

@@ -393,8 +393,8 @@ void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands) {
 	emit(b, K_PROGRESS, KT_NONE, n, operands)->imm = site;
 }
 
-void k_turn(KBuilder *b, KRef turn, KRef turns) {
-	k_progress(b, PROGRESS_TURN, 2, (KRef[]){turn, turns});
+void k_iteration(KBuilder *b, KRef iteration, KRef trip_count) {
+	k_progress(b, PROGRESS_ITERATION, 2, (KRef[]){iteration, trip_count});
 }
 
 void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands) {

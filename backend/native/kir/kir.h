@@ -367,7 +367,7 @@ void k_zero(KBuilder *b, KRef at, KRef bytes);
 void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
 void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
-void k_turn(KBuilder *b, KRef turn, KRef turns);
+void k_iteration(KBuilder *b, KRef iteration, KRef trip_count);
 /* op: K_CONTRACT or K_GEMM. The n operands are in KIR_OPS's order: 12, and for
  * CONTRACT two for each further product or the bias, for GEMM optionally one
  * more. */

@@ -18,7 +18,7 @@
 
 #define STEPS_MOST 20000000u /* walked instructions */
 #define STEPS_FEW 1000000u
-#define TURNS_WALKED 128
+#define TRIP_COUNT_WALKED 128
 
 typedef struct Meter {
 	const KModule *m;
@@ -32,7 +32,7 @@ typedef struct Meter {
 } Meter;
 
 typedef struct Times {
-	double turns, elements; /* execution counts of uniform and varying instructions */
+	double trip_count, elements; /* execution counts of uniform and varying instructions */
 } Times;
 
 /* The position after the END of the region that begins at `at`. */
@@ -126,8 +126,8 @@ static double once(Meter *w, uint32_t fn, uint32_t at, const KInst *in, KNumber 
 }
 
 /* The k-th iteration of a loop from lo. */
-static double turn(Meter *w, uint32_t fn, uint32_t at, const KInst *in, int64_t lo, int64_t k,
-                   Times t) {
+static double iteration(Meter *w, uint32_t fn, uint32_t at, const KInst *in, int64_t lo, int64_t k,
+                        Times t) {
 	return once(w, fn, at, in, (KNumber){.v = lo + k * in->imm, .known = true}, t);
 }
 
@@ -139,39 +139,41 @@ static void walk_loop(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times
 		w->cost.flops += once(w, fn, at, in, lo, t);
 		return;
 	}
-	const int64_t turns = hi.v > lo.v ? (hi.v - lo.v - 1) / in->imm + 1 : 0;
-	if (turns <= 0) return;
-	const double n = (double)turns, first = once(w, fn, at, in, lo, t);
-	if (turns == 1 || w->steps > STEPS_MOST) {
+	const int64_t trip_count = hi.v > lo.v ? (hi.v - lo.v - 1) / in->imm + 1 : 0;
+	if (trip_count <= 0) return;
+	const double n = (double)trip_count, first = once(w, fn, at, in, lo, t);
+	if (trip_count == 1 || w->steps > STEPS_MOST) {
 		w->cost.flops += n * first;
 		return;
 	}
 	/* An even trip count has two middle iterations. */
-	double middle = turn(w, fn, at, in, lo.v, (turns - 1) / 2, t);
-	if (turns % 2 == 0 && middle != first)
-		middle = (middle + turn(w, fn, at, in, lo.v, turns / 2, t)) / 2;
-	const double last = turn(w, fn, at, in, lo.v, turns - 1, t);
+	double middle = iteration(w, fn, at, in, lo.v, (trip_count - 1) / 2, t);
+	if (trip_count % 2 == 0 && middle != first)
+		middle = (middle + iteration(w, fn, at, in, lo.v, trip_count / 2, t)) / 2;
+	const double last = iteration(w, fn, at, in, lo.v, trip_count - 1, t);
 	/* Shorter iterations at the end, such as fronts past it. */
-	if (middle == first && last != first && turns <= TURNS_WALKED && w->steps < STEPS_FEW) {
-		for (int64_t k = 0; k < turns; k++) w->cost.flops += turn(w, fn, at, in, lo.v, k, t);
+	if (middle == first && last != first && trip_count <= TRIP_COUNT_WALKED &&
+	    w->steps < STEPS_FEW) {
+		for (int64_t k = 0; k < trip_count; k++)
+			w->cost.flops += iteration(w, fn, at, in, lo.v, k, t);
 		return;
 	}
-	w->cost.flops += turns == 3        ? first + middle + last
+	w->cost.flops += trip_count == 3   ? first + middle + last
 	                 : middle == first ? (n - 1) * first + last
 	                                   : n * (first + 4 * middle + last) / 6;
 }
 
 static void walk_vector(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times t) {
 	const KNumber n = operand(w->m->fns.at[fn], w->values[fn], in, 0);
-	double elements = 1, turns = 1;
+	double elements = 1, trip_count = 1;
 	if (n.known) {
 		elements = n.v > 0 ? (double)n.v : 0;
-		turns = ceil(elements / (in->lanes ? in->lanes : 1));
+		trip_count = ceil(elements / (in->lanes ? in->lanes : 1));
 	} else {
 		w->cost.exact = false;
 	}
-	w->cost.flops +=
-		once(w, fn, at, in, (KNumber){0}, (Times){t.turns * turns, t.turns * elements});
+	w->cost.flops += once(w, fn, at, in, (KNumber){0},
+	                      (Times){t.trip_count * trip_count, t.trip_count * elements});
 }
 
 static void walk_parallel(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times t) {
@@ -232,12 +234,12 @@ static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
 		if (x.known) n *= (double)x.v;
 		else w->cost.exact = false;
 	}
-	w->cost.flops += t.turns * n;
+	w->cost.flops += t.trip_count * n;
 	if (bias) { /* one addition for each result */
 		const KNumber rows = operand(w->m->fns.at[fn], w->values[fn], in, 9),
 					  columns = operand(w->m->fns.at[fn], w->values[fn], in, 10);
 		if (rows.known && columns.known)
-			w->cost.flops += t.turns * (double)rows.v * (double)columns.v;
+			w->cost.flops += t.trip_count * (double)rows.v * (double)columns.v;
 	}
 }
 
@@ -267,7 +269,7 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 			const KNumber n = operand(f, values, in, 2), r = operand(f, values, in, 3);
 			const double rows = n.known ? (double)n.v : 0;
 			w->cost.exact = w->cost.exact && n.known && r.known;
-			w->cost.flops += t.turns * rows * rows *
+			w->cost.flops += t.trip_count * rows * rows *
 			                 (in->prim == OP_TRISOLVE ? (r.known ? (double)r.v : 0)
 			                                          : rows * (in->prim == OP_LU ? 2 : 1) / 3);
 			break;
@@ -285,7 +287,7 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 			w->cost.scratch_bytes = fmax(w->cost.scratch_bytes, w->scratch);
 			break;
 		}
-		default: w->cost.flops += flops_of(f, in) * (in->lanes ? t.elements : t.turns);
+		default: w->cost.flops += flops_of(f, in) * (in->lanes ? t.elements : t.trip_count);
 		}
 		if (in->op == K_PARAM) continue; /* set by walk_call */
 		for (uint32_t k = 0; k < in->nresults; k++) values[in->results + k] = (KNumber){0};

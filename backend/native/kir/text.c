@@ -325,7 +325,7 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 	case K_PROGRESS:
 		want(v,
 		     !in->nargs ? in->imm == PROGRESS_ENTER || in->imm == PROGRESS_LEAVE
-		                : in->imm == PROGRESS_TURN || (uint64_t)in->imm < v->m->nsites,
+		                : in->imm == PROGRESS_ITERATION || (uint64_t)in->imm < v->m->nsites,
 		     "no such site");
 		want(v, in->nargs != 1 && in->nargs <= 10, "operands");
 		want_uniform(v, in, 0, in->nargs < 2 ? in->nargs : 2, KT_I64);

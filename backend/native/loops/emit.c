@@ -489,12 +489,13 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 	 * at both ends instead of masks. */
 	if (e->tiled && vectors && !sums.n) {
 		enum { FIRST, MIDDLE, LAST };
-		KRef turn;
+		KRef iteration;
 		if (!head) head = k_int(k, 0);
 		mark[nopen++] = e->memo.n;
-		k_loop_begin(k, k_int(k, FIRST), k_int(k, LAST + 1), 1, 0, NULL, &turn);
+		k_loop_begin(k, k_int(k, FIRST), k_int(k, LAST + 1), 1, 0, NULL, &iteration);
 		const KRef zero = k_int(k, 0), vector = k_int(k, whole),
-				   first = k_prim2(k, OP_EQ, turn, zero), last = k_lt(k, k_int(k, MIDDLE), turn);
+				   first = k_prim2(k, OP_EQ, iteration, zero),
+				   last = k_lt(k, k_int(k, MIDDLE), iteration);
 		const KRef fits = k_prim2(k, OP_LE, vector, length), rest = k_sub(k, length, head),
 				   inside = k_logic(k, 0, rest, k_int(k, -whole));
 		const KRef before =
@@ -507,10 +508,10 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 	} else if (head) {
 		/* Two iterations: up to the first whole cache line of the result, then
 		 * the remainder. */
-		KRef turn;
+		KRef iteration;
 		mark[nopen++] = e->memo.n;
-		k_loop_begin(k, k_int(k, 0), k_int(k, 2), 1, 0, NULL, &turn);
-		KRef first = k_prim2(k, OP_EQ, turn, k_int(k, 0));
+		k_loop_begin(k, k_int(k, 0), k_int(k, 2), 1, 0, NULL, &iteration);
+		KRef first = k_prim2(k, OP_EQ, iteration, k_int(k, 0));
 		offset = k_select(k, first, k_int(k, 0), head);
 		length = k_select(k, first, head, k_sub(k, length, head));
 	}
@@ -602,7 +603,7 @@ static int64_t fixed_product(const Loops *s, uint32_t from, uint32_t to) {
 
 /* One iteration of the innermost body: every node at every combination of the
  * unrolled axes. */
-static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
+static void reduce_iteration(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 	ArrayEmit *e = r->e;
 	KBuilder *k = e->k;
 	Index inner[MAX_AXES], at[MAX_AXES];
@@ -692,7 +693,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 		return;
 	}
 	if (r->s->lane < (int)r->from) { /* the loop over lanes is outermost */
-		reduce_turn(r, init, results, false);
+		reduce_iteration(r, init, results, false);
 		return;
 	}
 	KRef *fresh = ARENA_ARRAY(e->l->scratch, KRef, n + 1),
@@ -709,7 +710,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	              varying, params);
 	e->axes[r->s->lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
 	if (ahead) ask_for_next_row(e, r->g->wide ? 16 : 32);
-	reduce_turn(r, params + 1, next, true);
+	reduce_iteration(r, params + 1, next, true);
 	k_vloop_end(k, next, lanes);
 	e->memo.n = mark;
 	for (uint32_t i = 0; i < n; i++) {

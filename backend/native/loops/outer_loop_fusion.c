@@ -70,7 +70,7 @@ static bool fusable_outermost(const ArrayPlan *p, const LoopGroup *g, Dim *axis)
 
 /* Does the node read the results of groups from .. only at its own index on the
  * axis? */
-static bool reads_own_turn(const ArrayPlan *p, const LoopNode *n, uint32_t from) {
+static bool reads_own_iteration(const ArrayPlan *p, const LoopNode *n, uint32_t from) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Access *a = &n->reads.at[i];
 		const LoopNode *x = &p->nodes.at[a->node];
@@ -81,12 +81,12 @@ static bool reads_own_turn(const ArrayPlan *p, const LoopNode *n, uint32_t from)
 	return true;
 }
 
-static bool group_reads_own_turn(const ArrayPlan *p, const LoopGroup *g, uint32_t from) {
+static bool group_reads_own_iteration(const ArrayPlan *p, const LoopGroup *g, uint32_t from) {
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const LoopNode *n = &p->nodes.at[g->nodes.at[i]];
-		if (!reads_own_turn(p, n, from)) return false;
+		if (!reads_own_iteration(p, n, from)) return false;
 		for (uint32_t k = 0; k < n->terms.n; k++)
-			if (!reads_own_turn(p, &p->nodes.at[n->terms.at[k]], from)) return false;
+			if (!reads_own_iteration(p, &p->nodes.at[n->terms.at[k]], from)) return false;
 	}
 	return true;
 }
@@ -130,7 +130,7 @@ static void find_outer_fusions(ArrayPlan *p, FusedRegion *r) {
 			const LoopGroup *group = &r->groups.at[end];
 			if (!group->nodes.n) continue; /* its contraction is computed with another one */
 			if (!fusable_outermost(p, group, &axis) ||
-			    (members && (axis != s.axis || !group_reads_own_turn(p, group, g))))
+			    (members && (axis != s.axis || !group_reads_own_iteration(p, group, g))))
 				break;
 			s.axis = axis;
 			s.to = end;

@@ -411,20 +411,20 @@ static KRef reduction_element(ArrayEmit *e, const LoopNode *n, const Index *at) 
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
-	int64_t length[MAX_AXES], turns = 1;
+	int64_t length[MAX_AXES], trip_count = 1;
 	for (uint32_t i = n->nresult; i < n->naxes; i++) {
 		dim_is_const(e->l->c, n->axes[i], &length[i]);
-		turns *= length[i];
+		trip_count *= length[i];
 	}
 	KType t = ktype_of((Dtype)type_of(e->l->c, f->vals.at[in->results].type)->dtype);
-	if ((in->op == OP_REDUCE_MAX || in->op == OP_REDUCE_MIN) && turns == 0 && t != KT_BOOL)
+	if ((in->op == OP_REDUCE_MAX || in->op == OP_REDUCE_MIN) && trip_count == 0 && t != KT_BOOL)
 		k_fail_if(k, k_bits(k, KT_BOOL, 1), lower_site(e->l, SITE_EMPTY, in), k_int(k, 0),
 		          k_int(k, 0));
 	KRef sum = 0;
 	Index full[MAX_AXES], x[MAX_RANK], y[MAX_RANK];
 	for (uint32_t i = 0; i < n->nresult; i++) full[i] = at[i];
-	for (int64_t turn = 0; turn < turns; turn++) {
-		int64_t rest = turn;
+	for (int64_t iteration = 0; iteration < trip_count; iteration++) {
+		int64_t rest = iteration;
 		for (uint32_t i = n->naxes; i-- > n->nresult;) {
 			full[i] = index_number(rest % length[i]);
 			rest /= length[i];

@@ -261,12 +261,12 @@ static void member_rows(ArrayEmit *e, const SlidingRegion *m, KRef from, KRef to
 		rows_block(e, &m->w);
 		return;
 	}
-	KRef turn;
+	KRef iteration;
 	k_loop_begin(
 		k, zero,
 		k_prim2(k, OP_FLOORDIV, k_add(k, count, k_sub(k, m->block, k_int(k, 1))), m->block), 1, 0,
-		NULL, &turn);
-	const KRef done = k_mul(k, turn, m->block);
+		NULL, &iteration);
+	const KRef done = k_mul(k, iteration, m->block);
 	e->row_start = k_add(k, from, done);
 	e->rows = k_min(k, m->block, k_sub(k, count, done));
 	rows_block(e, &m->w);

@@ -35,7 +35,7 @@
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
 
-#define MOST_TURNS 32
+#define DEPTH_LIMIT 32
 
 struct TimeTiling {
 	ArrayPlan *plan;
@@ -200,19 +200,19 @@ KRef time_tiling_depth(Lower *l, const TimeTiling *t) {
 	              k_sub(k, fit, k_add(k, front_rows(&e, t), k_int(k, 2 * t->reach))), skew);
 	KRef wide = k_mul(k, k_prim2(k, OP_FLOORDIV, w.nblocks, w.nparts), e.block);
 	wide = k_prim2(k, OP_FLOORDIV, wide, k_int(k, 4 * skew_of(t)));
-	wide = k_select(k, k_prim2(k, OP_EQ, w.nparts, one), k_int(k, MOST_TURNS), wide);
-	return k_max(k, one, k_min(k, k_min(k, fit, wide), k_int(k, MOST_TURNS)));
+	wide = k_select(k, k_prim2(k, OP_EQ, w.nparts, one), k_int(k, DEPTH_LIMIT), wide);
+	return k_max(k, one, k_min(k, k_min(k, fit, wide), k_int(k, DEPTH_LIMIT)));
 }
 
-/* Sets the arrays' memory for iteration `turn` of the block. Of each array's
+/* Sets the arrays' memory for iteration `iteration` of the block. Of each array's
  * three pointers, it reads the first in iteration 0, the second in odd ones and
  * the third in later even ones. Odd iterations write the third, even ones the
  * second. */
 static void set_places(Lower *l, const TimeTiling *t, const Region *body, const KRef *at,
-                       KRef turn) {
+                       KRef iteration) {
 	KBuilder *k = &l->k;
-	const KRef odd = k_prim2(k, OP_EQ, k_logic(k, 0, turn, k_int(k, 1)), k_int(k, 1)),
-			   first = k_prim2(k, OP_EQ, turn, k_int(k, 0));
+	const KRef odd = k_prim2(k, OP_EQ, k_logic(k, 0, iteration, k_int(k, 1)), k_int(k, 1)),
+			   first = k_prim2(k, OP_EQ, iteration, k_int(k, 0));
 	for (uint32_t i = 0; i < t->npairs; i++, at += 3) {
 		const Ref result = t->made[i]->ref;
 		lower_set_memory(l, ref_value(body->params + 1 + t->pairs[i]),
@@ -223,17 +223,17 @@ static void set_places(Lower *l, const TimeTiling *t, const Region *body, const 
 
 /* Before the first iteration: copies the elements that no iteration changes to
  * both buffers. */
-static void emit_borders(ArrayEmit *e, const TimeTiling *t, const Region *body, KRef from_turn,
+static void emit_borders(ArrayEmit *e, const TimeTiling *t, const Region *body, KRef from_iteration,
                          const KRef *at) {
 	KBuilder *k = e->k;
-	k_if_begin(k, k_prim2(k, OP_EQ, from_turn, k_int(k, 0)), 0);
-	for (int64_t turn = 0; turn < 2; turn++) {
+	k_if_begin(k, k_prim2(k, OP_EQ, from_iteration, k_int(k, 0)), 0);
+	for (int64_t iteration = 0; iteration < 2; iteration++) {
 		KRef from[3];
 		for (uint32_t i = 0; i < t->npairs; i++) {
 			memcpy(from, at + 3 * i, sizeof from);
 			lower_set_memory(e->l, ref_value(body->params + 1 + t->pairs[i]), from[0]);
 			e->l->flow->classes[flow_class(e->l, REF_INDEX(t->made[i]->ref))].dynamic =
-				from[1 + turn];
+				from[1 + iteration];
 		}
 		emit_row_borders(e);
 		e->memo.n = 0;
@@ -244,7 +244,7 @@ static void emit_borders(ArrayEmit *e, const TimeTiling *t, const Region *body, 
 
 /* One iteration for the open rows, including the scalars that the program
  * computes in registers. */
-static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef number) {
+static void emit_tile_iteration(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef number) {
 	Lower *l = e->l;
 	const Sched *s = p->regions[0];
 	lower_set_small(l, ref_value(s->region->params), 1, &number);
@@ -264,7 +264,7 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const SchedStep *p, KRef n
 }
 
 /* at: three pointers for each recomputed array, see set_places. */
-void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef turns,
+void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef trip_count,
                       KRef most, const KRef *at) {
 	KBuilder *k = &l->k;
 	const Region *body = p->regions[0]->region;
@@ -280,8 +280,8 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 		t->plan->nodes.at[t->region->nodes.at[i]].stream_store = 0;
 	choose_collapsed(&e);
 	const KRef front = front_rows(&e, t),
-			   several = k_logic(k, 0, k_lt(k, one, turns), k_lt(k, one, w.nparts));
-	KRef kind, index, number, turn;
+			   several = k_logic(k, 0, k_lt(k, one, trip_count), k_lt(k, one, w.nparts));
+	KRef kind, index, number, iteration;
 	k_loop_begin(k, zero, k_select(k, several, k_int(k, 2), one), 1, 0, NULL, &kind);
 	const KRef second = k_lt(k, zero, kind);
 	e.part = k_parallel_begin(k, k_sub(k, w.nparts, kind));
@@ -304,20 +304,20 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 	const KRef fronts =
 		k_prim2(k, OP_FLOORDIV, k_add(k, k_sub(k, far, low), k_sub(k, front, one)), front);
 	k_loop_begin(k, zero, fronts, 1, 0, NULL, &index);
-	k_loop_begin(k, zero, turns, 1, 0, NULL, &turn);
-	const KRef top = k_sub(k, k_add(k, low, k_mul(k, index, front)), k_mul(k, turn, skew));
-	e.row_start = k_max(k, top, k_add(k, low, k_mul(k, turn, low_by)));
+	k_loop_begin(k, zero, trip_count, 1, 0, NULL, &iteration);
+	const KRef top = k_sub(k, k_add(k, low, k_mul(k, index, front)), k_mul(k, iteration, skew));
+	e.row_start = k_max(k, top, k_add(k, low, k_mul(k, iteration, low_by)));
 	/* The last chunk may be shorter than the others, so a gap may reach the end
 	 * of the axis. */
 	const KRef end =
-		k_min(k, k_min(k, k_add(k, top, front), w.n), k_add(k, high, k_mul(k, turn, high_by)));
+		k_min(k, k_min(k, k_add(k, top, front), w.n), k_add(k, high, k_mul(k, iteration, high_by)));
 	e.rows = k_max(k, zero, k_sub(k, end, e.row_start));
-	number = k_add(k, from, turn);
-	set_places(l, t, body, at, turn);
+	number = k_add(k, from, iteration);
+	set_places(l, t, body, at, iteration);
 	for (uint32_t i = 0; i < t->npairs; i++)
 		lower_set_memory(l, t->made[i]->ref, node_memory(&e, t->made[i]));
 	const uint32_t mark = e.memo.n;
-	emit_turn(&e, &w, p, number);
+	emit_tile_iteration(&e, &w, p, number);
 	e.memo.n = mark;
 	k_loop_end(k, NULL, NULL);
 	k_loop_end(k, NULL, NULL);

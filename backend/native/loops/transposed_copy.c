@@ -17,7 +17,7 @@
 
 /* Elements of a row, at most: the copy should fit in the first caches with the
  * values computed from it. */
-#define MOST_TURNED 256
+#define MOST_TRANSPOSED 256
 
 /* The array's axis that is the region's row. False unless there is exactly one,
  * and it is not the last. */
@@ -80,7 +80,7 @@ void choose_transposed(ArrayPlan *p, uint32_t region) {
 			if ((a && p->nodes.at[a->node].region == region) || !ref ||
 			    !row_axis(p, r->row, ref, &row) || axis_of[row] != n->row)
 				continue;
-			if (times_loaded(p, n, axis_of) >= 2 && row_elements(p, ref, row) <= MOST_TURNED)
+			if (times_loaded(p, n, axis_of) >= 2 && row_elements(p, ref, row) <= MOST_TRANSPOSED)
 				transpose(p, r, ref, row);
 		}
 	}

@@ -182,7 +182,7 @@ KRef time_tiling_depth(Lower *l, const TimeTiling *t);
 /* Emits iterations from .. from + turns - 1, at most `most`. at: for each
  * double-buffered array three pointers, to the buffer that the first iteration
  * reads, that it writes, and that the second one writes. */
-void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef turns,
+void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef trip_count,
                       KRef most, const KRef *at);
 
 /* ---- unit/control.c ------------------------------------------------------ */
@@ -190,7 +190,7 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 #define POLL_WORK 2048 /* approximate operations between two polls */
 /* In a loop iteration of `work` operations: polls, if due. turns: the trip
  * count, or -1. */
-void lower_poll(Lower *l, KRef turn, KRef turns, uint32_t work);
+void lower_poll(Lower *l, KRef iteration, KRef trip_count, uint32_t work);
 /* Around a loop that reports its progress. */
 void lower_progress(Lower *l, const Inst *in, bool begins);
 void lower_steps(Lower *l, const Sched *s);

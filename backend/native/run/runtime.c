@@ -275,7 +275,8 @@ int32_t atled_rt_poll(NativeCall *call) {
 	const uint64_t used = work_done(call, r);
 	ParallelLoop *s = r->shared;
 	if (!s) {
-		if (call->asked && call->turns) ctx_progress_turn(r->be->ctx, call->turn, call->turns);
+		if (call->asked && call->trip_count)
+			ctx_progress_turn(r->be->ctx, call->iteration, call->trip_count);
 		return (int32_t)spend(r->be, used);
 	}
 	const int halted = atomic_load_explicit(&s->halt, memory_order_relaxed);
@@ -943,7 +944,7 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	call->runtime = &r;
 	call->poll_left = NATIVE_POLL_EVERY;
 	call->asked = ctx_is_told(be->ctx);
-	call->turns = 0;
+	call->trip_count = 0;
 	const uint32_t loops = ctx_progress_depth(be->ctx);
 	const int64_t depth = call->depth_left = depth_allowed(be, &here);
 	const StackMark arena = stack_mark(&s->arena), scratch = stack_mark(&s->scratch);

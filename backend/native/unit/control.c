@@ -12,8 +12,8 @@
  */
 #include "backend/native/lower/schedule.h"
 
-#define UNROLL_TURNS 16  /* iterations of an unrolled loop, at most */
-#define UNROLL_SIZE 1024 /* operations it may become */
+#define UNROLL_TRIP_COUNT 16 /* iterations of an unrolled loop, at most */
+#define UNROLL_SIZE 1024     /* operations it may become */
 
 static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
 
@@ -349,13 +349,13 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	const Region *body = inst_region(f, in, 0);
 	const Inst *write = ref_inst(f, f->args.at[body->results + k]);
 	const Dim length = ref_ty(f, tape)->dims[attr_int(l->c, OP_SCATTER_SET, write->attr, 0)];
-	const bool by_turn = inst_arg(f, write, 1) == ref_value(body->params);
+	const bool by_iteration = inst_arg(f, write, 1) == ref_value(body->params);
 	ref_splat(f, init, &v);
-	if (by_turn)
+	if (by_iteration)
 		k_if_begin(
 			b, k_lt(b, lower_place(l, inst_arg(f, in, 0))->elements[0], lower_dim(l, length)), 0);
 	fill(l, tape, to, &v);
-	if (!by_turn) return;
+	if (!by_iteration) return;
 	k_if_else(b, 0, NULL);
 	k_if_end(b, NULL, NULL);
 }
@@ -512,24 +512,24 @@ static uint32_t flat_size(const Looping *w) {
 }
 
 /* Iterations between two polls: a power of two. */
-static int64_t poll_turns(uint32_t work) {
-	int64_t turns = 1;
-	while (turns * 2 * work <= POLL_WORK) turns *= 2;
-	return turns;
+static int64_t poll_period(uint32_t work) {
+	int64_t trip_count = 1;
+	while (trip_count * 2 * work <= POLL_WORK) trip_count *= 2;
+	return trip_count;
 }
 
-void lower_poll(Lower *l, KRef turn, KRef turns, uint32_t work) {
+void lower_poll(Lower *l, KRef iteration, KRef trip_count, uint32_t work) {
 	KBuilder *b = &l->k;
 	const bool outermost = l == l->root && l->loops == 1;
-	int64_t each = poll_turns(work);
+	int64_t each = poll_period(work);
 	if (each == 1) {
-		if (outermost) k_turn(b, turn, turns);
+		if (outermost) k_iteration(b, iteration, trip_count);
 		k_poll(b, k_int(b, work));
 		return;
 	}
-	KRef now = k_prim2(b, OP_EQ, k_logic(b, 0, turn, k_int(b, each - 1)), k_int(b, each - 1));
+	KRef now = k_prim2(b, OP_EQ, k_logic(b, 0, iteration, k_int(b, each - 1)), k_int(b, each - 1));
 	k_if_begin(b, now, KF_COLD);
-	if (outermost) k_turn(b, turn, turns);
+	if (outermost) k_iteration(b, iteration, trip_count);
 	k_poll(b, k_int(b, each * work));
 	k_if_else(b, 0, NULL);
 	k_if_end(b, NULL, NULL);
@@ -568,8 +568,9 @@ static void add_written(const Lower *l, const Sched *s, double times, UnrollCost
 		if (p->kind != SCHED_CONTROL) continue;
 		double inner = 1;
 		if (in->op == OP_FOR) {
-			const Const *turns = ref_constant(l->f, inst_arg(l->f, in, 0));
-			if (!turns || !value_as_f64(turns->value, &inner)) inner = UNROLL_TURNS / 4;
+			const Const *trip_count = ref_constant(l->f, inst_arg(l->f, in, 0));
+			if (!trip_count || !value_as_f64(trip_count->value, &inner))
+				inner = UNROLL_TRIP_COUNT / 4;
 		}
 		for (uint32_t r = 0; r < (in->op == OP_FOR ? 1 : 2); r++)
 			add_written(l, p->regions[r], times * inner, w);
@@ -578,24 +579,24 @@ static void add_written(const Lower *l, const Sched *s, double times, UnrollCost
 
 /* Whether to unroll a short loop over elements of small arrays. With a known
  * counter, their registers need no selection. */
-static bool is_written_out(const Lower *l, const SchedStep *p, const Inst *in, int64_t turns) {
-	if (turns < 1 || turns > UNROLL_TURNS) return false;
+static bool is_unrolled(const Lower *l, const SchedStep *p, const Inst *in, int64_t trip_count) {
+	if (trip_count < 1 || trip_count > UNROLL_TRIP_COUNT) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (p->carries[k].kind == CARRY_DOUBLE_BUFFER) return false;
 	UnrollCost w = {0};
 	add_written(l, p->regions[0], 1, &w);
-	return w.indexes && !w.runs && w.size * (double)turns <= UNROLL_SIZE;
+	return w.indexes && !w.runs && w.size * (double)trip_count <= UNROLL_SIZE;
 }
 
-static void write_out(Looping *w, int64_t turns) {
+static void emit_unrolled(Looping *w, int64_t trip_count) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
 	const uint32_t size = flat_size(w);
 	const Sched *body = w->p->regions[0];
 	w->init = w->at = room(l, size);
 	collect_init(w, false, 0);
-	for (int64_t turn = 0; turn < turns; turn++) {
-		KRef counter = k_int(b, turn);
+	for (int64_t iteration = 0; iteration < trip_count; iteration++) {
+		KRef counter = k_int(b, iteration);
 		w->next = room(l, size);
 		lower_set_small(l, ref_value(body->region->params), 1, &counter);
 		set_params(w, body->region, 1, true);
@@ -615,11 +616,11 @@ static void emit_tiled(Looping *w, KRef count, KRef *params, KRef *out) {
 	const KRef blocks = k_prim2(b, OP_FLOORDIV, k_add(b, count, k_sub(b, most, one)), most);
 	k_loop_begin(b, zero, blocks, 1, w->n, w->init, params);
 	w->at = params + 1;
-	const KRef from = k_mul(b, params[0], most), turns = k_min(b, most, k_sub(b, count, from));
+	const KRef from = k_mul(b, params[0], most), trip_count = k_min(b, most, k_sub(b, count, from));
 	set_params(w, w->p->regions[0]->region, 1, true);
-	k_poll(b, k_mul(b, turns, k_int(b, flow_work(l, w->p->regions[0]))));
-	time_tiling_emit(l, w->p, w->p->tiling, from, turns, most, w->at);
-	const KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, turns, one), one);
+	k_poll(b, k_mul(b, trip_count, k_int(b, flow_work(l, w->p->regions[0]))));
+	time_tiling_emit(l, w->p, w->p->tiling, from, trip_count, most, w->at);
+	const KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, trip_count, one), one);
 	for (uint32_t i = 0; i < w->n; i += 3) {
 		w->next[i] = w->next[i + 2] = k_select(b, odd, w->at[i + 1], w->at[i + 2]);
 		w->next[i + 1] = k_select(b, odd, w->at[i + 2], w->at[i + 1]);
@@ -633,9 +634,9 @@ static void emit_for(Lower *l, const SchedStep *p, const Inst *in) {
 	uint32_t size = flat_size(&w);
 	const Sched *body = p->regions[0];
 	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
-	int64_t turns;
-	if (k_is_int(b, count, &turns) && is_written_out(l, p, in, turns)) {
-		write_out(&w, turns);
+	int64_t trip_count;
+	if (k_is_int(b, count, &trip_count) && is_unrolled(l, p, in, trip_count)) {
+		emit_unrolled(&w, trip_count);
 		return;
 	}
 	w.init = room(l, size);
@@ -690,11 +691,12 @@ static void emit_while(Lower *l, const SchedStep *p, const Inst *in) {
 	KRef go_on = lower_place(l, l->f->args.at[p->regions[0]->region->results])->elements[0];
 	k_while_body(b, go_on, w.at);
 	set_params(&w, p->regions[1]->region, 0, true);
-	KRef turn = w.at[w.counter];
-	lower_poll(l, turn, k_int(b, -1), flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
+	KRef iteration = w.at[w.counter];
+	lower_poll(l, iteration, k_int(b, -1),
+	           flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
 	lower_steps(l, p->regions[1]);
 	collect_next(&w, p->regions[1]->region);
-	w.next[w.counter] = k_add(b, turn, k_int(b, 1));
+	w.next[w.counter] = k_add(b, iteration, k_int(b, 1));
 	k_while_end(b, w.next, out);
 	l->loops--;
 	lower_progress(l, in, false);

@@ -440,8 +440,9 @@ static void describe_control(const Describe *d, const SchedStep *p, const Inst *
 	}
 	text_str(d->out, in->op == OP_FOR ? "for" : "while");
 	const Const *k = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
-	int64_t turns;
-	if (k && value_as_i64(k->value, &turns)) text_format(d->out, " %lld turns", (long long)turns);
+	int64_t trip_count;
+	if (k && value_as_i64(k->value, &trip_count))
+		text_format(d->out, " %lld turns", (long long)trip_count);
 	describe_carries(d, p, in->nresults);
 	if (p->tiling) text_str(d->out, "; several turns at once, tile by tile");
 	text_str(d->out, "\n");
@@ -458,8 +459,9 @@ static void describe_row_control(const Describe *d, const Inst *in, uint32_t dep
 	margin(d->out, depth, &lines);
 	text_str(d->out, in->op == OP_IF ? "if" : in->op == OP_FOR ? "for" : "while");
 	const Const *k = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
-	int64_t turns;
-	if (k && value_as_i64(k->value, &turns)) text_format(d->out, " %lld turns", (long long)turns);
+	int64_t trip_count;
+	if (k && value_as_i64(k->value, &trip_count))
+		text_format(d->out, " %lld turns", (long long)trip_count);
 	text_str(d->out, in->op == OP_IF ? "\n" : "; carries registers\n");
 	for (uint32_t r = 0; r < in->nregions; r++) {
 		const Region *g = inst_region(f, in, r);

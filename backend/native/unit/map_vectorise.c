@@ -32,17 +32,17 @@
 #include "backend/native/lower/schedule.h"
 #include <math.h>
 
-#define ROW_COUNT 64   /* elements of one row of a value */
-#define ROWS_WORK 6000 /* element operations that may be emitted */
-#define BLOCK_ROWS 256 /* rows between two polls */
-#define TURNS_GUESSED 16 /* assumed trip count of a loop, where unknown */
-#define MASKS_MOST 8     /* nested */
-#define LANES_LEAST 4    /* extent of an axis that becomes a vector */
+#define ROW_COUNT 64          /* elements of one row of a value */
+#define ROWS_WORK 6000        /* element operations that may be emitted */
+#define BLOCK_ROWS 256        /* rows between two polls */
+#define TRIP_COUNT_GUESSED 16 /* assumed trip count of a loop, where unknown */
+#define MASKS_MOST 8          /* nested */
+#define LANES_LEAST 4         /* extent of an axis that becomes a vector */
 #define LANES_MOST 32
-#define LENGTHS_MOST 8   /* candidates */
-#define LANES_WORK 4     /* element-wise operations from which on it pays */
-#define UNROLL_TURNS 16  /* iterations of an unrolled loop, at most */
-#define UNROLL_WORK 1500 /* operations it may become */
+#define LENGTHS_MOST 8       /* candidates */
+#define LANES_WORK 4         /* element-wise operations from which on it pays */
+#define UNROLL_TRIP_COUNT 16 /* iterations of an unrolled loop, at most */
+#define UNROLL_WORK 1500     /* operations it may become */
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -291,7 +291,7 @@ static bool is_tape(const Lower *l, Ref r) {
 /* Whether `in` is a gather or scatter_set along an axis of a tape, at an index
  * that all rows share. The axes other than that and the row must have few
  * elements. */
-static bool at_turn(const Lower *l, const Inst *in) {
+static bool at_iteration(const Lower *l, const Inst *in) {
 	if ((in->op != OP_GATHER && in->op != OP_SCATTER_SET) || !is_tape(l, inst_arg(l->f, in, 0)))
 		return false;
 	const Type *t = ref_ty(l->f, inst_arg(l->f, in, 0));
@@ -316,7 +316,7 @@ static bool carries_tape(const Lower *l, const Inst *in, uint32_t k) {
 	const Region *body = inst_region(l->f, in, 0);
 	const Ref param = ref_value(body->params + 1 + k), next = l->f->args.at[body->results + k];
 	const Inst *write = ref_inst(l->f, next);
-	return write && write->op == OP_SCATTER_SET && at_turn(l, write) &&
+	return write && write->op == OP_SCATTER_SET && at_iteration(l, write) &&
 	       inst_arg(l->f, write, 0) == param && l->uses[REF_INDEX(param)] == 1 &&
 	       l->uses[REF_INDEX(next)] == 1;
 }
@@ -378,12 +378,12 @@ static bool takes_loop(MapVectoriser *w, const Inst *in) {
 	}
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (is_tape(l, inst_result(in, k)) && (w->depth || !carries_tape(l, in, k))) return false;
-	double turns = TURNS_GUESSED, outside = w->work;
+	double trip_count = TRIP_COUNT_GUESSED, outside = w->work;
 	w->work = 0;
 	if (in->op == OP_FOR) {
 		const Const *n = ref_constant(f, inst_arg(f, in, 0));
 		int64_t known;
-		if (n && value_as_i64(n->value, &known)) turns = (double)known;
+		if (n && value_as_i64(n->value, &known)) trip_count = (double)known;
 		mask = body_mask(l, in, body);
 	} else {
 		const Region *test = inst_region(f, in, 0);
@@ -409,7 +409,7 @@ static bool takes_loop(MapVectoriser *w, const Inst *in) {
 	if (mask.r && !push_mask(w, mask)) return false;
 	if (!takes_region(w, body, false)) return false;
 	w->nmasks -= mask.r != REF_NONE;
-	w->work = outside + w->work * (turns > 1 ? turns : 1);
+	w->work = outside + w->work * (trip_count > 1 ? trip_count : 1);
 	return true;
 }
 
@@ -628,7 +628,7 @@ static bool takes_lookup(MapVectoriser *w, const Inst *in) {
 	return true;
 }
 
-static bool takes_turn(MapVectoriser *w, const Inst *in) {
+static bool takes_iteration(MapVectoriser *w, const Inst *in) {
 	const Lower *l = &w->l;
 	bool row;
 	const Ref x = in->op == OP_GATHER ? inst_result(in, 0) : inst_arg(l->f, in, 2);
@@ -697,7 +697,7 @@ static bool takes_inst(MapVectoriser *w, const Inst *in) {
 			if (same_mask(w->masks[k], mask)) return takes_ref(w, inst_arg(f, in, 0));
 		return false;
 	}
-	if (at_turn(l, in)) return (w->depth || in->op == OP_GATHER) && takes_turn(w, in);
+	if (at_iteration(l, in)) return (w->depth || in->op == OP_GATHER) && takes_iteration(w, in);
 	if (is_lookup(l, in)) return takes_lookup(w, in);
 	double work = 1;
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -1019,8 +1019,8 @@ static uint32_t region_work(const Lower *l, const Region *g) {
 
 /* Emits one iteration. A body with a mask runs where some row of the vector is
  * active. */
-static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask, uint32_t n,
-                      const KRef *old, KRef *next) {
+static void emit_iteration(RowsEmit *e, const Inst *in, const Region *body, Mask mask, uint32_t n,
+                           const KRef *old, KRef *next) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	uint32_t m = 0;
@@ -1059,11 +1059,12 @@ static bool picks(const Lower *l, const Region *g) {
 
 /* Whether to unroll: a short loop that selects by its counter has constant
  * indices then. */
-static bool is_written_out(const Lower *l, const Inst *in, const Region *body, KRef count) {
+static bool is_unrolled(const Lower *l, const Inst *in, const Region *body, KRef count) {
 	const MapVectoriser w = taking(l, l->row, l->row_lanes);
-	int64_t turns;
-	return k_is_int(&l->k, count, &turns) && turns > 0 && turns <= UNROLL_TURNS &&
-	       written(&w, in) * (double)turns <= UNROLL_WORK && picks(l, body);
+	int64_t trip_count;
+	return k_is_int(&l->k, count, &trip_count) && trip_count > 0 &&
+	       trip_count <= UNROLL_TRIP_COUNT && written(&w, in) * (double)trip_count <= UNROLL_WORK &&
+	       picks(l, body);
 }
 
 static void emit_for(RowsEmit *e, const Inst *in) {
@@ -1075,15 +1076,15 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 		 *out = room(l, most);
 	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
 	const uint32_t n = carried(e, in, init), work = region_work(l, body);
-	if (is_written_out(l, in, body, count)) {
-		int64_t turns = 0;
-		k_is_int(b, count, &turns);
-		for (int64_t turn = 0; turn < turns; turn++) {
-			KRef counter = k_int(b, turn);
+	if (is_unrolled(l, in, body, count)) {
+		int64_t trip_count = 0;
+		k_is_int(b, count, &trip_count);
+		for (int64_t iteration = 0; iteration < trip_count; iteration++) {
+			KRef counter = k_int(b, iteration);
 			next = room(l, most);
 			lower_set_small(l, ref_value(body->params), 1, &counter);
 			set_carried(e, in, body->params + 1, init);
-			emit_turn(e, in, body, body_mask(l, in, body), n, init, next);
+			emit_iteration(e, in, body, body_mask(l, in, body), n, init, next);
 			init = next;
 		}
 		set_carried(e, in, in->results, init);
@@ -1097,7 +1098,7 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 	int64_t known;
 	if (!k_is_int(b, count, &known) || known * work > POLL_WORK)
 		lower_poll(l, params[0], count, work);
-	emit_turn(e, in, body, body_mask(l, in, body), n, params + 1, next);
+	emit_iteration(e, in, body, body_mask(l, in, body), n, params + 1, next);
 	k_loop_end(b, next, out);
 	l->loops -= l->row_lanes > 0;
 	if (l->row_lanes) lower_progress(l, in, false);
@@ -1126,7 +1127,7 @@ static void emit_while(RowsEmit *e, const Inst *in) {
 	k_while_body(b, c, at);
 	set_carried(e, in, body->params, at);
 	lower_poll(l, at[counter], k_int(b, -1), region_work(l, test) + region_work(l, body));
-	emit_turn(e, in, body, (Mask){.r = REF_NONE}, n, at, next);
+	emit_iteration(e, in, body, (Mask){.r = REF_NONE}, n, at, next);
 	next[counter] = k_add(b, at[counter], k_int(b, 1));
 	k_while_end(b, next, out);
 	l->loops -= l->row_lanes > 0;
@@ -1159,7 +1160,7 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 }
 
 /* Reads or writes one iteration's elements of a tape. */
-static void emit_at_turn(RowsEmit *e, const Inst *in) {
+static void emit_at_iteration(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	const bool reads = in->op == OP_GATHER;
@@ -1167,11 +1168,11 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0),
 			  row = lower_row_axis(l, inst_arg(l->f, in, 0));
 	const Storage *tape = lower_place(l, inst_arg(l->f, in, 0));
-	KRef turn = k_convert(b, lower_place(l, inst_arg(l->f, in, 1))->elements[0], KT_I64),
+	KRef iteration = k_convert(b, lower_place(l, inst_arg(l->f, in, 1))->elements[0], KT_I64),
 		 length = lower_dim(l, t.dims[axis]);
-	KRef bad = k_logic(b, 1, k_lt(b, turn, k_int(b, 0)), k_prim2(b, OP_LE, length, turn)),
+	KRef bad = k_logic(b, 1, k_lt(b, iteration, k_int(b, 0)), k_prim2(b, OP_LE, length, iteration)),
 		 stride[MAX_RANK];
-	k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), turn, length);
+	k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), iteration, length);
 	l->failed |= tape->kind != PLACE_MEMORY;
 	int64_t count = 1, n, unit;
 	for (int i = t.rank; i-- > 0;) {
@@ -1181,7 +1182,7 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	}
 	const bool along = row < 0 || (k_is_int(b, stride[row], &unit) && unit == 1);
 	const KMode mode = row < 0 ? KM_UNIFORM : along ? KM_UNIT : KM_STRIDED;
-	const KRef step = along ? 0 : stride[row], first = k_mul(b, turn, stride[axis]),
+	const KRef step = along ? 0 : stride[row], first = k_mul(b, iteration, stride[axis]),
 			   start = row < 0 ? first : k_add(b, first, k_mul(b, e->base, stride[row]));
 	const KRef *x = reads ? NULL : lower_place(l, inst_arg(l->f, in, 2))->elements;
 	KRef *out = room(l, (uint32_t)count);
@@ -1239,7 +1240,7 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (in->op == OP_WHILE) emit_while(e, in);
 	else if (in->op == OP_IF) emit_if(e, in);
 	else if (is_feed(l, in, &mask)) emit_feed(e, in, mask);
-	else if (at_turn(l, in)) emit_at_turn(e, in);
+	else if (at_iteration(l, in)) emit_at_iteration(e, in);
 	else if (is_lookup(l, in)) emit_lookup(e, in);
 	else if (reduces_lanes(l, in)) emit_join(e, in);
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
