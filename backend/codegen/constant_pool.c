@@ -107,14 +107,14 @@ static LLVMValueRef in_memory(Emitter *e, Pool *pool, LLVMValueRef x) {
 
 /* A loop of few blocks and few constants: they are loaded before it and stay in
  * registers. A memory operand is a load in each iteration. */
-typedef struct Turn {
+typedef struct LoopBlocks {
 	/* terminator of the block that enters the loop; NULL: no such loop */
 	LLVMValueRef before;
 	LLVMBasicBlockRef blocks[BLOCKS];
 	uint32_t nblocks;
 	LLVMValueRef value[KEPT], loaded[KEPT];
 	uint32_t n;
-} Turn;
+} LoopBlocks;
 
 static LLVMValueRef load_of(Emitter *e, LLVMValueRef global, LLVMValueRef before) {
 	LLVMPositionBuilderBefore(e->b, before);
@@ -123,18 +123,18 @@ static LLVMValueRef load_of(Emitter *e, LLVMValueRef global, LLVMValueRef before
 	return v;
 }
 
-static LLVMValueRef kept(Emitter *e, Turn *turn, LLVMValueRef x, LLVMValueRef global) {
-	for (uint32_t i = 0; i < turn->n; i++)
-		if (turn->value[i] == x) return turn->loaded[i];
-	turn->value[turn->n] = x;
-	return turn->loaded[turn->n++] = load_of(e, global, turn->before);
+static LLVMValueRef kept(Emitter *e, LoopBlocks *loop, LLVMValueRef x, LLVMValueRef global) {
+	for (uint32_t i = 0; i < loop->n; i++)
+		if (loop->value[i] == x) return loop->loaded[i];
+	loop->value[loop->n] = x;
+	return loop->loaded[loop->n++] = load_of(e, global, loop->before);
 }
 
 /* A wider value repeats the same vector. */
-static LLVMValueRef loaded(Emitter *e, Pool *pool, Turn *turn, LLVMValueRef x,
+static LLVMValueRef loaded(Emitter *e, Pool *pool, LoopBlocks *loop, LLVMValueRef x,
                            LLVMValueRef before) {
 	LLVMValueRef global = in_memory(e, pool, x);
-	LLVMValueRef v = turn->before ? kept(e, turn, x, global) : load_of(e, global, before);
+	LLVMValueRef v = loop->before ? kept(e, loop, x, global) : load_of(e, global, before);
 	LLVMPositionBuilderBefore(e->b, before);
 	const uint32_t lanes = emit_lanes(x), whole = emit_lanes(v);
 	if (lanes == whole) return v;
@@ -149,7 +149,7 @@ static uint32_t operands(LLVMValueRef in) {
 	                                                : (uint32_t)LLVMGetNumOperands(in);
 }
 
-static bool in_turn(const Turn *t, LLVMBasicBlockRef block) {
+static bool in_loop(const LoopBlocks *t, LLVMBasicBlockRef block) {
 	for (uint32_t i = 0; i < t->nblocks; i++)
 		if (t->blocks[i] == block) return true;
 	return false;
@@ -157,7 +157,7 @@ static bool in_turn(const Turn *t, LLVMBasicBlockRef block) {
 
 /* Collects the blocks on the paths from the loop's header to its latch. Returns
  * false if it is no loop, has too many blocks, or contains a loop. */
-static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last) {
+static bool find_blocks(LoopBlocks *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last) {
 	t->blocks[t->nblocks++] = first;
 	if (last != first) t->blocks[t->nblocks++] = last;
 	for (uint32_t i = 1; i < t->nblocks; i++) {
@@ -169,7 +169,7 @@ static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last
 			entered = true;
 			LLVMBasicBlockRef from = LLVMGetInstructionParent(jump);
 			if (from == t->blocks[i]) return false;
-			if (in_turn(t, from)) continue;
+			if (in_loop(t, from)) continue;
 			if (t->nblocks == BLOCKS) return false;
 			t->blocks[t->nblocks++] = from;
 		}
@@ -179,14 +179,14 @@ static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last
 }
 
 /* The loop whose header is `block`. */
-static Turn find_turn(Emitter *e, LLVMBasicBlockRef block) {
-	Turn none = {0}, t = {0};
+static LoopBlocks find_loop(Emitter *e, LLVMBasicBlockRef block) {
+	LoopBlocks none = {0}, t = {0};
 	LLVMValueRef phi = LLVMGetFirstInstruction(block);
 	if (!phi || !LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2) return none;
 	for (unsigned self = 0; self < 2 && !t.before; self++) {
 		LLVMBasicBlockRef before = LLVMGetIncomingBlock(phi, !self);
 		t.nblocks = 0;
-		if (find_blocks(&t, block, LLVMGetIncomingBlock(phi, self)) && !in_turn(&t, before))
+		if (find_blocks(&t, block, LLVMGetIncomingBlock(phi, self)) && !in_loop(&t, before))
 			t.before = LLVMGetBasicBlockTerminator(before);
 	}
 	if (!t.before || LLVMGetNumSuccessors(t.before) == 0) return none;
@@ -208,15 +208,15 @@ static Turn find_turn(Emitter *e, LLVMBasicBlockRef block) {
 void emit_constants(Emitter *e) {
 	Pool pool = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
-		Turn turn = {0};
+		LoopBlocks loop = {0};
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
 		     block = LLVMGetNextBasicBlock(block)) {
-			if (!in_turn(&turn, block)) turn = find_turn(e, block);
+			if (!in_loop(&loop, block)) loop = find_loop(e, block);
 			for (LLVMValueRef in = LLVMGetFirstInstruction(block); in;
 			     in = LLVMGetNextInstruction(in))
 				for (uint32_t k = 0, n = operands(in); k < n; k++) {
 					LLVMValueRef x = LLVMGetOperand(in, k);
-					if (wants_memory(e, x)) LLVMSetOperand(in, k, loaded(e, &pool, &turn, x, in));
+					if (wants_memory(e, x)) LLVMSetOperand(in, k, loaded(e, &pool, &loop, x, in));
 				}
 		}
 	}

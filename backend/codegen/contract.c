@@ -143,14 +143,14 @@ static void put(const Contract *g, LLVMValueRef value, LLVMValueRef address, LLV
 
 /* for (x = lo; x < hi; x += step) where lo < hi is known; without a loop when
  * there is just one iteration */
-typedef struct Turns {
+typedef struct CountedLoop {
 	EmitLoop loop;
 	bool once;
 	LLVMValueRef index;
 	const LLVMValueRef *carried, *results;
-} Turns;
-static void turns_begin(const Contract *g, Turns *s, LLVMValueRef lo, LLVMValueRef hi, int64_t step,
-                        bool nonempty, uint32_t n, LLVMValueRef *init) {
+} CountedLoop;
+static void loop_begin(const Contract *g, CountedLoop *s, LLVMValueRef lo, LLVMValueRef hi,
+                       int64_t step, bool nonempty, uint32_t n, LLVMValueRef *init) {
 	int64_t first = known(lo), end = known(hi);
 	memset(s, 0, sizeof *s);
 	s->once = first >= 0 && end > first && first + step >= end;
@@ -164,7 +164,7 @@ static void turns_begin(const Contract *g, Turns *s, LLVMValueRef lo, LLVMValueR
 	s->index = s->loop.index;
 	s->carried = s->loop.carried;
 }
-static void turns_end(const Contract *g, Turns *s, const LLVMValueRef *next) {
+static void loop_end(const Contract *g, CountedLoop *s, const LLVMValueRef *next) {
 	if (!s->once) emit_loop_end(g->e, &s->loop, next);
 	s->results = s->once ? next : s->loop.carried;
 }
@@ -304,15 +304,15 @@ static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef firs
 	LLVMValueRef mask =
 		g->masks || p->vectors == 1 || p->vectors > PACK_VECTORS ? last_mask(p) : NULL;
 	memcpy(carried + 2, sums, (n - 2) * sizeof *sums);
-	Turns k;
-	turns_begin(g, &k, first, end, unroll, false, n, carried);
+	CountedLoop k;
+	loop_begin(g, &k, first, end, unroll, false, n, carried);
 	memcpy(next, k.carried, n * sizeof *next);
 	for (uint32_t i = 0; i < unroll; i++) {
 		tile_step(p, rows, next[0], next[1], mask, next + 2);
 		next[0] = plus(g, next[0], p->a_k);
 		next[1] = at(g, next[1], p->b_step);
 	}
-	turns_end(g, &k, next);
+	loop_end(g, &k, next);
 	*ka = k.results[0];
 	*b = k.results[1];
 	memcpy(sums, k.results + 2, (n - 2) * sizeof *sums);
@@ -444,9 +444,9 @@ static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLV
 		put(g, sums[i], at_n(g, tile, i * vector_bytes(g)), NULL);
 	LLVMValueRef columns = smaller(g, p->left, num(g, wide));
 	LLVMValueRef init[2] = {to, tile};
-	Turns r, j;
-	turns_begin(g, &r, num(g, 0), nrows, 1, true, 2, init);
-	turns_begin(g, &j, num(g, 0), columns, 1, true, 0, NULL);
+	CountedLoop r, j;
+	loop_begin(g, &r, num(g, 0), nrows, 1, true, 2, init);
+	loop_begin(g, &j, num(g, 0), columns, 1, true, 0, NULL);
 	LLVMValueRef address = at(g, r.carried[0], times(g, j.index, p->c_col));
 	LLVMValueRef x = get(g, 1, at(g, r.carried[1], times_n(g, j.index, g->size)), NULL), more;
 	EmitIf c;
@@ -455,10 +455,10 @@ static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLV
 	emit_if_else(e, &c, 1, &more);
 	emit_if_end(e, &c, &x, &x);
 	put(g, x, address, NULL);
-	turns_end(g, &j, NULL);
+	loop_end(g, &j, NULL);
 	LLVMValueRef next[2] = {at(g, r.carried[0], p->c_row),
 	                        at_n(g, r.carried[1], (int64_t)wide * g->size)};
-	turns_end(g, &r, next);
+	loop_end(g, &r, next);
 }
 
 /* Prefetches C's old values in a large product, before k runs. Tiles of small
@@ -569,8 +569,8 @@ static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	uint32_t nsums = panel_sums(p);
 	LLVMValueRef init[2] = {p->a, p->c}, held[HELD];
 	if (p->held) held_rows(p, held);
-	Turns i;
-	turns_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
+	CountedLoop i;
+	loop_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
 	LLVMValueRef from[MOST_ROWS], to[MOST_ROWS], sums[MOST_SUMS];
 	tile_places(p, i.index, i.carried, from, to);
 	if (nsums == MOST_SUMS) tile_ahead(p, to);
@@ -588,7 +588,7 @@ static void panel_rows(const Panel *p, LLVMValueRef tile) {
 		tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
 	LLVMValueRef further[2] = {at(g, i.carried[0], times_n(g, p->a_row, p->rows)),
 	                           at(g, i.carried[1], times_n(g, p->c_row, p->rows))};
-	turns_end(g, &i, further);
+	loop_end(g, &i, further);
 }
 
 static void panel_body(const Panel *first) {
@@ -597,8 +597,8 @@ static void panel_body(const Panel *first) {
 	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
 	if (p.quad) quad_masks(&p);
 	LLVMValueRef init[4] = {p.b, p.c, p.left, p.bias}, wide = num(g, p.vectors * g->lanes);
-	Turns j;
-	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 4, init);
+	CountedLoop j;
+	loop_begin(g, &j, num(g, 0), p.panels, 1, true, 4, init);
 	p.b = j.carried[0];
 	p.c = j.carried[1];
 	p.left = j.carried[2];
@@ -608,7 +608,7 @@ static void panel_body(const Panel *first) {
 		at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)),
 		minus(g, p.left, wide),
 		choose(g, is_null(g, p.bias), p.bias, at_n(g, p.bias, p.vectors * vector_bytes(g)))};
-	turns_end(g, &j, next);
+	loop_end(g, &j, next);
 }
 
 enum { PANEL_ARGS = 14 };
@@ -718,17 +718,17 @@ static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, 
                        LLVMValueRef kc, LLVMValueRef panel) {
 	uint32_t unit = g->columns ? g->lanes : 1;
 	LLVMValueRef mask = NULL, last = minus(g, left, num(g, 1)), step = times_n(g, width, g->size);
-	Turns j, k;
-	turns_begin(g, &j, num(g, 0), width, unit, true, 0, NULL);
+	CountedLoop j, k;
+	loop_begin(g, &j, num(g, 0), width, unit, true, 0, NULL);
 	if (unit > 1) mask = emit_first_lanes(g->e, unit, minus(g, left, j.index));
 	LLVMValueRef column = unit > 1 ? j.index : smaller(g, j.index, last);
 	LLVMValueRef init[2] = {at(g, from, times(g, column, g->b_col)),
 	                        at(g, panel, times_n(g, j.index, g->size))};
-	turns_begin(g, &k, num(g, 0), kc, 1, false, 2, init);
+	loop_begin(g, &k, num(g, 0), kc, 1, false, 2, init);
 	put(g, get(g, unit, k.carried[0], mask), k.carried[1], NULL);
 	LLVMValueRef next[2] = {at(g, k.carried[0], g->b_k), at(g, k.carried[1], step)};
-	turns_end(g, &k, next);
-	turns_end(g, &j, NULL);
+	loop_end(g, &k, next);
+	loop_end(g, &j, NULL);
 }
 
 enum { TURN_ARGS = 6 };
@@ -752,18 +752,18 @@ static LLVMValueRef transpose_function(const Contract *g, LLVMTypeRef *type) {
 				 kc = arg[5];
 	LLVMValueRef whole = LLVMBuildAnd(e->b, kc, num(g, -(int64_t)g->lanes), ""),
 				 more = minus(g, kc, whole);
-	Turns j, k;
-	turns_begin(g, &j, num(g, 0), arg[4], g->lanes, true, 0, NULL);
+	CountedLoop j, k;
+	loop_begin(g, &j, num(g, 0), arg[4], g->lanes, true, 0, NULL);
 	for (uint32_t i = 0; i < g->lanes; i++)
 		column[i] = at(g, arg[1], times(g, smaller(g, plus(g, j.index, num(g, i)), last), arg[2]));
 	LLVMValueRef to = at(g, arg[0], times_n(g, j.index, g->size));
-	turns_begin(g, &k, num(g, 0), whole, g->lanes, false, 1, &to);
+	loop_begin(g, &k, num(g, 0), whole, g->lanes, false, 1, &to);
 	LLVMValueRef row = k.carried[0];
 	for (uint32_t i = 0; i < g->lanes; i++)
 		x[i] = get(g, g->lanes, at(g, column[i], times_n(g, k.index, g->size)), NULL);
 	emit_transpose(e, g->lanes, x);
 	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
-	turns_end(g, &k, &row);
+	loop_end(g, &k, &row);
 	EmitIf c;
 	emit_if_begin(e, &c, less(g, num(g, 0), more), 0);
 	LLVMValueRef mask = emit_first_lanes(e, g->lanes, more);
@@ -774,7 +774,7 @@ static LLVMValueRef transpose_function(const Contract *g, LLVMTypeRef *type) {
 	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
 	emit_if_else(e, &c, 0, NULL);
 	emit_if_end(e, &c, NULL, NULL);
-	turns_end(g, &j, NULL);
+	loop_end(g, &j, NULL);
 	emit_helper_end(e, &outer, NULL);
 	return function;
 }
@@ -808,13 +808,13 @@ static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 		                    LLVMBuildICmp(b, LLVMIntNE, function, LLVMConstNull(e->ptr), ""), "");
 		npanels = choose(g, quad, plus(g, nwide, full), npanels);
 	}
-	Turns k, i, j;
-	turns_begin(g, &k, none, g->k, K_BLOCK, true, 0, NULL);
+	CountedLoop k, i, j;
+	loop_begin(g, &k, none, g->k, K_BLOCK, true, 0, NULL);
 	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, K_BLOCK)),
 				 add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
 	LLVMValueRef block_b = at(g, g->b, times(g, k.index, g->b_k)),
 				 block_a = at(g, g->a, times(g, k.index, g->a_k));
-	turns_begin(g, &i, none, g->m, row_block(g), false, 0, NULL);
+	loop_begin(g, &i, none, g->m, row_block(g), false, 0, NULL);
 	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, row_block(g)));
 	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)),
 				 c = at(g, g->c, times(g, i.index, g->c_row));
@@ -843,7 +843,7 @@ static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 		emit_if_end(e, &branch, &none, &begin);
 	}
 	LLVMValueRef init[1] = {times(g, begin, w->wide)};
-	turns_begin(g, &j, begin, npanels, 1, false, 1, init);
+	loop_begin(g, &j, begin, npanels, 1, false, 1, init);
 	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide),
 				 width = choose(g, is_wide, w->wide, lanes);
 	LLVMValueRef is_quad =
@@ -893,9 +893,9 @@ static void lanes_over_n_blocks(const Contract *g, const Widths *w) {
 				 with_quad = choose(g, is_wide, w->wide_quad, w->narrow_quad);
 	LLVMBuildCall2(b, panel_type(e), choose(g, is_quad, with_quad, plain), args, PANEL_ARGS, "");
 	LLVMValueRef next[1] = {plus(g, column, width)};
-	turns_end(g, &j, next);
-	turns_end(g, &i, NULL);
-	turns_end(g, &k, NULL);
+	loop_end(g, &j, next);
+	loop_end(g, &i, NULL);
+	loop_end(g, &k, NULL);
 }
 
 /* A product of a single unpacked panel bypasses the loops of
@@ -1002,12 +1002,12 @@ static void lanes_over_k_sum(const Contract *g, const DotTile *d, LLVMValueRef f
                              LLVMValueRef end, uint32_t unroll, LLVMValueRef *sums) {
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef next[MOST_SUMS];
-	Turns k;
-	turns_begin(g, &k, first, end, (int64_t)unroll * g->lanes, false, n, sums);
+	CountedLoop k;
+	loop_begin(g, &k, first, end, (int64_t)unroll * g->lanes, false, n, sums);
 	memcpy(next, k.carried, n * sizeof *next);
 	for (uint32_t i = 0; i < unroll; i++)
 		lanes_over_k_step(g, d, plus(g, k.index, num(g, i * g->lanes)), NULL, next);
-	turns_end(g, &k, next);
+	loop_end(g, &k, next);
 	memcpy(sums, k.results, n * sizeof *sums);
 }
 
@@ -1058,8 +1058,8 @@ static void lanes_over_k_tile(const Contract *g, DotTile *d, LLVMValueRef i, LLV
 		across[s] = plus(g, across[s - 1], choose(g, there, g->c_col, num(g, 0)));
 	}
 	for (uint32_t s = 0; s < n; s++) sums[s] = LLVMConstNull(emit_type(e, g->t, g->lanes));
-	Turns pair;
-	turns_begin(g, &pair, num(g, 0), g->npairs, 1, true, n, sums);
+	CountedLoop pair;
+	loop_begin(g, &pair, num(g, 0), g->npairs, 1, true, n, sums);
 	LLVMValueRef two = at(g, g->pairs, times_n(g, pair.index, 16)), a_in = at(g, two, g->a_in_pair),
 				 b_in = at(g, two, minus(g, num(g, 8), g->a_in_pair));
 	LLVMValueRef a = LLVMBuildLoad2(e->b, e->ptr, a_in, ""),
@@ -1068,7 +1068,7 @@ static void lanes_over_k_tile(const Contract *g, DotTile *d, LLVMValueRef i, LLV
 	for (uint32_t s = 0; s < d->columns; s++) d->b[s] = at(g, b, d->from_b[s]);
 	memcpy(more, pair.carried, n * sizeof *more);
 	lanes_over_k_product(g, d, more);
-	turns_end(g, &pair, more);
+	loop_end(g, &pair, more);
 	memcpy(sums, pair.results, n * sizeof *sums);
 	EmitIf c;
 	for (uint32_t s = n; s % 4; s++) sums[s] = LLVMConstNull(emit_type(g->e, g->t, g->lanes));
@@ -1094,29 +1094,29 @@ static void lanes_over_k_form(Contract *g) {
 	Emitter *e = g->e;
 	/* The longer side becomes the rows, of which a tile has more. The
 	 * transposed product has the same sums. */
-	LLVMValueRef turn = less(g, g->m, g->n);
-	g->a_in_pair = choose(g, turn, num(g, 8), num(g, 0));
-	swap_where(g, turn, &g->a_row, &g->b_col);
-	swap_where(g, turn, &g->c_row, &g->c_col);
-	swap_where(g, turn, &g->m, &g->n);
+	LLVMValueRef swap = less(g, g->m, g->n);
+	g->a_in_pair = choose(g, swap, num(g, 8), num(g, 0));
+	swap_where(g, swap, &g->a_row, &g->b_col);
+	swap_where(g, swap, &g->c_row, &g->c_col);
+	swap_where(g, swap, &g->m, &g->n);
 	int64_t block = DOTS_BLOCK_BYTES / g->size;
 	DotTile d = {.rows = g->rows, .columns = g->width};
-	Turns k, band, i, j;
-	turns_begin(g, &k, num(g, 0), g->k, block, true, 0, NULL);
+	CountedLoop k, band, i, j;
+	loop_begin(g, &k, num(g, 0), g->k, block, true, 0, NULL);
 	d.kb = k.index;
 	d.kc = smaller(g, minus(g, g->k, k.index), num(g, block));
 	d.add = LLVMBuildOr(e->b, g->add, less(g, num(g, 0), k.index), "");
 	/* As many rows of A as stay in L1; all of B passes them. */
 	const int64_t rows = g->rows == 5 ? 10 : DOTS_BAND;
-	turns_begin(g, &band, num(g, 0), g->m, rows, false, 0, NULL);
+	loop_begin(g, &band, num(g, 0), g->m, rows, false, 0, NULL);
 	LLVMValueRef end = smaller(g, g->m, plus(g, band.index, num(g, rows)));
-	turns_begin(g, &j, num(g, 0), g->n, g->width, false, 0, NULL);
-	turns_begin(g, &i, band.index, end, g->rows, true, 0, NULL);
+	loop_begin(g, &j, num(g, 0), g->n, g->width, false, 0, NULL);
+	loop_begin(g, &i, band.index, end, g->rows, true, 0, NULL);
 	lanes_over_k_tile(g, &d, i.index, j.index);
-	turns_end(g, &i, NULL);
-	turns_end(g, &j, NULL);
-	turns_end(g, &band, NULL);
-	turns_end(g, &k, NULL);
+	loop_end(g, &i, NULL);
+	loop_end(g, &j, NULL);
+	loop_end(g, &band, NULL);
+	loop_end(g, &k, NULL);
 }
 
 /* The function for panels of one vector. At run time, if k is HELD and A's

@@ -355,9 +355,9 @@ static bool region_strays(const KFn *f, uint32_t at) {
 
 /* Emits one iteration: the region with its parameters bound. `next` may be the
  * same array as `carried`. stencil_loads: NULL: they are searched for. */
-static uint32_t emit_iteration(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
-                               struct EmitStencilLoads *stencil_loads, const LLVMValueRef *carried,
-                               LLVMValueRef *next) {
+static uint32_t emit_iteration_with(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
+                                    struct EmitStencilLoads *stencil_loads,
+                                    const LLVMValueRef *carried, LLVMValueRef *next) {
 	uint32_t n = in->nparams - 1;
 	const KInst *end;
 	EmitVector *outer = e->vector;
@@ -373,16 +373,16 @@ static uint32_t emit_iteration(Emitter *e, const KInst *in, uint32_t at, EmitVec
 	return at;
 }
 
-static uint32_t emit_turn(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
-                          const LLVMValueRef *carried, LLVMValueRef *next) {
-	return emit_iteration(e, in, at, v, NULL, carried, next);
+static uint32_t emit_iteration(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
+                               const LLVMValueRef *carried, LLVMValueRef *next) {
+	return emit_iteration_with(e, in, at, v, NULL, carried, next);
 }
 
 /* Emits the loop over base = 0, lanes, 2 lanes ... < n; masked: each iteration
  * has a mask. Registers that stencil loads carry between iterations are loaded
  * for the first one only when it is known to run. */
-static uint32_t emit_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n,
-                           LLVMValueRef *values, bool masked) {
+static uint32_t emit_iterations(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
+                                LLVMValueRef n, LLVMValueRef *values, bool masked) {
 	const uint32_t ncarried = in->nparams - 1;
 	struct EmitStencilLoads *stencil_loads =
 		masked ? NULL : emit_stencil_loads_find(e, at, v->lanes);
@@ -399,12 +399,12 @@ static uint32_t emit_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector 
 		l.at_least_once = true;
 	}
 	emit_stencil_loads_begin(e, stencil_loads, in, init + ncarried);
-	v->turns = n;
+	v->trip_count = n;
 	emit_loop_begin(e, &l, none, n, v->lanes, ncarried + extra, init);
 	v->base = l.index;
 	if (masked) v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));
 	emit_stencil_loads_open(stencil_loads, l.carried + ncarried);
-	at = emit_iteration(e, in, at, v, stencil_loads, l.carried, next);
+	at = emit_iteration_with(e, in, at, v, stencil_loads, l.carried, next);
 	emit_stencil_loads_close(stencil_loads, next + ncarried);
 	emit_loop_end(e, &l, next);
 	if (asked) {
@@ -457,8 +457,8 @@ static const KFn *with_half_lanes(Emitter *e, const KInst *in, uint32_t at) {
 
 /* Emits the epilogue with one or two half vectors. A row of 20 elements then
  * takes two vectors of 8 lanes and one of 4. */
-static void emit_half_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
-                            LLVMValueRef whole, LLVMValueRef n) {
+static void emit_half_width_iterations(Emitter *e, const KInst *in, uint32_t at, EmitVector *v,
+                                       LLVMValueRef whole, LLVMValueRef n) {
 	const KFn *f = e->fn->f;
 	EmitLoop l = {0};
 	e->fn->f = with_half_lanes(e, in, at);
@@ -469,7 +469,7 @@ static void emit_half_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector
 			v->base = emit_i64(e, base);
 			v->partial = base + v->lanes > count;
 			v->mask = v->partial ? emit_first_lanes(e, v->lanes, emit_i64(e, count - base)) : NULL;
-			emit_turn(e, in, at, v, NULL, NULL);
+			emit_iteration(e, in, at, v, NULL, NULL);
 		}
 		e->fn->f = f;
 		return;
@@ -477,7 +477,7 @@ static void emit_half_turns(Emitter *e, const KInst *in, uint32_t at, EmitVector
 	emit_loop_begin(e, &l, whole, n, v->lanes, 0, NULL);
 	v->base = l.index;
 	v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));
-	emit_turn(e, in, at, v, NULL, NULL);
+	emit_iteration(e, in, at, v, NULL, NULL);
 	emit_loop_end(e, &l, NULL);
 	e->fn->f = f;
 }
@@ -497,30 +497,30 @@ static uint32_t emit_VLOOP(Emitter *e, const KInst *in, uint32_t at) {
 		v.base = emit_i64(e, 0);
 		v.partial = count < lanes;
 		if (v.partial) v.mask = emit_first_lanes(e, lanes, n);
-		emit_turn(e, in, at, &v, values, values);
+		emit_iteration(e, in, at, &v, values, values);
 	} else if (lanes == 1 || (known && count % lanes == 0)) {
-		emit_turns(e, in, at, &v, n, values, false);
+		emit_iterations(e, in, at, &v, n, values, false);
 	} else if (v.padded && !region_strays(e->fn->f, at)) {
 		v.partial = true;
-		emit_turns(e, in, at, &v, n, values, false);
+		emit_iterations(e, in, at, &v, n, values, false);
 	} else if (e->options->once && !(known && count < lanes)) {
 		v.partial = true;
-		emit_turns(e, in, at, &v, n, values, true);
+		emit_iterations(e, in, at, &v, n, values, true);
 	} else {
 		LLVMValueRef some = known ? n : emit_intrinsic2(e, "llvm.smax", n, emit_i64(e, 0));
 		LLVMValueRef whole = LLVMBuildAnd(e->b, some, emit_i64(e, -(int64_t)lanes), "whole");
-		if (!known || count >= lanes) emit_turns(e, in, at, &v, whole, values, false);
+		if (!known || count >= lanes) emit_iterations(e, in, at, &v, whole, values, false);
 		EmitIf c = {0};
 		LLVMValueRef *without = emit_alloc(e, sizeof *without * (ncarried + 1));
 		memcpy(without, values, sizeof *without * ncarried);
 		if (!known) emit_if_begin(e, &c, LLVMBuildICmp(e->b, LLVMIntSLT, whole, some, ""), 0);
 		v.partial = true;
 		if (rest_may_be_half(e, in, at)) {
-			emit_half_turns(e, in, at, &v, whole, n);
+			emit_half_width_iterations(e, in, at, &v, whole, n);
 		} else {
 			v.base = whole;
 			v.mask = emit_first_lanes(e, lanes, LLVMBuildSub(e->b, n, whole, ""));
-			emit_turn(e, in, at, &v, values, values);
+			emit_iteration(e, in, at, &v, values, values);
 		}
 		if (!known) {
 			emit_if_else(e, &c, ncarried, values);

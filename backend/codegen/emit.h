@@ -29,7 +29,7 @@
 typedef struct EmitVector {
 	uint32_t lanes;
 	/* turns: upper bound of the iterations emitted now; at most n. */
-	LLVMValueRef base, n, turns;
+	LLVMValueRef base, n, trip_count;
 	/* <lanes x i1>, for accesses that must not go past the end. NULL: every
 	 * lane is an element or may be treated as one. */
 	LLVMValueRef mask;

@@ -224,7 +224,8 @@ static void load_carried(Emitter *e, StencilLoad *x, uint32_t lanes, LLVMValueRe
 	EmitIf more = {0};
 	emit_if_begin(e, &more,
 	              LLVMBuildICmp(e->b, LLVMIntSLT,
-	                            LLVMBuildAdd(e->b, v->base, emit_i64(e, lanes), ""), v->turns, ""),
+	                            LLVMBuildAdd(e->b, v->base, emit_i64(e, lanes), ""), v->trip_count,
+	                            ""),
 	              2);
 	x->next = emit_load(e, x->type, width, behind, x->pointer, NULL);
 	emit_if_else(e, &more, 1, &x->next);
@@ -346,8 +347,8 @@ static uint32_t find_beside(Emitter *e, const KInst *in, StencilLoad *found) {
 
 /* Loads elements at, at + 1 ... of each lane's row, `count` of them, and
  * transposes blocks of `wide` rows. */
-static void turn_rows(Emitter *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows,
-                      int64_t at, uint32_t count, uint32_t wide, LLVMValueRef *out) {
+static void transpose_rows(Emitter *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows,
+                           int64_t at, uint32_t count, uint32_t wide, LLVMValueRef *out) {
 	LLVMValueRef parts[64][64], squares[64];
 	LLVMValueRef mask = count < wide ? emit_first_lanes(e, wide, emit_i64(e, count)) : NULL;
 	for (uint32_t l = 0; l < lanes; l += wide) {
@@ -401,8 +402,8 @@ LLVMValueRef emit_adjacent_gather(Emitter *e, const KInst *in, LLVMValueRef poin
 			continue;
 		}
 		const uint32_t count = left < wide ? left : wide;
-		turn_rows(e, t, found[0].pointer, lanes, rows, found[made].at.constant - own, count, wide,
-		          values + made);
+		transpose_rows(e, t, found[0].pointer, lanes, rows, found[made].at.constant - own, count,
+		               wide, values + made);
 		made += count;
 		if (made == n) break;
 	}

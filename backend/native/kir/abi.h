@@ -98,8 +98,8 @@ typedef void (*NativePanel)(void *c, int64_t c_row, int64_t c_col, const void *a
 /* Copies a panel transposed: k lines of `width` elements, of which element j of
  * line p is at from + j step + p elements; those from number `left` on are
  * element left-1. Up to a vector of lines past k is written. */
-typedef void (*NativeTurn)(void *panel, const void *from, int64_t step, int64_t left, int64_t width,
-                           int64_t k);
+typedef void (*NativeTranspose)(void *panel, const void *from, int64_t step, int64_t left,
+                                int64_t width, int64_t k);
 /* How large products are made by tiles of so many rows and columns: */
 typedef struct NativeTiles {
 	/* ragged: some columns of the last vector may lie past the last one;
@@ -107,7 +107,7 @@ typedef struct NativeTiles {
 	NativePanel whole, ragged, single;
 	/* for widths that are multiples of `lanes`, as `columns` is; `rows`
 	 * divides it */
-	NativeTurn transpose;
+	NativeTranspose transpose;
 	int64_t rows, columns, lanes;
 } NativeTiles;
 /* C[m,n] = (how & GEMM_ADD ? C : 0) + A[m,k] B[k,n] with strides in elements:
