@@ -45,19 +45,19 @@ static inline bool may_go_on_natively(const Step *s) {
 
 /* Records an iteration. Does nothing in a loop that reports progress itself, or
  * contains one that does. */
-static inline void turned(Progress *p, int64_t step, int64_t steps) {
+static inline void iterated(Progress *p, int64_t step, int64_t steps) {
 	if (p->says) return;
 	p->has_report = true;
 	p->step = step;
 	p->steps = steps;
 }
 
-/* Prepares p for machine code, which counts its iterations from `turn`. Machine
+/* Prepares p for machine code, which counts its iterations from `iteration`. Machine
  * code has its own record for a loop that reports progress, so such a loop's
  * record is left. */
-static Progress going_on(Frame *f, Progress *p, int64_t turn) {
+static Progress going_on(Frame *f, Progress *p, int64_t iteration) {
 	if (!p) return (Progress){0};
-	p->base = turn;
+	p->base = iteration;
 	p->goes_on = true;
 	const Progress now = *p;
 	if (now.says) ctx_progress_leave(f->ctx, p);
@@ -74,7 +74,7 @@ static Progress *stayed(Frame *f, Progress *p, const Progress *now) {
 
 static inline bool has_machine_code(const Step *s) { return ((const LoopSite *)s->site)->osr; }
 
-static Status turn_for(Frame *f, const Step *s, Progress *p) {
+static Status iterate_for(Frame *f, const Step *s, Progress *p) {
 	const Block *body = &s->blocks[0];
 	const uint32_t carried = s->nargs - 1;
 	int64_t n = operand_at(f, s->a)->i;
@@ -100,29 +100,29 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 		Status st = run_block(f, body);
 		if (UNLIKELY(st != ST_OK)) return st;
 		block_results(f, body, held);
-		if (UNLIKELY(p != NULL)) turned(p, i + 1, n);
+		if (UNLIKELY(p != NULL)) iterated(p, i + 1, n);
 	}
 	return ST_OK;
 }
 
 Status eval_FOR(Frame *f, const Step *s) {
 	Progress *p = ctx_progress_enter(f->ctx, s->reports);
-	const Status st = turn_for(f, s, p);
+	const Status st = iterate_for(f, s, p);
 	ctx_progress_leave(f->ctx, p);
 	return st;
 }
 
-static Status turn_while(Frame *f, const Step *s, Progress *p) {
+static Status iterate_while(Frame *f, const Step *s, Progress *p) {
 	const Block *cond = &s->blocks[0], *body = &s->blocks[1];
 	Value *held = &f->slots[s->d], *asked = &f->slots[cond->params],
 		  *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < s->nargs; k++) held[k] = take_operand(f, s, k);
 	double began = 0;
-	for (int64_t turn = 0, look = may_go_on_natively(s) ? 1 : -1;; turn++) {
+	for (int64_t iteration = 0, look = may_go_on_natively(s) ? 1 : -1;; iteration++) {
 		Status gone;
-		if (UNLIKELY(turn == look)) {
+		if (UNLIKELY(iteration == look)) {
 			bool soon = false;
-			const Progress now = going_on(f, p, turn);
+			const Progress now = going_on(f, p, iteration);
 			if (look == 1) began = clock_seconds();
 			if ((look > 1 || has_machine_code(s)) &&
 			    f->be->hooks->loop(f, s, 0, 0, clock_seconds() - began, held, &gone, &soon))
@@ -141,13 +141,13 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 		st = run_block(f, body);
 		if (UNLIKELY(st != ST_OK)) return st;
 		block_results(f, body, held);
-		if (UNLIKELY(p != NULL)) turned(p, turn + 1, 0);
+		if (UNLIKELY(p != NULL)) iterated(p, iteration + 1, 0);
 	}
 }
 
 Status eval_WHILE(Frame *f, const Step *s) {
 	Progress *p = ctx_progress_enter(f->ctx, s->reports);
-	const Status st = turn_while(f, s, p);
+	const Status st = iterate_while(f, s, p);
 	ctx_progress_leave(f->ctx, p);
 	return st;
 }

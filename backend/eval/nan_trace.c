@@ -35,9 +35,9 @@ typedef struct NanOrigin {
 	uint16_t op;
 	SpanId span;
 	ChainId chain;
-	uint32_t rank, noperands, nturns, parameter;
-	int64_t index[MAX_RANK], turns[MAX_RANK]; /* of the surrounding loops, outermost first */
-	Value operands[3];                        /* scalars, for element-wise operations */
+	uint32_t rank, noperands, niterations, parameter;
+	int64_t index[MAX_RANK], iterations[MAX_RANK]; /* of the surrounding loops, outermost first */
+	Value operands[3];                             /* scalars, for element-wise operations */
 	Atom names[3];
 	bool has_primal; /* derivative code: the operand of the differentiated operation */
 	Value primal;
@@ -55,7 +55,7 @@ typedef struct EnclosingStep {
 	struct EnclosingStep *outer;
 	const Frame *f;
 	const Step *s;
-	int64_t turn;
+	int64_t iteration;
 } EnclosingStep;
 
 typedef struct SlotOrigin { /* the origin of the infinity in a slot */
@@ -349,11 +349,11 @@ static void report_enclosing(TraceReport *t) {
 		Text *out = &t->o->trace;
 		const Step *s = a->s;
 		if (s->op == OP_FOR || s->op == OP_WHILE) {
-			if (a->turn < 0) continue; /* its condition or initial values */
-			t->o->nturns++;
+			if (a->iteration < 0) continue; /* its condition or initial values */
+			t->o->niterations++;
 			if (lines++ < 12) {
 				if (out->n) text_str(out, "\n");
-				text_format(out, "in turn %lld%s of ", (long long)a->turn,
+				text_format(out, "in turn %lld%s of ", (long long)a->iteration,
 				            is_backwards(c, s->chain) ? ", going backwards," : "");
 				if (of_user(c, s->span)) {
 					text_str(out, "the loop at ");
@@ -375,12 +375,12 @@ static void report_enclosing(TraceReport *t) {
 		if (s->chain && s->op != OP_FOR && s->op != OP_WHILE && lines < 12)
 			chain_calls(c, s->chain, report_call, t);
 	}
-	const uint32_t n = t->o->nturns < MAX_RANK ? t->o->nturns : MAX_RANK;
-	t->o->nturns = n;
+	const uint32_t n = t->o->niterations < MAX_RANK ? t->o->niterations : MAX_RANK;
+	t->o->niterations = n;
 	uint32_t k = n;
 	for (const EnclosingStep *a = w->around; a && k; a = a->outer)
-		if ((a->s->op == OP_FOR || a->s->op == OP_WHILE) && a->turn >= 0)
-			t->o->turns[--k] = a->turn;
+		if ((a->s->op == OP_FOR || a->s->op == OP_WHILE) && a->iteration >= 0)
+			t->o->iterations[--k] = a->iteration;
 }
 
 static void tell_around_protected(Ctx *c, void *ud) {
@@ -745,7 +745,7 @@ static void watch_block(Observer *o, Frame *f, const Block *b) {
 	EnclosingStep *a = w->around;
 	if (a && a->f == f && (a->s->op == OP_FOR || a->s->op == OP_WHILE) &&
 	    b == &a->s->blocks[a->s->nblocks - 1])
-		a->turn++;
+		a->iteration++;
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -1099,7 +1099,7 @@ static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool in
 	                                                              : word_of(o, c));
 	out[R_OPERANDS] = value_seq(c, V_TUPLE, o->noperands, o->operands);
 	out[R_INDEX] = whole_numbers(c, o->rank, o->index);
-	out[R_TURNS] = whole_numbers(c, o->nturns, o->turns);
+	out[R_TURNS] = whole_numbers(c, o->niterations, o->iterations);
 	out[R_DERIVATIVE] = string_value(c, id ? d.mode : "");
 	out[R_ORDER] = value_i64(d.order);
 	out[R_FUNCTION] = string_value(c, inside ? atom_text(c, inside) : "");

@@ -20,18 +20,19 @@ typedef int64_t PairLanes __attribute__((vector_size(16)));
 #define TURN_PAIR(x) (SHUFFLE(PairLanes, x, x, 1, 0) * (Pair){-1, 1})
 
 /* For rows of either width; TURN is the product with the imaginary unit. */
-#define OF_WIDTH(Row, name, TURN)                                                                  \
+#define OF_WIDTH(Row, name, TIMES_I)                                                               \
 	CLONES static void split_##name(int64_t m, Row *restrict rows, Row *restrict waves,            \
-	                                const double *restrict turns) {                                \
+	                                const double *restrict twiddles) {                             \
 		const int64_t h = m / 2;                                                                   \
 		waves[0] = rows[h];                                                                        \
 		for (int64_t j = 1; 2 * j <= h; j++) {                                                     \
 			const Row p = rows[j], q = rows[m - j], r = rows[h - j], s = rows[h + j], e = p + q,   \
 					  c = r + s;                                                                   \
-			const double re = turns[2 * j - 2], im = turns[2 * j - 1];                             \
-			const Row along = re * c + im * e, across = im * c - re * e, turned = TURN(across);    \
-			waves[j] = along + turned;                                                             \
-			waves[h - j] = along - turned;                                                         \
+			const double re = twiddles[2 * j - 2], im = twiddles[2 * j - 1];                       \
+			const Row along = re * c + im * e, across = im * c - re * e,                           \
+					  rotated = TIMES_I(across);                                                   \
+			waves[j] = along + rotated;                                                            \
+			waves[h - j] = along - rotated;                                                        \
 			rows[j] = p - q;                                                                       \
 			rows[h - j] = r - s;                                                                   \
 		}                                                                                          \
@@ -55,7 +56,7 @@ typedef int64_t PairLanes __attribute__((vector_size(16)));
 	                                         double *restrict o, int64_t step) {                   \
 		for (int64_t k = 1; k < m; k++) {                                                          \
 			const Row half = 0.5 * waves[k];                                                       \
-			*(Row *)(void *)(o + (k * every - 1) * step) = TURN(half);                             \
+			*(Row *)(void *)(o + (k * every - 1) * step) = TIMES_I(half);                          \
 		}                                                                                          \
 	}                                                                                              \
 	CLONES static void by_table_##name(int64_t m, const Row *restrict rows,                        \
@@ -79,9 +80,9 @@ OF_WIDTH(Pair, pair, TURN_PAIR)
 #define AS(Row, p) ((Row *)(void *)(p))
 #define FROM(Row, p) ((const Row *)(const void *)(p))
 
-void dst_split(int lanes, int64_t m, double *rows, double *waves, const double *turns) {
-	EITHER(split_eight(m, AS(Eight, rows), AS(Eight, waves), turns),
-	       split_pair(m, AS(Pair, rows), AS(Pair, waves), turns));
+void dst_split(int lanes, int64_t m, double *rows, double *waves, const double *twiddles) {
+	EITHER(split_eight(m, AS(Eight, rows), AS(Eight, waves), twiddles),
+	       split_pair(m, AS(Pair, rows), AS(Pair, waves), twiddles));
 }
 void dst_odd(int lanes, int64_t half, const double *waves, int64_t every, double *o, int64_t step) {
 	EITHER(odd_eight(half, FROM(Eight, waves), every, o, step),

@@ -51,7 +51,7 @@ static int64_t length_at(int64_t end, int64_t from, int64_t most) {
 
 /* panel (columns x rows) = the transpose of matrix (rows x columns, `leading`
  * apart), or back (out); in strips that stay in a cache. */
-#define TURN(T)                                                                                    \
+#define TRANSPOSE(T)                                                                               \
 	do {                                                                                           \
 		T *a = matrix, *p = panel;                                                                 \
 		for (int64_t i0 = 0; i0 < rows; i0 += STRIP)                                               \
@@ -62,13 +62,13 @@ static int64_t length_at(int64_t end, int64_t from, int64_t most) {
 				}                                                                                  \
 	} while (0)
 
-static void turn_panel(Dtype d, int64_t rows, int64_t columns, void *matrix, int64_t leading,
-                       void *panel, bool out) {
+static void transpose_panel(Dtype d, int64_t rows, int64_t columns, void *matrix, int64_t leading,
+                            void *panel, bool out) {
 	enum { STRIP = 32 };
 	switch (dtype_size(d)) {
-	case 4: TURN(float); break;
-	case 8: TURN(int64_t); break;
-	default: TURN(double _Complex); break;
+	case 4: TRANSPOSE(float); break;
+	case 8: TRANSPOSE(int64_t); break;
+	default: TRANSPOSE(double _Complex); break;
 	}
 }
 
@@ -136,11 +136,11 @@ static char *panel_at(const Lu *q, int64_t k) { return q->panel[k / q->b % 2]; }
 static void factor_columns(Lu *q, int64_t k) {
 	const int64_t rows = q->n - k, b = length_at(q->n, k, q->b);
 	char *at = q->m + k * (q->n + 1) * q->size, *panel = panel_at(q, k);
-	turn_panel(q->d, rows, b, at, q->n, panel, false);
+	transpose_panel(q->d, rows, b, at, q->n, panel, false);
 	if (lapack_lu(q->c, q->d, (int)rows, (int)b, panel, q->pivots + k, &q->info) != ST_OK &&
 	    q->info > 0)
 		q->info += (int)k;
-	turn_panel(q->d, rows, b, at, q->n, panel, true);
+	transpose_panel(q->d, rows, b, at, q->n, panel, true);
 }
 
 /* Applies the panel's row exchanges to columns from .. from + columns: row k +
@@ -209,9 +209,7 @@ Status blocked_lu(Ctx *c, Dtype d, int64_t n, void *a, int *pivots, int *info) {
 	Status st = look(&q);
 	for (; q.k < n && st == ST_OK && !q.info; q.k += q.b) {
 		const int64_t parts = parts_right(&q) + parts_of(q.k, q.width);
-		if (parts)
-			st = parallel_for(c, (n - q.k) * (n - q.k) * q.b, parts, beside_part, &q,
-			                 look);
+		if (parts) st = parallel_for(c, (n - q.k) * (n - q.k) * q.b, parts, beside_part, &q, look);
 	}
 	for (int64_t i = 0; i < n && st == ST_OK && !q.info; i++) pivots[i] += (int)(i / q.b * q.b);
 	heap_free(c, q.above, 3 * panel);
@@ -276,16 +274,16 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 	if (!(q.minus = heap_alloc(c, bytes))) return ST_NOMEM;
 	const bool forward = lower != adjoint;
 	Status st = ST_OK;
-	for (int64_t turn = 0; turn * BLOCK_ROWS < n && st == ST_OK; turn++) {
-		q.k = forward ? turn * BLOCK_ROWS : (parts_of(n, BLOCK_ROWS) - 1 - turn) * BLOCK_ROWS;
+	for (int64_t block = 0; block * BLOCK_ROWS < n && st == ST_OK; block++) {
+		q.k = forward ? block * BLOCK_ROWS : (parts_of(n, BLOCK_ROWS) - 1 - block) * BLOCK_ROWS;
 		q.m = length_at(n, q.k, BLOCK_ROWS);
 		st = parallel_for(c, INT64_MAX, strips, strip_part, &q, look);
 		/* the unsolved rows: below or above */
 		q.first = forward ? q.k + q.m : 0;
 		q.end = forward ? n : q.k;
 		if (st == ST_OK && q.first < q.end)
-			st = parallel_for(c, INT64_MAX, parts_of(q.end - q.first, PART_ROWS),
-			                 rest_part, &q, look);
+			st = parallel_for(c, INT64_MAX, parts_of(q.end - q.first, PART_ROWS), rest_part, &q,
+			                  look);
 	}
 	heap_free(c, q.minus, bytes);
 	return st;
@@ -356,8 +354,7 @@ Status blocked_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int *info) {
 	for (; q.k + b < n && st == ST_OK && !q.info; q.k += b) {
 		const int64_t rest = n - q.k - b, parts = parts_of(rest, b);
 		st = parallel_for(c, rest * b * b, parts, below_part, &q, look);
-		if (st == ST_OK)
-			st = parallel_for(c, rest * rest * b, parts, right_part, &q, look);
+		if (st == ST_OK) st = parallel_for(c, rest * rest * b, parts, right_part, &q, look);
 	}
 	heap_free(c, q.corner, bytes);
 	*info = q.info;
@@ -428,7 +425,7 @@ static Status factor(Qr *q) {
 	for (q->k = 0; q->k + q->b < q->columns && st == ST_OK; q->k += q->b) {
 		const int64_t rest = q->columns - q->k - 2 * q->b;
 		st = parallel_for(q->c, work_of(q, q->columns - q->k),
-		                 1 + (rest > 0 ? parts_of(rest, q->width) : 0), forward_part, q, look);
+		                  1 + (rest > 0 ? parts_of(rest, q->width) : 0), forward_part, q, look);
 	}
 	return st;
 }
@@ -440,8 +437,8 @@ static Status form(Qr *q) {
 	for (q->k = (q->columns - 1) / q->b * q->b; q->k >= 0 && st == ST_OK; q->k -= q->b) {
 		const int64_t k = q->k, b = length_at(q->columns, k, q->b), rest = q->columns - k - b;
 		if (rest)
-			st = parallel_for(q->c, work_of(q, rest), parts_of(rest, q->width),
-			                 backward_part, q, look);
+			st = parallel_for(q->c, work_of(q, rest), parts_of(rest, q->width), backward_part, q,
+			                  look);
 		if (st != ST_OK) break;
 		int info = 0;
 		if (lapack_form_panel(&q->lapack, (int)(q->rows - k), (int)b,

@@ -519,17 +519,17 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse, int64_t
 		return st == ST_OK && (*plans)->failed ? ST_NOMEM : st;
 	}
 	/* As many lines at a time as make a piece; a poll between pieces. */
-	const int64_t lines = inner == 1 ? outer : inner, turns = inner == 1 ? 1 : outer,
+	const int64_t lines = inner == 1 ? outer : inner, batches = inner == 1 ? 1 : outer,
 				  step = inner == 1 ? n : 1;
 	const int64_t most = PIECE_POINTS / n < lines ? PIECE_POINTS / n : lines;
-	for (int64_t i = 0; i < turns; i++)
+	for (int64_t i = 0; i < batches; i++)
 		for (int64_t k = 0; k < lines; k += most) {
 			const int64_t now = lines - k < most ? lines - k : most;
 			const size_t from = (size_t)(i * n * inner + k * step) * size;
 			void *plan = find_plan(*plans, l, single, inverse, n, inner, now, x->data, o->data);
 			if (!plan) return ST_NOMEM;
 			l->execute(plan, (char *)x->data + from, (char *)o->data + from);
-			const Status st = lines * turns > most ? ctx_poll(c, 0) : ST_OK;
+			const Status st = lines * batches > most ? ctx_poll(c, 0) : ST_OK;
 			if (st != ST_OK) return st;
 		}
 	return ST_OK;

@@ -540,7 +540,7 @@ void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, con
 	for (uint32_t i = 0; i < p->nvalues; i++) p->values[i] = values[i];
 }
 
-void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns) {
+void ctx_progress_iteration(Ctx *c, int64_t iteration, int64_t trip_count) {
 	Progress *p = c->progress_depth ? &c->levels[c->progress_depth - 1] : NULL;
 	if (!p) {
 		if (!(p = ctx_progress_enter(c, false))) return;
@@ -548,8 +548,8 @@ void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns) {
 	}
 	if (p->says || !p->goes_on) return;
 	p->has_report = true;
-	p->step = p->base + turn;
-	p->steps = turns > 0 ? p->base + turns : 0;
+	p->step = p->base + iteration;
+	p->steps = trip_count > 0 ? p->base + trip_count : 0;
 }
 
 void ctx_tell_progress(Ctx *c, ProgressTell tell, void *ud) {

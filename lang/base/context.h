@@ -142,7 +142,7 @@ void ctx_progress_reset(Ctx *c, uint32_t depth); /* leaves all loops deeper than
  * named time, from, to and dt go to those fields of the record. */
 void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values);
 /* Counts the iterations of a machine-code loop without reports of its own. */
-void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns);
+void ctx_progress_iteration(Ctx *c, int64_t iteration, int64_t trip_count);
 bool ctx_is_told(const Ctx *c); /* whether progress is requested */
 /* tell(ud, p, n) is called about ten times a second from polls, with the n
  * loops that have something to report, outermost first. NULL: off. */

@@ -424,7 +424,7 @@ static void *worker(void *arg) {
 	int64_t spun = 0, looked = 0; /* idle time, and when it was last updated */
 	uint32_t done = 0;
 	bool helps = false; /* its own parts are done, others' may not be */
-	for (unsigned turn = 0;; turn++) {
+	for (unsigned spins = 0;; spins++) {
 		int64_t part;
 		Share *s = next_part(id, &part);
 		if (!s && done) {
@@ -446,7 +446,7 @@ static void *worker(void *arg) {
 		}
 		pause_briefly();
 		own_line(&crew.shares[id]);
-		if (turn % LOOK_AT_CLOCK) continue;
+		if (spins % LOOK_AT_CLOCK) continue;
 		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
 		/* A short time without a processor (taken by a hypervisor or an
 		 * interrupt) does not count. Otherwise, in a sequence of jobs, the
@@ -563,11 +563,11 @@ void pool_free(Ctx *c, Pool *p) {
 
 int pool_width(const Pool *p) { return p->workers + 1; }
 
-void pool_wait_briefly(unsigned turn) {
-	enum { TURNS = 1000 };
+void pool_wait_briefly(unsigned spins) {
+	enum { SPINS = 1000 };
 	pause_briefly();
 	/* The other part's thread may not be scheduled. */
-	if (turn >= TURNS) sched_yield();
+	if (spins >= SPINS) sched_yield();
 }
 
 PoolCounters pool_counters(void) { return crew.count; }
@@ -613,7 +613,7 @@ static void stalled(int64_t now) {
 static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers,
                               int64_t job_begun, int64_t *taken) {
 	int64_t begun = 0, watched = 0, patience = PATIENCE_NS;
-	for (unsigned turn = 1;; turn++) {
+	for (unsigned spins = 1;; spins++) {
 		uint32_t pending = atomic_load_explicit(&crew.pending, memory_order_acquire);
 		if (!pending) {
 			if (!begun) return st;
@@ -625,7 +625,7 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 			return st;
 		}
 		pause_briefly();
-		if (turn % LOOK_AT_CLOCK) continue;
+		if (spins % LOOK_AT_CLOCK) continue;
 		const int64_t t = clock_nanoseconds();
 		if (!begun) {
 			begun = watched = t;
@@ -653,7 +653,7 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		pending = atomic_load(&crew.pending);
 		if (pending) sleep_on(&crew.pending, pending, WATCH_NS);
 		atomic_store(&crew.waiting, false);
-		turn = LOOK_AT_CLOCK - 1; /* check again at once */
+		spins = LOOK_AT_CLOCK - 1; /* check again at once */
 	}
 }
 

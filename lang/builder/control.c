@@ -157,8 +157,8 @@ static void give_initial(uint32_t n, const Ref *init, Ref *results) {
 
 void build_for(Builder *b, Ref count, uint32_t ncarried, const Ref *init, RegionId body,
                Ref *results) {
-	int64_t turns;
-	if (!b->verbatim && constant_scalar(b, count, &turns) && turns <= 0) {
+	int64_t trip_count;
+	if (!b->verbatim && constant_scalar(b, count, &trip_count) && trip_count <= 0) {
 		give_initial(ncarried, init, results);
 		return;
 	}
@@ -170,9 +170,9 @@ void build_for(Builder *b, Ref count, uint32_t ncarried, const Ref *init, Region
 
 void build_while(Builder *b, uint32_t ncarried, const Ref *init, RegionId cond, RegionId body,
                  Ref *results) {
-	int64_t turns;
+	int64_t trip_count;
 	if (!b->verbatim && closed(b, cond)->nresults == 1 && !closed(b, cond)->ninsts &&
-	    constant_scalar(b, region_result(b, cond, 0), &turns) && !turns) {
+	    constant_scalar(b, region_result(b, cond, 0), &trip_count) && !trip_count) {
 		give_initial(ncarried, init, results);
 		return;
 	}

@@ -285,9 +285,9 @@ static const bool *certain_regions(Builder *b) {
 	for (RegionId r = 0; r < f->regions.n; r++) certain[r] = false;
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Inst *in = &f->insts.at[i];
-		const Const *turns = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
+		const Const *trip_count = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
 		int64_t n;
-		if (in->op == OP_WHILE || (turns && value_as_i64(turns->value, &n) && n > 0))
+		if (in->op == OP_WHILE || (trip_count && value_as_i64(trip_count->value, &n) && n > 0))
 			certain[f->region_ids.at[in->regions]] = true;
 	}
 	return certain;

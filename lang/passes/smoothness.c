@@ -14,7 +14,7 @@
 
 #include "lang/ir/host.h"
 
-enum { CALLS_DEEP = 64, LOOP_TURNS = 8 };
+enum { CALLS_DEEP = 64, LOOP_ITERATIONS = 8 };
 
 typedef struct Smoothing {
 	uint8_t class; /* Smoothness; SMOOTH_ALWAYS when not active */
@@ -83,31 +83,31 @@ static void loop(Smooth *p, const Inst *in) {
 	const Region *body = inst_region(p->f, in, counted ? 0 : 1),
 				 *test = counted ? NULL : inst_region(p->f, in, 0);
 	const uint32_t first = counted ? 1 : 0;
-	Smoothing turns = counted ? state_of(p, inst_arg(p->f, in, 0)) : still;
+	Smoothing trip_count = counted ? state_of(p, inst_arg(p->f, in, 0)) : still;
 	if (counted) p->of[body->params] = still;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		p->of[body->params + first + k] = state_of(p, inst_arg(p->f, in, first + k));
 	bool changed = true;
-	for (uint32_t turn = 0; changed; turn++) {
+	for (uint32_t iteration = 0; changed; iteration++) {
 		changed = false;
 		if (test) {
 			for (uint32_t k = 0; k < in->nresults; k++)
 				p->of[test->params + k] = p->of[body->params + k];
 			region(p, test);
-			turns = joined(turns, region_result(p, test, 0));
+			trip_count = joined(trip_count, region_result(p, test, 0));
 		}
 		region(p, body);
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Smoothing *was = &p->of[body->params + first + k],
 					  now = joined(*was, region_result(p, body, k));
-			if (turn > LOOP_TURNS) now = at_most(now, SMOOTH_JUMPS);
+			if (iteration > LOOP_ITERATIONS) now = at_most(now, SMOOTH_JUMPS);
 			changed |=
 				now.class != was->class || now.active != was->active || now.held != was->held;
 			*was = now;
 		}
 	}
 	for (uint32_t k = 0; k < in->nresults; k++)
-		p->of[in->results + k] = chosen_by(p->of[body->params + first + k], turns);
+		p->of[in->results + k] = chosen_by(p->of[body->params + first + k], trip_count);
 }
 
 static void call(Smooth *p, const Inst *in) {

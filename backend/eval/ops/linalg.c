@@ -329,23 +329,27 @@ Status eval_QR(Frame *f, const Step *s) {
 	    (!(t[0] = form_q ? batch_tensor(f, a, &b, b.d, b.rows, b.columns) : tensor_ref(a)) ||
 	     !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
 		st = ST_NOMEM;
-	char *turned = NULL;
-	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes)))) st = ST_NOMEM;
+	char *transposed = NULL;
+	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes))))
+		st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && b.columns && st == ST_OK; i++) {
 		int info = 0;
-		transpose(f->ctx, b.size, b.rows, b.columns, a->data + i * q_bytes, turned);
+		transpose(f->ctx, b.size, b.rows, b.columns, a->data + i * q_bytes, transposed);
 		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break;
-		st = blocked_qr(f->ctx, b.d, b.rows, b.columns, turned, turned + q_bytes, form_q, &info);
+		st = blocked_qr(f->ctx, b.d, b.rows, b.columns, transposed, transposed + q_bytes, form_q,
+		                &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "qr failed");
 			break;
 		}
-		positive_diagonal(b.d, form_q ? b.rows : 0, b.columns, turned, turned + q_bytes);
-		if (form_q) transpose(f->ctx, b.size, b.columns, b.rows, turned, t[0]->data + i * q_bytes);
-		transpose(f->ctx, b.size, b.columns, b.columns, turned + q_bytes, t[1]->data + i * r_bytes);
+		positive_diagonal(b.d, form_q ? b.rows : 0, b.columns, transposed, transposed + q_bytes);
+		if (form_q)
+			transpose(f->ctx, b.size, b.columns, b.rows, transposed, t[0]->data + i * q_bytes);
+		transpose(f->ctx, b.size, b.columns, b.columns, transposed + q_bytes,
+		          t[1]->data + i * r_bytes);
 		st = spend(f->be, 2 * cube(&b));
 	}
-	if (turned) heap_free(f->ctx, turned, (size_t)(q_bytes + r_bytes));
+	if (transposed) heap_free(f->ctx, transposed, (size_t)(q_bytes + r_bytes));
 	tensor_unref(a);
 	if (st != ST_OK) return drop(st, 2, t);
 	put_tensor(f, s, 0, t[0]);
@@ -366,8 +370,8 @@ Status eval_EIGH(Frame *f, const Step *s) {
 	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, dtype_real_of(b.d), n, -1)) ||
 	                    !(t[1] = batch_tensor(f, a, &b, b.d, n, n))))
 		st = ST_NOMEM;
-	char *turned = NULL;
-	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)bytes))) st = ST_NOMEM;
+	char *transposed = NULL;
+	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, (size_t)bytes))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
 		const char *from = a->data + i * bytes;
@@ -378,17 +382,17 @@ Status eval_EIGH(Frame *f, const Step *s) {
 			fill_nan(b.d, n * n, t[1]->data + i * bytes);
 			continue;
 		}
-		memcpy(turned, from, (size_t)bytes);
-		st = lapack_eigh_upper(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * real, &info);
+		memcpy(transposed, from, (size_t)bytes);
+		st = lapack_eigh_upper(f->ctx, b.d, (int)n, transposed, t[0]->data + i * n * real, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the eigenvalues did not converge");
 			break;
 		}
-		conjugate(b.d, n * n, turned);
-		transpose(f->ctx, b.size, n, n, turned, t[1]->data + i * bytes);
+		conjugate(b.d, n * n, transposed);
+		transpose(f->ctx, b.size, n, n, transposed, t[1]->data + i * bytes);
 		st = spend(f->be, 4 * cube(&b));
 	}
-	if (turned) heap_free(f->ctx, turned, (size_t)bytes);
+	if (transposed) heap_free(f->ctx, transposed, (size_t)bytes);
 	tensor_unref(a);
 	if (st != ST_OK) return drop(st, 2, t);
 	put_tensor(f, s, 0, t[0]);
@@ -405,22 +409,23 @@ Status eval_EIG(Frame *f, const Step *s) {
 	if (st == ST_OK &&
 	    (!(t[0] = batch_tensor(f, a, &b, to, n, -1)) || !(t[1] = batch_tensor(f, a, &b, to, n, n))))
 		st = ST_NOMEM;
-	char *turned = NULL;
+	char *transposed = NULL;
 	const int64_t vectors_at = (bytes + 15) & ~(int64_t)15;
 	const size_t scratch = (size_t)(vectors_at + n * n * out_size);
-	if (st == ST_OK && !(turned = heap_alloc(f->ctx, scratch))) st = ST_NOMEM;
+	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, scratch))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
-		char *vectors = turned + vectors_at;
+		char *vectors = transposed + vectors_at;
 		if (!all_finite(b.d, n * n, a->data + i * bytes)) {
 			fill_nan(to, n, t[0]->data + i * n * out_size);
 			fill_nan(to, n * n, t[1]->data + i * n * n * out_size);
 			continue;
 		}
-		transpose(f->ctx, b.size, n, n, a->data + i * bytes, turned);
+		transpose(f->ctx, b.size, n, n, a->data + i * bytes, transposed);
 		/* The copy is incomplete, and LAPACK might not return. */
 		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break;
-		st = lapack_eig(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * out_size, vectors, &info);
+		st = lapack_eig(f->ctx, b.d, (int)n, transposed, t[0]->data + i * n * out_size, vectors,
+		                &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the eigenvalues did not converge");
 			break;
@@ -428,7 +433,7 @@ Status eval_EIG(Frame *f, const Step *s) {
 		transpose(f->ctx, out_size, n, n, vectors, t[1]->data + i * n * n * out_size);
 		st = spend(f->be, 10 * cube(&b));
 	}
-	if (turned) heap_free(f->ctx, turned, scratch);
+	if (transposed) heap_free(f->ctx, transposed, scratch);
 	tensor_unref(a);
 	if (st != ST_OK) return drop(st, 2, t);
 	put_tensor(f, s, 0, t[0]);

@@ -431,8 +431,8 @@ static void scan_part(void *ud, int64_t part) {
 	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART,
 				  at = (line * s->length + (s->reverse ? rest - n : k * SCAN_PART)) * s->size;
 	kernel_scan_total(s->d, n, s->x + at, end, s->reverse);
-	for (unsigned turn = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; turn++)
-		pool_wait_briefly(turn);
+	for (unsigned spins = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; spins++)
+		pool_wait_briefly(spins);
 	memcpy(before, s->carry, (size_t)s->size);
 	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
 	memcpy(s->carry, end, (size_t)s->size);

@@ -276,7 +276,7 @@ int32_t atled_rt_poll(NativeCall *call) {
 	ParallelLoop *s = r->shared;
 	if (!s) {
 		if (call->asked && call->trip_count)
-			ctx_progress_turn(r->be->ctx, call->iteration, call->trip_count);
+			ctx_progress_iteration(r->be->ctx, call->iteration, call->trip_count);
 		return (int32_t)spend(r->be, used);
 	}
 	const int halted = atomic_load_explicit(&s->halt, memory_order_relaxed);
