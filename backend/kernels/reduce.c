@@ -338,7 +338,7 @@ enum { SCAN_PLAIN = 1032, SCAN_GROUP = 128 };
  * boundaries. While a part's total is computed, elements ASKED bytes ahead are
  * prefetched; while it is written, the elements of the thread's next part
  * are. */
-enum { ASKED = 1024 };
+enum { PREFETCH_BYTES = 1024 };
 
 #define JOIN_HALVES(h, N, W, UNIT, BACK)                                                           \
 	if (N / UNIT > h)                                                                              \
@@ -355,14 +355,16 @@ enum { ASKED = 1024 };
 		V first = none, sum = none;                                                                \
 		for (int l = 0; before && l < N; l++) first[l] = before[l % UNIT];                         \
 		const int64_t whole = count / UNIT <= SCAN_PLAIN ? 0 : count / GROUP * GROUP,              \
-					  ahead = next ? next - x : (int64_t)((BACK ? -ASKED : ASKED) / sizeof(B));    \
+					  prefetch_by =                                                                \
+						  next ? next - x                                                          \
+							   : (int64_t)((BACK ? -PREFETCH_BYTES : PREFETCH_BYTES) / sizeof(B)); \
 		for (int64_t i = 0; i < whole; i += GROUP) {                                               \
 			const int64_t at = BACK ? count - N - i : i;                                           \
 			V v[K];                                                                                \
 			UNROLLED for (int k = 0; k < K; k++) {                                                 \
 				const B *p = x + at + (BACK ? -k : k) * N;                                         \
 				v[k] = *(const V *)(const void *)p;                                                \
-				if (!(k * sizeof(V) % 64)) __builtin_prefetch(p + ahead);                          \
+				if (!(k * sizeof(V) % 64)) __builtin_prefetch(p + prefetch_by);                    \
 				JOIN_HALVES(1, N, W, UNIT, BACK);                                                  \
 				JOIN_HALVES(2, N, W, UNIT, BACK);                                                  \
 				JOIN_HALVES(4, N, W, UNIT, BACK);                                                  \

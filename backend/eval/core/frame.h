@@ -215,7 +215,7 @@ static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEN
 #define POLL_EVERY 1024u
 Status charge_and_poll(Backend *be);
 /* Arrays of at least this size do not stay in a cache. */
-#define PAST_CACHES ((size_t)16 << 20)
+#define STREAM_STORES_FROM ((size_t)16 << 20)
 /* The caller's memory for result 0 of step s, with a new reference. NULL if
  * there is none, if the type or shape differs, or if it overlaps an operand. */
 Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape);

@@ -460,7 +460,7 @@ static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines,
 	s.x = x->data;
 	s.o = o->data;
 	s.threads = parallel_width(f->ctx);
-	s.streaming = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
+	s.streaming = o != x && (size_t)(lines * length * s.size) >= STREAM_STORES_FROM;
 	s.line_parts = (length + SCAN_PART - 1) / SCAN_PART;
 	if (s.line_parts == 1) s.part_lines = SCAN_PART / length;
 	const int64_t parts =

@@ -422,7 +422,7 @@ static KRef update_head(ArrayEmit *e, const LoopGroup *g, const Loops *s, int la
 
 /* Memory would idle while a row is processed in the cache. The first loop along
  * the row after others have read it therefore prefetches the next row. */
-static bool asks_ahead(ArrayEmit *e, const LoopGroup *g) {
+static bool prefetches_next_row(ArrayEmit *e, const LoopGroup *g) {
 	return e->row_reads.n && g != &e->r->groups.at[0] && goes_along_row(e, g);
 }
 
@@ -478,7 +478,7 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 	bool *varying = ARENA_ARRAY(e->l->scratch, bool, sums.n + 1);
 	memset(varying, 1, sums.n + 1);
 	uint32_t inside = e->memo.n;
-	const bool ahead = vectors && !rows && asks_ahead(e, g);
+	const bool prefetch = vectors && !rows && prefetches_next_row(e, g);
 	KRef length = !vectors ? 0
 	              : rows   ? e->rows
 	                       : lower_dim(e->l, s.dims[s.lane]),
@@ -524,7 +524,7 @@ static void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 		KRef base = head ? k_add(k, offset, params[0]) : params[0];
 		if (rows) lanes_along_rows(e, base);
 		else e->axes[s.lane] = (Axis){.base = base, .lane = k_int(k, 1)};
-		if (ahead) ask_for_next_row(e, lanes);
+		if (prefetch) prefetch_next_row(e, lanes);
 	}
 	Index inner[MAX_AXES], at[MAX_AXES];
 	uint32_t sum = 0;
@@ -705,11 +705,11 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 		fresh[i] = extreme_identity(e, (Op)node_inst(e->p, a->n)->op, node_type_of(e, a->n),
 		                            (ExtremePart)a->part);
 	}
-	const bool ahead = asks_ahead(e, r->g);
+	const bool prefetch = prefetches_next_row(e, r->g);
 	k_vloop_begin(k, r->g->wide ? 16 : 32, 0, lower_dim(e->l, r->s->dims[r->s->lane]), n, fresh,
 	              varying, params);
 	e->axes[r->s->lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
-	if (ahead) ask_for_next_row(e, r->g->wide ? 16 : 32);
+	if (prefetch) prefetch_next_row(e, r->g->wide ? 16 : 32);
 	reduce_iteration(r, params + 1, next, true);
 	k_vloop_end(k, next, lanes);
 	e->memo.n = mark;

@@ -1096,7 +1096,7 @@ static LiveRange *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t 
 	return life;
 }
 
-static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
+static void request_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	Lower *l = p->l;
 	const uint32_t *step = region_steps(p);
 	const LiveRange *life = node_lives(p, step, from, to);
@@ -1150,6 +1150,6 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 	choose_strips(p);
 	join_in_place(p);
 	choose_sliding_windows(p);
-	ask_for_memory(p, l->position, l->position + n);
+	request_memory(p, l->position, l->position + n);
 	return p;
 }

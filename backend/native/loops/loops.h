@@ -401,7 +401,7 @@ KRef element_recomputed(ArrayEmit *e, LoopNode *n, const Index *at);
 bool goes_along_row(const ArrayEmit *e, const LoopGroup *g);
 /* In a vector loop over the region's inner axis: prefetches, for the next row,
  * the data that the earlier groups read of this row. */
-void ask_for_next_row(ArrayEmit *e, uint32_t lanes);
+void prefetch_next_row(ArrayEmit *e, uint32_t lanes);
 /* Sets *pointer to the start of a value in memory; false when it is not in
  * memory. */
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer);

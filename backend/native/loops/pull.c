@@ -558,7 +558,7 @@ static void note_row_read(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, A
 	VEC_PUSH(e->l->scratch, &e->row_reads, read);
 }
 
-void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
+void prefetch_next_row(ArrayEmit *e, uint32_t lanes) {
 	enum { LINE = 64, MOST = 4 };
 	KBuilder *k = e->k;
 	const Axis here = e->axes[ROW_AXIS];

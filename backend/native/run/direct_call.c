@@ -63,7 +63,7 @@ static const Value *source_value(OperandSource s, const Value *args) {
 }
 
 /* Computes extents and allocates results, in a frame with the parameters. */
-static bool settle(DirectCall *d, const Step *s, Frame *f) {
+static bool place_results(DirectCall *d, const Step *s, Frame *f) {
 	const Unit *u = d->unit->unit;
 	for (uint32_t i = 0; i < u->nsyms + u->ndims; i++)
 		if (!unit_length(f, s, &d->unit->lengths[i], &d->memory[u->nwords + i])) return false;
@@ -96,7 +96,7 @@ static bool settle(DirectCall *d, const Step *s, Frame *f) {
 	return true;
 }
 
-static bool settle_in_frame(DirectCall *d, const Step *s, const Value *args) {
+static bool place_results_in_frame(DirectCall *d, const Step *s, const Value *args) {
 	const Code *hot = d->hot;
 	const size_t bytes = hot->nslots * sizeof(Value) + (hot->nsyms + 1) * sizeof(int64_t);
 	Value *slots = heap_alloc(d->c, bytes);
@@ -115,7 +115,7 @@ static bool settle_in_frame(DirectCall *d, const Step *s, const Value *args) {
 	bool ok = true;
 	for (uint32_t k = 0; k < d->nparams && ok; k++) ok = has_type(&f, args[k], &hot->params[k]);
 	const uint32_t diags = diag_total(d->c);
-	ok = ok && settle(d, s, &f);
+	ok = ok && place_results(d, s, &f);
 	diag_truncate(d->c, diags); /* the ordinary call reports it */
 	heap_free(d->c, slots, bytes);
 	return ok;
@@ -168,7 +168,7 @@ DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never) {
 	}
 	DirectCall *d = m.made;
 	fn_ref(code->fn);
-	bool ok = settle_in_frame(d, s, args);
+	bool ok = place_results_in_frame(d, s, args);
 	for (uint32_t k = 0; k < d->nparams; k++)
 		d->counts[k] = args[k].kind == V_TENSOR ? args[k].tensor->count : -1;
 	const int32_t first = d->nresults ? d->result_from[0] : -1;
