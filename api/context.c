@@ -490,7 +490,7 @@ static void progress_body(Ctx *c, void *arg) {
 	atled_context *x = api_of(c);
 	x->tell = with->tell;
 	x->tell_ud = with->tell_ud;
-	ctx_tell_progress(c, x->tell ? tell_progress : NULL, x);
+	ctx_report_progress(c, x->tell ? tell_progress : NULL, x);
 }
 
 atled_status atled_progress(atled_context *x, atled_progress_tell tell, void *ud) {

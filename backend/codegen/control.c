@@ -558,15 +558,15 @@ static bool in_place(const Emitter *e, const KFn *callee) {
 	       callee->insts.at[callee->insts.n - 1].op == K_RETURN;
 }
 
-/* Between begin_told and end_told, failures leave through a block that records
+/* Between begin_reported and end_reported, failures leave through a block that records
  * the call site. */
-static EmitFailure begin_told(Emitter *e, const KInst *in) {
+static EmitFailure begin_reported(Emitter *e, const KInst *in) {
 	const EmitFailure outer = {e->failure, e->failure_status};
 	if (in->params) e->failure = NULL;
 	return outer;
 }
 
-static void end_told(Emitter *e, const KInst *in, EmitFailure outer) {
+static void end_reported(Emitter *e, const KInst *in, EmitFailure outer) {
 	if (!in->params) return;
 	const EmitFailure inner = {e->failure, e->failure_status};
 	e->failure = outer.block;
@@ -590,7 +590,7 @@ void emit_CALL(Emitter *e, const KInst *in) {
 		emit_stop(e, "a call with %u of %u operands", in->nargs, f->nparams);
 	LLVMValueRef outer_depth = e->depth_left;
 	LLVMValueRef depth = outer_depth;
-	const EmitFailure outer_failure = begin_told(e, in);
+	const EmitFailure outer_failure = begin_reported(e, in);
 	if (!(in->flags & KF_NO_DEPTH_CHECK)) {
 		depth = LLVMBuildNSWSub(e->b, outer_depth, emit_i64(e, 1), "");
 		emit_fail(e, LLVMBuildICmp(e->b, LLVMIntSLT, depth, emit_i64(e, 0), ""),
@@ -613,7 +613,7 @@ void emit_CALL(Emitter *e, const KInst *in) {
 		e->fn = caller;
 		e->vector = vector;
 		e->depth_left = outer_depth;
-		end_told(e, in, outer_failure);
+		end_reported(e, in, outer_failure);
 		return;
 	}
 	args[0] = e->call;
@@ -623,7 +623,7 @@ void emit_CALL(Emitter *e, const KInst *in) {
 		LLVMBuildCall2(e->b, e->function_types[callee], function, args, in->nargs + 2, "");
 	LLVMSetInstructionCallConv(record, LLVMFastCallConv);
 	emit_check(e, LLVMBuildExtractValue(e->b, record, 0, ""));
-	end_told(e, in, outer_failure);
+	end_reported(e, in, outer_failure);
 	for (uint32_t i = 0; i < f->nresults; i++)
 		e->fn->vals[in->results + i] = LLVMBuildExtractValue(e->b, record, i + 1, "");
 }

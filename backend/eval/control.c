@@ -166,7 +166,7 @@ Status eval_TRY(Frame *f, const Step *s) {
 	const char *text = diag_total(f->ctx) > before ? diag_at(f->ctx, before)->message : "an error";
 	Value message = value_string(f->ctx, text, strlen(text));
 	diag_truncate(f->ctx, before);
-	f->be->told_diags = UINT32_MAX;
+	f->be->reported_diags = UINT32_MAX;
 	if (message.kind == V_UNSET) return ST_NOMEM;
 	f->slots[handler->params] = message;
 	st = run_block(f, handler);
@@ -270,7 +270,7 @@ Status eval_START(Frame *f, const Step *s) {
 }
 
 Status eval_PROGRESS(Frame *f, const Step *s) {
-	if (!ctx_is_told(f->ctx)) return ST_OK;
+	if (!ctx_reports_progress(f->ctx)) return ST_OK;
 	double values[PROGRESS_VALUES];
 	for (uint32_t k = 2; k < s->nargs; k++) values[k - 2] = operand(f, s, k)->f;
 	ctx_report(f->ctx, (Atom)s->fields[0].words[0], operand(f, s, 0)->i, operand(f, s, 1)->i,

@@ -239,9 +239,9 @@ Status report_failure(Frame *f, const Step *s, Status st) {
 	Backend *be = f->be;
 	const uint32_t total = diag_total(f->ctx);
 	/* A step around the failed one, which is reported already. */
-	if (be->told_diags == total && be->told_depth == be->depth) return st;
-	be->told_diags = total;
-	be->told_depth = be->depth;
+	if (be->reported_diags == total && be->reported_depth == be->depth) return st;
+	be->reported_diags = total;
+	be->reported_depth = be->depth;
 	if (s->chain && total) chain_calls(f->ctx, s->chain, trace_inlined, be);
 	return st;
 }
@@ -471,7 +471,7 @@ Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *plac
                       Value *results) {
 	Backend *be = backend_of(c);
 	char here = 0;
-	if (!be->depth) be->told_diags = UINT32_MAX;
+	if (!be->depth) be->reported_diags = UINT32_MAX;
 	code = code->hooks->choose(be, code, args);
 	Fn *fn = code->fn;
 	uint32_t nparams = code->body.nparams, diags = diag_total(c);

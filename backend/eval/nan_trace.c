@@ -383,7 +383,7 @@ static void report_enclosing(TraceReport *t) {
 			t->o->iterations[--k] = a->iteration;
 }
 
-static void tell_around_protected(Ctx *c, void *ud) {
+static void report_enclosing_protected(Ctx *c, void *ud) {
 	(void)c;
 	TraceReport *t = ud;
 	if (t->o->chain) chain_calls(t->w->c, t->o->chain, report_call, t);
@@ -412,7 +412,7 @@ static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step 
 		o->chain = s->chain;
 		TraceReport t = {w, o, of_user(c, s->span)};
 		/* Names are interned, which may allocate. */
-		if (ctx_protect(c, tell_around_protected, &t) != ST_OK) o->trace.n = 0;
+		if (ctx_protect(c, report_enclosing_protected, &t) != ST_OK) o->trace.n = 0;
 	}
 	if (!s && kind == FROM_CONSTANT && of_user(c, w->fn->span)) o->span = w->fn->span;
 	if (infinite) w->last_infinity = w->norigins;
@@ -917,7 +917,7 @@ static void put_message(Text *t, const Watch *w, const NanOrigin *o, bool first)
 static void to_text(void *ud, const char *text, size_t n) { text_add(ud, text, n); }
 
 /* The message, the source line, and the trace. */
-static void tell(Text *out, Watch *w, const NanOrigin *o, bool first, const char *before) {
+static void report_origin(Text *out, Watch *w, const NanOrigin *o, bool first, const char *before) {
 	Text message;
 	text_init(&message, w->c);
 	text_str(&message, before);
@@ -1077,12 +1077,12 @@ static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool in
 		if (failure) text_format(&t, " before the program fails: %s", failure);
 		text_str(&t, "\n");
 	} else {
-		tell(&t, w, o, true,
-		     found || failure ? ""
-		     : o->infinite    ? "the result is finite; inside, "
-		                      : "the result has no NaN; inside, ");
+		report_origin(&t, w, o, true,
+		              found || failure ? ""
+		              : o->infinite    ? "the result is finite; inside, "
+		                               : "the result has no NaN; inside, ");
 		if (o->infinity && !o->infinite)
-			tell(&t, w, &w->origins[o->infinity], false, "the infinity in it: ");
+			report_origin(&t, w, &w->origins[o->infinity], false, "the infinity in it: ");
 		if (failure) text_format(&t, "  then the program fails: %s\n", failure);
 	}
 	while (t.n && t.at[t.n - 1] == '\n') t.n--;
@@ -1187,7 +1187,7 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 				snprintf(failure, sizeof failure, "%s", diag_at(c, before)->message);
 			a.failure = failure;
 			diag_truncate(c, before);
-			be->told_diags = UINT32_MAX;
+			be->reported_diags = UINT32_MAX;
 			st = ST_OK;
 		}
 		if (st == ST_OK) st = ctx_protect(c, answer_protected, &a);

@@ -94,10 +94,10 @@ struct Ctx {
 	uint32_t skip, skipped; /* number of polls between two clock reads */
 	Progress levels[PROGRESS_LEVELS];
 	uint32_t progress_depth;
-	ProgressTell tell_progress;
-	void *tell_progress_ud;
-	uint32_t untold; /* polls since the last check whether a report is due */
-	double told;
+	ProgressTell report_progress;
+	void *report_progress_ud;
+	uint32_t unreported_polls; /* polls since the last check whether a report is due */
+	double last_report;
 	uint32_t depth_limit;
 	bool verifies;
 
@@ -509,7 +509,7 @@ static bool out_of_time(Ctx *c) {
 }
 
 Progress *ctx_progress_enter(Ctx *c, bool says) {
-	if (!c->tell_progress || (!says && c->progress_depth) || c->progress_depth == PROGRESS_LEVELS)
+	if (!c->report_progress || (!says && c->progress_depth) || c->progress_depth == PROGRESS_LEVELS)
 		return NULL;
 	Progress *p = &c->levels[c->progress_depth++];
 	*p = (Progress){.says = says};
@@ -526,10 +526,10 @@ void ctx_progress_reset(Ctx *c, uint32_t depth) {
 	if (depth < c->progress_depth) c->progress_depth = depth;
 }
 
-bool ctx_is_told(const Ctx *c) { return c->tell_progress != NULL; }
+bool ctx_reports_progress(const Ctx *c) { return c->report_progress != NULL; }
 
 void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values) {
-	if (!c->tell_progress) return;
+	if (!c->report_progress) return;
 	Progress *p =
 		c->progress_depth ? &c->levels[c->progress_depth - 1] : ctx_progress_enter(c, true);
 	p->has_report = p->says = true;
@@ -552,9 +552,9 @@ void ctx_progress_iteration(Ctx *c, int64_t iteration, int64_t trip_count) {
 	p->steps = trip_count > 0 ? p->base + trip_count : 0;
 }
 
-void ctx_tell_progress(Ctx *c, ProgressTell tell, void *ud) {
-	c->tell_progress = tell;
-	c->tell_progress_ud = ud;
+void ctx_report_progress(Ctx *c, ProgressTell tell, void *ud) {
+	c->report_progress = tell;
+	c->report_progress_ud = ud;
 }
 
 size_t progress_name(const char **rest, const char **name) {
@@ -593,12 +593,12 @@ static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEX
 }
 
 /* The clock is read only at every sixteenth poll, since polls are frequent. */
-static void tell_progress(Ctx *c) {
-	if (++c->untold < 16 && c->progress_depth) return;
-	c->untold = 0;
+static void report_progress(Ctx *c) {
+	if (++c->unreported_polls < 16 && c->progress_depth) return;
+	c->unreported_polls = 0;
 	const double now = clock_seconds();
-	if (now - c->told < 0.1) return;
-	c->told = now;
+	if (now - c->last_report < 0.1) return;
+	c->last_report = now;
 	Progress levels[PROGRESS_LEVELS];
 	char names[PROGRESS_LEVELS][PROGRESS_TEXT];
 	uint32_t n = 0;
@@ -610,7 +610,7 @@ static void tell_progress(Ctx *c) {
 		take_fields(c, p, names[n], &levels[n]);
 		n++;
 	}
-	c->tell_progress(c->tell_progress_ud, levels, n);
+	c->report_progress(c->report_progress_ud, levels, n);
 }
 
 /* Each frame may poll again while it unwinds; the reason is recorded once. */
@@ -626,7 +626,7 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 		if (!is_last_diag(c, E_INTERRUPT)) diag_error(c, E_INTERRUPT, NO_SPAN, "interrupted");
 		return ST_INTERRUPTED;
 	}
-	if (c->tell_progress) tell_progress(c);
+	if (c->report_progress) report_progress(c);
 	if (c->step_limit && c->steps > c->step_limit) {
 		if (!is_last_diag(c, E_BUDGET))
 			diag_error(c, E_BUDGET, NO_SPAN, "the step limit is used up");

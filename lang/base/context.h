@@ -143,14 +143,14 @@ void ctx_progress_reset(Ctx *c, uint32_t depth); /* leaves all loops deeper than
 void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values);
 /* Counts the iterations of a machine-code loop without reports of its own. */
 void ctx_progress_iteration(Ctx *c, int64_t iteration, int64_t trip_count);
-bool ctx_is_told(const Ctx *c); /* whether progress is requested */
+bool ctx_reports_progress(const Ctx *c); /* whether progress is requested */
 /* tell(ud, p, n) is called about ten times a second from polls, with the n
  * loops that have something to report, outermost first. NULL: off. */
 typedef void (*ProgressTell)(void *ud, const Progress *p, uint32_t n);
 /* Extracts the next of comma-separated names; returns its length, 0 at the end.
  */
 size_t progress_name(const char **rest, const char **name);
-void ctx_tell_progress(Ctx *c, ProgressTell tell, void *ud);
+void ctx_report_progress(Ctx *c, ProgressTell tell, void *ud);
 /* Called at every poll point. `steps` is the work done since the last poll. */
 Status ctx_poll(Ctx *c, uint64_t steps);
 uint64_t ctx_steps(const Ctx *c);

@@ -539,7 +539,7 @@ Pool *pool_new(Ctx *c, int threads) {
 }
 
 /* With ATLED_POOL set: prints the statistics when the threads end. */
-static void tell_counters(void) {
+static void report_counters(void) {
 	const PoolCounters k = crew.count;
 	if (!getenv("ATLED_POOL")) return;
 	fprintf(stderr,
@@ -556,7 +556,7 @@ static void tell_counters(void) {
 void pool_free(Ctx *c, Pool *p) {
 	if (!p) return;
 	pthread_mutex_lock(&crew.lock);
-	if (!--crew.users) end_workers(), tell_counters();
+	if (!--crew.users) end_workers(), report_counters();
 	pthread_mutex_unlock(&crew.lock);
 	heap_free(c, p, sizeof *p);
 }

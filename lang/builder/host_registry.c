@@ -43,19 +43,19 @@ typedef struct FreshSyms {
 	 * determines it */
 	const Dim *map;
 	uint32_t nsyms;
-	bool untold;
+	bool unknown;
 	VEC(Dim) from, to;
 } FreshSyms;
 
 static void see_symbol(void *ud, SymId s) {
 	FreshSyms *w = ud;
-	w->untold |= s >= w->nsyms || w->map[s] == UINT32_MAX;
+	w->unknown |= s >= w->nsyms || w->map[s] == UINT32_MAX;
 }
 
 static Dim fresh_dim(Builder *b, Arena *a, FreshSyms *w, Dim d) {
-	w->untold = false;
+	w->unknown = false;
 	dim_each_sym(build_ctx(b), d, see_symbol, w);
-	if (!w->untold) return dim_subst(build_ctx(b), d, w->map, w->nsyms);
+	if (!w->unknown) return dim_subst(build_ctx(b), d, w->map, w->nsyms);
 	for (uint32_t k = 0; k < w->from.n; k++)
 		if (w->from.at[k] == d) return w->to.at[k];
 	Dim fresh = build_fresh_dim(b, 0, build_span(b));

@@ -360,7 +360,7 @@ static void compare_at(Trial *t, uint64_t *seed, Finding *f) {
 	}
 }
 
-static void tell(Trial *t, const Finding *f) {
+static void report(Trial *t, const Finding *f) {
 	char from[96] = "a random direction", to[96] = "", where[160] = "";
 	Value results[64];
 	const uint32_t before = diag_total(t->c);
@@ -427,7 +427,7 @@ static Status compare(Trial *t) {
 		st = ctx_poll(t->c, 1);
 	}
 	if (f.wrong && st == ST_OK) {
-		tell(t, &f);
+		report(t, &f);
 		if (rule_check_mode(t->c) != RULES_WARN) st = ST_ERROR;
 	}
 	if (given) heap_free(t->c, given, (size_t)most * sizeof *given);

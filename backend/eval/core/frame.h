@@ -193,7 +193,7 @@ struct Backend {
 	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel IR is not written */
 	void *dump_ud;
 	/* Identify the failure whose inlined calls have been reported. */
-	uint32_t told_diags, told_depth;
+	uint32_t reported_diags, reported_depth;
 };
 
 /* Observes a run while be->observer points to it. The evaluator then runs

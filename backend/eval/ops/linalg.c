@@ -249,8 +249,8 @@ Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool a
 }
 
 /* Reports the failure of matrix i in the user's words, with its place. */
-static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const MatrixBatch *b,
-                          int64_t i) {
+static Status report_matrix_failure(Frame *f, const Step *s, Status st, int64_t failed,
+                                    const MatrixBatch *b, int64_t i) {
 	if (st == ST_ERROR) return step_failed(f, s, st);
 	return st != ST_OK || !failed ? st
 	                              : fail_matrix(f, s, failed - 1, b->rows, b->count > 1 ? i : -1);
@@ -264,7 +264,7 @@ Status eval_CHOLESKY(Frame *f, const Step *s) {
 	for (int64_t i = 0; i < b.count && b.rows && st == ST_OK; i++) {
 		int64_t failed = 0;
 		st = matrix_cholesky(f->ctx, b.d, b.rows, a->data + i * b.rows * b.rows * b.size, &failed);
-		st = matrix_told(f, s, st, failed, &b, i);
+		st = report_matrix_failure(f, s, st, failed, &b, i);
 		if (st == ST_OK) st = spend(f->be, cube(&b) / 3);
 	}
 	return st == ST_OK ? put_tensor(f, s, 0, a) : drop(st, 1, &a);
@@ -281,7 +281,7 @@ Status eval_LU(Frame *f, const Step *s) {
 		int64_t failed = 0;
 		st = matrix_lu(f->ctx, b.d, n, t[0]->data + i * n * n * b.size,
 		               (int64_t *)(void *)t[1]->data + i * n, &failed);
-		st = matrix_told(f, s, st, failed, &b, i);
+		st = report_matrix_failure(f, s, st, failed, &b, i);
 		if (st == ST_OK) st = spend(f->be, cube(&b) / 3);
 	}
 	if (st != ST_OK) return drop(st, 2, t);
@@ -500,7 +500,7 @@ Status eval_TRISOLVE(Frame *f, const Step *s) {
 		int64_t failed = 0;
 		st = matrix_trisolve(f->ctx, b.d, n, r, lower, adjoint, unit, t->data + i * n * n * b.size,
 		                     x->data + i * n * r * b.size, &failed);
-		st = matrix_told(f, s, st, failed, &b, i);
+		st = report_matrix_failure(f, s, st, failed, &b, i);
 		if (st == ST_OK) st = spend(f->be, (uint64_t)(n * n) * (uint64_t)r);
 	}
 	tensor_unref(t);

@@ -407,7 +407,7 @@ typedef struct CumulativeSum {
 	bool reverse, streaming; /* use non-temporal stores */
 	const char *x;
 	char *o;
-	_Atomic int64_t said;        /* chunks whose end is known */
+	_Atomic int64_t finished;    /* chunks whose end is known */
 	_Alignas(16) char carry[16]; /* the end of the last of them */
 } CumulativeSum;
 
@@ -431,12 +431,13 @@ static void scan_part(void *ud, int64_t part) {
 	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART,
 				  at = (line * s->length + (s->reverse ? rest - n : k * SCAN_PART)) * s->size;
 	kernel_scan_total(s->d, n, s->x + at, end, s->reverse);
-	for (unsigned spins = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; spins++)
+	for (unsigned spins = 0; atomic_load_explicit(&s->finished, memory_order_acquire) != part;
+	     spins++)
 		pool_wait_briefly(spins);
 	memcpy(before, s->carry, (size_t)s->size);
 	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
 	memcpy(s->carry, end, (size_t)s->size);
-	atomic_store_explicit(&s->said, part + 1, memory_order_release);
+	atomic_store_explicit(&s->finished, part + 1, memory_order_release);
 	/* Prefetch hint: probably this thread's next chunk. */
 	const int64_t next = at + (s->reverse ? -SCAN_PART : SCAN_PART) * s->threads * s->size;
 	const bool more = next >= 0 && next < s->lines * s->length * s->size;

@@ -590,7 +590,7 @@ static void register_threads(void) {
 /* Makes written code visible to instruction fetch where caches are not
  * coherent. This includes threads that fetched earlier code at the same
  * addresses. */
-static void tell_processors(const Loader *l) {
+static void flush_instruction_caches(const Loader *l) {
 	char *code = l->map + l->zone_at[ZONE_CODE];
 	__builtin___clear_cache(code, code + l->zone_bytes[ZONE_CODE]);
 #if defined(__aarch64__) && defined(__linux__)
@@ -601,7 +601,7 @@ static void tell_processors(const Loader *l) {
 }
 
 static bool protect(Loader *l) {
-	tell_processors(l);
+	flush_instruction_caches(l);
 	static const int rights[NZONES] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
 	for (int zone = 0; zone < ZONE_DATA; zone++)
 		if (l->zone_bytes[zone] &&
@@ -623,17 +623,17 @@ static bool find_entry(Loader *l, const char *entry, NativeObject *o) {
 
 /* ---- perf and gdb -------------------------------------------------------- */
 
-static atomic_uint told;
+static atomic_uint notified;
 
-void native_tell(unsigned flags) { atomic_fetch_or(&told, flags); }
+void native_notify(unsigned flags) { atomic_fetch_or(&notified, flags); }
 
 static void ask_environment(void) {
 	const char *perf = getenv("ATLED_PERF"), *gdb = getenv("ATLED_GDB");
-	if (perf && !strcmp(perf, "1")) native_tell(NATIVE_TELL_PERF);
-	if (gdb && !strcmp(gdb, "1")) native_tell(NATIVE_TELL_GDB);
+	if (perf && !strcmp(perf, "1")) native_notify(NATIVE_NOTIFY_PERF);
+	if (gdb && !strcmp(gdb, "1")) native_notify(NATIVE_NOTIFY_GDB);
 }
 
-static void tell_perf(const Loader *l) {
+static void notify_perf(const Loader *l) {
 	char path[40];
 	snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
 	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -670,7 +670,7 @@ static __attribute__((noinline, used)) void __jit_debug_register_code(void) {
 }
 
 /* For a single object only: code with line tables is always one object. */
-static GdbEntry *tell_gdb(const Loader *l) {
+static GdbEntry *notify_gdb(const Loader *l) {
 	const ElfObject *p = &l->parts[0];
 	GdbEntry *e = l->nparts == 1 ? malloc(sizeof *e + p->n) : NULL;
 	if (!e) return NULL;
@@ -694,7 +694,7 @@ static GdbEntry *tell_gdb(const Loader *l) {
 	return e;
 }
 
-static void untell_gdb(GdbEntry *e) {
+static void unregister_gdb(GdbEntry *e) {
 	if (!e) return;
 	pthread_mutex_lock(&gdb_lock);
 	if (e->before) e->before->next = e->next;
@@ -730,9 +730,9 @@ NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *
 	if (good) {
 		o->map = l.map;
 		o->bytes = l.bytes_mapped;
-		const unsigned tell = atomic_load(&told);
-		if (tell & NATIVE_TELL_PERF) tell_perf(&l);
-		if (tell & NATIVE_TELL_GDB) o->gdb = tell_gdb(&l);
+		const unsigned notify = atomic_load(&notified);
+		if (notify & NATIVE_NOTIFY_PERF) notify_perf(&l);
+		if (notify & NATIVE_NOTIFY_GDB) o->gdb = notify_gdb(&l);
 	} else {
 		if (l.map) munmap(l.map, l.bytes_mapped);
 		free(o);
@@ -747,7 +747,7 @@ NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *
 
 void native_unload(NativeObject *o) {
 	if (!o) return;
-	untell_gdb(o->gdb);
+	unregister_gdb(o->gdb);
 	munmap(o->map, o->bytes);
 	free(o);
 }
@@ -759,7 +759,7 @@ struct NativeObject {
 	NativeEntry entry;
 };
 
-void native_tell(unsigned flags) { (void)flags; }
+void native_notify(unsigned flags) { (void)flags; }
 
 NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *error, size_t cap) {
 	(void)bytes;

@@ -32,7 +32,7 @@ void native_unload(NativeObject *o);
  * - perf: lines in /tmp/perf-PID.map.
  * - gdb: its JIT interface, with line tables if the object has some.
  */
-enum { NATIVE_TELL_PERF = 1, NATIVE_TELL_GDB = 2 };
-void native_tell(unsigned flags);
+enum { NATIVE_NOTIFY_PERF = 1, NATIVE_NOTIFY_GDB = 2 };
+void native_notify(unsigned flags);
 
 #endif

@@ -681,24 +681,24 @@ void lower_small(Lower *l, const Inst *in) {
 		return;
 	}
 	if (in->op == OP_PROGRESS) {
-		KRef told[2 + PROGRESS_VALUES];
+		KRef values[2 + PROGRESS_VALUES];
 		for (uint32_t k = 0; k < in->nargs; k++)
-			told[k] = lower_place(l, inst_arg(l->f, in, k))->elements[0];
-		k_progress(b, lower_site(l, SITE_PROGRESS, in), in->nargs, told);
+			values[k] = lower_place(l, inst_arg(l->f, in, k))->elements[0];
+		k_progress(b, lower_site(l, SITE_PROGRESS, in), in->nargs, values);
 		return;
 	}
 	if (in->op == OP_FORMAT) return; /* of a message: computed when it is reported */
 	if (in->op == OP_FAIL) {
 		const Inst *text = message_text(l->f, inst_arg(l->f, in, 0));
-		KRef told[2] = {k_int(b, 0), k_int(b, 0)};
+		KRef values[2] = {k_int(b, 0), k_int(b, 0)};
 		for (uint32_t k = 0; text && k < text->nargs; k++) {
 			KRef v = lower_place(l, inst_arg(l->f, text, k))->elements[0];
 			KType t = k_type(b, v);
-			told[k] = t == KT_F64   ? k_bitcast(b, v, KT_I64)
-			          : t == KT_F32 ? k_convert(b, k_bitcast(b, v, KT_I32), KT_I64)
-			                        : k_convert(b, v, KT_I64);
+			values[k] = t == KT_F64   ? k_bitcast(b, v, KT_I64)
+			            : t == KT_F32 ? k_convert(b, k_bitcast(b, v, KT_I32), KT_I64)
+			                          : k_convert(b, v, KT_I64);
 		}
-		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), told[0], told[1]);
+		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), values[0], values[1]);
 		return;
 	}
 	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE) {

@@ -943,7 +943,7 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	s->trace.n = 0;
 	call->runtime = &r;
 	call->poll_left = NATIVE_POLL_EVERY;
-	call->asked = ctx_is_told(be->ctx);
+	call->asked = ctx_reports_progress(be->ctx);
 	call->trip_count = 0;
 	const uint32_t loops = ctx_progress_depth(be->ctx);
 	const int64_t depth = call->depth_left = depth_allowed(be, &here);

@@ -383,7 +383,7 @@ static void test_tools(void) {
 	Bytes b = small_object();
 	char path[64], text[4096] = "";
 	snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
-	native_tell(NATIVE_TELL_PERF | NATIVE_TELL_GDB);
+	native_notify(NATIVE_NOTIFY_PERF | NATIVE_NOTIFY_GDB);
 	NativeObject *o[3];
 	for (int i = 0; i < 3; i++) o[i] = native_load(b.at, b.n, "entry", NULL, 0);
 	CHECK(o[0] && o[1] && o[2]);
