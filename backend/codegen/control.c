@@ -558,8 +558,8 @@ static bool in_place(const Emitter *e, const KFn *callee) {
 	       callee->insts.at[callee->insts.n - 1].op == K_RETURN;
 }
 
-/* Between begin_reported and end_reported, failures leave through a block that records
- * the call site. */
+/* Between begin_reported and end_reported, failures leave through a block that
+ * records the call site. */
 static EmitFailure begin_reported(Emitter *e, const KInst *in) {
 	const EmitFailure outer = {e->failure, e->failure_status};
 	if (in->params) e->failure = NULL;

@@ -28,7 +28,7 @@
  * (`base`), the number of elements (`n`) and the mask. */
 typedef struct EmitVector {
 	uint32_t lanes;
-	/* turns: upper bound of the iterations emitted now; at most n. */
+	/* trip_count: upper bound of the iterations emitted now; at most n. */
 	LLVMValueRef base, n, trip_count;
 	/* <lanes x i1>, for accesses that must not go past the end. NULL: every
 	 * lane is an element or may be treated as one. */

@@ -52,9 +52,9 @@ static inline void iterated(Progress *p, int64_t step, int64_t steps) {
 	p->steps = steps;
 }
 
-/* Prepares p for machine code, which counts its iterations from `iteration`. Machine
- * code has its own record for a loop that reports progress, so such a loop's
- * record is left. */
+/* Prepares p for machine code, which counts its iterations from `iteration`.
+ * Machine code has its own record for a loop that reports progress, so such a
+ * loop's record is left. */
 static Progress going_on(Frame *f, Progress *p, int64_t iteration) {
 	if (!p) return (Progress){0};
 	p->base = iteration;

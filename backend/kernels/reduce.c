@@ -335,8 +335,8 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 
 enum { SCAN_PLAIN = 1032, SCAN_GROUP = 128 };
 /* Distance of the prefetch, in bytes. Hardware prefetchers stop at page
- * boundaries. While a part's total is computed, elements ASKED bytes ahead are
- * prefetched; while it is written, the elements of the thread's next part
+ * boundaries. While a part's total is computed, elements PREFETCH_BYTES ahead
+ * are prefetched; while it is written, the elements of the thread's next part
  * are. */
 enum { PREFETCH_BYTES = 1024 };
 

@@ -19,7 +19,7 @@ typedef int64_t PairLanes __attribute__((vector_size(16)));
 	(SHUFFLE(Lanes, x, x, 1, 0, 3, 2, 5, 4, 7, 6) * (Eight){-1, 1, -1, 1, -1, 1, -1, 1})
 #define TURN_PAIR(x) (SHUFFLE(PairLanes, x, x, 1, 0) * (Pair){-1, 1})
 
-/* For rows of either width; TURN is the product with the imaginary unit. */
+/* For rows of either width; TIMES_I is the product with the imaginary unit. */
 #define OF_WIDTH(Row, name, TIMES_I)                                                               \
 	CLONES static void split_##name(int64_t m, Row *restrict rows, Row *restrict waves,            \
 	                                const double *restrict twiddles) {                             \

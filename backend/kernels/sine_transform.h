@@ -28,7 +28,7 @@ void dst_store(int lanes, int lines, int64_t m, int64_t step, int64_t apart, con
 
 /* m even. Writes to `waves` the m/2 rows whose transform (with e^(+...)) gives
  * the odd k, and to rows 1 .. m/2 - 1 the input of the DST for the even k.
- * turns: cos and sin of pi j/m, halved, j = 1 .. m/4. */
+ * twiddles: cos and sin of pi j/m, halved, j = 1 .. m/4. */
 void dst_split(int lanes, int64_t m, double *rows, double *waves, const double *twiddles);
 /* Writes S_k, k odd, from the transform of `half` rows to row every*k of `o`.
  * Its rows are `step` apart; the first is row 1. */

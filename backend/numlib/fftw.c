@@ -459,9 +459,9 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		}
 		return;
 	}
-	/* Two lines are the real and imaginary part of one complex line in room; an
-	 * odd last line is transformed alone. The literal step of 1 lets the
-	 * compiler specialise the call. */
+	/* Two lines are the real and imaginary part of one complex line in
+	 * workspace; an odd last line is transformed alone. The literal step of 1
+	 * lets the compiler specialise the call. */
 	for (int i = 0; i < lines; i += 2) {
 		double *to = workspace + (size_t)i * line;
 		const double *from = x + i * apart;

@@ -39,13 +39,13 @@ typedef struct FftRealPlan FftRealPlan;
  * library cannot be loaded. */
 const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n,
                                  int64_t lines, const char **why);
-/* fft_real_workspace: the size, in doubles, of the workspace of a group of lines,
- * which begins on a multiple of 64 bytes. fft_real_own: the plan's own
+/* fft_real_workspace: the size, in doubles, of the workspace of a group of
+ * lines, which begins on a multiple of 64 bytes. fft_real_own: the plan's own
  * workspace, for the calling thread. */
 size_t fft_real_workspace(const FftRealPlan *p);
 double *fft_real_own(const FftRealPlan *p);
 /* Transforms `lines` <= FFT_GROUP lines that begin `apart` elements after each
- * other, with `step` between the elements of each. room: the workspace. Any
+ * other, with `step` between the elements of each. Any
  * thread may call it. */
 void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
                     double *o, double *workspace);

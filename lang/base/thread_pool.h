@@ -71,7 +71,7 @@ typedef struct PoolCounters {
 PoolCounters pool_counters(void);
 
 /* For a part that waits for the result of an earlier part: pauses after the
- * turn-th unsuccessful check. */
+ * spins-th unsuccessful check. */
 void pool_wait_briefly(unsigned spins);
 
 /* The processors that this process may use: its affinity mask, limited by the

@@ -102,8 +102,7 @@ static inline KType ktype_of(Dtype d) {
 	K(PROGRESS, "progress",                                                                        \
 	  "(step, steps, values...): i64, i64, f64: what a loop says at site imm; without operands "   \
 	  "imm PROGRESS_ENTER or PROGRESS_LEAVE. imm PROGRESS_ITERATION: (iteration, trip count) of "  \
-	  "the outermost "                                                                             \
-	  "loop, which says nothing itself")                                                           \
+	  "the outermost loop, which says nothing itself")                                             \
 	K(CONTRACT, "contract",                                                                        \
 	  "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ... or bias): C = A B [+ " \
 	  "A1 B1 ... or + a row for each of its rows] with element strides, the same for all "         \

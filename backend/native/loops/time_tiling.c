@@ -204,10 +204,10 @@ KRef time_tiling_depth(Lower *l, const TimeTiling *t) {
 	return k_max(k, one, k_min(k, k_min(k, fit, wide), k_int(k, DEPTH_LIMIT)));
 }
 
-/* Sets the arrays' memory for iteration `iteration` of the block. Of each array's
- * three pointers, it reads the first in iteration 0, the second in odd ones and
- * the third in later even ones. Odd iterations write the third, even ones the
- * second. */
+/* Sets the arrays' memory for iteration `iteration` of the block. Of each
+ * array's three pointers, it reads the first in iteration 0, the second in odd
+ * ones and the third in later even ones. Odd iterations write the third, even
+ * ones the second. */
 static void set_places(Lower *l, const TimeTiling *t, const Region *body, const KRef *at,
                        KRef iteration) {
 	KBuilder *k = &l->k;

@@ -179,7 +179,7 @@ void rows_emit(Lower *l, const SchedStep *p);
 const TimeTiling *time_tiling_plan(Lower *l, const SchedStep *p, const Inst *in);
 /* The tile depth in iterations for the actual extents: at least 1. */
 KRef time_tiling_depth(Lower *l, const TimeTiling *t);
-/* Emits iterations from .. from + turns - 1, at most `most`. at: for each
+/* Emits iterations from .. from + trip_count - 1, at most `most`. at: for each
  * double-buffered array three pointers, to the buffer that the first iteration
  * reads, that it writes, and that the second one writes. */
 void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef from, KRef trip_count,
@@ -188,7 +188,7 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 /* ---- unit/control.c ------------------------------------------------------ */
 
 #define POLL_WORK 2048 /* approximate operations between two polls */
-/* In a loop iteration of `work` operations: polls, if due. turns: the trip
+/* In a loop iteration of `work` operations: polls, if due. trip_count: the trip
  * count, or -1. */
 void lower_poll(Lower *l, KRef iteration, KRef trip_count, uint32_t work);
 /* Around a loop that reports its progress. */
