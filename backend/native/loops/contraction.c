@@ -56,7 +56,7 @@ static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
 	return axis_along(e, r, at, ROW_AXIS);
 }
 
-/* Copies the operand's block of rows into scratch, pulling each element. For
+/* Copies the operand's block of rows into scratch, computing each element. For
  * operands that are inlined or not in scratch. `fused`: the axis of which only
  * the current iteration of a fused outer loop is copied; -1: none. */
 static Matrix copied(ArrayEmit *e, Ref r, int row, int fused, uint32_t scratch_slot) {

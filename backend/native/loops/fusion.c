@@ -15,16 +15,16 @@
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
 
-typedef struct Pull {
+typedef struct InlinedRead {
 	uint32_t node;
 	int8_t axis_of[MAX_RANK];
-} Pull;
+} InlinedRead;
 
 typedef struct NestVisit {
 	ArrayPlan *p;
 	IndexContext ix;
 	uint32_t nest; /* the node whose nest is visited */
-	VEC(Pull) pulls;
+	VEC(InlinedRead) inlined_reads;
 	VEC(Outside) outside;
 } NestVisit;
 
@@ -177,24 +177,24 @@ static void visit(NestVisit *v, Ref r, const Index *at) {
 	}
 	uint32_t id = (uint32_t)(n - p->nodes.at);
 	LoopNode *nest = &p->nodes.at[v->nest];
-	Pull element_at = {.node = id};
+	InlinedRead inlined = {.node = id};
 	const uint32_t rank = ref_ty(p->l->f, r)->rank;
-	follow(at, rank, element_at.axis_of);
+	follow(at, rank, inlined.axis_of);
 	if (n->materialised) {
 		for (uint32_t i = 0; i < nest->reads.n; i++)
 			if (nest->reads.at[i].node == id &&
-			    !memcmp(nest->reads.at[i].axis_of, element_at.axis_of, MAX_RANK))
+			    !memcmp(nest->reads.at[i].axis_of, inlined.axis_of, MAX_RANK))
 				return;
 		Access a = {.node = id};
-		memcpy(a.axis_of, element_at.axis_of, MAX_RANK);
+		memcpy(a.axis_of, inlined.axis_of, MAX_RANK);
 		VEC_PUSH(p->a, &nest->reads, a);
 		return;
 	}
-	for (uint32_t i = 0; i < v->pulls.n; i++)
-		if (v->pulls.at[i].node == id &&
-		    !memcmp(v->pulls.at[i].axis_of, element_at.axis_of, MAX_RANK))
+	for (uint32_t i = 0; i < v->inlined_reads.n; i++)
+		if (v->inlined_reads.at[i].node == id &&
+		    !memcmp(v->inlined_reads.at[i].axis_of, inlined.axis_of, MAX_RANK))
 			return;
-	VEC_PUSH(p->a, &v->pulls, element_at);
+	VEC_PUSH(p->a, &v->inlined_reads, inlined);
 	/* Axes that an inlined value sums over are unrolled here, and are none of
 	 * the nest's axes. */
 	Index all[MAX_AXES];
@@ -713,14 +713,14 @@ static bool keep_shared(ArrayPlan *p) {
 		const LoopNode *n = &p->nodes.at[i];
 		if (!n->materialised) continue;
 		NestVisit v = visit_nest(p, i);
-		for (uint32_t k = 0; k < v.pulls.n; k++) {
-			const Pull *q = &v.pulls.at[k];
+		for (uint32_t k = 0; k < v.inlined_reads.n; k++) {
+			const InlinedRead *q = &v.inlined_reads.at[k];
 			Pulled *b = &by[q->node];
 			if (b->region != UINT32_MAX &&
 			    (b->region != n->region || b->group != n->group || stands_alone(n)))
 				b->twice = true;
 			for (uint32_t j = 0; j < k; j++)
-				if (v.pulls.at[j].node == q->node) b->twice = true; /* at another index */
+				if (v.inlined_reads.at[j].node == q->node) b->twice = true; /* at another index */
 			b->region = n->region;
 			b->group = n->group;
 			/* Loops of the nest along which the value is constant would repeat
@@ -737,7 +737,7 @@ static bool keep_shared(ArrayPlan *p) {
 			for (uint32_t k = 0; k < 2; k++) {
 				LoopNode *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
 				/* An operand with the row can be copied into scratch while it
-				 * is pulled. The other must be in memory. */
+				 * is read. The other must be in memory. */
 				bool has_row = n->contraction == CONTRACTION_REDUCED_ROWS ||
 				               n->contraction == CONTRACTION_BATCHED ||
 				               (n->contraction == CONTRACTION_SHARED_MATRIX && k == n->swapped);

@@ -377,7 +377,7 @@ typedef struct ArrayEmit {
 	/* By value: small values from outside that were put in memory because a
 	 * computed index reads them. */
 	KRef *spilled;
-	/* A uniform bool: the array that is pulled from has elements. 0: known to
+	/* A uniform bool: the array that is read has elements. 0: known to
 	 * be true. */
 	KRef nonempty;
 	/* The open region. */

@@ -247,7 +247,7 @@ static KRef gather_element(ArrayEmit *e, const Inst *in, const Index *at) {
 
 /* Pads and updates clamp an index into their operand. An operand without
  * elements has no valid index: loads then read native_nowhere(), and checks are
- * masked. Values pulled under this condition leave the memo, because other
+ * masked. Values computed under this condition leave the memo, because other
  * reads are not under it. begin_moved returns the state that end_moved
  * restores. */
 typedef struct Moved {
