@@ -119,7 +119,7 @@ static void keep(Optimisation *s, Fn *f) {
 
 /* f inlined and with its sums moved; NULL when neither changes anything. */
 static Fn *form(Optimisation *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
-	Fn *flat = fn_flatten_with(s->c, f, instead, s->c), *best = flat ? flat : f;
+	Fn *flat = fn_inline_calls_with(s->c, f, instead, s->c), *best = flat ? flat : f;
 	keep(s, flat);
 	*sums = false;
 	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {

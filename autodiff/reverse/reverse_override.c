@@ -60,10 +60,10 @@ static Fn *forward(void *ud, Fn *g) {
 	return f ? f : g;
 }
 
-Fn *flatten_forward(Ctx *c, Fn *f) { return fn_flatten_with(c, f, forward, NULL); }
+Fn *flatten_forward(Ctx *c, Fn *f) { return fn_inline_calls_with(c, f, forward, NULL); }
 
 static void make_reversed(Ctx *c, Transform *d) {
-	Fn *f = d->from, *written = fn_flatten_with(c, f, instead, NULL);
+	Fn *f = d->from, *written = fn_inline_calls_with(c, f, instead, NULL);
 	TransformInfo o = transform_info(f);
 	o.reversed = true;
 	if (written) transform_info_set(c, written, o);

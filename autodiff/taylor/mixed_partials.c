@@ -813,7 +813,7 @@ static void describe(const MixedPartialsPass *p, char *out, size_t cap) {
 
 static void run_mixed_partials(Ctx *c, void *arg) {
 	MixedPartialsPass *p = arg;
-	p->flat = fn_flatten_with(c, p->f, keep_nested_jets, p);
+	p->flat = fn_inline_calls_with(c, p->f, keep_nested_jets, p);
 	if (!p->flat) {
 		p->flat = p->f;
 		fn_ref(p->f);

@@ -219,7 +219,7 @@ static void test_completion(T *t) {
 	           "0, 0, 0])\n"));
 	CHECK(line(t, "zeros(60)", "0, 0,\n 0, 0,"));
 	/* Sentences are broken at blanks: no line is wider than the terminal. */
-	CHECK(line(t, "?minimize", "#~ [2, 2.5]"));
+	CHECK(line(t, "?jvp", "along dx"));
 	size_t widest = 0;
 	for (const char *p = t->screen; *p; p += strcspn(p, "\n") + 1) {
 		size_t wide = 0;
