@@ -18,11 +18,11 @@
  */
 #include "lang/builder/internal.h"
 
-typedef struct SymDefinition { /* an instruction that defines the symbol */
+typedef struct DefiningInst { /* an instruction that defines the symbol */
 	SymId sym;
 	InstId inst;
 	Ref result; /* the result whose type contains it; REF_NONE: an attribute */
-} SymDefinition;
+} DefiningInst;
 
 typedef struct DeadCode {
 	Builder *b;
@@ -34,7 +34,7 @@ typedef struct DeadCode {
 	 * counts possible failures. */
 	uint8_t *must, *stays;
 	VEC(InstId) work;
-	VEC(SymDefinition) definitions;
+	VEC(DefiningInst) definitions;
 	bool *defined;                            /* by symbol, during the search for definitions */
 	uint32_t *val_map, *inst_map, *const_map; /* UINT32_MAX: removed */
 	Fn out;
@@ -143,7 +143,7 @@ static void note_definitions(DeadCode *k, TypeId type, InstId inst, Ref result, 
 		if (!dim_is_sym(c, t.dims[a], &s) || s >= k->f->syms.n || k->defined[s]) continue;
 		k->defined[s] = true;
 		trail[(*ntrail)++] = s;
-		SymDefinition definition = {.sym = s, .inst = inst, .result = result};
+		DefiningInst definition = {.sym = s, .inst = inst, .result = result};
 		if (inst != NO_INST) VEC_PUSH(k->a, &k->definitions, definition);
 	}
 }

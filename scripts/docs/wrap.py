@@ -21,15 +21,19 @@ MARK = re.compile(r"^([-*+]|\d+[.)])$|^[#>|]")  # special at the start of a line
 
 
 def wrap(text, first, rest):
-    """Wraps `text`: the first line begins with `first`, the others with `rest`."""
-    lines, line = [], first
-    for k, word in enumerate(WORD.findall(text)):
-        if k and len(line) + 1 + len(word) > LIMIT and not MARK.match(word):
-            lines.append(line)
-            line = rest + word
-        else:
-            line += (" " if k else "") + word
-    return lines + [line]
+    """Returns the words of text in lines: the first begins with `first`, others with `rest`."""
+    lines, line, lead = [], [], first
+    for word in WORD.findall(text):
+        if line and len(lead + " ".join(line + [word])) > LIMIT:
+            # a mark goes down together with the words before it
+            k = len(line)
+            while k and MARK.match((line + [word])[k]):
+                k -= 1
+            if k:
+                lines.append(lead + " ".join(line[:k]))
+                line, lead = line[k:], rest
+        line.append(word)
+    return lines + [lead + " ".join(line)]
 
 
 def paragraph_end(lines, i, quoted):

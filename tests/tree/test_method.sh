@@ -34,14 +34,15 @@ cat >"$copy/stdlib/pde/grid/lobatto.dsl" <<'DSL'
 
 # lobatto(n): polynomial collocation at the n + 1 Gauss-Lobatto points of
 # Legendre's polynomials, for coordinates with two ends.
-#     problem bar() { domain x in [0, 1]; field u; u_xx == 1; u == 0 at x = 0, x = 1 }
-#     solve(bar(), lobatto(8)).u(0.5)      #~ -0.125 tol 1e-12
+#     problem p() { domain x in [0, 1]; field u; u_xx == 1; u == 0 at boundary }
+#     solve(p(), lobatto(8)).u(0.5)      #~ -0.125 tol 1e-12
 lobatto(n = none) = (name = "lobatto", n = n, usual = (24, 16, 8), order = 8, cluster = none,
   time = _usual_stepper(none, 0), chosen = false, grid = _lobatto_grid, count = 6, near = 0.0,
   solve = _solve_grid, others = _grid_others)
 
-# The inner points are eigenvalues of a Jacobi matrix (Golub and Welsch 1969),
-# the derivatives those of barycentric interpolation (Berrut and Trefethen 2004).
+# The inner points are eigenvalues of a Jacobi matrix (Golub and Welsch 1969).
+# The derivatives are those of barycentric interpolation (Berrut and Trefethen
+# 2004).
 _lobatto_grid(m, n, a, b, periodic, top) = {
   if periodic { _refuse("lobatto() serves coordinates with two ends") }
   k = iota(n - 2) + 1.0
