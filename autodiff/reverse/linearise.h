@@ -36,13 +36,13 @@ typedef struct SavedValue {
 	TypeId type;
 } SavedValue;
 
-typedef struct SymDefinition {
+typedef struct RegionSymbol {
 	SymId sym;
 	bool needed; /* the linear part mentions it */
-} SymDefinition;
+} RegionSymbol;
 
 typedef struct RegionPlan {
-	VEC(SymDefinition) defined;
+	VEC(RegionSymbol) defined;
 	VEC(SavedValue) saved;
 } RegionPlan;
 

@@ -23,7 +23,7 @@ static RegionId parent_of(const LinearisePlan *p, RegionId r) {
 	return owner == NO_INST ? UINT32_MAX : p->f->insts.at[owner].parent;
 }
 
-static SymDefinition *find_born(const LinearisePlan *p, SymId s, RegionId r) {
+static RegionSymbol *find_born(const LinearisePlan *p, SymId s, RegionId r) {
 	RegionPlan *g = &p->regions[r];
 	for (uint32_t i = 0; i < g->defined.n; i++)
 		if (g->defined.at[i].sym == s) return &g->defined.at[i];
@@ -31,9 +31,9 @@ static SymDefinition *find_born(const LinearisePlan *p, SymId s, RegionId r) {
 }
 
 /* The definition of a symbol, seen from region r; NULL: none. */
-static SymDefinition *home_of(const LinearisePlan *p, SymId s, RegionId r) {
+static RegionSymbol *home_of(const LinearisePlan *p, SymId s, RegionId r) {
 	for (; r != UINT32_MAX; r = parent_of(p, r)) {
-		SymDefinition *defined = find_born(p, s, r);
+		RegionSymbol *defined = find_born(p, s, r);
 		if (defined) return defined;
 	}
 	return NULL;
@@ -50,13 +50,13 @@ typedef struct SymVisit {
 static void visit_birth(void *ud, SymId s) {
 	SymVisit *v = ud;
 	if (home_of(v->p, s, v->region)) return;
-	SymDefinition defined = {.sym = s};
+	RegionSymbol defined = {.sym = s};
 	VEC_PUSH(v->p->a, &v->p->regions[v->region].defined, defined);
 }
 
 static void visit_need(void *ud, SymId s) {
 	SymVisit *v = ud;
-	SymDefinition *defined = home_of(v->p, s, v->region);
+	RegionSymbol *defined = home_of(v->p, s, v->region);
 	if (defined) defined->needed = true;
 }
 
@@ -122,13 +122,13 @@ static void visit_count(void *ud, SymId s) {
 
 static void visit_some(void *ud, SymId s) {
 	GuardVisit *v = ud;
-	const SymDefinition *defined = home_of(v->at.p, s, v->at.region);
+	const RegionSymbol *defined = home_of(v->at.p, s, v->at.region);
 	v->some = v->some || (defined && defined->needed);
 }
 
 static void visit_link(void *ud, SymId s) {
 	GuardVisit *v = ud;
-	SymDefinition *defined = home_of(v->at.p, s, v->at.region);
+	RegionSymbol *defined = home_of(v->at.p, s, v->at.region);
 	if (!defined || defined->needed || v->count[s] < 2) return;
 	defined->needed = v->more = true;
 }
@@ -186,7 +186,7 @@ static void find_births(LinearisePlan *p, RegionId id) {
 
 /* A further symbol, defined in region r. */
 static Dim new_dim(LinearisePlan *p, RegionId r) {
-	SymDefinition defined = {.sym = p->nsyms++};
+	RegionSymbol defined = {.sym = p->nsyms++};
 	VEC_PUSH(p->a, &p->regions[r].defined, defined);
 	return dim_sym(p->c, defined.sym);
 }
