@@ -904,6 +904,16 @@ static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs,
 	return *result ? ATLED_OK : ATLED_NOMEM;
 }
 
+/* Gives a value of the context in ud, which is not the caller's. */
+static atled_status native_foreign(void *ud, atled_context *ctx, uint32_t nargs,
+                                   const atled_value *const *args, atled_value **result) {
+	(void)ctx;
+	(void)nargs;
+	(void)args;
+	*result = atled_value_of_f64(ud, 3);
+	return *result ? ATLED_OK : ATLED_ERROR;
+}
+
 static void test_native(T *t) {
 	Said said = {.n = 0};
 	FINE(t, atled_define_native(t->x, "pair", native_pair, &said));
@@ -916,6 +926,11 @@ static void test_native(T *t) {
 	CHECK(atled_compile(t->x, "pair(x -> error(\"inner\"))", ATLED_ZERO, "n") == ATLED_ERROR &&
 	      strstr(atled_last_error(t->x)->message, "inner"));
 	CHECK(atled_define_native(t->x, "1x", native_pair, NULL) == ATLED_MISUSE);
+	atled_context *other = atled_context_new(NULL);
+	FINE(t, atled_define_native(t->x, "foreign", native_foreign, other));
+	CHECK(atled_compile(t->x, "foreign()", ATLED_ZERO, "n") == ATLED_ERROR &&
+	      strstr(atled_last_error(t->x)->message, "a value of another context"));
+	atled_context_free(other);
 	/* The library requests functions of the embedding program by name; here
 	 * they are missing. */
 	CHECK(atled_eval(t->x, "plot([1, 2])", ATLED_ZERO, "test", NULL) == ATLED_ERROR);
