@@ -166,7 +166,7 @@ static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, B
 /* Pieces of a product. BLAS packs the rows and columns of each piece again, so
  * both should be many; a piece should take some 10 ms of a processor. Complex
  * scalars need four times the work, hence a quarter of the columns. */
-enum { SCHED_VECTOR_MAP = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 28 };
+enum { PIECE_ROWS = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 28 };
 static int64_t piece_work(Dtype d) { return dtype_is_complex(d) ? PIECE_WORK / 4 : PIECE_WORK; }
 
 static const void *at(const void *base, int64_t i, Dtype d) {
@@ -179,7 +179,7 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 		gemm(d, m, n, k, x, y, o, leading, accumulate);
 		return;
 	}
-	const int64_t rows = m < SCHED_VECTOR_MAP ? m : SCHED_VECTOR_MAP,
+	const int64_t rows = m < PIECE_ROWS ? m : PIECE_ROWS,
 				  depth = k < PIECE_DEPTH ? k : PIECE_DEPTH;
 	const int64_t columns = (piece_work(d) / (rows * depth) + 63) / 64 * 64;
 	for (int64_t i = 0; i < m; i += rows)
@@ -209,10 +209,10 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 
 /* Block rows of the upper triangle, as products. */
 static void large_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o) {
-	for (int64_t i = 0; i < m && !ctx_interrupted(c); i += SCHED_VECTOR_MAP) {
+	for (int64_t i = 0; i < m && !ctx_interrupted(c); i += PIECE_ROWS) {
 		const BlasMatrix a = {at(x.data, i * x.row_stride, d), x.row_stride, x.column_stride};
 		const BlasMatrix b = {a.data, x.column_stride, x.row_stride};
-		blas_gemm(c, d, m - i < SCHED_VECTOR_MAP ? m - i : SCHED_VECTOR_MAP, m - i, k, a, b,
+		blas_gemm(c, d, m - i < PIECE_ROWS ? m - i : PIECE_ROWS, m - i, k, a, b,
 		          (char *)o + i * (m + 1) * (int64_t)dtype_size(d), m, false);
 	}
 	switch (dtype_size(d)) {
