@@ -11,9 +11,14 @@ cd "$(dirname "$0")/../.." || exit 2
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-# The objects are linked, not copied; only the library has to be made again.
-git ls-files -z | xargs -0 cp -p --parents -t "$copy" || exit 2
-[ ! -d build ] || cp -rlp build "$copy/build" 2>/dev/null || cp -rp build "$copy/" || exit 2
+# Objects are copied as well, so that only the library has to be made again.
+find . -type f -not -path './build*' -not -path './.git/*' -not -path '*/venv/*' -print0 |
+	xargs -0 cp -p --parents -t "$copy" || exit 2
+if [ -d build ]; then
+	mkdir "$copy/build"
+	find build -mindepth 1 -maxdepth 1 -not -name tests -not -name run -not -name log \
+		-not -name cache -not -name bench -exec cp -rp -t "$copy/build" {} + || exit 2
+fi
 unset MAKEFLAGS
 passed=0 failed=0
 
