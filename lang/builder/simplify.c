@@ -13,7 +13,6 @@
 #include "lang/builder/internal.h"
 #include <math.h>
 
-#include <math.h>
 
 /* ---- inspection ---------------------------------------------------------- */
 

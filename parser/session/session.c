@@ -97,11 +97,7 @@ Module *session_main(Session *s) { return s->main; }
 const Hidden *session_hidden(Session *s) { return &s->hidden; }
 void session_set_retry(Session *s, FunctionFrame *frame) { s->retry = frame; }
 FunctionFrame *session_retry(Session *s) { return s->retry; }
-void session_set_wants_unroll(Session *s, Ref r, const Fn *f) {
-	(void)r;
-	(void)f;
-	s->wants_unroll = true;
-}
+void session_set_wants_unroll(Session *s) { s->wants_unroll = true; }
 bool session_take_wants_unroll(Session *s) {
 	bool was = s->wants_unroll;
 	s->wants_unroll = false;

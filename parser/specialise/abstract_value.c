@@ -395,23 +395,9 @@ static Av *boxable(Sp *sp, Av *v) {
 	return r;
 }
 
-/* Copies v and collects its leaves in `holes`. */
-static Av *absorb_constants(Sp *sp, const Av *v, Ref *holes, uint32_t *nholes) {
-	Av *r = ARENA_NEW(sp->a, Av);
-	*r = *v;
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) holes[(*nholes)++] = v->ref;
-	if (v->n) {
-		r->items = ARENA_ARRAY(sp->a, Av *, v->n);
-		for (uint32_t i = 0; i < v->n; i++)
-			r->items[i] = absorb_constants(sp, v->items[i], holes, nholes);
-	}
-	return r;
-}
-
-static bool all_constant(Sp *sp, const Ref *refs, uint32_t n) {
+static bool all_constant(const Ref *refs, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++)
 		if (!ref_is_const(refs[i])) return false;
-	(void)sp;
 	return true;
 }
 
@@ -440,10 +426,10 @@ Ref sp_box(Sp *sp, Av *v) {
 	v = boxable(sp, v);
 	uint32_t n = av_count_leaves(v), k = 0;
 	Ref *args = ARENA_ARRAY(sp->a, Ref, n + 1);
-	absorb_constants(sp, v, args + 1, &k);
+	av_leaves(v, args + 1, &k);
 	Value filled = {.kind = V_UNSET};
 	uint32_t used = 0;
-	if (all_constant(sp, args + 1, n)) {
+	if (all_constant(args + 1, n)) {
 		Value *leaf = ARENA_ARRAY(sp->a, Value, n ? n : 1);
 		for (uint32_t i = 0; i < n; i++)
 			leaf[i] = ref_constant(build_fn(sp->b), args[1 + i])->value;

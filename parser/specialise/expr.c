@@ -52,7 +52,7 @@ _Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
 			}
 		}
 	}
-	session_set_wants_unroll(sp->session, r, build_fn(sp->b));
+	session_set_wants_unroll(sp->session);
 	Diag *d = diag_error(sp->c, E_NOT_STATIC, at, "%s must be known before the program runs", what);
 	diag_hint(sp->c, d, "write a number here, or pass it down as a plain argument");
 	sp_throw(sp);

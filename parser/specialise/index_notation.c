@@ -986,6 +986,8 @@ static Av *reduction_of_nothing(Sp *sp, const Ast *call, Op op) {
 static Av *unrolled_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen, Av *over) {
 	const Ast *body = gen->comprehension.body, *filter = gen->comprehension.filter;
 	const Op pair = op == OP_REDUCE_PROD ? OP_MUL : op == OP_REDUCE_MAX ? OP_MAX : OP_MIN;
+	const char *name = atom_text(sp->c, call->call.callee->name.name);
+	const bool logical = is_logical(sp, call);
 	Av *r = NULL;
 	for (uint32_t i = 0; i < over->n; i++) {
 		Env *saved = sp->env;
@@ -993,8 +995,8 @@ static Av *unrolled_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen, Av
 		sp_assign(sp, gen->comprehension.clauses[0].names[0], over->items[i], gen->span);
 		if (!filter || sp_want_bool(sp, sp_expr(sp, filter), filter->span, "the condition")) {
 			Av *v = sp_expr(sp, body);
-			if (is_logical(sp, call))
-				want_conditions(sp, call, sp_want_array(sp, v, body->span, "any")->ref, body->span);
+			if (logical)
+				want_conditions(sp, call, sp_want_array(sp, v, body->span, name)->ref, body->span);
 			r = !r                    ? v
 			    : op == OP_REDUCE_SUM ? sp_binary(sp, AO_ADD, r, v, gen->span, NO_SPAN, NO_SPAN)
 			                          : sp_elementwise(sp, pair, 2, (Av *[]){r, v}, gen->span);

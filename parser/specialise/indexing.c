@@ -413,7 +413,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	x = drop_axes(sp, x, drop);
 	/* The remaining gathers, in terms of the remaining axes. Scalars come
 	 * first, so that their axes vanish. */
-	int axis = 0, arrays = 0, first = -1, last = -1;
+	int axis = 0, arrays = 0, first = -1;
 	Ref array_index[MAX_RANK];
 	int array_axis[MAX_RANK];
 	for (uint32_t i = 0; i < t.rank; i++) {
@@ -426,7 +426,6 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 			array_index[arrays] = gather[i];
 			array_axis[arrays++] = axis;
 			if (first < 0) first = axis;
-			last = axis;
 		}
 		axis++;
 	}
@@ -444,7 +443,6 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 			for (int m = 0; m < arrays; m++) used |= array_axis[m] == i;
 			if (!used) perm[k++] = i;
 		}
-		(void)last;
 		x = build_transpose(sp->b, x, perm);
 		tx = *ty(sp, x);
 		Ref index[MAX_RANK];

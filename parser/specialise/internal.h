@@ -180,7 +180,7 @@ void session_back_to(Session *s, const SessionMark *mark);
 void session_start_anew(Session *s);
 /* The last failure needed a value that becomes static only when a loop is
  * unrolled. */
-void session_set_wants_unroll(Session *s, Ref r, const Fn *f);
+void session_set_wants_unroll(Session *s);
 bool session_take_wants_unroll(Session *s);
 
 /* ---- errors -------------------------------------------------------------- */

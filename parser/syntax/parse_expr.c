@@ -1132,17 +1132,14 @@ static void parse_interpolation(Parser *p, StringPiece *piece) {
 	p->in_index = in_index;
 }
 
-/* Appends the current text token to the piece. */
-static void add_text(Parser *p, StringPiece *piece) {
-	uint32_t n;
-	const char *text = unescape(p, p->at, &n);
-	char *joined = arena_alloc(p->arena, (size_t)piece->n + n + 1);
-	memcpy(joined, piece->text, piece->n);
-	memcpy(joined + piece->n, text, n);
-	joined[piece->n + n] = 0;
-	piece->text = joined;
-	piece->n += n;
-	advance(p);
+typedef VEC(char) TextBytes;
+
+/* Moves the text of the literals so far into the piece. */
+static void end_piece(Parser *p, StringPiece *piece, TextBytes *text) {
+	piece->n = text->n;
+	PUSH(p, text, '\0');
+	piece->text = KEEP(p, *text);
+	text->n = 0;
 }
 
 /* string = literal { literal }
@@ -1151,18 +1148,23 @@ static void add_text(Parser *p, StringPiece *piece) {
 Ast *parse_string(Parser *p) {
 	uint32_t first = p->at;
 	VEC(StringPiece) pieces = {0}; /* the last one has no value */
-	StringPiece piece = {.text = ""};
+	StringPiece piece = {0};
+	TextBytes text = {0};
 	descend(p);
 	do {
 		advance(p);
 		uint32_t joined = p->joined++; /* a string may span lines */
 		while (kind_now(p) != TK_STR_CLOSE) {
 			if (kind_now(p) == TK_STR_TEXT) {
-				add_text(p, &piece);
+				uint32_t n;
+				const char *more = unescape(p, p->at, &n);
+				for (uint32_t k = 0; k < n; k++) PUSH(p, &text, more[k]);
+				advance(p);
 			} else if (kind_now(p) == TK_INTERP_OPEN) {
+				end_piece(p, &piece, &text);
 				parse_interpolation(p, &piece);
 				PUSH(p, &pieces, piece);
-				piece = (StringPiece){.text = ""};
+				piece = (StringPiece){0};
 			} else {
 				unexpected(p, "the end of the string");
 			}
@@ -1170,6 +1172,7 @@ Ast *parse_string(Parser *p) {
 		advance(p);
 		p->joined = joined;
 	} while (kind_now(p) == TK_STR_OPEN);
+	end_piece(p, &piece, &text);
 	PUSH(p, &pieces, piece);
 	p->depth--;
 	Ast *a = node_new(p, A_STRING);

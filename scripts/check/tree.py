@@ -92,8 +92,7 @@ def files_of(root):
     for folder in FOLDERS:
         for path, folders, names in os.walk(os.path.join(root, folder)):
             folders.sort()
-            folders[:] = [f for f in folders if f not in ("venv", "corpus", "data", "__pycache__")
-                          or path == root]
+            folders[:] = [f for f in folders if f not in ("venv", "corpus", "__pycache__")]
             for name in sorted(names):
                 yield os.path.relpath(os.path.join(path, name), root)
     yield from (n for n in ("README.md",) if os.path.exists(os.path.join(root, n)))

@@ -53,11 +53,11 @@ typedef int32_t (*NativeEntry)(NativeCall *call);
  * generated code made. */
 typedef int32_t (*NativeBody)(NativeCall *call, void *env, int64_t part);
 
-/* ---- the runtime: every function that generated code may call, by the name it
- * is linked under; the vector maths has one more, see
- * backend/vmath/payne_hanek.h
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- the runtime --------------------------------------------------------- */
+
+/* Every function that generated code may call, by the name it is linked under.
+ * Vector maths has one more, see backend/vmath/payne_hanek.h. */
+
 
 /* Runs body for parts 0..nparts-1 on the pool, each exactly once; the first
  * failing part's status, lowest part first. */

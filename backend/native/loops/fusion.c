@@ -584,8 +584,7 @@ static bool reads_own_index(const ArrayPlan *p, const LoopNode *n, const Access 
 	return true;
 }
 
-static bool fits_group(const ArrayPlan *p, const FusedRegion *r, const LoopGroup *g,
-                       const LoopNode *n) {
+static bool fits_group(const ArrayPlan *p, const LoopGroup *g, const LoopNode *n) {
 	if (g->alone || stands_alone(n) || g->stage != n->stage) return false;
 	Dim axes[MAX_AXES];
 	uint32_t k = inner_axes(n, axes);
@@ -598,7 +597,6 @@ static bool fits_group(const ArrayPlan *p, const FusedRegion *r, const LoopGroup
 		if (k && ((n->row_sum && inner_reduced(m)) || (m->row_sum && reduced))) return false;
 		if (reduced && inner_reduced(m) && inner_reduced(m) != reduced) return false;
 	}
-	(void)r;
 	return true;
 }
 
@@ -632,7 +630,7 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 	}
 	for (uint32_t i = least; i < r->groups.n; i++) {
 		LoopGroup *g = &r->groups.at[i];
-		if (!fits_group(p, r, g, n)) continue;
+		if (!fits_group(p, g, n)) continue;
 		n->group = i;
 		g->reduces = g->reduces || inner_reduced(n);
 		g->wide = g->wide || tree_is_wide(p, n);

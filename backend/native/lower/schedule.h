@@ -9,8 +9,8 @@
  * - Every value that needs memory belongs to one alias class. A class has one
  *   place in memory.
  */
-#ifndef ATLED_BACKEND_NATIVE_UNIT_SCHEDULE_H
-#define ATLED_BACKEND_NATIVE_UNIT_SCHEDULE_H
+#ifndef ATLED_BACKEND_NATIVE_LOWER_SCHEDULE_H
+#define ATLED_BACKEND_NATIVE_LOWER_SCHEDULE_H
 
 #include "backend/native/lower/context.h"
 

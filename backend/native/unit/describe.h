@@ -3,8 +3,8 @@
  * Needs: schedule.h, tier.h. The text is for users: one or two lines for each
  * loop, with their line numbers.
  */
-#ifndef ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
-#define ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
+#ifndef ATLED_BACKEND_NATIVE_UNIT_DESCRIBE_H
+#define ATLED_BACKEND_NATIVE_UNIT_DESCRIBE_H
 
 #include "backend/native/lower/schedule.h"
 

@@ -589,13 +589,6 @@ bool flow_dies_at(const Lower *l, Ref x, const SchedStep *p) {
  * elements outside the box. */
 enum { FROM_OWN = 1, FROM_BESIDE = 2 };
 
-typedef struct InPlace {
-	const Lower *l;
-	const Inst *update;
-	uint8_t *from; /* by position in the run */
-	uint32_t uses; /* harmless uses of the array */
-} InPlace;
-
 static const Inst *run_def(const Lower *l, const SchedStep *p, Ref r, uint32_t *at) {
 	const Inst *in = ref_inst(l->f, r);
 	for (uint32_t i = 0; in && i < p->n; i++)
