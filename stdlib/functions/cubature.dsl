@@ -225,9 +225,9 @@ _regions(g, a, b, rtol, atol, limit) = {
       h[k] = 0.5 * h[k]
       if h[k] < _thinnest {
         error(
-          "cubature: the tolerance is not reached, since the integral diverges, or the function "
-          "is singular or falls too slowly, at the place {centre[w]} of the unit box that the box "
-          "is mapped to; the error is estimated to be {miss:.1e}")
+          "cubature: the tolerance is not reached, since the integral diverges, or the function is "
+          "singular or falls too slowly, at the place {centre[w]} of the unit box that the box is "
+          "mapped to; the error is estimated to be {miss:.1e}")
       }
       (c1, c2) = (centre[w], centre[w])
       c1[k] -= h[k]

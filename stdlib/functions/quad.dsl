@@ -411,9 +411,8 @@ _adapted(g, ends, s, m, o) = {
           at = if end == 0 { a } else { b }
           if abs(at) == inf {
             error(
-              "integrate: the integral from {a} to {b} diverges, or the function falls too "
-              "slowly, or oscillates (see oscillatory); the error is estimated to be "
-              "{sum(s.errors):.1e}")
+              "integrate: the integral from {a} to {b} diverges, or the function falls too slowly, "
+              "or oscillates (see oscillatory); the error is estimated to be {sum(s.errors):.1e}")
           }
           error(
             "integrate: the integral from {a} to {b} diverges at {at}, or numbers near {at} are "
@@ -424,8 +423,8 @@ _adapted(g, ends, s, m, o) = {
       } else {
         if s.n == len(s.left) {
           error(
-            "integrate: the tolerance is not reached between {a} and {b} with {o.limit} "
-            "intervals; the error is estimated to be {sum(s.errors):.1e}")
+            "integrate: the tolerance is not reached between {a} and {b} with {o.limit} intervals; "
+            "the error is estimated to be {sum(s.errors):.1e}")
         }
         s = _cut_in_two(g, ends, s, k, end, m)
       }
@@ -767,8 +766,8 @@ _tanh_sinh(f, a, b, o) = {
     }
     if open and level > 12 {
       error(
-        "integrate: the tolerance is not reached between {a} and {b}; the error is estimated to "
-        "be {miss:.1e}. \"gauss_kronrod\" is for kinks and peaks")
+        "integrate: the tolerance is not reached between {a} and {b}; the error is estimated to be "
+        "{miss:.1e}. \"gauss_kronrod\" is for kinks and peaks")
     }
   }
   (value = reshape(if a == b { 0 * total } else { total }, shape(like)), error = miss,

@@ -92,8 +92,8 @@ _solved_by(f, back, b, M, Mback, o) = {
   (x, k, rest) = o.run(f, b, M, o)
   if not (rest <= o.tol * norm(b)) {
     error(
-      "{o.name}: |b - A x| is {rest:.1e} after {k} steps, not {o.tol * norm(b):.1e}; is the "
-      "matrix what the method asks for?")
+      "{o.name}: |b - A x| is {rest:.1e} after {k} steps, not {o.tol * norm(b):.1e}; is the matrix "
+      "what the method asks for?")
   }
   (x = x, iterations = k)
 }

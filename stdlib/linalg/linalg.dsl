@@ -491,8 +491,8 @@ _any_root(A) = {
   } else { _turned_root(A) }
   if not _is_root(stop_gradient(X), stop_gradient(A)) {
     error(
-      "sqrtm: rounding leaves too few digits, since eigenvalues near 0 or near one another are "
-      "too ill-conditioned")
+      "sqrtm: rounding leaves too few digits, since eigenvalues near 0 or near one another are too "
+      "ill-conditioned")
   }
   X
 }

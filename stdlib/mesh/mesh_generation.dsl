@@ -381,8 +381,8 @@ _mesh_of_parts(points: f64[n, 3], lines: i64[a, 2], line_parts: i64[a], triangle
   if len(tetrahedra) > 0 { _mesh_from(points, tetrahedra, triangles, triangle_parts, names) }
 else if len(triangles) > 0 {
   assert(max(abs(points[unique(ravel(triangles)), 2] - points[triangles[0, 0], 2])) == 0,
-    "mesh: the triangles of the file do not lie in a plane z = constant; surfaces in space are "
-    "not served")
+    "mesh: the triangles of the file do not lie in a plane z = constant; surfaces in space are not "
+    "served")
   _mesh_from(points[.., ..2], triangles, lines, line_parts, names)
 } else { error("mesh: the file has neither triangles nor tetrahedra") }
 _mesh_from(points, cells, faces, parts, names) = {

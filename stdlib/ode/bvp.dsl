@@ -393,8 +393,8 @@ _searched(m, P, q, n, k) = {
               "{P.name}: {len(target)} nodes would be needed and {m.max_nodes} are allowed; the "
               "largest residual is that of {P.equation(which[i])} near {P.coordinate} = "
               "{a + length * σ[i]:.9g}, {size[i]:.3g} times what rtol and atol allow; y there is "
-              "{_split_between(g, z)[0][(s - 1) * i]}. Loosen the tolerances, take "
-              "collocation(8), or allow more with max_nodes")
+              "{_split_between(g, z)[0][(s - 1) * i]}. Loosen the tolerances, take collocation(8), "
+              "or allow more with max_nodes")
           }
           state = 1
         } else {
@@ -518,10 +518,10 @@ _lost_between(m, P, q, G, g, z, how, turns) = {
   }
   if how == 1 {
     error(
-      "{P.name}: the linear system of Newton's method is singular after {turns} turns; the "
-      "largest residual is that of {place}; {values}. The conditions may not determine the "
-      "solution (one that says nothing new, an eigenvalue problem without a norm), or a fold of "
-      "solutions is near: try another guess")
+      "{P.name}: the linear system of Newton's method is singular after {turns} turns; the largest "
+      "residual is that of {place}; {values}. The conditions may not determine the solution (one "
+      "that says nothing new, an eigenvalue problem without a norm), or a fold of solutions is "
+      "near: try another guess")
   }
   if how == 5 {
     error(

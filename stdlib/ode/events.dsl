@@ -51,8 +51,8 @@ _event_value(e, t, y) = {
   v = e.g(t, y)
   if dtype(v) == "bool" {
     _refuse(
-      "the expression of an event is a number that passes through zero; this one is true or "
-      "false: of `u > 2` write `u - 2`, which is rising there")
+      "the expression of an event is a number that passes through zero; this one is true or false: "
+      "of `u > 2` write `u - 2`, which is rising there")
   }
   v = f64(v)
   if rank(v) != 0 {
@@ -368,11 +368,9 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
               ("events follow each other too closely at t = {moved:.9g}: the last one was at "
                 "{before:.9g}, and since then the expression of event "
                 "{if e.name == "" { "{k}" } else { e.name }} stays within rtol and atol of zero, "
-                "at "
-                "{state}. They accumulate or chatter: make the event terminal, let the state after "
-                "it be away from the zero, or stop before; partial = true gives what there is "
-                "until "
-                "then")
+                "at {state}. They accumulate or chatter: make the event terminal, let the state "
+                "after it be away from the zero, or stop before; partial = true gives what there "
+                "is until then")
             if o.partial == 1 { _warning(text) } else { error(text) }
           }
         }

@@ -295,8 +295,8 @@ _not_finite(v) = {
 _why_not_finite(t, y, v, i, o, say) =
   say(
     "no solution beyond t = {_clock(o, t)}: element {i} of the right-hand side is not finite "
-    "there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a "
-    "negative number? nan_check(f, t, y; inf = true) names it")
+    "there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a negative "
+    "number? nan_check(f, t, y; inf = true) names it")
 _last_values(o, y) = {
   few = if len(y) <= 6 { "the" } else { "the first" }
   names = if o.names == "" { "" } else { ", where y = ({join(_state_words(o.names), ", ")})" }
@@ -542,8 +542,8 @@ _between_saved(times, Y, sizes, t) = {
   }
   if off > 1e-3 {
     error(
-      "the solution was saved at {n} times, and between them it is told to {100 * off:.2g} % "
-      "only: save more of them, or leave saveat out")
+      "the solution was saved at {n} times, and between them it is told to {100 * off:.2g} % only: "
+      "save more of them, or leave saveat out")
   }
   y
 }

@@ -418,10 +418,10 @@ _why(one, s, f, t1, o, say) = {
       "equation: dop853() and bdf() choose theirs")
   } else { if s.status == 1 {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), "
-      "and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is "
-      "{v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations "
-      "or grow without bound there: stop before it, or say what happens there")
+      "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and "
+      "its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is "
+      "{v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or "
+      "grow without bound there: stop before it, or say what happens there")
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
     say(
       "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the "

@@ -428,8 +428,8 @@ _consistent(info, S, h, t0, y0) = {
     for (k, name) in enumerate(names) {
       if k == worst {
         error(
-          "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off "
-          "by {off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
+          "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off by "
+          "{off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
       }
     }
   }

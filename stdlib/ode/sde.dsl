@@ -97,8 +97,8 @@ derivative _moving_times(saveat, t0), ds, dt0 = {
   if not _absent(ds) {
     if min(saveat - concat(expand(t0, 0), saveat[..-1])) <= 0 {
       error(
-        "sde has a derivative by saveat only where no two of these times are the same, and none "
-        "is the beginning: between them the path is stretched; stop_gradient(saveat) holds times "
+        "sde has a derivative by saveat only where no two of these times are the same, and none is "
+        "the beginning: between them the path is stretched; stop_gradient(saveat) holds times "
         "fixed")
     }
   }
@@ -626,9 +626,9 @@ _stopped(m, one, s, t1) = if s.status != 0 or s.lost < inf {
   i = argmax(f64(not (abs(s.x) < inf)))
   if s.lost < inf {
     error(
-      "no solution beyond t = {s.lost}: there x is no longer finite, in the end x[{i}] = "
-      "{s.x[i]}. The steps may be too long for the equation, or it may grow without bound; sri() "
-      "chooses its steps")
+      "no solution beyond t = {s.lost}: there x is no longer finite, in the end x[{i}] = {s.x[i]}. "
+      "The steps may be too long for the equation, or it may grow without bound; sri() chooses its "
+      "steps")
   } else if s.status == 1 {
     error(
       "no solution beyond t = {s.t}: steps of {s.h} still err too much, or f or g is not finite "

@@ -58,9 +58,9 @@ _judged_by_error(info, m, o, s) = {
             why = "on finer grids the answer to small changes grows without end"))
         }
         error(
-          "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its "
-          "own estimate says: {_better(m)}. partial = true gives it all the same, estimate = "
-          "false unseen")
+          "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own "
+          "estimate says: {_better(m)}. partial = true gives it all the same, estimate = false "
+          "unseen")
       }
       _warning(
         "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own "
@@ -68,8 +68,8 @@ _judged_by_error(info, m, o, s) = {
     }
     if e != e {
       _warning(
-        "how far {if info.eigen == "" { "the solution" } else { "eigenvalues" }} of {info.name} "
-        "by {m.name}() is off is not known: on other grids there is none")
+        "how far {if info.eigen == "" { "the solution" } else { "eigenvalues" }} of {info.name} by "
+        "{m.name}() is off is not known: on other grids there is none")
     }
   }
   s

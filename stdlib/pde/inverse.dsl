@@ -84,8 +84,8 @@ _refuse_misfit(info, problem, f, name, seen, at, data) = {
     error(
       "fit(by = {name}()): with the parameters that were found a solution of {info.name} by "
       "{_choose(info).name}() misses the measurements by {100 * off / usual:.2g} %, that of "
-      "{name}() by {100 * own / usual:.2g} %: it does not satisfy the equations well enough to "
-      "say what they are. Without `by`, or by = {_choose(info).name}(), solutions themselves are "
+      "{name}() by {100 * own / usual:.2g} %: it does not satisfy the equations well enough to say "
+      "what they are. Without `by`, or by = {_choose(info).name}(), solutions themselves are "
       "fitted")
   }
 }

@@ -386,8 +386,8 @@ _explain_choice(info) = {
   } else if len(info.coords) == 1 and _is_between(info) and not _begins_at_end(info) {
     ("{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): "
       "piecewise cubics on a mesh that is fitted to the solution; collocation(6) and "
-      "collocation(8) "
-      "need fewer nodes for tight tolerances, shooting() integrates from guessed values.")
+      "collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed "
+      "values.")
   } else if len(info.coords) == 1 {
     ("{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): "
       "DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's "
@@ -404,8 +404,7 @@ _explain_choice(info) = {
       ("{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, "
         "which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones "
         "for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() "
-        "it "
-        "has modes that no equation sees.")
+        "it has modes that no equation sees.")
     } else if _has_modes_by_elements(info) {
       ("{info.name}: an eigenproblem whose coefficients change at places where elements can end, "
         "so solve() takes fem(order = 2).")
@@ -432,9 +431,9 @@ _explain_choice(info) = {
           "constant and order = 2")
       }
       ("{info.name}: solve() takes fd(order = {if _is_of_third_order(info) { 2 } else { 4 }}), "
-        "finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}"
-        ". "
-        "{if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster for "
+        "finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; "
+        "{way}. {if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster "
+        "for "
         "smooth solutions{if len(info.space) == 1 and info.time >= 0 {
         ", pinn() trains a network on the same statement"
       } else { "" }}.")

@@ -41,8 +41,8 @@ _restarted(info, s, t) = {
   slack = 1e-9 * abs(own[1] - own[0])
   if span[0] < min(own[0], own[1]) - slack or span[0] > max(own[0], own[1]) + slack {
     error(
-      "start: the solution is known for {name} from {own[0]:.9g} to {own[1]:.9g}, and does not "
-      "say how things are at {span[0]:.9g}")
+      "start: the solution is known for {name} from {own[0]:.9g} to {own[1]:.9g}, and does not say "
+      "how things are at {span[0]:.9g}")
   }
   if kind(t) == "none" and span[0] >= span[1] {
     error(

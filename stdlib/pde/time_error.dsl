@@ -102,8 +102,8 @@ _judged_in_time(info, s, e, o) = {
   complete = if has(s, "complete") { s.complete } else { true }
   if not (e.error >= 0) {
     _warning(
-      "the error of the solution of {info.name} is not known: a second one to other tolerances "
-      "did not get to the end")
+      "the error of the solution of {info.name} is not known: a second one to other tolerances did "
+      "not get to the end")
   }
   if complete and e.error > max(0.01, o.rtol) {
     small = e.inside <= 0.01 and e.gap <= 100 * norm(o.atol + 0.0 * s.values[-1])
@@ -114,10 +114,10 @@ _judged_in_time(info, s, e, o) = {
     } else {
       if e.sure > max(0.3, o.rtol) and not o.partial {
         error(
-          "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to "
-          "other tolerances says: rtol and atol are too coarse for it, or it depends on its "
-          "beginning more than these numbers can hold; partial = true gives it all the same, "
-          "estimate = false unseen")
+          "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to other "
+          "tolerances says: rtol and atol are too coarse for it, or it depends on its beginning "
+          "more than these numbers can hold; partial = true gives it all the same, estimate = "
+          "false unseen")
       } else {
         if e.fields <= max(0.01, o.rtol) {
           _warning(

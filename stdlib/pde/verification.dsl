@@ -27,8 +27,8 @@ manufacture(problem; ...exact) = {
   functions = map(f -> {
     if not has(exact, f) {
       _refuse(
-        "manufacture() wants a function for each field, and {f} has none, as in manufacture(p; "
-        "{f} = (t, x) -> exp(-t)*sin(x))")
+        "manufacture() wants a function for each field, and {f} has none, as in manufacture(p; {f} "
+        "= (t, x) -> exp(-t)*sin(x))")
     }
     field(exact, f)
   }, (...info.fields,))

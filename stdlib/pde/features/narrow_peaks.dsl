@@ -31,8 +31,8 @@ _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
 _shorter(m) = if has(m, "shorter") { m.shorter } else { 1.0 }
 _warn_of_narrow(name, step, h) =
   _warning(
-    "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: "
-    "steps of less than {h:.2g} see it")
+    "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: steps "
+    "of less than {h:.2g} see it")
 # Returns the longest step, or inf.
 _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
   0.5 / _parts_seen * stop_gradient(abs(t1 - t0)) *

@@ -321,8 +321,8 @@ _unmoved_change(df, t) = {
   _refuse_hidden(df, t)
   if len(_switches(df, t)) > 0 {
     _refuse(
-      "the problem switches at a time that depends on what is differentiated by: an event has "
-      "such derivatives, a comparison with t has none")
+      "the problem switches at a time that depends on what is differentiated by: an event has such "
+      "derivatives, a comparison with t has none")
   }
   0.0
 }

@@ -443,8 +443,8 @@ _fixed_values(P, D, t) = {
         normal = zeros(P.d)
         if not _is_linear(P.info, list(c)) {
           _refuse(
-            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` "
-            "does not")
+            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does "
+            "not")
         }
         S =
           jacobian(u -> _condition_at(P, c, t, x0, concat(expand(u, 1), zeros(P.nc, P.d); axis = 1),
@@ -454,8 +454,8 @@ _fixed_values(P, D, t) = {
           own = abs(S[r])
           which = argmax(own)
           assert(own[which] > 0 and sum(own) <= own[which] * (1 + 1e-9),
-            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` "
-            "does not")
+            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does "
+            "not")
           nodes = if kind(c.at.point) != "none" { _node_at(D, c, c0) } else {
             on = _faces_at(P, D, c)
             table = _face_nodes(P.cell, P.orders[c0])
@@ -590,8 +590,8 @@ _refuse_lost(P, own, g) = {
           _refuse(
             "fem() would lose `{c0.text}`: it gives the flux of an equation whose functions "
             "`{c.text}` holds at 0 there; "
-            "{if P.d == 1 { "fd(), chebyshev() or collocation()" } else { "fd() or chebyshev()" }}"
-            " may serve this")
+            "{if P.d == 1 { "fd(), chebyshev() or collocation()" } else { "fd() or chebyshev()" }} "
+            "may serve this")
         }
       }
     }
@@ -928,8 +928,8 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
     turns = turns + more
     if s < 1 {
       error(
-        "fem(): Newton's method did not converge for {P.info.name}; with its nonlinear terms "
-        "times {s:.3g} it did. A finer mesh may help, or there is no solution near")
+        "fem(): Newton's method did not converge for {P.info.name}; with its nonlinear terms times "
+        "{s:.3g} it did. A finer mesh may help, or there is no solution near")
     }
   }
   # A last step, from which alone derivatives of the solution follow.

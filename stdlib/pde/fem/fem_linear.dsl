@@ -18,13 +18,13 @@ _systems(P, D, m, A, free) = {
     if method != "auto" {
       if not even {
         error(
-          "fem(linear = \"{method}\") is for symmetric matrices, and that of {P.info.name} is "
-          "not; fem(linear = \"direct\") serves it")
+          "fem(linear = \"{method}\") is for symmetric matrices, and that of {P.info.name} is not; "
+          "fem(linear = \"direct\") serves it")
       }
       if not positive {
         error(
-          "fem(linear = \"{method}\") is for positive definite matrices, and that of "
-          "{P.info.name} is not; fem(linear = \"direct\") serves it")
+          "fem(linear = \"{method}\") is for positive definite matrices, and that of {P.info.name} "
+          "is not; fem(linear = \"direct\") serves it")
       }
     }
     if method == "cg" {

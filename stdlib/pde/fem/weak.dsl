@@ -225,8 +225,8 @@ _refuse_told(P) = {
             "divide the equation by it, or take fd()")
         }
         _refuse(
-          "`{replace(s.text, "\n", " ")}` of {P.info.name} derives what may jump, and "
-          "{why}: {P.name}() has no weak form of this; {instead}")
+          "`{replace(s.text, "\n", " ")}` of {P.info.name} derives what may jump, and {why}: "
+          "{P.name}() has no weak form of this; {instead}")
       }
     }
   }

@@ -832,8 +832,8 @@ _fv_check_real(s, grid, times, rows) = {
     for k in each(s.dims) {
       if _fv_imaginary(s, k, times[j], X, V) > 0 {
         error(
-          "fv(): speeds of waves of {s.info.name} along {s.info.coords[k + 1]} are not real at t "
-          "= {times[j]:.6g}, so that the system is not hyperbolic there and has no solution that "
+          "fv(): speeds of waves of {s.info.name} along {s.info.coords[k + 1]} are not real at t = "
+          "{times[j]:.6g}, so that the system is not hyperbolic there and has no solution that "
           "lasts")
       }
     }

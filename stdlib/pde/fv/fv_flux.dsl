@@ -467,8 +467,8 @@ _fv_check_flux(s, m, k, X, V) = {
   }
   if m.flux == "roe" and s.m > 3 {
     _refuse(
-      "fv(flux = \"roe\") serves up to three unknowns, and here are {s.m}; \"hll\" and "
-      "\"rusanov\" serve any number")
+      "fv(flux = \"roe\") serves up to three unknowns, and here are {s.m}; \"hll\" and \"rusanov\" "
+      "serve any number")
   }
   if m.flux == "godunov" {
     if s.m != 1 {

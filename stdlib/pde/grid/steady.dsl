@@ -6,10 +6,11 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
   if held.field >= 0 {
     p = info.fields[held.field]
     _refuse(
-      "`{info.equations[held.equation].text}` is kept by {p}, which is not in it (a saddle "
-      "point), and on one grid for all unknowns {p} has modes that no equation sees: "
+      "`{info.equations[held.equation].text}` is kept by {p}, which is not in it (a saddle point), "
+      "and on one grid for all unknowns {p} has modes that no equation sees: "
       "{if _any_is_periodic(info) { "without periodic coordinates " } else { "" }}fem(order = 2) "
-      "serves this"
+      "serves "
+      "this"
       "{if _any_is_periodic(info) { "; else a stream function, or fourier() in t" } else { "" }}")
   }
   (U, stats) = _direct_values(info, m, S, o)
@@ -667,8 +668,8 @@ _solve_modes(info, m, S, o) = {
     weight[p.rows] += where(on, b, 0.0)
     if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) or min(abs(weight)) == 0 {
       error(
-        "{info.name}: {m.name}() takes {info.eigen} only where it multiplies a field of its own "
-        "in each equation; chebyshev() takes "
+        "{info.name}: {m.name}() takes {info.eigen} only where it multiplies a field of its own in "
+        "each equation; chebyshev() takes "
         "others{if len(info.coords) == 1 {
           ", and so does collocation() with a guess"
         } else { "" }}")

@@ -79,8 +79,8 @@ _train(loss, weights, n, method, o) = {
       finite = abs(value) < inf and slope < inf
       if open and not finite and not o.partial {
         error(
-          "train: the loss is {value}, the sum of its gradient's absolute values {slope}, in "
-          "epoch {epoch + 1}, after {steps} steps; partial = true gives the weights before")
+          "train: the loss is {value}, the sum of its gradient's absolute values {slope}, in epoch "
+          "{epoch + 1}, after {steps} steps; partial = true gives the weights before")
       }
       open = open and finite
       if open {

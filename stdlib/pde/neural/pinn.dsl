@@ -464,8 +464,8 @@ _building_in(info, m) = {
   asked = if kind(m.hard) == "string" { false } else { m.hard }
   if asked and most > 4 {
     _refuse(
-      "pinn(hard = true) builds conditions in along 4 coordinates at most, and here are "
-      "conditions along {most}; without hard they are rows of their own")
+      "pinn(hard = true) builds conditions in along 4 coordinates at most, and here are conditions "
+      "along {most}; without hard they are rows of their own")
   }
   never = if kind(m.hard) == "string" { n == 0 or most > 4 } else { not m.hard or n == 0 }
   (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
@@ -907,8 +907,8 @@ _pinn_trainer(by) = if kind(by) == "record" {
 }
 _not_a_trainer() =
   _refuse(
-    "pinn() trains by \"auto\", \"lm\", \"gauss_newton_cg\", \"ssbroyden\", \"lbfgs\", \"soap\" "
-    "or \"adam\", or by such an optimiser with its settings, as in trainer = adam(rate = 1e-3)")
+    "pinn() trains by \"auto\", \"lm\", \"gauss_newton_cg\", \"ssbroyden\", \"lbfgs\", \"soap\" or "
+    "\"adam\", or by such an optimiser with its settings, as in trainer = adam(rate = 1e-3)")
 
 # Returns the weight of each block; a block may have its own.
 _block_weights(m, blocks, v, back, X) = {

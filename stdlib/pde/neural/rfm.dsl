@@ -760,9 +760,9 @@ _solve_rfm(info, m, o) = {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is "
       "left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a "
-      "shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = "
-      "...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers "
-      "and long times")
+      "shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), "
+      "the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long "
+      "times")
   }
   if (info.time < 0 or d == 1) and max(free) == 0 and best.error < 1e-4 and not o.partial {
     left =
