@@ -33,7 +33,7 @@ def width(line):
 
 def c_faults(lines):
     inside = False
-    start = None
+    start = head = None
     for k, line in enumerate(lines, 1):
         text = line.strip()
         comment = inside or text.startswith("/*")
@@ -43,8 +43,10 @@ def c_faults(lines):
         if width(line) > limit and not (comment and TABLE.search(text.lstrip("/* "))):
             if len(text.lstrip("/* ").split()) > 1 and not line.endswith("\\"):
                 yield k, f"{width(line)} columns, more than {limit}"
-        if not comment and re.match(r"[A-Za-z].*\)\s*\{$", line):
-            start = k
+        if not comment and re.match(r"[A-Za-z][^;]*\([^;]*$", line):
+            head = k
+        if not comment and head and text.endswith((";", "{")):
+            start, head = (head if text.endswith("{") else start), None
         if line == "}" and start:
             if k - start > FUNCTION:
                 yield start, f"a function of {k - start} lines, more than {FUNCTION}"
@@ -135,6 +137,7 @@ def check(root, lengths=True):
 
 # A path, its text, and whether it has a fault.
 LONG = "word " * 17
+TWICE = "typedef struct Twice { int x; } Twice;\n"
 CASES = [
     ("lang/a.c", "int x;\n", False),
     ("lang/a.c", f"/* {LONG}*/\n", True),
@@ -146,8 +149,10 @@ CASES = [
     ("lang/a.c", "int x;\n" * 1000, False),
     ("lang/a.c", "int f(void) {\n" + "\tx();\n" * 121 + "}\n", True),
     ("lang/a.c", "int f(void) {\n" + "\tx();\n" * 119 + "}\n", False),
+    ("lang/a.c", "int f(int a,\n      int b) {\n" + "\tx();\n" * 121 + "}\n", True),
+    ("lang/a.c", "int f(int a,\n      int b);\n" + "int x;\n" * 121 + "int g(void) {\n}\n", False),
     ("lang/a.c", "typedef struct T { int x; } T;\n", False),
-    ("lang/b/a.c", "typedef struct Twice { int x; } Twice;\n", True),
+    ("lang/b/a.c", TWICE, True),
     ("stdlib/core/a.dsl", f"# {LONG}\n", True),
     ("stdlib/core/a.dsl", f"#     {LONG}\n", False),
     ("stdlib/core/a.dsl", f"x = {LONG.replace(' ', ' + ')}1\n", True),
@@ -164,7 +169,7 @@ def self_test():
     failed = 0
     for path, text, wrong in CASES:
         with tempfile.TemporaryDirectory() as root:
-            for name, content in ((path, text), ("lang/z/twice.h", CASES[11][1])):
+            for name, content in ((path, text), ("lang/z/twice.h", TWICE)):
                 if name != path and "Twice" not in text:
                     continue
                 os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
