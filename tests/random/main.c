@@ -403,16 +403,24 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The work of one process. It lies in shared memory, so that the process which
+ * waits knows how far a process came that died. */
+typedef struct Share {
+	Tally tally;
+	int64_t next; /* the program to begin with */
+} Share;
+
 /* Runs a share of the programs: of the groups that share a context, every
  * jobs-th from `first` on. */
-static Tally run_share(const Options *o, int64_t first) {
-	Tally t = {0};
+static void run_share(const Options *o, int64_t first, Share *share) {
+	Tally *t = &share->tally;
 	Ctx *c = NULL;
 	Plan *plan = calloc(1, sizeof *plan);
 	if (!plan) abort();
-	for (int64_t k = 0; k < o->count; k++) {
+	while (share->next < o->count) {
+		const int64_t k = share->next++;
 		if (k / PROGRAMS_PER_CONTEXT % o->jobs != first) continue;
-		if (k % PROGRAMS_PER_CONTEXT == 0) {
+		if (!c || k % PROGRAMS_PER_CONTEXT == 0) {
 			if (c) ctx_free(c);
 			c = new_context(o);
 		}
@@ -420,20 +428,19 @@ static Tally run_share(const Options *o, int64_t first) {
 		*plan = plan_of(seed, o);
 		double start = now();
 		if (o->print || o->lenient) printf("seed %llu\n", (unsigned long long)seed);
-		Checked result = check_plan(c, plan, o, &t, o->print ? print_cases : NULL, NULL);
+		Checked result = check_plan(c, plan, o, t, o->print ? print_cases : NULL, NULL);
 		if (o->times && now() - start > 0.1)
 			printf("seed %llu took %.2f s\n", (unsigned long long)seed, now() - start);
 		if (!result.failed) {
-			t.passed++;
+			t->passed++;
 			continue;
 		}
-		t.failed++;
+		t->failed++;
 		show_failure(seed, o, &result);
-		if (o->self_test && t.failed == 3) break;
+		if (o->self_test && t->failed == 3) break;
 	}
 	if (c) ctx_free(c);
 	free(plan);
-	return t;
 }
 
 static void add_tally(Tally *to, const Tally *t) {
@@ -455,30 +462,34 @@ static void add_tally(Tally *to, const Tally *t) {
 	to->orders.linear += t->orders.linear;
 }
 
-/* Runs each share in a process, which stores its tally in shared memory. A
- * process that does not finish is a failure. */
+static pid_t start_share(const Options *o, int64_t k, Share *share) {
+	fflush(stdout);
+	const pid_t job = fork();
+	if (job < 0) abort();
+	if (job) return job;
+	run_share(o, k, share);
+	fflush(stdout);
+	_exit(0);
+}
+
+/* Runs each share in a process. A program at which the process dies is a
+ * failure, and another process goes on behind it. */
 static Tally run_jobs(const Options *o) {
-	Tally all = {0}, *of = mmap(NULL, (size_t)o->jobs * sizeof *of, PROT_READ | PROT_WRITE,
-	                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	Tally all = {0};
+	Share *of = mmap(NULL, (size_t)o->jobs * sizeof *of, PROT_READ | PROT_WRITE,
+	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t jobs[JOBS_MOST];
 	if (of == MAP_FAILED) abort();
-	fflush(stdout);
-	for (int64_t k = 0; k < o->jobs; k++) {
-		jobs[k] = fork();
-		if (jobs[k] < 0) abort();
-		if (jobs[k]) continue;
-		of[k] = run_share(o, k);
-		fflush(stdout);
-		_exit(0);
-	}
+	for (int64_t k = 0; k < o->jobs; k++) jobs[k] = start_share(o, k, &of[k]);
 	for (int64_t k = 0; k < o->jobs; k++) {
 		int status = -1;
-		waitpid(jobs[k], &status, 0);
-		if (status) {
-			printf("the process of share %lld ended with status %d\n", (long long)k, status);
-			of[k] = (Tally){.failed = 1};
+		while (waitpid(jobs[k], &status, 0) == jobs[k] && status) {
+			printf("seed %llu: the process ended with status %d\n",
+			       (unsigned long long)o->seed + (uint64_t)(of[k].next - 1), status);
+			of[k].tally.failed++;
+			jobs[k] = start_share(o, k, &of[k]);
 		}
-		add_tally(&all, &of[k]);
+		add_tally(&all, &of[k].tally);
 	}
 	munmap(of, (size_t)o->jobs * sizeof *of);
 	return all;
@@ -499,7 +510,9 @@ int main(int argc, char **argv) {
 	char why[256];
 	if (!native_codegen(why, sizeof why))
 		printf("skip: the engine `native` is the evaluator here: %s\n", why);
-	Tally t = o.jobs > 1 ? run_jobs(&o) : run_share(&o, 0);
+	Share alone = {0};
+	if (o.jobs == 1) run_share(&o, 0, &alone);
+	Tally t = o.jobs > 1 ? run_jobs(&o) : alone.tally;
 	if (o.coverage) print_coverage(&t);
 	printf("%u functions, %u runs, %u of them in error by design; %u results not compared because "
 	       "they hang on roundings; %u transforms without a rule\n",
