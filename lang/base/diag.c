@@ -518,6 +518,18 @@ size_t text_columns(const char *text, size_t n) {
 	return columns;
 }
 
+size_t text_fitting(const char *text, size_t n, size_t columns) {
+	const char *p = text, *const end = text + n;
+	for (size_t used = 0; p < end;) {
+		uint32_t u;
+		const char *next = p + decode(p, end, &u);
+		used += width_of(u);
+		if (used > columns) break;
+		p = next;
+	}
+	return (size_t)(p - text);
+}
+
 /* ---- rendering ----------------------------------------------------------- */
 
 typedef struct OutputBuffer { /* buffers small pieces for the sink */

@@ -114,6 +114,8 @@ void diag_render_json(const Ctx *c, const Diag *d, OutputSink sink, void *ud);
 /* The columns of UTF-8 text on a terminal: East Asian wide 2, combining 0, all
  * others 1. */
 size_t text_columns(const char *text, size_t n);
+/* The bytes of its longest prefix that fits into so many columns. */
+size_t text_fitting(const char *text, size_t n, size_t columns);
 
 /* The candidate with the smallest edit distance to `name`, or NULL when none is
  * near, for "did you mean". */

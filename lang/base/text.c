@@ -229,10 +229,7 @@ static void add_padded(Text *t, const char *s, size_t n, const FormatSpec *spec)
 		text_add(t, s, n);
 		return;
 	}
-	while (spec->precision >= 0 && n && text_columns(s, n) > (size_t)spec->precision) {
-		n--;
-		while (n && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
-	}
+	if (spec->precision >= 0) n = text_fitting(s, n, (size_t)spec->precision);
 	size_t columns = text_columns(s, n), width = spec->width > 0 ? (size_t)spec->width : 0;
 	size_t pad = width > columns ? width - columns : 0;
 	bool left = strchr(spec->flags, '-') != NULL;

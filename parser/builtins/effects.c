@@ -28,10 +28,12 @@ static Ref joined(Sp *sp, const CallArguments *call, uint32_t first) {
 	for (uint32_t i = first; i < call->n; i++) {
 		if (i > first) text_str(&t, " ");
 		Av *v = call->args[i];
-		if (v->kind == AV_STRING) {
-			for (const char *p = atom_text(sp->c, v->text); *p; p++) {
-				if (*p == '{' || *p == '}') text_add(&t, p, 1);
-				text_add(&t, p, 1);
+		const size_t n = v->kind == AV_STRING ? atom_length(sp->c, v->text) : 0;
+		if (v->kind == AV_STRING && t.n + n <= TEXT_STATIC_MOST) {
+			const char *text = atom_text(sp->c, v->text);
+			for (size_t k = 0; k < n; k++) {
+				if (text[k] == '{' || text[k] == '}') text_add(&t, text + k, 1);
+				text_add(&t, text + k, 1);
 			}
 			continue;
 		}
@@ -284,9 +286,8 @@ BUILTIN(has) {
 		return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args,
 		                       call->span);
 	if (call->args[0]->kind != AV_RECORD) return av_bool(sp, false);
-	return av_bool(
-		sp, av_field(call->args[0], atom(sp->c, sp_want_string(sp, call->args[1], call->spans[1],
-	                                                           "a field's name"))) != NULL);
+	return av_bool(sp, av_field(call->args[0], sp_want_atom(sp, call->args[1], call->spans[1],
+	                                                        "a field's name")) != NULL);
 }
 
 BUILTIN(field) {
@@ -296,10 +297,12 @@ BUILTIN(field) {
 	if (r->kind == AV_DYN)
 		return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args,
 		                       call->span);
-	const char *name = sp_want_string(sp, call->args[1], call->spans[1], "a field's name");
-	Av *v = r->kind == AV_RECORD ? av_field(r, atom(sp->c, name)) : NULL;
+	const Atom name = sp_want_atom(sp, call->args[1], call->spans[1], "a field's name");
+	Av *v = r->kind == AV_RECORD ? av_field(r, name) : NULL;
 	if (!v && call->n > 2) return call->args[2];
-	if (!v) sp_fail(sp, E_FIELD, call->span, "no field `%s` in %s", name, sp_type_text(sp, r));
+	if (!v)
+		sp_fail(sp, E_FIELD, call->span, "no field `%s` in %s", atom_text(sp->c, name),
+		        sp_type_text(sp, r));
 	return v;
 }
 
@@ -312,7 +315,7 @@ BUILTIN(record_of) {
 		sp_fail(sp, E_TYPE, call->span, "a record is made of as many names as values");
 	Atom *atoms = ARENA_ARRAY(sp->a, Atom, n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		atoms[i] = atom(sp->c, sp_want_string(sp, names[i], call->spans[0], "a field's name"));
+		atoms[i] = sp_want_atom(sp, names[i], call->spans[0], "a field's name");
 	return av_record(sp, n, atoms, values);
 }
 

@@ -744,13 +744,15 @@ bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value 
 	    !is_text(self->captured[0].value))
 		return false;
 	const char *name = chunk_of(self->captured[0].value).at;
-	const int order = text_order(&args[0], &args[1]);
 	if (!strcmp(name, "+")) {
 		Text t;
 		text_init(&t, c);
 		for (int i = 0; i < 2; i++) text_add(&t, chunk_of(args[i]).at, chunk_of(args[i]).n);
 		give_text(c, result, &t);
-	} else if (!strcmp(name, "==")) *result = value_bool(!order);
+		return true;
+	}
+	const int order = text_order(&args[0], &args[1]);
+	if (!strcmp(name, "==")) *result = value_bool(!order);
 	else if (!strcmp(name, "!=")) *result = value_bool(order);
 	else if (!strcmp(name, "<")) *result = value_bool(order < 0);
 	else if (!strcmp(name, "<=")) *result = value_bool(order <= 0);

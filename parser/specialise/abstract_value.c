@@ -157,7 +157,14 @@ bool sp_want_bool(Sp *sp, const Av *v, Span at, const char *what) {
 }
 
 const char *sp_want_string(Sp *sp, const Av *v, Span at, const char *what) {
-	if (v->kind == AV_STRING) return atom_text(sp->c, v->text);
+	const Atom text = sp_want_atom(sp, v, at, what);
+	if (strlen(atom_text(sp->c, text)) != atom_length(sp->c, text))
+		sp_fail(sp, E_VALUE, at, "%s cannot contain the character NUL", what);
+	return atom_text(sp->c, text);
+}
+
+Atom sp_want_atom(Sp *sp, const Av *v, Span at, const char *what) {
+	if (v->kind == AV_STRING) return v->text;
 	if (v->kind == AV_DYN)
 		sp_fail(sp, E_NOT_STATIC, at, "%s must be known before the program runs", what);
 	sp_fail(sp, E_TYPE, at, "%s must be a string, not %s", what, sp_type_text(sp, v));

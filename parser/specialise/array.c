@@ -505,6 +505,17 @@ static const char *sparse_operator(AstOp op) {
 	}
 }
 
+static Av *join_strings(Sp *sp, Av *x, Av *y, Span at) {
+	const size_t n = atom_length(sp->c, x->text), m = atom_length(sp->c, y->text);
+	if (n + m > TEXT_STATIC_MOST) return sp_dynamic_operator(sp, "+", 2, (Av *[]){x, y}, at);
+	char *text = ARENA_ARRAY(sp->a, char, n + m + 1);
+	memcpy(text, atom_text(sp->c, x->text), n);
+	memcpy(text + n, atom_text(sp->c, y->text), m);
+	Av *both = av_new(sp, AV_STRING);
+	both->text = atom_n(sp->c, text, n + m);
+	return both;
+}
+
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	/* No value: an earlier failure is certain. */
 	if (x->kind == AV_UNSET || y->kind == AV_UNSET) return av_new(sp, AV_UNSET);
@@ -514,8 +525,7 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	if (!y->origin.source) y = av_with_origin(sp, y, ys);
 	if (op >= AO_EQ && op <= AO_GE) return compare(sp, op, x, y, at);
 	if (x->kind == AV_STRING && y->kind == AV_STRING && op == AO_ADD)
-		return av_string(
-			sp, arena_printf(sp->a, "%s%s", atom_text(sp->c, x->text), atom_text(sp->c, y->text)));
+		return join_strings(sp, x, y, at);
 	if (x->kind == AV_FUNCTION || y->kind == AV_FUNCTION) {
 		/* f + g, 2f: pointwise arithmetic of functions. */
 		if (op == AO_ADD || op == AO_SUB || op == AO_MUL || op == AO_DIV || op == AO_POW) {

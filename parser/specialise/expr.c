@@ -278,16 +278,23 @@ static void put_literal(Sp *sp, Chars *format, const char *text, size_t n) {
 	}
 }
 
-/* The text of a static value: a string, an integer or a boolean; else NULL. */
-static const char *static_text(Sp *sp, const Av *v, const char *spec) {
+/* The text of a static value, of *n bytes: a string, an integer or a boolean;
+ * else NULL. */
+static const char *static_text(Sp *sp, const Av *v, const char *spec, size_t *n) {
 	if (spec && spec[0]) return NULL;
-	if (v->kind == AV_STRING) return atom_text(sp->c, v->text);
+	if (v->kind == AV_STRING) {
+		*n = atom_length(sp->c, v->text);
+		return atom_text(sp->c, v->text);
+	}
 	const Const *k = v->kind == AV_ARRAY ? ref_constant(build_fn(sp->b), v->ref) : NULL;
 	if (!k || k->value.kind != V_SCALAR || dtype_is_inexact((Dtype)k->value.dtype)) return NULL;
 	int64_t number;
 	bool truth;
-	if (value_as_bool(k->value, &truth)) return truth ? "true" : "false";
-	return value_as_i64(k->value, &number) ? arena_printf(sp->a, "%lld", (long long)number) : NULL;
+	const char *text = NULL;
+	if (value_as_bool(k->value, &truth)) text = truth ? "true" : "false";
+	else if (value_as_i64(k->value, &number)) text = arena_printf(sp->a, "%lld", (long long)number);
+	if (text) *n = strlen(text);
+	return text;
 }
 
 /* A string without holes is a constant; others become a format instruction with
@@ -306,10 +313,11 @@ static Av *string_expr(Sp *sp, const Ast *e) {
 			put_text(sp, &format, " = ");
 		}
 		Av *v = sp_expr(sp, p->value);
-		const char *known = p->debug ? NULL : static_text(sp, v, p->spec);
-		if (known) {
-			put_text(sp, &plain, known);
-			put_literal(sp, &format, known, strlen(known));
+		size_t n = 0;
+		const char *known = p->debug ? NULL : static_text(sp, v, p->spec, &n);
+		if (known && format.n + n <= TEXT_STATIC_MOST) {
+			put_chars(sp, &plain, known, n);
+			put_literal(sp, &format, known, n);
 			continue;
 		}
 		all_static = false;

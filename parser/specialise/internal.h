@@ -25,6 +25,10 @@
 #include "parser/specialise/abstract_value.h"
 #include "parser/scope/module.h"
 
+/* Bytes of a string that is computed before the program runs. A longer one is a
+ * run-time value, which counts towards the limits of memory and time. */
+#define TEXT_STATIC_MOST ((size_t)1 << 20)
+
 typedef VEC(Atom) VEC_ATOMS;
 typedef VEC(Av *) VEC_AVS;
 typedef VEC(Span) VEC_SPANS;
@@ -239,7 +243,8 @@ bool av_static_bool(Sp *sp, const Av *v, bool *out);
  * known before running. */
 int64_t sp_want_int(Sp *sp, const Av *v, Span at, const char *what);
 bool sp_want_bool(Sp *sp, const Av *v, Span at, const char *what);
-const char *sp_want_string(Sp *sp, const Av *v, Span at, const char *what);
+const char *sp_want_string(Sp *sp, const Av *v, Span at, const char *what); /* without NUL */
+Atom sp_want_atom(Sp *sp, const Av *v, Span at, const char *what);          /* of a string */
 /* An integer, or a tuple or vector of integers. */
 void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, int64_t *out,
                   uint32_t cap);

@@ -119,15 +119,16 @@ static void print_operand(Text *out, const Value *v, const char *spec) {
 }
 
 Status eval_FORMAT(Frame *f, const Step *s) {
-	const char *t = atom_text(f->ctx, (Atom)s->fields[0].words[0]);
+	const Atom template = (Atom)s->fields[0].words[0];
+	const char *t = atom_text(f->ctx, template), *const end = t + atom_length(f->ctx, template);
 	Text out;
 	text_init(&out, f->ctx);
-	while (*t) {
-		const char *stop = strpbrk(t, "{}");
-		if (!stop) stop = t + strlen(t);
+	for (;;) {
+		const char *stop = t;
+		while (stop < end && *stop != '{' && *stop != '}') stop++;
 		text_add(&out, t, (size_t)(stop - t));
 		t = stop;
-		if (!*t) break;
+		if (t == end) break;
 		char *after;
 		unsigned long k =
 			t[0] == '{' && t[1] >= '0' && t[1] <= '9' ? strtoul(t + 1, &after, 10) : ULONG_MAX;
