@@ -127,7 +127,7 @@ typedef struct Hidden {
 } Hidden;
 const Hidden *sp_hidden(Sp *sp);
 
-/* ---- services of the session (session.c) --------------------------------- */
+/* ---- services of the session (session/) ---------------------------------- */
 const Hidden *session_hidden(Session *s);
 /* Searches the module, then the library. V_UNSET when unknown; borrowed. */
 Value session_lookup(Session *s, Module *from, Atom name);

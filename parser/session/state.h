@@ -1,0 +1,120 @@
+/* state.h - the state of a session, and what its files share. Private to
+ * session/.
+ *
+ * Needs: session.h, specialise/internal.h.
+ */
+#ifndef ATLED_PARSER_SESSION_STATE_H
+#define ATLED_PARSER_SESSION_STATE_H
+
+#include "parser/session/session.h"
+#include "parser/specialise/internal.h"
+
+#define FAMILY_BUCKETS 256
+
+typedef struct FamilyEntry {
+	const char *key;
+	uint64_t hash;
+	struct Family *family;
+	struct FamilyEntry *next;
+} FamilyEntry;
+
+typedef struct LibraryExport {
+	Atom name;
+	uint32_t library; /* index in library_texts */
+	/* The next in the same bucket, in the library's order; NO_EXPORT: the
+	 * last. */
+	uint32_t next;
+} LibraryExport;
+
+#define NO_EXPORT UINT32_MAX
+enum { EXPORT_BUCKETS = 1024 };
+
+/* derivative NAME(...) = ..., as written. */
+typedef struct RuleDef {
+	Atom name;
+	const Ast *e;
+	Module *module;
+} RuleDef;
+
+typedef struct CachedRule {
+	Op op;
+	Dtype dtype;
+	Fn *fn;
+} CachedRule;
+
+typedef struct IndexLambda {
+	const Ast *body;
+	uint32_t n;
+	const Ast *lambda;
+} IndexLambda;
+
+/* A function and its form with derivatives where eigenvalues coincide; a
+ * reference to each. */
+typedef struct WholeFn {
+	Fn *from, *fn;
+	bool *active;
+} WholeFn;
+
+struct Session {
+	Ctx *c;
+	Arena *a;
+	Module *modules, *main;
+	/* A module without text: values that the host program gives the library
+	 * under private names, and builtins that it looked up. */
+	Module *given;
+	Hidden hidden;
+	FunctionFrame *retry;
+	const Builder *bottom;
+	struct FamilyMember *finished;
+	uint32_t yielded, left_out;
+	bool wants_unroll;
+	uint64_t specialised; /* number of finished functions */
+	FamilyEntry *families[FAMILY_BUCKETS];
+	VEC(LibraryExport) exports;
+	uint32_t export_heads[EXPORT_BUCKETS]; /* by name */
+	VEC(Module *) loaded;                  /* by library index */
+	VEC(RuleDef) rules;
+	struct Ruled *ruled;    /* calls of functions with a rule */
+	struct KeptIr *kept_ir; /* the code of functions that are IR */
+	VEC(CachedRule) cached_rules;
+	VEC(WholeFn) wholes;
+	VEC(IndexLambda) lambdas;
+	VEC(const Ast *) kept;
+	VEC(Builtin *) natives;
+	int64_t random_key, random_counter;
+	const char *folder;
+	uint32_t input_count;
+	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */
+};
+
+/* ---- modules.c ----------------------------------------------------------- */
+Module *session_new_module(Session *s, Atom name, SourceId source, bool library);
+/* Binds a name in the module; forgets the specialisations that have looked it
+ * up. Borrows v. */
+void session_set_global(Session *s, Module *m, Atom name, Value v, Span span);
+/* Indexes the names of all library texts. */
+void session_index_library(Session *s);
+
+/* ---- statements.c -------------------------------------------------------- */
+/* Runs the statements of a module; throws at the first failure. `show` and
+ * `last` may be NULL. */
+void session_run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud,
+                            Value *last);
+
+/* ---- specialisations.c --------------------------------------------------- */
+/* A function's name has a new binding: everything that looked it up by name is
+ * invalid. */
+void session_forget_specialisations(Session *s);
+
+/* ---- derivative_rules.c -------------------------------------------------- */
+/* Throws unless the rule fits a function of the module. */
+void session_check_rule(Session *s, Module *m, const Ast *e);
+/* The derivative of a primitive; NULL: it has none. A service of the IR. */
+Fn *session_elementwise_rule(Ctx *c, Op op, Dtype d);
+
+/* ---- host_calls.c -------------------------------------------------------- */
+/* A call at run time, also a service of the IR. Replaces the random state. */
+Status session_call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state,
+                            Value *result, SpanId span);
+
+#endif
