@@ -80,10 +80,8 @@ struct Session {
 	VEC(WholeFn) wholes;
 	VEC(IndexLambda) lambdas;
 	VEC(const Ast *) kept;
-	VEC(Builtin *) natives;
 	int64_t random_key, random_counter;
 	const char *folder;
-	uint32_t input_count;
 	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */
 };
 
