@@ -256,7 +256,7 @@ static void add_taken(void *ud, const Param *p, Atom name) {
 }
 
 /* Checks the number and names of a call's arguments, if the function is known
- * by its name. The messages are those of call.c. */
+ * by its name. The messages are those of arguments.c. */
 static void check_call(Checker *k, const Ast *e) {
 	if (k->problem || k->broken || e->call.callee->kind != A_NAME) return;
 	const Ast *fn = definition(k, e->call.callee->name.name);

@@ -256,6 +256,27 @@ bool av_same_structure(const Av *x, const Av *y) {
 	return true;
 }
 
+const Av *av_keep(Arena *a, const Av *v) {
+	Av *r = ARENA_NEW(a, Av);
+	*r = *v;
+	if (v->n) {
+		r->items = ARENA_ARRAY(a, Av *, v->n);
+		for (uint32_t i = 0; i < v->n; i++) r->items[i] = (Av *)av_keep(a, v->items[i]);
+		if (v->names) {
+			r->names = ARENA_ARRAY(a, Atom, v->n);
+			memcpy(r->names, v->names, sizeof(Atom) * v->n);
+		}
+	}
+	return r;
+}
+
+const Av *av_keep_strong(Arena *a, const Av *v) {
+	Av *r = (Av *)av_keep(a, v);
+	r->weak = false;
+	for (uint32_t i = 0; i < v->n; i++) r->items[i] = (Av *)av_keep_strong(a, v->items[i]);
+	return r;
+}
+
 /* ---- values -------------------------------------------------------------- */
 
 Av *av_of_value(Sp *sp, Value v) {

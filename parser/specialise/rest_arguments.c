@@ -4,8 +4,8 @@
  * Needs: specialise/internal.h.
  *
  * Contract:
- * - The result is for messages, signatures and completion only; call.c binds
- *   calls independently of it.
+ * - The result is for messages, signatures and completion only; arguments.c
+ *   binds calls independently of it.
  * - Collects the named parameters of every function that receives the options,
  *   directly or through other calls, except those passed explicitly.
  * - A function that uses its options in any other way takes unknown arguments.
