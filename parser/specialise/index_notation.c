@@ -216,139 +216,171 @@ static _Noreturn void runs_outside(Sp *sp, const Ix *ix, int64_t bad, int64_t le
 	sp_throw(sp);
 }
 
-static Lv lv_index(Notation *nt, const Ast *e) {
+/* The items of an index that move with the indices of the notation, and the
+ * axes of the array that they index. */
+typedef struct MovingItems {
+	uint32_t n;
+	const Ast *item[MAX_RANK];
+	int axis[MAX_RANK];
+} MovingItems;
+
+/* Separates the items of e that move with the indices from fixed scalars and
+ * slices, and applies the fixed ones to *base. Returns false when e can only be
+ * batched. */
+static bool apply_fixed_items(Notation *nt, const Ast *e, Av **base, MovingItems *moving) {
 	Sp *sp = nt->sp;
-	if (ix_mentioned(nt, e->index.base)) return batched(nt, e);
-	Av *base = sp_expr(sp, e->index.base);
-	if (base->kind != AV_ARRAY) return batched(nt, e);
-	/* First the items that do not depend on the indices: scalars and slices. */
 	Av *fixed[MAX_RANK];
 	Span spans[MAX_RANK];
-	const Ast *moving[MAX_RANK];
-	uint32_t nmoving = 0;
 	bool any_fixed = false;
 	if (e->index.n > MAX_RANK) sp_fail(sp, E_RANK, e->span, "too many indices");
 	for (uint32_t i = 0; i < e->index.n; i++) {
 		const Ast *it = e->index.items[i];
 		spans[i] = it->span;
-		if (it->kind == A_ELLIPSIS) return batched(nt, e);
+		if (it->kind == A_ELLIPSIS) return false;
 		if (it->kind != A_RANGE && ix_mentioned(nt, it)) {
-			moving[nmoving++] = it;
+			moving->item[moving->n++] = it;
 			Av *open = av_new(sp, AV_UNSET);
 			fixed[i] = av_seq(sp, AV_RANGE, 3, (Av *[]){open, open, av_int(sp, 1)});
 			continue;
 		}
-		if (ix_mentioned(nt, it)) return batched(nt, e);
+		if (ix_mentioned(nt, it)) return false;
 		Av **one;
 		Span *one_span;
 		Ast probe = *e;
 		probe.index.n = 1;
 		probe.index.items = (Ast **)&e->index.items[i];
-		sp_index_items(sp, &probe, base, &one, &one_span);
-		if (one[0]->kind == AV_ARRAY && ty(sp, one[0]->ref)->rank) return batched(nt, e);
+		sp_index_items(sp, &probe, *base, &one, &one_span);
+		if (one[0]->kind == AV_ARRAY && ty(sp, one[0]->ref)->rank) return false;
 		fixed[i] = one[0];
 		any_fixed = true;
 	}
 	/* The axes of the moving items, after fixed scalars removed theirs. */
-	int axis_of[MAX_RANK];
 	int axis = 0;
 	uint32_t m = 0;
 	for (uint32_t i = 0; i < e->index.n; i++) {
 		const Ast *it = e->index.items[i];
-		if (m < nmoving && it == moving[m]) axis_of[m++] = axis++;
+		if (m < moving->n && it == moving->item[m]) moving->axis[m++] = axis++;
 		else if (fixed[i]->kind == AV_RANGE) axis++;
 	}
-	if (any_fixed) base = sp_index_values(sp, base, e->index.n, fixed, spans, e->span);
-	Type t = *ty(sp, base->ref);
-	if (e->index.n > t.rank && !any_fixed)
-		sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n, sp_type_text(sp, base));
-	/* Plain indices: slices. */
-	const Ix *ix[MAX_RANK];
+	if (any_fixed) *base = sp_index_values(sp, *base, e->index.n, fixed, spans, e->span);
+	if (e->index.n > ty(sp, (*base)->ref)->rank && !any_fixed)
+		sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n, sp_type_text(sp, *base));
+	return true;
+}
+
+/* The start of the slice that an index with an offset takes of an axis. Returns
+ * false when the offset is not static. Records a range that covers only part of
+ * the axis. */
+static bool slice_start(Sp *sp, const Ast *item, Ix *ix, const Ast *offset, bool negative,
+                        Dim extent, Dim *start) {
+	Dim shift = dim_const(sp->c, 0);
+	if (offset) {
+		int64_t c;
+		Av *o = sp_expr(sp, offset);
+		if (!av_static_int(sp, o, &c)) return false;
+		shift = dim_const(sp->c, negative ? -c : c);
+	}
+	*start = dim_add(sp->c, ix->start, shift);
+	int64_t lo, len, count;
+	if (dim_is_const(sp->c, *start, &lo) && dim_is_const(sp->c, ix->length, &count) &&
+	    dim_is_const(sp->c, extent, &len) && count > 0) {
+		int64_t hi = lo + (count - 1) * ix->step, bad = lo < 0 || lo >= len ? lo : hi;
+		if (bad < 0 || bad >= len) runs_outside(sp, ix, bad, len, item->span);
+	}
+	ix->shifted = ix->shifted || offset;
+	const Dim rest = dim_sub(sp->c, extent, ix->length);
+	if (ix->shares && dim_is_const(sp->c, rest, &len) && len > 0) {
+		ix->part = item->span;
+		ix->whole = extent;
+	}
+	return true;
+}
+
+/* x at distinct plain indices, each with a static offset: a slice with the
+ * indexed axes first. Returns false for any other items. */
+static bool slice_at_indices(Notation *nt, Ref x, const MovingItems *moving, Lv *out) {
+	Sp *sp = nt->sp;
+	const Type t = *ty(sp, x);
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t stride[MAX_RANK];
-	bool simple = true;
 	for (uint32_t i = 0; i < t.rank; i++) {
 		start[i] = dim_const(sp->c, 0);
 		length[i] = t.dims[i];
 		stride[i] = 1;
 	}
-	for (uint32_t i = 0; i < nmoving && simple; i++) {
+	*out = (Lv){.n = moving->n};
+	for (uint32_t i = 0; i < moving->n; i++) {
 		const Ast *offset;
 		bool negative;
-		ix[i] = ix_affine(nt, moving[i], &offset, &negative);
-		simple = ix[i] && ix[i]->affine;
-		for (uint32_t k = 0; simple && k < i; k++) simple = ix[k] != ix[i];
-		if (!simple) break;
-		Dim shift = dim_const(sp->c, 0);
-		if (offset) {
-			int64_t c;
-			Av *o = sp_expr(sp, offset);
-			if (!av_static_int(sp, o, &c)) {
-				simple = false;
-				break;
-			}
-			shift = dim_const(sp->c, negative ? -c : c);
-		}
-		start[axis_of[i]] = dim_add(sp->c, ix[i]->start, shift);
-		length[axis_of[i]] = ix[i]->length;
-		stride[axis_of[i]] = ix[i]->step;
-		int64_t lo, len, count;
-		if (dim_is_const(sp->c, start[axis_of[i]], &lo) &&
-		    dim_is_const(sp->c, ix[i]->length, &count) &&
-		    dim_is_const(sp->c, t.dims[axis_of[i]], &len) && count > 0) {
-			int64_t hi = lo + (count - 1) * ix[i]->step, bad = lo < 0 || lo >= len ? lo : hi;
-			if (bad < 0 || bad >= len) runs_outside(sp, ix[i], bad, len, moving[i]->span);
-		}
-		Ix *own = (Ix *)ix[i];
-		own->shifted = own->shifted || offset;
-		const Dim rest = dim_sub(sp->c, t.dims[axis_of[i]], ix[i]->length);
-		if (ix[i]->shares && dim_is_const(sp->c, rest, &len) && len > 0) {
-			own->part = moving[i]->span;
-			own->whole = t.dims[axis_of[i]];
-		}
+		const Ix *ix = ix_affine(nt, moving->item[i], &offset, &negative);
+		const int axis = moving->axis[i];
+		if (!ix || !ix->affine) return false;
+		for (uint32_t k = 0; k < i; k++)
+			if (out->label[k] == ix) return false;
+		if (!slice_start(sp, moving->item[i], (Ix *)ix, offset, negative, t.dims[axis],
+		                 &start[axis]))
+			return false;
+		length[axis] = ix->length;
+		stride[axis] = ix->step;
+		out->label[i] = ix;
 	}
-	if (simple) {
-		Ref r = build_slice(sp->b, base->ref, start, length, stride);
-		int perm[MAX_RANK];
-		uint32_t k = 0;
-		for (uint32_t i = 0; i < nmoving; i++) perm[k++] = axis_of[i];
-		for (int i = 0; i < (int)t.rank; i++) {
-			bool used = false;
-			for (uint32_t q = 0; q < nmoving; q++) used |= axis_of[q] == i;
-			if (!used) perm[k++] = i;
-		}
-		Lv out = {.ref = build_transpose(sp->b, r, perm), .n = nmoving};
-		for (uint32_t i = 0; i < nmoving; i++) out.label[i] = ix[i];
-		return out;
+	Ref r = build_slice(sp->b, x, start, length, stride);
+	int perm[MAX_RANK];
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < moving->n; i++) perm[k++] = moving->axis[i];
+	for (int i = 0; i < (int)t.rank; i++) {
+		bool used = false;
+		for (uint32_t q = 0; q < moving->n; q++) used |= moving->axis[q] == i;
+		if (!used) perm[k++] = i;
 	}
-	/* Computed indices: gather at paired positions. */
+	out->ref = build_transpose(sp->b, r, perm);
+	return true;
+}
+
+/* The array at computed indices: a gather at paired positions. */
+static Lv gather_at_indices(Notation *nt, const Ast *e, Av *base, const MovingItems *moving) {
+	Sp *sp = nt->sp;
+	const Type t = *ty(sp, base->ref);
 	Lv iv[MAX_RANK];
-	for (uint32_t i = 0; i < nmoving; i++) {
-		iv[i] = lv_expr(nt, moving[i]);
+	for (uint32_t i = 0; i < moving->n; i++) {
+		iv[i] = lv_expr(nt, moving->item[i]);
 		if (ty(sp, iv[i].ref)->rank != iv[i].n || !dtype_is_int((Dtype)ty(sp, iv[i].ref)->dtype))
-			sp_fail(sp, E_TYPE, moving[i]->span, "an index is an integer, not %s",
+			sp_fail(sp, E_TYPE, moving->item[i]->span, "an index is an integer, not %s",
 			        sp_type_text(sp, av_array(sp, iv[i].ref)));
 	}
 	const Ix *labels[MAX_INDICES];
-	uint32_t nl = lv_union_labels(iv, nmoving, labels);
+	uint32_t nl = lv_union_labels(iv, moving->n, labels);
 	Av *items[MAX_RANK];
+	Span spans[MAX_RANK];
 	for (uint32_t i = 0; i < t.rank; i++) {
 		Av *open = av_new(sp, AV_UNSET);
 		items[i] = av_seq(sp, AV_RANGE, 3, (Av *[]){open, open, av_int(sp, 1)});
 		spans[i] = e->span;
 	}
-	for (uint32_t i = 0; i < nmoving; i++)
-		items[axis_of[i]] = av_array(sp, lv_spread(sp, &iv[i], nl, labels, 0));
+	for (uint32_t i = 0; i < moving->n; i++)
+		items[moving->axis[i]] = av_array(sp, lv_spread(sp, &iv[i], nl, labels, 0));
 	Av *r = sp_index_values(sp, base, t.rank, items, spans, e->span);
 	Type tr = *ty(sp, r->ref);
 	int perm[MAX_RANK];
-	uint32_t k = 0, first = (uint32_t)axis_of[0];
+	uint32_t k = 0, first = (uint32_t)moving->axis[0];
 	for (uint32_t i = 0; i < nl; i++) perm[k++] = (int)(first + i);
 	for (uint32_t i = 0; i < tr.rank; i++)
 		if (i < first || i >= first + nl) perm[k++] = (int)i;
 	Lv out = {.ref = build_transpose(sp->b, r->ref, perm), .n = nl};
 	for (uint32_t i = 0; i < nl; i++) out.label[i] = labels[i];
 	return out;
+}
+
+static Lv lv_index(Notation *nt, const Ast *e) {
+	Sp *sp = nt->sp;
+	if (ix_mentioned(nt, e->index.base)) return batched(nt, e);
+	Av *base = sp_expr(sp, e->index.base);
+	if (base->kind != AV_ARRAY) return batched(nt, e);
+	MovingItems moving = {0};
+	if (!apply_fixed_items(nt, e, &base, &moving)) return batched(nt, e);
+	Lv sliced;
+	if (slice_at_indices(nt, base->ref, &moving, &sliced)) return sliced;
+	return gather_at_indices(nt, e, base, &moving);
 }
 
 /* ---- expressions --------------------------------------------------------- */
