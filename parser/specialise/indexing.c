@@ -1,6 +1,6 @@
-/* indexing.c - x[i], slices, masks, gathers and their updates.
+/* indexing.c - x[i], slices, masks and gathers.
  *
- * Needs: specialise/internal.h.
+ * Needs: indexing.h.
  *
  * Contract:
  * - Indexing has NumPy's semantics: zero-based, negative from the end, several
@@ -8,9 +8,11 @@
  * - A static index that is out of range is an error here; the others are
  *   checked at run time.
  */
-#include "parser/specialise/internal.h"
+#include "parser/specialise/indexing.h"
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
+
+/* ---- the items of an index ----------------------------------------------- */
 
 /* The items of an index expression. An open end of a range is AV_UNSET, `...`
  * is AV_NONE. */
@@ -34,7 +36,7 @@ Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans) {
 	return base;
 }
 
-static _Noreturn void out_of_range(Sp *sp, int64_t i, int64_t n, Span at) {
+_Noreturn void index_out_of_range(Sp *sp, int64_t i, int64_t n, Span at) {
 	sp_fail(sp, E_INDEX, at, "index %lld is out of range for length %lld", (long long)i,
 	        (long long)n);
 }
@@ -44,49 +46,38 @@ static _Noreturn void slice_out_of_range(Sp *sp, int64_t end, int64_t n, Span at
 	        (long long)end, (long long)n);
 }
 
-static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
-	if (item->kind == AV_RANGE) {
-		int64_t part[3] = {0, base->n, 1};
-		for (int k = 2; k >= 0; k--) {
-			if (item->items[k]->kind != AV_UNSET) {
-				part[k] = sp_want_int(sp, item->items[k], at, "the end of a slice");
-				if (k < 2 && part[k] < 0) part[k] += base->n;
-			} else if (k < 2 && part[2] < 0)
-				part[k] = k ? -1 : (int64_t)base->n - 1; /* from the last one downwards */
+uint32_t index_align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items,
+                           const Span *spans, Av **axis_item, Span *axis_span, Span at) {
+	uint32_t said = 0, axis = 0;
+	bool dots = false;
+	for (uint32_t i = 0; i < n; i++)
+		if (items[i]->kind != AV_NONE) said++;
+	if (said && !rank)
+		sp_fail(sp, E_RANK, at, "a single number has no elements to index: this is %s",
+		        sp_type_text(sp, base));
+	if (said > rank)
+		sp_fail(sp, E_RANK, at, "%u indices for %s, which has %u ax%s", said,
+		        sp_type_text(sp, base), rank, rank == 1 ? "is" : "es");
+	for (uint32_t i = 0; i < rank; i++) axis_item[i] = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (items[i]->kind == AV_NONE) {
+			if (dots) sp_fail(sp, E_SYNTAX, spans[i], "`...` can stand only once in an index");
+			dots = true;
+			axis += rank - said;
+			continue;
 		}
-		VEC_AVS items = {0};
-		if (part[2] == 0) sp_fail(sp, E_VALUE, at, "the step of a slice is not 0");
-		const int64_t least = part[2] > 0 ? 0 : -1,
-					  most = part[2] > 0 || !base->n ? base->n : base->n - 1;
-		for (int k = 0; k < 2; k++)
-			if (part[k] < least || part[k] > most) slice_out_of_range(sp, part[k], base->n, at);
-		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2])
-			VEC_PUSH(sp->a, &items, base->items[i]);
-		return av_seq(sp, (AvKind)base->kind, items.n, items.at);
+		axis_item[axis] = items[i];
+		axis_span[axis++] = spans[i];
 	}
-	int64_t i;
-	if (!av_static_int(sp, item, &i)) {
-		/* An index known only at run time: at top level, the arrays are stacked
-		 * and indexed. */
-		bool arrays = base->n > 0;
-		for (uint32_t k = 0; k < base->n; k++) arrays &= base->items[k]->kind == AV_ARRAY;
-		if (item->kind != AV_ARRAY || !arrays || sp->frame) {
-			i = sp_want_int(sp, item, at, "the index of a tuple or list");
-		} else
-			return sp_index_values(sp, sp_stack(sp, base->n, base->items, at), 1, &item, &at, at);
-	}
-	int64_t k = i < 0 ? i + base->n : i;
-	if (k < 0 || k >= base->n) out_of_range(sp, i, base->n, at);
-	return base->items[k];
+	return said;
 }
 
-/* One axis of a slice: start, length, stride. */
-typedef struct AxisSlice {
-	Dim start, length;
-	int64_t stride;
-} AxisSlice;
+bool sp_is_mask(Sp *sp, const Av *base, uint32_t n, Av *const *items) {
+	return base->kind == AV_ARRAY && n == 1 && items[0]->kind == AV_ARRAY &&
+	       ty(sp, items[0]->ref)->dtype == DT_BOOL;
+}
 
-static Ref from_the_front(Sp *sp, Ref i, Dim length);
+/* ---- slices -------------------------------------------------------------- */
 
 /* True for an end such as -k of a run-time number k. Each of two such ends may
  * be on either side of 0. */
@@ -114,7 +105,7 @@ static Dim slice_end(Sp *sp, Av *end, Dim n, bool apart, bool *known, int64_t *v
 		return d;
 	}
 	const Ref at = counts_down(sp, end) || (!apart && may_be_negative(sp, end))
-	                   ? from_the_front(sp, end->ref, n)
+	                   ? index_from_the_front(sp, end->ref, n)
 	                   : end->ref;
 	Dim d = build_canon(sp->b, build_dim_of(sp->b, at, 0));
 	*known = dim_is_const(sp->c, d, value);
@@ -133,7 +124,7 @@ static bool slice_length(Sp *sp, const Av *range, bool up, Dim *out) {
 	          : build_dim_between(sp->b, hi->ref, lo->ref, out);
 }
 
-static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
+AxisSlice index_resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 	AxisSlice s;
 	s.stride = sp_want_int(sp, range->items[2], at, "the step of a slice");
 	if (s.stride == 0) sp_fail(sp, E_VALUE, at, "a slice needs a step other than 0");
@@ -177,10 +168,9 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 	return s;
 }
 
-static Ref mask_positions(Sp *sp, Ref mask, Span at);
+/* ---- index arrays and masks ---------------------------------------------- */
 
-/* The positions where a mask along one axis of this extent is true. */
-static Ref axis_mask(Sp *sp, const Av *base, Ref mask, Dim length, Span at) {
+Ref index_axis_mask(Sp *sp, const Av *base, Ref mask, Dim length, Span at) {
 	const Type t = *ty(sp, mask);
 	if (t.rank != 1)
 		sp_fail(sp, E_RANK, at, "beside other indices a mask has one axis, not %u", t.rank);
@@ -188,10 +178,10 @@ static Ref axis_mask(Sp *sp, const Av *base, Ref mask, Dim length, Span at) {
 	                   sp_type_text(sp, base));
 	if (!build_unify(sp->b, length, t.dims[0], what))
 		sp_fail(sp, E_SHAPE, at, "%s", atom_text(sp->c, what));
-	return mask_positions(sp, mask, at);
+	return index_mask_positions(sp, mask, at);
 }
 
-static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
+Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 	item = sp_want_array(sp, item, at, "an index");
 	Dtype d = (Dtype)ty(sp, item->ref)->dtype;
 	*mask = d == DT_BOOL;
@@ -200,17 +190,14 @@ static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 		                     "an index is an integer, a range, or an array of them, not %s",
 		                     sp_type_text(sp, item));
 		if (dtype_is_real(d))
-			diag_hint(
-				sp->c, e,
-				"`//` divides integers and gives one; i64(x) makes one of a real number");
+			diag_hint(sp->c, e,
+			          "`//` divides integers and gives one; i64(x) makes one of a real number");
 		sp_throw(sp);
 	}
 	return *mask ? item->ref : sp_to_dtype(sp, item, DT_I64);
 }
 
-/* Counts an index that may be negative from the front; gather and scatter
- * accept no others. */
-static Ref from_the_front(Sp *sp, Ref i, Dim length) {
+Ref index_from_the_front(Sp *sp, Ref i, Dim length) {
 	int64_t k;
 	if (av_static_int(sp, av_array(sp, i), &k))
 		return k >= 0 ? i : build2(sp->b, OP_ADD, i, build_extent(sp->b, length));
@@ -220,8 +207,7 @@ static Ref from_the_front(Sp *sp, Ref i, Dim length) {
 	                    build2(sp->b, OP_ADD, i, n), i);
 }
 
-/* The positions where a mask is true. */
-static Ref mask_positions(Sp *sp, Ref mask, Span at) {
+Ref index_mask_positions(Sp *sp, Ref mask, Span at) {
 	Type t = *ty(sp, mask);
 	if (t.rank != 1) {
 		Dim total = dim_const(sp->c, 1);
@@ -235,50 +221,11 @@ static Ref mask_positions(Sp *sp, Ref mask, Span at) {
 	return build_typed(sp->b, OP_NONZERO, 1, &mask, attr_intern(sp->c, &word, 1), 1, &type, NULL);
 }
 
-/* Assigns the items to the axes: one entry for each axis, NULL where there is
- * no item. The callers handle masks of several axes. */
-static uint32_t align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items,
-                            const Span *spans, Av **axis_item, Span *axis_span, Span at) {
-	uint32_t said = 0, axis = 0;
-	bool dots = false;
-	for (uint32_t i = 0; i < n; i++)
-		if (items[i]->kind != AV_NONE) said++;
-	if (said && !rank)
-		sp_fail(sp, E_RANK, at, "a single number has no elements to index: this is %s",
-		        sp_type_text(sp, base));
-	if (said > rank)
-		sp_fail(sp, E_RANK, at, "%u indices for %s, which has %u ax%s", said,
-		        sp_type_text(sp, base), rank, rank == 1 ? "is" : "es");
-	for (uint32_t i = 0; i < rank; i++) axis_item[i] = NULL;
-	for (uint32_t i = 0; i < n; i++) {
-		if (items[i]->kind == AV_NONE) {
-			if (dots) sp_fail(sp, E_SYNTAX, spans[i], "`...` can stand only once in an index");
-			dots = true;
-			axis += rank - said;
-			continue;
-		}
-		axis_item[axis] = items[i];
-		axis_span[axis++] = spans[i];
-	}
-	return said;
-}
-
-static Ref drop_axes(Sp *sp, Ref x, const bool *drop) {
-	Type t = *ty(sp, x);
-	Dim shape[MAX_RANK];
-	uint32_t k = 0;
-	for (uint32_t i = 0; i < t.rank; i++)
-		if (!drop[i]) shape[k++] = t.dims[i];
-	return k == t.rank ? x : build_reshape(sp->b, x, k, shape);
-}
-
-/* Index i, checked to be in 0..n-1 by a gather from an iota. */
-static Ref normalised(Sp *sp, Ref i, Dim n) {
+Ref index_normalised(Sp *sp, Ref i, Dim n) {
 	return build_gather(sp->b, build_iota(sp->b, DT_I64, n), i, 0, 0);
 }
 
-/* Broadcasts index arrays to one shape, which is stored in *shape and *rank. */
-static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank, Dim *shape) {
+void index_pair(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank, Dim *shape) {
 	for (uint32_t pass = 0; pass < 2; pass++)
 		for (uint32_t i = 1; i < n; i++) {
 			Av *x = av_array(sp, index[0]), *y = av_array(sp, index[i]);
@@ -289,8 +236,7 @@ static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank
 	for (uint32_t i = 0; i < t->rank; i++) shape[i] = t->dims[i];
 }
 
-/* The shape with its first `axes` axes merged into one; returns its rank. */
-static uint32_t join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
+uint32_t index_join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
 	uint32_t rank = 1;
 	shape[0] = dim_const(sp->c, 1);
 	for (uint32_t i = 0; i < axes; i++) shape[0] = dim_mul(sp->c, shape[0], t->dims[i]);
@@ -298,9 +244,51 @@ static uint32_t join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
 	return rank;
 }
 
-bool sp_is_mask(Sp *sp, const Av *base, uint32_t n, Av *const *items) {
-	return base->kind == AV_ARRAY && n == 1 && items[0]->kind == AV_ARRAY &&
-	       ty(sp, items[0]->ref)->dtype == DT_BOOL;
+/* ---- reading ------------------------------------------------------------- */
+
+static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
+	if (item->kind == AV_RANGE) {
+		int64_t part[3] = {0, base->n, 1};
+		for (int k = 2; k >= 0; k--) {
+			if (item->items[k]->kind != AV_UNSET) {
+				part[k] = sp_want_int(sp, item->items[k], at, "the end of a slice");
+				if (k < 2 && part[k] < 0) part[k] += base->n;
+			} else if (k < 2 && part[2] < 0)
+				part[k] = k ? -1 : (int64_t)base->n - 1; /* from the last one downwards */
+		}
+		VEC_AVS items = {0};
+		if (part[2] == 0) sp_fail(sp, E_VALUE, at, "the step of a slice is not 0");
+		const int64_t least = part[2] > 0 ? 0 : -1,
+					  most = part[2] > 0 || !base->n ? base->n : base->n - 1;
+		for (int k = 0; k < 2; k++)
+			if (part[k] < least || part[k] > most) slice_out_of_range(sp, part[k], base->n, at);
+		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2])
+			VEC_PUSH(sp->a, &items, base->items[i]);
+		return av_seq(sp, (AvKind)base->kind, items.n, items.at);
+	}
+	int64_t i;
+	if (!av_static_int(sp, item, &i)) {
+		/* An index known only at run time: at top level, the arrays are stacked
+		 * and indexed. */
+		bool arrays = base->n > 0;
+		for (uint32_t k = 0; k < base->n; k++) arrays &= base->items[k]->kind == AV_ARRAY;
+		if (item->kind != AV_ARRAY || !arrays || sp->frame) {
+			i = sp_want_int(sp, item, at, "the index of a tuple or list");
+		} else
+			return sp_index_values(sp, sp_stack(sp, base->n, base->items, at), 1, &item, &at, at);
+	}
+	int64_t k = i < 0 ? i + base->n : i;
+	if (k < 0 || k >= base->n) index_out_of_range(sp, i, base->n, at);
+	return base->items[k];
+}
+
+static Ref drop_axes(Sp *sp, Ref x, const bool *drop) {
+	Type t = *ty(sp, x);
+	Dim shape[MAX_RANK];
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < t.rank; i++)
+		if (!drop[i]) shape[k++] = t.dims[i];
+	return k == t.rank ? x : build_reshape(sp->b, x, k, shape);
 }
 
 /* A record is indexed by name; the hint lists the names. */
@@ -368,13 +356,13 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		                                  sp_type_text(sp, base));
 		Ref m = sp_broadcast_into(sp, items[0]->ref, axes, t.dims, spans[0], misfit);
 		Dim joined[MAX_RANK];
-		const uint32_t rank = join_leading(sp, &t, axes, joined);
+		const uint32_t rank = index_join_leading(sp, &t, axes, joined);
 		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, rank, joined),
-		                                 mask_positions(sp, m, spans[0]), 0, 0));
+		                                 index_mask_positions(sp, m, spans[0]), 0, 0));
 	}
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
-	align_items(sp, base, t.rank, n, items, spans, item, span, at);
+	index_align_items(sp, base, t.rank, n, items, spans, item, span, at);
 	/* Slices and constant indices of known axes become one slice
 	 * instruction. */
 	Dim start[MAX_RANK], length[MAX_RANK];
@@ -389,7 +377,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		gather[i] = REF_NONE;
 		if (!item[i]) continue;
 		if (item[i]->kind == AV_RANGE) {
-			AxisSlice s = resolve_slice(sp, item[i], d, span[i]);
+			AxisSlice s = index_resolve_slice(sp, item[i], d, span[i]);
 			start[i] = s.start;
 			length[i] = s.length;
 			stride[i] = s.stride;
@@ -398,7 +386,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		}
 		int64_t k, len;
 		if (av_static_int(sp, item[i], &k) && dim_is_const(sp->c, d, &len)) {
-			if (k < -len || k >= len) out_of_range(sp, k, len, span[i]);
+			if (k < -len || k >= len) index_out_of_range(sp, k, len, span[i]);
 			start[i] = dim_const(sp->c, k < 0 ? k + len : k);
 			length[i] = dim_const(sp->c, 1);
 			drop[i] = sliced = true;
@@ -406,8 +394,8 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		}
 		bool mask;
 		gather[i] = index_ref(sp, item[i], span[i], &mask);
-		gather[i] =
-			mask ? axis_mask(sp, base, gather[i], d, span[i]) : from_the_front(sp, gather[i], d);
+		gather[i] = mask ? index_axis_mask(sp, base, gather[i], d, span[i])
+		                 : index_from_the_front(sp, gather[i], d);
 	}
 	if (sliced) x = build_slice(sp->b, x, start, length, stride);
 	x = drop_axes(sp, x, drop);
@@ -447,10 +435,10 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		tx = *ty(sp, x);
 		Ref index[MAX_RANK];
 		for (int i = 0; i < arrays; i++)
-			index[i] = normalised(sp, array_index[i], tx.dims[first + i]);
+			index[i] = index_normalised(sp, array_index[i], tx.dims[first + i]);
 		uint32_t rank;
 		Dim shape[MAX_RANK];
-		pair_indices(sp, (uint32_t)arrays, index, at, &rank, shape);
+		index_pair(sp, (uint32_t)arrays, index, at, &rank, shape);
 		Ref linear = index[0];
 		Dim total = tx.dims[first];
 		for (int i = 1; i < arrays; i++) {
@@ -475,344 +463,4 @@ Av *sp_index(Sp *sp, const Ast *e) {
 	sp_index_items(sp, e, base, &items, &spans);
 	sp_at(sp, e->span);
 	return sp_index_values(sp, base, e->index.n, items, spans, e->span);
-}
-
-/* ---- updates ------------------------------------------------------------- */
-
-static Ref scatter(Sp *sp, bool add, Ref x, Ref index, Ref update) {
-	return build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, index, update, 0, 0);
-}
-
-/* The written value, broadcast to this shape. */
-static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t rank,
-                      const Dim *shape, Span at) {
-	Av place = {.kind = AV_ARRAY,
-	            .ref =
-	                build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, v)->dtype, rank, shape))};
-	return sp_broadcast_into(sp, v, rank, shape, at,
-	                         arena_printf(sp->a, "cannot write %s into %s, a part of %s",
-	                                      sp_type_text(sp, value), sp_type_text(sp, &place),
-	                                      sp_type_text(sp, base)));
-}
-
-/* The part of an array that an update writes, by axis. */
-typedef struct UpdateRegion {
-	uint32_t rank;
-	Dim start[MAX_RANK], length[MAX_RANK];
-	int64_t stride[MAX_RANK];
-	bool drop[MAX_RANK]; /* a single index: the written value has no such axis */
-} UpdateRegion;
-
-/* x with v in the box, or with v added to the elements there. */
-static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const UpdateRegion *box,
-                      Ref v, bool add, Span at) {
-	Dim shape[MAX_RANK];
-	uint32_t rank = 0;
-	for (uint32_t i = 0; i < box->rank; i++)
-		if (!box->drop[i]) shape[rank++] = box->length[i];
-	v = into_place(sp, base, written, v, rank, shape, at);
-	if (rank < box->rank) v = build_reshape(sp->b, v, box->rank, box->length);
-	if (add)
-		v = build2(sp->b, OP_ADD, build_slice(sp->b, x, box->start, box->length, box->stride), v);
-	return build_update(sp->b, x, v, box->start, box->stride);
-}
-
-static bool box_takes_all(Sp *sp, const UpdateRegion *box, Ref x) {
-	int64_t zero;
-	for (uint32_t i = 0; i < box->rank; i++) {
-		Dim length = build_canon(sp->b, ty(sp, x)->dims[i]);
-		if (box->drop[i] || box->stride[i] != 1 || !dim_is_const(sp->c, box->start[i], &zero) ||
-		    zero || build_canon(sp->b, box->length[i]) != length)
-			return false;
-	}
-	return true;
-}
-
-/* Each of the axes from .. to - 1 has a run-time index; the others are the
- * sides of a box. The row at these indices is gathered, updated and scattered
- * back. */
-static Ref update_row(Sp *sp, const Av *base, const Av *written, const UpdateRegion *box,
-                      uint32_t from, uint32_t to, const Ref *index, Ref v, bool add, Span at) {
-	Ref x = base->ref, row = index[from];
-	Type t = *ty(sp, x);
-	Dim joined[MAX_RANK];
-	uint32_t rank = 0;
-	UpdateRegion rest = {.rank = 0};
-	for (uint32_t i = 0; i < t.rank; i++) {
-		if (i > from && i < to) joined[rank - 1] = dim_mul(sp->c, joined[rank - 1], t.dims[i]);
-		else joined[rank++] = t.dims[i];
-		if (i >= from && i < to) continue;
-		rest.start[rest.rank] = box->start[i];
-		rest.length[rest.rank] = box->length[i];
-		rest.stride[rest.rank] = box->stride[i];
-		rest.drop[rest.rank++] = box->drop[i];
-	}
-	for (uint32_t i = from; to > from + 1 && i < to; i++) {
-		Ref own = normalised(sp, index[i], t.dims[i]);
-		row = i == from ? own
-		                : build2(sp->b, OP_ADD,
-		                         build2(sp->b, OP_MUL, row, build_extent(sp->b, t.dims[i])), own);
-	}
-	x = build_reshape(sp->b, x, rank, joined);
-	Ref old = build_gather(sp->b, x, row, (int)from, 0);
-	if (box_takes_all(sp, &rest, old)) {
-		Dim shape[MAX_RANK];
-		for (uint32_t i = 0; i < rest.rank; i++) shape[i] = rest.length[i];
-		v = into_place(sp, base, written, v, rest.rank, shape, at);
-		x = build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, row, v, (int)from, 0);
-	} else {
-		x = build_scatter(sp->b, OP_SCATTER_SET, x, row,
-		                  update_box(sp, base, written, old, &rest, v, add, at), (int)from, 0);
-	}
-	return build_reshape(sp->b, x, t.rank, t.dims);
-}
-
-/* The written value in the dtype of the array. */
-static Ref in_own_dtype(Sp *sp, const Av *base, Av *value, Span at) {
-	Dtype d = (Dtype)ty(sp, base->ref)->dtype, meet = sp_common_dtype(sp, base, value);
-	bool fits = meet == d || (dtype_is_inexact(d) && (value->weak || !dtype_is_complex(meet)));
-	if (!fits) {
-		Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value),
-		                     sp_type_text(sp, base));
-		diag_hint(sp->c, e,
-		          value->weak ? "%s(...) of the whole array makes room for it"
-		                      : "%s(x) converts first",
-		          dtype_name(meet));
-		sp_throw(sp);
-	}
-	return sp_to_dtype(sp, value, d);
-}
-
-/* `op` of the old value and the written one; `value` itself for AO_NONE. */
-static Av *combined(Sp *sp, AstOp op, Av *old, Av *value, Span at) {
-	return op == AO_NONE ? value : sp_binary(sp, op, old, value, at, NO_SPAN, NO_SPAN);
-}
-
-/* True when `op` cannot fail on elements that a mask excludes. */
-static bool never_fails(Sp *sp, AstOp op, const Av *base) {
-	return op == AO_NONE || op == AO_ADD || op == AO_SUB || op == AO_MUL ||
-	       dtype_is_inexact((Dtype)ty(sp, base->ref)->dtype);
-}
-
-/* The rows of `v` that go to the rows `at_true` of `n`; their number is
- * `count`. v has either n rows or `count` rows, which may be decided at run
- * time. If the mask selects all rows, both are the same. */
-static Ref rows_taken(Sp *sp, Ref v, Ref at_true, Dim n, Dim count, Span mask_at, Atom what) {
-	const Dim length = build_canon(sp->b, ty(sp, v)->dims[0]);
-	int64_t k;
-	if (length == build_canon(sp->b, n)) return build_gather(sp->b, v, at_true, 0, 0);
-	if (dim_is_const(sp->c, length, &k) &&
-	    (k == 1 || dim_is_const(sp->c, build_canon(sp->b, n), &k)))
-		return v;
-	Ref all = build2(sp->b, OP_EQ, build_extent(sp->b, length), build_extent(sp->b, n));
-	Ref want = build_select(sp->b, all, build_extent(sp->b, n), build_extent(sp->b, count));
-	build_unify(sp->b, length, build_dim_of(sp->b, want, sp_words(sp, "sum(", mask_at, ")")), what);
-	TypeId t = ref_type(build_fn(sp->b), at_true);
-	return build_gather(sp->b, v,
-	                    build_select(sp->b, build_broadcast_scalar(sp->b, all, t), at_true,
-	                                 build_iota(sp->b, DT_I64, count)),
-	                    0, 0);
-}
-
-Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value, Span at) {
-	const Type t = *ty(sp, base->ref);
-	const uint32_t axes = ty(sp, chosen->ref)->rank;
-	const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, chosen),
-	                                  sp_type_text(sp, base));
-	if (axes > t.rank) sp_fail(sp, E_SHAPE, mask_at, "%s", misfit);
-	Ref mask = sp_broadcast_into(sp, chosen->ref, axes, t.dims, mask_at, misfit);
-	value = sp_want_array(sp, value, at, "an update");
-	const Type tv = *ty(sp, value->ref);
-	int64_t one;
-	bool whole = tv.rank + axes <= t.rank || !axes || (tv.rank == t.rank && axes > 1);
-	if (!whole && tv.rank == t.rank) {
-		const Dim length = build_canon(sp->b, tv.dims[0]);
-		whole = length == build_canon(sp->b, t.dims[0]) ||
-		        (dim_is_const(sp->c, length, &one) && one == 1);
-	}
-	if (whole && never_fails(sp, op, base)) {
-		Av *w = combined(sp, op, base, value, at);
-		Ref v = into_place(sp, base, w, in_own_dtype(sp, base, w, at), t.rank, t.dims, at);
-		int leading[MAX_RANK];
-		for (uint32_t i = 0; i < axes; i++) leading[i] = (int)i;
-		return av_array(sp,
-		                build_select(sp->b, build_broadcast(sp->b, mask, t.rank, t.dims, leading),
-		                             v, base->ref));
-	}
-	if (!whole && tv.rank > t.rank + 1 - axes) {
-		Diag *d =
-			diag_error(sp->c, E_SHAPE, at, "cannot write %s through a mask of %s into %s",
-		               sp_type_text(sp, value), sp_type_text(sp, chosen), sp_type_text(sp, base));
-		diag_hint(
-			sp->c, d,
-			"a number, an array of the whole shape, or one element for each that the mask takes");
-		sp_throw(sp);
-	}
-	/* The rows that the mask covers, and the positions of those it selects. */
-	Dim rows[MAX_RANK], part[MAX_RANK];
-	const uint32_t rank = join_leading(sp, &t, axes, rows);
-	memcpy(part, rows, sizeof part);
-	Ref x = build_reshape(sp->b, base->ref, rank, rows),
-		at_true = mask_positions(sp, mask, mask_at);
-	part[0] = ty(sp, at_true)->dims[0];
-	Ref v = value->ref;
-	Av place = {.kind = AV_ARRAY,
-	            .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)tv.dtype, rank, part))};
-	Atom what = atom_f(sp->c, "cannot write %s into %s, what the mask takes of %s",
-	                   sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base));
-	if (whole && tv.rank)
-		v = build_gather(
-			sp->b,
-			build_reshape(sp->b, sp_broadcast_into(sp, v, t.rank, t.dims, at, misfit), rank, rows),
-			at_true, 0, 0);
-	else if (tv.rank == rank)
-		v = axes == 1 ? rows_taken(sp, v, at_true, rows[0], part[0], mask_at, what) : v;
-	Av *taken = av_array(sp, v);
-	taken->weak = value->weak;
-	taken = combined(
-		sp, op, av_array(sp, op == AO_NONE ? x : build_gather(sp->b, x, at_true, 0, 0)), taken, at);
-	v = sp_broadcast_into(sp, in_own_dtype(sp, base, taken, at), rank, part, at,
-	                      atom_text(sp->c, what));
-	return av_array(sp, build_reshape(sp->b, scatter(sp, false, x, at_true, v), t.rank, t.dims));
-}
-
-Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value,
-                 bool add, Span at) {
-	if (base->kind == AV_LIST || base->kind == AV_TUPLE) {
-		int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"),
-				k = i < 0 ? i + base->n : i;
-		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
-		if (k < 0 || k >= base->n) out_of_range(sp, i, base->n, spans[0]);
-		Av *r = av_seq(sp, (AvKind)base->kind, base->n, base->items);
-		r->items[k] =
-			add ? sp_binary(sp, AO_ADD, base->items[k], value, at, NO_SPAN, NO_SPAN) : value;
-		return r;
-	}
-	if (base->kind != AV_ARRAY)
-		sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
-	value = sp_want_array(sp, value, at, "an update");
-	if (sp_is_mask(sp, base, n, items))
-		return sp_mask_set(sp, base, items[0], spans[0], add ? AO_ADD : AO_NONE, value, at);
-	Ref v = in_own_dtype(sp, base, value, at);
-	Type t = *ty(sp, base->ref);
-	Av *item[MAX_RANK];
-	Span span[MAX_RANK];
-	align_items(sp, base, t.rank, n, items, spans, item, span, at);
-	/* Only a leading index: rows. */
-	bool leading = t.rank && item[0] && item[0]->kind == AV_ARRAY;
-	for (uint32_t i = 1; i < t.rank; i++) leading &= item[i] == NULL;
-	if (leading) {
-		bool mask;
-		Ref index = index_ref(sp, item[0], span[0], &mask);
-		index = mask ? axis_mask(sp, base, index, t.dims[0], span[0])
-		             : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
-		const Type *ti = ty(sp, index);
-		Dim shape[MAX_RANK];
-		uint32_t k = 0;
-		for (uint32_t i = 0; i < ti->rank; i++) shape[k++] = ti->dims[i];
-		for (uint32_t i = 1; i < t.rank; i++) shape[k++] = t.dims[i];
-		int64_t c, len;
-		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) &&
-		    (c < -len || c >= len))
-			out_of_range(sp, c, len, span[0]);
-		return av_array(
-			sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
-	}
-	/* Slices, whole axes and static scalars are a box; with adjacent run-time
-	 * scalars, a box of a row. */
-	UpdateRegion box = {.rank = t.rank};
-	Ref number[MAX_RANK];
-	uint32_t from = t.rank, to = 0, numbers = 0, known = 0;
-	bool boxes = t.rank > 0;
-	for (uint32_t i = 0; i < t.rank && boxes; i++) {
-		Dim dim = build_canon(sp->b, t.dims[i]);
-		int64_t k, len;
-		AxisSlice s = {dim_const(sp->c, 0), dim, 1};
-		if (item[i] && item[i]->kind == AV_RANGE) {
-			s = resolve_slice(sp, item[i], dim, span[i]);
-		} else if (item[i] && av_static_int(sp, item[i], &k)) {
-			if (dim_is_const(sp->c, dim, &len) && (k < -len || k >= len))
-				out_of_range(sp, k, len, span[i]);
-			s.start = k < 0 ? dim_add(sp->c, dim, dim_const(sp->c, k)) : dim_const(sp->c, k);
-			s.length = dim_const(sp->c, 1);
-			box.drop[i] = true;
-			known++;
-		} else if (item[i]) {
-			bool mask;
-			number[i] = index_ref(sp, item[i], span[i], &mask);
-			boxes = !mask && !ty(sp, number[i])->rank;
-			if (!boxes) break;
-			number[i] = from_the_front(sp, number[i], dim);
-			if (i < from) from = i;
-			to = i + 1;
-			numbers++;
-			continue;
-		}
-		box.start[i] = s.start;
-		box.length[i] = s.length;
-		box.stride[i] = s.stride;
-	}
-	if (boxes && !numbers)
-		return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
-	if (boxes && numbers + known < t.rank && to - from == numbers)
-		return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
-	/* Everything else uses linear element indices: slices and whole axes are
-	 * independent, index arrays are paired. */
-	uint32_t out_rank = 0, arrays = 0;
-	Ref index[MAX_RANK], paired[MAX_RANK];
-	bool is_array[MAX_RANK] = {false}, own_axis[MAX_RANK] = {false};
-	for (uint32_t i = 0; i < t.rank; i++) {
-		Dim dim = build_canon(sp->b, t.dims[i]);
-		if (!item[i] || item[i]->kind == AV_RANGE) {
-			own_axis[i] = true;
-			if (!item[i]) index[i] = build_iota(sp->b, DT_I64, dim);
-			else {
-				AxisSlice s = resolve_slice(sp, item[i], dim, span[i]);
-				Ref all = build_iota(sp->b, DT_I64, dim);
-				index[i] = build_slice(sp->b, all, &s.start, &s.length, &s.stride);
-			}
-			continue;
-		}
-		bool mask;
-		Ref r = index_ref(sp, item[i], span[i], &mask);
-		r = mask ? axis_mask(sp, base, r, dim, span[i]) : from_the_front(sp, r, dim);
-		index[i] = normalised(sp, r, dim);
-		is_array[i] = ty(sp, index[i])->rank > 0;
-		if (is_array[i]) paired[arrays++] = index[i];
-	}
-	uint32_t pair_rank = 0;
-	Dim pair_shape[MAX_RANK];
-	if (arrays) {
-		pair_indices(sp, arrays, paired, at, &pair_rank, pair_shape);
-		uint32_t k = 0;
-		for (uint32_t i = 0; i < t.rank; i++)
-			if (is_array[i]) index[i] = paired[k++];
-	}
-	/* The shape of the selection: paired axes take the place of the first index
-	 * array. */
-	Dim shape[MAX_RANK];
-	int place[MAX_RANK], pair_place = -1;
-	for (uint32_t i = 0; i < t.rank; i++) {
-		if (is_array[i] && pair_place < 0) {
-			pair_place = (int)out_rank;
-			for (uint32_t k = 0; k < pair_rank; k++) shape[out_rank++] = pair_shape[k];
-		}
-		place[i] = is_array[i] ? pair_place : (int)out_rank;
-		if (own_axis[i]) shape[out_rank++] = ty(sp, index[i])->dims[0];
-	}
-	TypeId grid = type_tensor(sp->c, DT_I64, out_rank, shape);
-	Ref linear = build_zeros(sp->b, grid);
-	Dim total = dim_const(sp->c, 1);
-	for (uint32_t i = 0; i < t.rank; i++) {
-		int axes[MAX_RANK];
-		uint32_t r = ty(sp, index[i])->rank;
-		for (uint32_t k = 0; k < r; k++) axes[k] = place[i] + (int)k;
-		Ref spread = build_broadcast(sp->b, index[i], out_rank, shape, axes);
-		Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, t.dims[i]), grid);
-		linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), spread);
-		total = dim_mul(sp->c, total, t.dims[i]);
-	}
-	Ref u = into_place(sp, base, value, v, out_rank, shape, at);
-	Ref flat = scatter(sp, add, build_reshape(sp->b, base->ref, 1, &total), linear, u);
-	return av_array(sp, build_reshape(sp->b, flat, t.rank, t.dims));
 }
