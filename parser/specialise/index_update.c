@@ -208,56 +208,52 @@ Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value,
 	return av_array(sp, build_reshape(sp->b, scatter(sp, false, x, at_true, v), t.rank, t.dims));
 }
 
-Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value,
-                 bool add, Span at) {
-	if (base->kind == AV_LIST || base->kind == AV_TUPLE) {
-		int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"),
-				k = i < 0 ? i + base->n : i;
-		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
-		if (k < 0 || k >= base->n) index_out_of_range(sp, i, base->n, spans[0]);
-		Av *r = av_seq(sp, (AvKind)base->kind, base->n, base->items);
-		r->items[k] =
-			add ? sp_binary(sp, AO_ADD, base->items[k], value, at, NO_SPAN, NO_SPAN) : value;
-		return r;
-	}
-	if (base->kind != AV_ARRAY)
-		sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
-	value = sp_want_array(sp, value, at, "an update");
-	if (sp_is_mask(sp, base, n, items))
-		return sp_mask_set(sp, base, items[0], spans[0], add ? AO_ADD : AO_NONE, value, at);
-	Ref v = in_own_dtype(sp, base, value, at);
-	Type t = *ty(sp, base->ref);
-	Av *item[MAX_RANK];
-	Span span[MAX_RANK];
-	index_align_items(sp, base, t.rank, n, items, spans, item, span, at);
-	/* Only a leading index: rows. */
-	bool leading = t.rank && item[0] && item[0]->kind == AV_ARRAY;
-	for (uint32_t i = 1; i < t.rank; i++) leading &= item[i] == NULL;
-	if (leading) {
-		bool mask;
-		Ref index = index_ref(sp, item[0], span[0], &mask);
-		index = mask ? index_axis_mask(sp, base, index, t.dims[0], span[0])
-		             : index_from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
-		const Type *ti = ty(sp, index);
-		Dim shape[MAX_RANK];
-		uint32_t k = 0;
-		for (uint32_t i = 0; i < ti->rank; i++) shape[k++] = ti->dims[i];
-		for (uint32_t i = 1; i < t.rank; i++) shape[k++] = t.dims[i];
-		int64_t c, len;
-		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) &&
-		    (c < -len || c >= len))
-			index_out_of_range(sp, c, len, span[0]);
-		return av_array(
-			sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
-	}
-	/* Slices, whole axes and static scalars are a box; with adjacent run-time
-	 * scalars, a box of a row. */
-	UpdateRegion box = {.rank = t.rank};
-	Ref number[MAX_RANK];
-	uint32_t from = t.rank, to = 0, numbers = 0, known = 0;
-	bool boxes = t.rank > 0;
-	for (uint32_t i = 0; i < t.rank && boxes; i++) {
-		Dim dim = build_canon(sp->b, t.dims[i]);
+static Av *update_sequence(Sp *sp, const Av *base, uint32_t n, Av *const *items, const Span *spans,
+                           Av *value, bool add, Span at) {
+	int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"),
+			k = i < 0 ? i + base->n : i;
+	if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
+	if (k < 0 || k >= base->n) index_out_of_range(sp, i, base->n, spans[0]);
+	Av *r = av_seq(sp, (AvKind)base->kind, base->n, base->items);
+	r->items[k] = add ? sp_binary(sp, AO_ADD, base->items[k], value, at, NO_SPAN, NO_SPAN) : value;
+	return r;
+}
+
+/* Only a leading index: rows. */
+static Ref update_leading(Sp *sp, const Av *base, const Av *written, Av *item, Span item_at, Ref v,
+                          bool add, Span at) {
+	const Type t = *ty(sp, base->ref);
+	bool mask;
+	Ref index = index_ref(sp, item, item_at, &mask);
+	index = mask ? index_axis_mask(sp, base, index, t.dims[0], item_at)
+	             : index_from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
+	const Type *ti = ty(sp, index);
+	Dim shape[MAX_RANK];
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < ti->rank; i++) shape[k++] = ti->dims[i];
+	for (uint32_t i = 1; i < t.rank; i++) shape[k++] = t.dims[i];
+	int64_t c, len;
+	if (av_static_int(sp, item, &c) && dim_is_const(sp->c, t.dims[0], &len) &&
+	    (c < -len || c >= len))
+		index_out_of_range(sp, c, len, item_at);
+	return scatter(sp, add, base->ref, index, into_place(sp, base, written, v, k, shape, at));
+}
+
+/* The single indices of an update. Those known only at run time lie on axes
+ * `from` .. `to` - 1. */
+typedef struct SingleIndices {
+	uint32_t known, numbers, from, to;
+	Ref number[MAX_RANK]; /* by axis */
+} SingleIndices;
+
+/* Slices, whole axes and static scalars are a box; run-time scalars go to
+ * `single`. Returns false when an item is a mask or an array. */
+static bool resolve_box(Sp *sp, const Type *t, Av *const *item, const Span *span, UpdateRegion *box,
+                        SingleIndices *single) {
+	*box = (UpdateRegion){.rank = t->rank};
+	*single = (SingleIndices){.from = t->rank};
+	for (uint32_t i = 0; i < t->rank; i++) {
+		Dim dim = build_canon(sp->b, t->dims[i]);
 		int64_t k, len;
 		AxisSlice s = {dim_const(sp->c, 0), dim, 1};
 		if (item[i] && item[i]->kind == AV_RANGE) {
@@ -267,84 +263,127 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 				index_out_of_range(sp, k, len, span[i]);
 			s.start = k < 0 ? dim_add(sp->c, dim, dim_const(sp->c, k)) : dim_const(sp->c, k);
 			s.length = dim_const(sp->c, 1);
-			box.drop[i] = true;
-			known++;
+			box->drop[i] = true;
+			single->known++;
 		} else if (item[i]) {
 			bool mask;
-			number[i] = index_ref(sp, item[i], span[i], &mask);
-			boxes = !mask && !ty(sp, number[i])->rank;
-			if (!boxes) break;
-			number[i] = index_from_the_front(sp, number[i], dim);
-			if (i < from) from = i;
-			to = i + 1;
-			numbers++;
+			Ref number = index_ref(sp, item[i], span[i], &mask);
+			if (mask || ty(sp, number)->rank) return false;
+			single->number[i] = index_from_the_front(sp, number, dim);
+			if (i < single->from) single->from = i;
+			single->to = i + 1;
+			single->numbers++;
 			continue;
 		}
-		box.start[i] = s.start;
-		box.length[i] = s.length;
-		box.stride[i] = s.stride;
+		box->start[i] = s.start;
+		box->length[i] = s.length;
+		box->stride[i] = s.stride;
 	}
-	if (boxes && !numbers)
-		return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
-	if (boxes && numbers + known < t.rank && to - from == numbers)
-		return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
-	/* Everything else uses linear element indices: slices and whole axes are
-	 * independent, index arrays are paired. */
-	uint32_t out_rank = 0, arrays = 0;
-	Ref index[MAX_RANK], paired[MAX_RANK];
-	bool is_array[MAX_RANK] = {false}, own_axis[MAX_RANK] = {false};
-	for (uint32_t i = 0; i < t.rank; i++) {
-		Dim dim = build_canon(sp->b, t.dims[i]);
+	return t->rank > 0;
+}
+
+/* Indices by axis: slices and whole axes are independent, index arrays are
+ * paired, single numbers have rank 0. */
+typedef struct AxisIndices {
+	Ref index[MAX_RANK];
+	bool own_axis[MAX_RANK], is_array[MAX_RANK];
+	uint32_t pair_rank;
+	Dim pair_shape[MAX_RANK];
+} AxisIndices;
+
+static void resolve_indices(Sp *sp, const Av *base, const Type *t, Av *const *item,
+                            const Span *span, AxisIndices *x, Span at) {
+	*x = (AxisIndices){.pair_rank = 0};
+	uint32_t arrays = 0;
+	Ref paired[MAX_RANK];
+	for (uint32_t i = 0; i < t->rank; i++) {
+		Dim dim = build_canon(sp->b, t->dims[i]);
 		if (!item[i] || item[i]->kind == AV_RANGE) {
-			own_axis[i] = true;
-			if (!item[i]) index[i] = build_iota(sp->b, DT_I64, dim);
+			x->own_axis[i] = true;
+			if (!item[i]) x->index[i] = build_iota(sp->b, DT_I64, dim);
 			else {
 				AxisSlice s = index_resolve_slice(sp, item[i], dim, span[i]);
 				Ref all = build_iota(sp->b, DT_I64, dim);
-				index[i] = build_slice(sp->b, all, &s.start, &s.length, &s.stride);
+				x->index[i] = build_slice(sp->b, all, &s.start, &s.length, &s.stride);
 			}
 			continue;
 		}
 		bool mask;
 		Ref r = index_ref(sp, item[i], span[i], &mask);
 		r = mask ? index_axis_mask(sp, base, r, dim, span[i]) : index_from_the_front(sp, r, dim);
-		index[i] = index_normalised(sp, r, dim);
-		is_array[i] = ty(sp, index[i])->rank > 0;
-		if (is_array[i]) paired[arrays++] = index[i];
+		x->index[i] = index_normalised(sp, r, dim);
+		x->is_array[i] = ty(sp, x->index[i])->rank > 0;
+		if (x->is_array[i]) paired[arrays++] = x->index[i];
 	}
-	uint32_t pair_rank = 0;
-	Dim pair_shape[MAX_RANK];
-	if (arrays) {
-		index_pair(sp, arrays, paired, at, &pair_rank, pair_shape);
-		uint32_t k = 0;
-		for (uint32_t i = 0; i < t.rank; i++)
-			if (is_array[i]) index[i] = paired[k++];
-	}
+	if (!arrays) return;
+	index_pair(sp, arrays, paired, at, &x->pair_rank, x->pair_shape);
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (x->is_array[i]) x->index[i] = paired[k++];
+}
+
+/* An update by the linear indices of its elements, for any items. */
+static Ref update_elements(Sp *sp, const Av *base, const Av *written, Av *const *item,
+                           const Span *span, Ref v, bool add, Span at) {
+	const Type t = *ty(sp, base->ref);
+	AxisIndices x;
+	resolve_indices(sp, base, &t, item, span, &x, at);
 	/* The shape of the selection: paired axes take the place of the first index
 	 * array. */
 	Dim shape[MAX_RANK];
+	uint32_t out_rank = 0;
 	int place[MAX_RANK], pair_place = -1;
 	for (uint32_t i = 0; i < t.rank; i++) {
-		if (is_array[i] && pair_place < 0) {
+		if (x.is_array[i] && pair_place < 0) {
 			pair_place = (int)out_rank;
-			for (uint32_t k = 0; k < pair_rank; k++) shape[out_rank++] = pair_shape[k];
+			for (uint32_t k = 0; k < x.pair_rank; k++) shape[out_rank++] = x.pair_shape[k];
 		}
-		place[i] = is_array[i] ? pair_place : (int)out_rank;
-		if (own_axis[i]) shape[out_rank++] = ty(sp, index[i])->dims[0];
+		place[i] = x.is_array[i] ? pair_place : (int)out_rank;
+		if (x.own_axis[i]) shape[out_rank++] = ty(sp, x.index[i])->dims[0];
 	}
 	TypeId grid = type_tensor(sp->c, DT_I64, out_rank, shape);
 	Ref linear = build_zeros(sp->b, grid);
 	Dim total = dim_const(sp->c, 1);
 	for (uint32_t i = 0; i < t.rank; i++) {
 		int axes[MAX_RANK];
-		uint32_t r = ty(sp, index[i])->rank;
+		uint32_t r = ty(sp, x.index[i])->rank;
 		for (uint32_t k = 0; k < r; k++) axes[k] = place[i] + (int)k;
-		Ref spread = build_broadcast(sp->b, index[i], out_rank, shape, axes);
+		Ref spread = build_broadcast(sp->b, x.index[i], out_rank, shape, axes);
 		Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, t.dims[i]), grid);
 		linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), spread);
 		total = dim_mul(sp->c, total, t.dims[i]);
 	}
-	Ref u = into_place(sp, base, value, v, out_rank, shape, at);
+	Ref u = into_place(sp, base, written, v, out_rank, shape, at);
 	Ref flat = scatter(sp, add, build_reshape(sp->b, base->ref, 1, &total), linear, u);
-	return av_array(sp, build_reshape(sp->b, flat, t.rank, t.dims));
+	return build_reshape(sp->b, flat, t.rank, t.dims);
+}
+
+Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value,
+                 bool add, Span at) {
+	if (base->kind == AV_LIST || base->kind == AV_TUPLE)
+		return update_sequence(sp, base, n, items, spans, value, add, at);
+	if (base->kind != AV_ARRAY)
+		sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
+	value = sp_want_array(sp, value, at, "an update");
+	if (sp_is_mask(sp, base, n, items))
+		return sp_mask_set(sp, base, items[0], spans[0], add ? AO_ADD : AO_NONE, value, at);
+	Ref v = in_own_dtype(sp, base, value, at);
+	const Type t = *ty(sp, base->ref);
+	Av *item[MAX_RANK];
+	Span span[MAX_RANK];
+	index_align_items(sp, base, t.rank, n, items, spans, item, span, at);
+	bool leading = t.rank && item[0] && item[0]->kind == AV_ARRAY;
+	for (uint32_t i = 1; i < t.rank; i++) leading &= item[i] == NULL;
+	if (leading) return av_array(sp, update_leading(sp, base, value, item[0], span[0], v, add, at));
+	UpdateRegion box;
+	SingleIndices single;
+	const bool boxes = resolve_box(sp, &t, item, span, &box, &single);
+	if (boxes && !single.numbers)
+		return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
+	/* With adjacent run-time scalars it is a box of a row. */
+	if (boxes && single.numbers + single.known < t.rank &&
+	    single.to - single.from == single.numbers)
+		return av_array(sp, update_row(sp, base, value, &box, single.from, single.to, single.number,
+		                               v, add, at));
+	return av_array(sp, update_elements(sp, base, value, item, span, v, add, at));
 }

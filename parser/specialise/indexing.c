@@ -307,6 +307,165 @@ static _Noreturn void no_parts_by_number(Sp *sp, const Av *record, Span at) {
 	sp_throw(sp);
 }
 
+static _Noreturn void not_indexable(Sp *sp, const Av *base, Span at) {
+	Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
+	if (base->kind == AV_FUNCTION) diag_hint(sp->c, d, "a call is written f(x)");
+	sp_throw(sp);
+}
+
+static Av *index_dynamic(Sp *sp, Av *base, uint32_t n, Av *const *items, Span at) {
+	Av **args = ARENA_ARRAY(sp->a, Av *, n + 1);
+	args[0] = base;
+	for (uint32_t i = 0; i < n; i++) {
+		args[1 + i] = items[i];
+		if (items[i]->kind == AV_RANGE)
+			for (int k = 0; k < 3; k++)
+				if (items[i]->items[k]->kind == AV_UNSET) items[i]->items[k] = av_none(sp);
+	}
+	return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
+}
+
+static Av *index_sparse(Sp *sp, Av *base, uint32_t n, Av *const *items, Span at) {
+	if (n != 2) sp_fail(sp, E_RANK, at, "a sparse matrix has two indices");
+	Av *args[3] = {base, items[0], items[1]};
+	for (int k = 1; k < 3; k++)
+		if (args[k]->kind == AV_RANGE) { /* an open end is `none` */
+			Av *ends[3];
+			for (int i = 0; i < 3; i++)
+				ends[i] = args[k]->items[i]->kind == AV_UNSET ? av_none(sp) : args[k]->items[i];
+			args[k] = av_seq(sp, AV_TUPLE, 3, ends);
+		}
+	return sp_call_library(sp, "_sparse_item", 3, args, at);
+}
+
+/* One mask over the first axes: they are merged into one. */
+static Av *index_by_mask(Sp *sp, const Av *base, Av *mask, Span mask_at) {
+	const Type t = *ty(sp, base->ref);
+	const uint32_t axes = ty(sp, mask->ref)->rank;
+	const char *misfit =
+		arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, mask), sp_type_text(sp, base));
+	Ref m = sp_broadcast_into(sp, mask->ref, axes, t.dims, mask_at, misfit);
+	Dim joined[MAX_RANK];
+	const uint32_t rank = index_join_leading(sp, &t, axes, joined);
+	return av_array(sp, build_gather(sp->b, build_reshape(sp->b, base->ref, rank, joined),
+	                                 index_mask_positions(sp, m, mask_at), 0, 0));
+}
+
+/* What an index takes of each axis: a slice, then the elements at `gather`. */
+typedef struct AxisReads {
+	Dim start[MAX_RANK], length[MAX_RANK];
+	int64_t stride[MAX_RANK];
+	bool drop[MAX_RANK]; /* a single index: the result has no such axis */
+	bool sliced;         /* on any axis */
+	Ref gather[MAX_RANK];
+} AxisReads;
+
+/* Axis i, of extent d. Slices and constant indices of known axes become one
+ * slice instruction. */
+static void read_axis(Sp *sp, const Av *base, uint32_t i, Dim d, Av *item, Span at, AxisReads *r) {
+	r->start[i] = dim_const(sp->c, 0);
+	r->length[i] = d;
+	r->stride[i] = 1;
+	r->gather[i] = REF_NONE;
+	if (!item) return;
+	if (item->kind == AV_RANGE) {
+		AxisSlice s = index_resolve_slice(sp, item, d, at);
+		r->start[i] = s.start;
+		r->length[i] = s.length;
+		r->stride[i] = s.stride;
+		r->sliced = true;
+		return;
+	}
+	int64_t k, len;
+	if (av_static_int(sp, item, &k) && dim_is_const(sp->c, d, &len)) {
+		if (k < -len || k >= len) index_out_of_range(sp, k, len, at);
+		r->start[i] = dim_const(sp->c, k < 0 ? k + len : k);
+		r->length[i] = dim_const(sp->c, 1);
+		r->drop[i] = r->sliced = true;
+		return;
+	}
+	bool mask;
+	r->gather[i] = index_ref(sp, item, at, &mask);
+	r->gather[i] = mask ? index_axis_mask(sp, base, r->gather[i], d, at)
+	                    : index_from_the_front(sp, r->gather[i], d);
+}
+
+/* Paired indices: their axes move to the place of the first, the indices are
+ * linearised, and one gather reads. */
+static Ref gather_paired(Sp *sp, Ref x, int arrays, const Ref *array_index, const int *array_axis,
+                         Span at) {
+	const int first = array_axis[0];
+	Type tx = *ty(sp, x);
+	int perm[MAX_RANK];
+	uint32_t k = 0;
+	for (int i = 0; i < first; i++) perm[k++] = i;
+	for (int i = 0; i < arrays; i++) perm[k++] = array_axis[i];
+	for (int i = first; i < (int)tx.rank; i++) {
+		bool used = false;
+		for (int m = 0; m < arrays; m++) used |= array_axis[m] == i;
+		if (!used) perm[k++] = i;
+	}
+	x = build_transpose(sp->b, x, perm);
+	tx = *ty(sp, x);
+	Ref index[MAX_RANK];
+	for (int i = 0; i < arrays; i++)
+		index[i] = index_normalised(sp, array_index[i], tx.dims[first + i]);
+	uint32_t rank;
+	Dim shape[MAX_RANK];
+	index_pair(sp, (uint32_t)arrays, index, at, &rank, shape);
+	Ref linear = index[0];
+	Dim total = tx.dims[first];
+	for (int i = 1; i < arrays; i++) {
+		Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, tx.dims[first + i]),
+		                                 ref_type(build_fn(sp->b), linear));
+		linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), index[i]);
+		total = dim_mul(sp->c, total, tx.dims[first + i]);
+	}
+	Dim joined[MAX_RANK];
+	k = 0;
+	for (int i = 0; i < first; i++) joined[k++] = tx.dims[i];
+	joined[k++] = total;
+	for (uint32_t i = (uint32_t)(first + arrays); i < tx.rank; i++) joined[k++] = tx.dims[i];
+	return build_gather(sp->b, build_reshape(sp->b, x, k, joined), linear, first, 0);
+}
+
+/* The gathers, in terms of the axes that the slice has left. Scalars come
+ * first, so that their axes vanish. */
+static Ref gather_axes(Sp *sp, Ref x, uint32_t rank, const AxisReads *r, Span at) {
+	int axis = 0, arrays = 0;
+	Ref array_index[MAX_RANK];
+	int array_axis[MAX_RANK];
+	for (uint32_t i = 0; i < rank; i++) {
+		if (r->drop[i]) continue;
+		if (r->gather[i] != REF_NONE && ty(sp, r->gather[i])->rank == 0) {
+			x = build_gather(sp->b, x, r->gather[i], axis, 0);
+			continue;
+		}
+		if (r->gather[i] != REF_NONE) {
+			array_index[arrays] = r->gather[i];
+			array_axis[arrays++] = axis;
+		}
+		axis++;
+	}
+	if (arrays == 1) return build_gather(sp->b, x, array_index[0], array_axis[0], 0);
+	return arrays > 1 ? gather_paired(sp, x, arrays, array_index, array_axis, at) : x;
+}
+
+static Av *index_array(Sp *sp, const Av *base, uint32_t n, Av *const *items, const Span *spans,
+                       Span at) {
+	Ref x = base->ref;
+	const Type t = *ty(sp, x);
+	Av *item[MAX_RANK];
+	Span span[MAX_RANK];
+	index_align_items(sp, base, t.rank, n, items, spans, item, span, at);
+	AxisReads r = {.sliced = false};
+	for (uint32_t i = 0; i < t.rank; i++)
+		read_axis(sp, base, i, build_canon(sp->b, t.dims[i]), item[i], span[i], &r);
+	if (r.sliced) x = build_slice(sp->b, x, r.start, r.length, r.stride);
+	x = drop_axes(sp, x, r.drop);
+	return av_array(sp, gather_axes(sp, x, t.rank, &r, at));
+}
+
 Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Span at) {
 	if (base->kind == AV_UNSET) return base;
 	if (base->kind == AV_TUPLE || base->kind == AV_LIST) {
@@ -317,144 +476,15 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		if (n != 1) sp_fail(sp, E_RANK, at, "a string has one index");
 		return sp_text_item(sp, base, items[0], spans[0]);
 	}
-	if (base->kind == AV_DYN) {
-		Av **args = ARENA_ARRAY(sp->a, Av *, n + 1);
-		args[0] = base;
-		for (uint32_t i = 0; i < n; i++) {
-			args[1 + i] = items[i];
-			if (items[i]->kind == AV_RANGE)
-				for (int k = 0; k < 3; k++)
-					if (items[i]->items[k]->kind == AV_UNSET) items[i]->items[k] = av_none(sp);
-		}
-		return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
-	}
+	if (base->kind == AV_DYN) return index_dynamic(sp, base, n, items, at);
 	if (base->kind == AV_RANGE) base = sp_want_array(sp, base, at, "an index");
-	if (av_is_sparse(sp->c, base)) {
-		if (n != 2) sp_fail(sp, E_RANK, at, "a sparse matrix has two indices");
-		Av *args[3] = {base, items[0], items[1]};
-		for (int k = 1; k < 3; k++)
-			if (args[k]->kind == AV_RANGE) { /* an open end is `none` */
-				Av *ends[3];
-				for (int i = 0; i < 3; i++)
-					ends[i] = args[k]->items[i]->kind == AV_UNSET ? av_none(sp) : args[k]->items[i];
-				args[k] = av_seq(sp, AV_TUPLE, 3, ends);
-			}
-		return sp_call_library(sp, "_sparse_item", 3, args, at);
-	}
+	if (av_is_sparse(sp->c, base)) return index_sparse(sp, base, n, items, at);
 	if (base->kind == AV_RECORD) no_parts_by_number(sp, base, at);
-	if (base->kind != AV_ARRAY) {
-		Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
-		if (base->kind == AV_FUNCTION) diag_hint(sp->c, d, "a call is written f(x)");
-		sp_throw(sp);
-	}
-	Ref x = base->ref;
-	Type t = *ty(sp, x);
-	/* One mask over the first axes: they are merged into one. */
+	if (base->kind != AV_ARRAY) not_indexable(sp, base, at);
 	const uint32_t axes = sp_is_mask(sp, base, n, items) ? ty(sp, items[0]->ref)->rank : 0;
-	if (axes > 1 && axes <= t.rank) {
-		const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, items[0]),
-		                                  sp_type_text(sp, base));
-		Ref m = sp_broadcast_into(sp, items[0]->ref, axes, t.dims, spans[0], misfit);
-		Dim joined[MAX_RANK];
-		const uint32_t rank = index_join_leading(sp, &t, axes, joined);
-		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, rank, joined),
-		                                 index_mask_positions(sp, m, spans[0]), 0, 0));
-	}
-	Av *item[MAX_RANK];
-	Span span[MAX_RANK];
-	index_align_items(sp, base, t.rank, n, items, spans, item, span, at);
-	/* Slices and constant indices of known axes become one slice
-	 * instruction. */
-	Dim start[MAX_RANK], length[MAX_RANK];
-	int64_t stride[MAX_RANK];
-	bool drop[MAX_RANK] = {false}, sliced = false;
-	Ref gather[MAX_RANK];
-	for (uint32_t i = 0; i < t.rank; i++) {
-		Dim d = build_canon(sp->b, t.dims[i]);
-		start[i] = dim_const(sp->c, 0);
-		length[i] = d;
-		stride[i] = 1;
-		gather[i] = REF_NONE;
-		if (!item[i]) continue;
-		if (item[i]->kind == AV_RANGE) {
-			AxisSlice s = index_resolve_slice(sp, item[i], d, span[i]);
-			start[i] = s.start;
-			length[i] = s.length;
-			stride[i] = s.stride;
-			sliced = true;
-			continue;
-		}
-		int64_t k, len;
-		if (av_static_int(sp, item[i], &k) && dim_is_const(sp->c, d, &len)) {
-			if (k < -len || k >= len) index_out_of_range(sp, k, len, span[i]);
-			start[i] = dim_const(sp->c, k < 0 ? k + len : k);
-			length[i] = dim_const(sp->c, 1);
-			drop[i] = sliced = true;
-			continue;
-		}
-		bool mask;
-		gather[i] = index_ref(sp, item[i], span[i], &mask);
-		gather[i] = mask ? index_axis_mask(sp, base, gather[i], d, span[i])
-		                 : index_from_the_front(sp, gather[i], d);
-	}
-	if (sliced) x = build_slice(sp->b, x, start, length, stride);
-	x = drop_axes(sp, x, drop);
-	/* The remaining gathers, in terms of the remaining axes. Scalars come
-	 * first, so that their axes vanish. */
-	int axis = 0, arrays = 0, first = -1;
-	Ref array_index[MAX_RANK];
-	int array_axis[MAX_RANK];
-	for (uint32_t i = 0; i < t.rank; i++) {
-		if (drop[i]) continue;
-		if (gather[i] != REF_NONE && ty(sp, gather[i])->rank == 0) {
-			x = build_gather(sp->b, x, gather[i], axis, 0);
-			continue;
-		}
-		if (gather[i] != REF_NONE) {
-			array_index[arrays] = gather[i];
-			array_axis[arrays++] = axis;
-			if (first < 0) first = axis;
-		}
-		axis++;
-	}
-	if (arrays == 1) x = build_gather(sp->b, x, array_index[0], array_axis[0], 0);
-	else if (arrays > 1) {
-		/* Paired indices: move their axes to the place of the first, linearise
-		 * the indices, gather once. */
-		Type tx = *ty(sp, x);
-		int perm[MAX_RANK];
-		uint32_t k = 0;
-		for (int i = 0; i < first; i++) perm[k++] = i;
-		for (int i = 0; i < arrays; i++) perm[k++] = array_axis[i];
-		for (int i = first; i < (int)tx.rank; i++) {
-			bool used = false;
-			for (int m = 0; m < arrays; m++) used |= array_axis[m] == i;
-			if (!used) perm[k++] = i;
-		}
-		x = build_transpose(sp->b, x, perm);
-		tx = *ty(sp, x);
-		Ref index[MAX_RANK];
-		for (int i = 0; i < arrays; i++)
-			index[i] = index_normalised(sp, array_index[i], tx.dims[first + i]);
-		uint32_t rank;
-		Dim shape[MAX_RANK];
-		index_pair(sp, (uint32_t)arrays, index, at, &rank, shape);
-		Ref linear = index[0];
-		Dim total = tx.dims[first];
-		for (int i = 1; i < arrays; i++) {
-			Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, tx.dims[first + i]),
-			                                 ref_type(build_fn(sp->b), linear));
-			linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), index[i]);
-			total = dim_mul(sp->c, total, tx.dims[first + i]);
-		}
-		Dim joined[MAX_RANK];
-		k = 0;
-		for (int i = 0; i < first; i++) joined[k++] = tx.dims[i];
-		joined[k++] = total;
-		for (uint32_t i = (uint32_t)(first + arrays); i < tx.rank; i++) joined[k++] = tx.dims[i];
-		x = build_gather(sp->b, build_reshape(sp->b, x, k, joined), linear, first, 0);
-	}
-	return av_array(sp, x);
+	if (axes > 1 && axes <= ty(sp, base->ref)->rank)
+		return index_by_mask(sp, base, items[0], spans[0]);
+	return index_array(sp, base, n, items, spans, at);
 }
 
 Av *sp_index(Sp *sp, const Ast *e) {
