@@ -134,190 +134,220 @@ static const double TI[9] = {
 	-4.1787185915519047273,  -0.32768282076106238708, 0.47662355450055045196,
 	-0.50287263494578687595, 2.5719269498556054292,   -0.59603920482822492497};
 
+typedef struct Radau {
+	double c1, c2, c1m1, c2m1, c1mc2, alpha, beta, gamma; /* of the method */
+	double rtol, atol, newton_tolerance;
+	double h, kept_h; /* the step, and the one that con belongs to */
+	double faccon, theta;
+	double J[MOST * MOST], E1[MOST * MOST], ER[MOST * MOST], EI[MOST * MOST];
+	double f0[MOST], z[3][MOST], w[3][MOST], g[3][MOST], x[MOST], scale[MOST], con[3][MOST];
+	int p1[MOST], p2[MOST];
+} Radau;
+
+INLINE void radau_begin(Radau *r, double h, double rtol, double atol) {
+	const double r6 = sqrt(6), p3 = cbrt(9), s81 = cbrt(81), al = (12 - s81 + p3) / 60,
+				 be = (s81 + p3) * sqrt(3) / 60, no = al * al + be * be;
+	r->c1 = (4 - r6) / 10;
+	r->c2 = (4 + r6) / 10;
+	r->c1m1 = r->c1 - 1;
+	r->c2m1 = r->c2 - 1;
+	r->c1mc2 = r->c1 - r->c2;
+	r->alpha = al / no;
+	r->beta = be / no;
+	r->gamma = 1 / ((6 + s81 - p3) / 30);
+	r->newton_tolerance = fmax(10 * 2.3e-16 / rtol, fmin(0.03, sqrt(rtol)));
+	r->rtol = 0.1 * pow(rtol, 2.0 / 3);
+	r->atol = r->rtol * (atol / rtol);
+	r->h = r->kept_h = h;
+	r->faccon = 1;
+	r->theta = 0;
+	memset(r->con, 0, sizeof r->con);
+}
+
+INLINE void radau_factor(int n, Radau *r) {
+	const double a = r->gamma / r->h, b = r->alpha / r->h, c = r->beta / r->h;
+	for (int i = 0; i < n * n; i++) {
+		r->E1[i] = r->ER[i] = -r->J[i];
+		r->EI[i] = 0;
+	}
+	for (int i = 0; i < n; i++) {
+		r->E1[i * n + i] += a;
+		r->ER[i * n + i] += b;
+		r->EI[i * n + i] = c;
+	}
+	factor(n, r->E1, r->p1);
+	factor_complex(n, r->ER, r->EI, r->p2);
+}
+
+/* The starting values of Newton's iteration: zero in the first step, else the
+ * collocation polynomial of the last one. */
+INLINE void radau_guess(int n, Radau *r, bool first) {
+	if (first) {
+		memset(r->z, 0, sizeof r->z);
+		memset(r->w, 0, sizeof r->w);
+		return;
+	}
+	const double s3 = r->h / r->kept_h, s[3] = {r->c1 * s3, r->c2 * s3, s3};
+	for (int i = 0; i < n; i++) {
+		for (int k = 0; k < 3; k++)
+			r->z[k][i] =
+				s[k] * (r->con[0][i] +
+			            (s[k] - r->c2m1) * (r->con[1][i] + (s[k] - r->c1m1) * r->con[2][i]));
+		for (int k = 0; k < 3; k++)
+			r->w[k][i] =
+				TI[3 * k] * r->z[0][i] + TI[3 * k + 1] * r->z[1][i] + TI[3 * k + 2] * r->z[2][i];
+	}
+}
+
+/* One iteration: the correction in g; its weighted norm. */
+INLINE double radau_correction(int n, Slope f, Radau *r, const double *y) {
+	const double a = r->gamma / r->h, b = r->alpha / r->h, c = r->beta / r->h;
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < n; i++) r->x[i] = y[i] + r->z[k][i];
+		f(r->x, r->g[k]);
+	}
+	for (int i = 0; i < n; i++) {
+		const double g0 = r->g[0][i], g1 = r->g[1][i], g2 = r->g[2][i];
+		const double w1 = r->w[1][i], w2 = r->w[2][i];
+		r->g[0][i] = TI[0] * g0 + TI[1] * g1 + TI[2] * g2 - a * r->w[0][i];
+		r->g[1][i] = TI[3] * g0 + TI[4] * g1 + TI[5] * g2 - (b * w1 - c * w2);
+		r->g[2][i] = TI[6] * g0 + TI[7] * g1 + TI[8] * g2 - (b * w2 + c * w1);
+	}
+	solve(n, r->E1, r->p1, r->g[0]);
+	solve_complex(n, r->ER, r->EI, r->p2, r->g[1], r->g[2]);
+	double size = 0;
+	for (int i = 0; i < n; i++) {
+		const double s = 1 / r->scale[i];
+		size +=
+			s * s * (r->g[0][i] * r->g[0][i] + r->g[1][i] * r->g[1][i] + r->g[2][i] * r->g[2][i]);
+	}
+	return sqrt(size / (3 * n));
+}
+
+/* Simplified Newton iterations. Returns their number, or 0 when they do not
+ * converge; *shrink is then the factor for the step. */
+INLINE int radau_newton(int n, Slope f, Radau *r, const double *y, double *shrink) {
+	double before = 0, before_quotient = 0;
+	r->faccon = pow(fmax(r->faccon, 2.3e-16), 0.8);
+	r->theta = 0.001;
+	*shrink = 0.5;
+	for (int turn = 1; turn <= TURNS; turn++) {
+		const double size = radau_correction(n, f, r, y);
+		if (turn > 1 && turn < TURNS) {
+			const double quotient = size / before;
+			r->theta = turn == 2 ? quotient : sqrt(quotient * before_quotient);
+			before_quotient = quotient;
+			if (r->theta >= 0.99) return 0;
+			r->faccon = r->theta / (1 - r->theta);
+			const double end =
+				r->faccon * size * pow(r->theta, TURNS - 1 - turn) / r->newton_tolerance;
+			if (end >= 1) {
+				*shrink = 0.8 * pow(fmax(1e-4, fmin(20, end)), -1.0 / (4 + TURNS - 1 - turn));
+				return 0;
+			}
+		}
+		before = fmax(size, 2.3e-16);
+		for (int i = 0; i < n; i++) {
+			for (int k = 0; k < 3; k++) r->w[k][i] += r->g[k][i];
+			r->z[0][i] = T[0] * r->w[0][i] + T[1] * r->w[1][i] + T[2] * r->w[2][i];
+			r->z[1][i] = T[3] * r->w[0][i] + T[4] * r->w[1][i] + T[5] * r->w[2][i];
+			r->z[2][i] = T[6] * r->w[0][i] + r->w[1][i];
+		}
+		if (r->faccon * size <= r->newton_tolerance) return turn;
+	}
+	return 0;
+}
+
+INLINE double radau_norm(int n, const Radau *r, const double *q) {
+	double sum = 0;
+	for (int i = 0; i < n; i++) sum += (q[i] / r->scale[i]) * (q[i] / r->scale[i]);
+	return fmax(sqrt(sum / n), 1e-10);
+}
+
+/* The estimate of the step's error over the tolerance. `careful`: a large one
+ * is filtered once more. */
+INLINE double radau_error(int n, Slope f, Radau *r, const double *y, bool careful) {
+	const double r6 = sqrt(6), e1 = -(13 + 7 * r6) / 3, e2 = (-13 + 7 * r6) / 3, e3 = -1.0 / 3;
+	double d[MOST], q[MOST];
+	for (int i = 0; i < n; i++) {
+		d[i] = (e1 * r->z[0][i] + e2 * r->z[1][i] + e3 * r->z[2][i]) / r->h;
+		q[i] = d[i] + r->f0[i];
+	}
+	solve(n, r->E1, r->p1, q);
+	const double error = radau_norm(n, r, q);
+	if (error < 1 || !careful) return error;
+	for (int i = 0; i < n; i++) r->x[i] = y[i] + q[i];
+	f(r->x, q);
+	for (int i = 0; i < n; i++) q[i] += d[i];
+	solve(n, r->E1, r->p1, q);
+	return radau_norm(n, r, q);
+}
+
+/* Accepts the step: y, its collocation polynomial and the weights. */
+INLINE void radau_accept(int n, Radau *r, double *y) {
+	r->kept_h = r->h;
+	for (int i = 0; i < n; i++) {
+		y[i] += r->z[2][i];
+		r->con[0][i] = (r->z[1][i] - r->z[2][i]) / r->c2m1;
+		const double ak = (r->z[0][i] - r->z[1][i]) / r->c1mc2;
+		r->con[1][i] = (ak - r->con[0][i]) / r->c1m1;
+		r->con[2][i] = r->con[1][i] - (ak - r->z[0][i] / r->c1) / r->c2;
+		r->scale[i] = r->atol + r->rtol * fabs(y[i]);
+	}
+}
+
 /* Integrates from 0 to t1; rtol and atol are those of the method's user. */
 INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, double rtol,
                   double atol) {
-	const double r6 = sqrt(6), c1 = (4 - r6) / 10, c2 = (4 + r6) / 10, c1m1 = c1 - 1, c2m1 = c2 - 1,
-				 c1mc2 = c1 - c2;
-	const double e1 = -(13 + 7 * r6) / 3, e2 = (-13 + 7 * r6) / 3, e3 = -1.0 / 3;
-	const double p3 = cbrt(9), s81 = cbrt(81), al = (12 - s81 + p3) / 60,
-				 be = (s81 + p3) * sqrt(3) / 60, no = al * al + be * be, alpha = al / no,
-				 beta = be / no;
-	const double gamma = 1 / ((6 + s81 - p3) / 30);
-	const double ratio = atol / rtol,
-				 newton_tolerance = fmax(10 * 2.3e-16 / rtol, fmin(0.03, sqrt(rtol)));
-	rtol = 0.1 * pow(rtol, 2.0 / 3);
-	atol = rtol * ratio;
-	double J[MOST * MOST], E1[MOST * MOST], ER[MOST * MOST], EI[MOST * MOST], f0[MOST], z[3][MOST],
-		w[3][MOST], g[3][MOST], x[MOST], scale[MOST], con[3][MOST];
-	int p1[MOST], p2[MOST];
-	double t = 0, before_h = h, before_error = 1e-2, kept_h = h, faccon = 1, theta = 0;
+	Radau r;
+	double t = 0, before_h = h, before_error = 1e-2;
 	bool first = true, rejected = false, new_jacobian = true, new_factors = true, current = false,
-		 last = false;
-	f(y, f0);
-	for (int i = 0; i < n; i++) scale[i] = atol + rtol * fabs(y[i]);
-	memset(con, 0, sizeof con);
-	if (h >= t1) {
-		h = t1;
-		last = true;
-	}
+		 last = h >= t1;
+	radau_begin(&r, last ? t1 : h, rtol, atol);
+	f(y, r.f0);
+	for (int i = 0; i < n; i++) r.scale[i] = r.atol + r.rtol * fabs(y[i]);
 	for (;;) {
-		if (new_jacobian) {
-			jac(y, J);
-			current = true;
-			new_factors = true;
+		if (new_jacobian) jac(y, r.J);
+		current |= new_jacobian;
+		if (new_jacobian || new_factors) radau_factor(n, &r);
+		radau_guess(n, &r, first);
+		double shrink, error = 0, next = 0;
+		const int turn = radau_newton(n, f, &r, y, &shrink);
+		if (turn) {
+			error = radau_error(n, f, &r, y, first || rejected);
+			const double fac = fmin(0.9, 0.9 * (1 + 2 * TURNS) / (turn + 2 * TURNS));
+			double quotient = fmax(0.125, fmin(5, sqrt(sqrt(error)) / fac));
+			if (error < 1 && !first) {
+				const double before = sqrt(sqrt(error * error / before_error));
+				quotient = fmax(quotient, fmax(0.125, fmin(5, (before_h / r.h) * before / 0.9)));
+			}
+			next = r.h / quotient;
 		}
-		if (new_factors) {
-			const double a = gamma / h, b = alpha / h, c = beta / h;
-			for (int i = 0; i < n * n; i++) {
-				E1[i] = ER[i] = -J[i];
-				EI[i] = 0;
-			}
-			for (int i = 0; i < n; i++) {
-				E1[i * n + i] += a;
-				ER[i * n + i] += b;
-				EI[i * n + i] = c;
-			}
-			factor(n, E1, p1);
-			factor_complex(n, ER, EI, p2);
-		}
-		const double a = gamma / h, b = alpha / h, c = beta / h;
-		if (first) {
-			memset(z, 0, sizeof z);
-			memset(w, 0, sizeof w);
-		} else {
-			const double s3 = h / kept_h, s1 = c1 * s3, s2 = c2 * s3;
-			for (int i = 0; i < n; i++) {
-				z[0][i] = s1 * (con[0][i] + (s1 - c2m1) * (con[1][i] + (s1 - c1m1) * con[2][i]));
-				z[1][i] = s2 * (con[0][i] + (s2 - c2m1) * (con[1][i] + (s2 - c1m1) * con[2][i]));
-				z[2][i] = s3 * (con[0][i] + (s3 - c2m1) * (con[1][i] + (s3 - c1m1) * con[2][i]));
-				for (int k = 0; k < 3; k++)
-					w[k][i] =
-						TI[3 * k] * z[0][i] + TI[3 * k + 1] * z[1][i] + TI[3 * k + 2] * z[2][i];
-			}
-		}
-		faccon = pow(fmax(faccon, 2.3e-16), 0.8);
-		theta = 0.001;
-		double before = 0, before_quotient = 0;
-		int turn = 0;
-		bool good = false, bad = false;
-		double shrink = 0.5;
-		while (!good && !bad) {
-			for (int k = 0; k < 3; k++) {
-				for (int i = 0; i < n; i++) x[i] = y[i] + z[k][i];
-				f(x, g[k]);
-			}
-			for (int i = 0; i < n; i++) {
-				const double g0 = g[0][i], g1 = g[1][i], g2 = g[2][i];
-				g[0][i] = TI[0] * g0 + TI[1] * g1 + TI[2] * g2 - a * w[0][i];
-				g[1][i] = TI[3] * g0 + TI[4] * g1 + TI[5] * g2 - (b * w[1][i] - c * w[2][i]);
-				g[2][i] = TI[6] * g0 + TI[7] * g1 + TI[8] * g2 - (b * w[2][i] + c * w[1][i]);
-			}
-			solve(n, E1, p1, g[0]);
-			solve_complex(n, ER, EI, p2, g[1], g[2]);
-			turn++;
-			double size = 0;
-			for (int i = 0; i < n; i++) {
-				const double s = 1 / scale[i];
-				size += s * s * (g[0][i] * g[0][i] + g[1][i] * g[1][i] + g[2][i] * g[2][i]);
-			}
-			size = sqrt(size / (3 * n));
-			if (turn > 1 && turn < TURNS) {
-				const double quotient = size / before;
-				theta = turn == 2 ? quotient : sqrt(quotient * before_quotient);
-				before_quotient = quotient;
-				if (theta < 0.99) {
-					faccon = theta / (1 - theta);
-					const double end =
-						faccon * size * pow(theta, TURNS - 1 - turn) / newton_tolerance;
-					if (end >= 1) {
-						shrink =
-							0.8 * pow(fmax(1e-4, fmin(20, end)), -1.0 / (4 + TURNS - 1 - turn));
-						bad = true;
-						break;
-					}
-				} else {
-					bad = true;
-					break;
-				}
-			}
-			before = fmax(size, 2.3e-16);
-			for (int i = 0; i < n; i++) {
-				for (int k = 0; k < 3; k++) w[k][i] += g[k][i];
-				z[0][i] = T[0] * w[0][i] + T[1] * w[1][i] + T[2] * w[2][i];
-				z[1][i] = T[3] * w[0][i] + T[4] * w[1][i] + T[5] * w[2][i];
-				z[2][i] = T[6] * w[0][i] + w[1][i];
-			}
-			good = faccon * size <= newton_tolerance;
-			if (!good && turn >= TURNS) bad = true;
-		}
-		if (bad) {
-			h *= shrink;
+		if (!turn || error >= 1) {
+			r.h = !turn ? r.h * shrink : first ? 0.1 * r.h : next;
 			rejected = true;
 			last = false;
 			new_jacobian = !current;
 			new_factors = true;
 			continue;
 		}
-		double error = 0, d[MOST], q[MOST];
-		for (int i = 0; i < n; i++) {
-			d[i] = (e1 * z[0][i] + e2 * z[1][i] + e3 * z[2][i]) / h;
-			q[i] = d[i] + f0[i];
-		}
-		solve(n, E1, p1, q);
-		for (int i = 0; i < n; i++) error += (q[i] / scale[i]) * (q[i] / scale[i]);
-		error = fmax(sqrt(error / n), 1e-10);
-		if (error >= 1 && (first || rejected)) {
-			for (int i = 0; i < n; i++) x[i] = y[i] + q[i];
-			f(x, q);
-			for (int i = 0; i < n; i++) q[i] += d[i];
-			solve(n, E1, p1, q);
-			error = 0;
-			for (int i = 0; i < n; i++) error += (q[i] / scale[i]) * (q[i] / scale[i]);
-			error = fmax(sqrt(error / n), 1e-10);
-		}
-		const double fac = fmin(0.9, 0.9 * (1 + 2 * TURNS) / (turn + 2 * TURNS));
-		double quotient = fmax(0.125, fmin(5, sqrt(sqrt(error)) / fac)), next = h / quotient;
-		if (error >= 1) {
-			h = first ? 0.1 * h : next;
-			rejected = true;
-			last = false;
-			new_jacobian = !current;
-			new_factors = true;
-			continue;
-		}
-		if (!first) {
-			const double predicted = fmax(
-				0.125, fmin(5, (before_h / h) * sqrt(sqrt(error * error / before_error)) / 0.9));
-			quotient = fmax(quotient, predicted);
-			next = h / quotient;
-		}
-		before_h = h;
+		before_h = r.h;
 		before_error = fmax(1e-2, error);
-		t += h;
-		kept_h = h;
-		for (int i = 0; i < n; i++) {
-			y[i] += z[2][i];
-			con[0][i] = (z[1][i] - z[2][i]) / c2m1;
-			const double ak = (z[0][i] - z[1][i]) / c1mc2;
-			con[1][i] = (ak - con[0][i]) / c1m1;
-			con[2][i] = con[1][i] - (ak - z[0][i] / c1) / c2;
-			scale[i] = atol + rtol * fabs(y[i]);
-		}
+		t += r.h;
+		radau_accept(n, &r, y);
 		current = false;
 		if (last) return;
-		f(y, f0);
-		if (rejected) next = fmin(next, h);
+		f(y, r.f0);
+		if (rejected) next = fmin(next, r.h);
 		rejected = first = false;
 		if (t + next * 1.0001 >= t1) {
 			next = t1 - t;
 			last = true;
 		}
-		const double change = next / h;
-		new_jacobian = theta > 0.001;
-		new_factors = true;
-		if (!last && !new_jacobian && change >= 1 && change <= 1.2) new_factors = false;
-		else h = next;
+		const double change = next / r.h;
+		new_jacobian = r.theta > 0.001;
+		new_factors = last || new_jacobian || change < 1 || change > 1.2;
+		if (new_factors) r.h = next;
 	}
 }
 
