@@ -585,13 +585,16 @@ static KRef outside_element(ArrayEmit *e, Ref r, const Index *at) {
 	const Storage *place = lower_place(e->l, r);
 	if (place->kind == PLACE_SMALL) {
 		if (place->count == 1) return place->elements[0];
-		int64_t offset = 0, length;
-		bool numbers = true;
+		int64_t offset = 0, length = 0;
+		bool numbers = true, inside = true;
 		for (uint32_t i = 0; i < t->rank; i++) {
 			dim_is_const(e->l->c, t->dims[i], &length);
 			numbers = numbers && at[i].kind == IX_NUMBER;
+			inside = inside && at[i].number >= 0 && at[i].number < length;
 			offset = offset * length + at[i].number;
 		}
+		/* Outside is only code behind a check that fails. */
+		if (numbers && !inside) return k_const(e->k, ktype_of((Dtype)t->dtype), 0);
 		if (numbers) return place->elements[offset];
 	}
 	Type copy = *t;

@@ -478,6 +478,12 @@ static const Program programs[] = {
      {{100, 40}, {1000, 600}, {60, 17}},
      -2,
      2},
+	{"a slice of few elements that fails",
+     "fn @f[n](%0: f64[n], %1: f64) -> (f64[4], f64[n]) {\n  %2: f64[6] = iota {to: f64, length: "
+     "6}\n"
+     "  %3: f64[4] = slice %2 {start: [3], length: [4], stride: [1]}\n"
+     "  %4: f64[n] = exp %0\n  return %3, %4\n}\n",
+     LENGTHS, -2, 2},
 	{"a pad that fails",
      "fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[m]) {\n  %2: f64[m] = pad %0 {low: [m - 1], "
      "length: [m], stride: [-2]}\n  %3: f64[m] = add %1, %2\n"
