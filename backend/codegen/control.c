@@ -202,12 +202,18 @@ void emit_FAIL_IF(Emitter *e, const KInst *in) {
 }
 
 void emit_POLL(Emitter *e, const KInst *in) {
+	LLVMBasicBlockRef poll = emit_block(e, "poll"), on = emit_block(e, "");
+	if (in->imm > 1) {
+		LLVMBasicBlockRef count = emit_block(e, "count");
+		LLVMValueRef level = LLVMBuildAnd(e->b, e->depth_left, emit_i64(e, in->imm - 1), "");
+		emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, level, emit_i64(e, 0), ""), count, on, 1);
+		emit_enter(e, count);
+	}
 	LLVMValueRef at = call_field(e, 3);
 	LLVMValueRef left = LLVMBuildLoad2(e->b, e->i64, at, "");
 	emit_tag_call_record(e, left);
 	left = LLVMBuildSub(e->b, left, emit_value(e, emit_operand(e, in, 0)), "");
 	emit_tag_call_record(e, LLVMBuildStore(e->b, left, at));
-	LLVMBasicBlockRef poll = emit_block(e, "poll"), on = emit_block(e, "");
 	emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, left, emit_i64(e, 0), ""), poll, on, 1);
 	emit_enter(e, poll);
 	emit_check(e, emit_runtime(e, "atled_rt_poll", "ip", &e->call));

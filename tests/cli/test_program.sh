@@ -79,6 +79,20 @@ gives 'a time limit' 5 '' '[E0903]' "$atled" --time-limit 0.2 "$work/endless.dsl
 } >"$work/doubling.dsl"
 gives 'a time limit before it runs' 5 '' '[E0903]' \
 	timeout 30 "$atled" --time-limit 0.2 "$work/doubling.dsl"
+gives 'a time limit in a loop whose work is no number' 5 '' '[E0903]' timeout 30 "$atled" \
+	--time-limit 0.2 -e 's = 0.0; for i in 0..9223372036854775807 { s += 1 }'
+gives 'a time limit in a map of such loops' 5 '' '[E0903]' timeout 30 "$atled" --time-limit 0.2 \
+	-e 'f(x) = { s = x; for i in 0..4611686018427387905 { s = s/2 + 1 }; s }' -e 'map(f, rand(9))'
+gives 'a time limit in recursion' 5 '' '[E0903]' timeout 30 "$atled" --time-limit 0.2 \
+	-e 'fib(n) = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }' -e 'fib(60)'
+# Each function calls the one before twice; none is recursive.
+{
+	echo 'g0(n) = n + 1'
+	for k in {1..45}; do echo "g$k(n) = if n < 0 { 0 } else { g$((k - 1))(n) + g$((k - 1))(n + 1) }"; done
+	echo 'g45(i64(rand()))'
+} >"$work/chain.dsl"
+gives 'a time limit in a chain of calls' 5 '' '[E0903]' timeout 30 "$atled" --time-limit 0.2 \
+	"$work/chain.dsl"
 gives 'a step limit' 5 '' '[E0903]' "$atled" --step-limit 10000 "$work/endless.dsl"
 gives 'a memory limit' 5 '' '[E0901]' "$atled" --mem-limit 20M -e 'x = randn(3000, 3000); sum(x)'
 gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'

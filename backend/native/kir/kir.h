@@ -98,7 +98,9 @@ static inline KType ktype_of(Dtype d) {
 	K(FAIL_IF, "fail_if",                                                                          \
 	  "(c, a, b): where c holds the function stops at site imm with numbers a and b (i64) of the " \
 	  "first such lane")                                                                           \
-	K(POLL, "poll", "(work): i64 units done since the last one; may stop the function")            \
+	K(POLL, "poll",                                                                                \
+	  "(work): i64 units done since the last one; may stop the function. Nothing at a depth of "   \
+	  "calls that is not a multiple of imm, a power of two")                                       \
 	K(PROGRESS, "progress",                                                                        \
 	  "(step, steps, values...): i64, i64, f64: what a loop says at site imm; without operands "   \
 	  "imm PROGRESS_ENTER or PROGRESS_LEAVE. imm PROGRESS_ITERATION: (iteration, trip count) of "  \
@@ -365,6 +367,8 @@ void k_copy(KBuilder *b, KRef to, KRef from, KRef bytes);
 void k_zero(KBuilder *b, KRef at, KRef bytes);
 void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
+/* Only at depths of calls that are multiples of `levels`, a power of two. */
+void k_poll_by_depth(KBuilder *b, KRef work, int64_t levels);
 void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
 void k_iteration(KBuilder *b, KRef iteration, KRef trip_count);
 /* op: K_CONTRACT or K_GEMM. The n operands are in KIR_OPS's order: 12, and for

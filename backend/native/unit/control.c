@@ -660,7 +660,7 @@ static void emit_for(Lower *l, const SchedStep *p, const Inst *in) {
 	set_params(&w, body->region, 1, true);
 	uint32_t work = flow_work(l, body);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK)
+	if (!k_is_int(b, count, &known) || known > POLL_WORK / work)
 		lower_poll(l, params[0], count, work);
 	lower_steps(l, body);
 	collect_next(&w, body->region);

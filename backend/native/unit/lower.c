@@ -589,6 +589,24 @@ static void open_function(Lower *l, Lower *root, const Fn *f) {
 	l->uses = uses;
 }
 
+/* The poll at the start of a function that calls functions: no argument limits
+ * the time that calls of calls take. To keep the cost of a poll from every
+ * call, those polls do nothing whose depth is not a multiple of a number of
+ * levels, a power of two. Between two polls of a path lie at most some hundred
+ * calls. */
+static void poll_calls(Lower *l) {
+	uint32_t calls = 0;
+	bool loops = false;
+	for (uint32_t i = 0; i < l->f->insts.n; i++) {
+		const Op op = (Op)l->f->insts.at[i].op;
+		calls += op == OP_CALL;
+		loops |= op == OP_FOR || op == OP_WHILE;
+	}
+	if (!calls) return;
+	const int64_t levels = loops ? 1 : calls <= 2 ? 8 : calls <= 4 ? 4 : calls <= 16 ? 2 : 1;
+	k_poll_by_depth(&l->k, k_int(&l->k, levels * flow_work(l, l->flow->top)), levels);
+}
+
 static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 	Lower l;
 	open_function(&l, root, g);
@@ -606,7 +624,10 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 	}
 	find_nowhere(&l);
 	lay_out(&l);
-	if (!l.failed) lower_steps(&l, l.flow->top);
+	if (!l.failed) {
+		poll_calls(&l);
+		lower_steps(&l, l.flow->top);
+	}
 	root->failed |= l.failed || l.dims.n;
 	if (root->failed) return;
 	KRef results[CALLEE_RESULTS];
