@@ -83,7 +83,7 @@ fi
 # Tests that depend on the clock or a terminal, and would fail beside others;
 # and random programs, which use all processors themselves. They run first, so
 # that the processors idle only once.
-alone=' unit/api/test_api unit/native/test_compile_service unit/native/test_tiers'
+alone=' unit/api/test_api_limits unit/native/test_compile_service unit/native/test_tiers'
 alone+=' unit/base/test_thread_pool unit/repl/test_edit unit/base/test_interrupt'
 alone+=' unit/repl/test_prompt cli/test_program.sh random/programs random/guarded '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}

@@ -1,5 +1,5 @@
 # Correct rules pass the rule check in every context. Wrong rules are in
-# tests/errors and in tests/unit/api/test_api.c.
+# tests/errors and in tests/unit/api/test_api_host.c.
 #! check-rules
 
 soft(x) = x / (1 + abs(x))
