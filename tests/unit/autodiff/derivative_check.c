@@ -460,6 +460,25 @@ Ref with_ints(T *t, Op op, Ref x, uint32_t n, const int64_t *words) {
 	return build(t->b, op, 1, &x, attr_intern(t->c, words, n), NULL);
 }
 
+/* Halves x until it is small and squares on the way: the trip count depends on
+ * the data. */
+Ref shrink(T *t, Ref x, Ref weight) {
+	Builder *b = t->b;
+	TypeId types[2] = {num(t), num(t)};
+	Ref p[2], r[2];
+	OpenRegion *open = build_region_begin(b, 2, types, p);
+	RegionId cond = build_region_end(
+		b, open, 1, (Ref[]){build2(b, OP_LT, build_f64(b, 0.3), build1(b, OP_ABS, p[0]))});
+	open = build_region_begin(b, 2, types, p);
+	Ref half =
+		mul(b, mul(b, p[0], build_f64(b, 0.6)), build1(b, OP_COS, mul(b, p[0], build_f64(b, 0.1))));
+	Ref squared = mul(b, mul(b, p[1], p[1]), build_f64(b, 0.25));
+	RegionId body =
+		build_region_end(b, open, 2, (Ref[]){half, add(b, squared, mul(b, weight, half))});
+	build_while(b, 2, (Ref[]){x, weight}, cond, body, r);
+	return r[1];
+}
+
 Ref first_of(T *t, Ref x) { return build_gather(t->b, x, build_i64(t->b, 0), 0, 0); }
 Ref element(T *t, Ref x, Ref i) { return build_gather(t->b, x, i, 0, 0); }
 

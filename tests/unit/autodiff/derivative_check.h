@@ -99,5 +99,7 @@ Ref total(T *t, Ref x);          /* sum of all elements */
 Ref element(T *t, Ref x, Ref i); /* x[i] */
 Ref first_of(T *t, Ref x);
 Ref with_ints(T *t, Op op, Ref x, uint32_t n, const int64_t *words);
+/* A loop whose trip count depends on x. */
+Ref shrink(T *t, Ref x, Ref weight);
 
 #endif
