@@ -281,3 +281,149 @@ Fn *jb_source(Test *t, const char *text) {
 	}
 	return f;
 }
+
+uint32_t jb_count_op(const Fn *f, Op op) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < f->insts.n; i++) n += f->insts.at[i].op == op;
+	return n;
+}
+
+/* ---- batches against single calls ---------------------------------------- */
+
+bool jb_same_as_single_calls(Test *t, const char *name, Fn *f, Fn *batched, const bool *mask,
+                             const Fill *fill, int64_t lanes, double tolerance) {
+	uint32_t n = fn_nparams(f), m = fn_nresults(f);
+	Value args[80], single[80], all[80], one[80];
+	bool good = true;
+	for (uint32_t i = 0; i < n; i++)
+		args[i] = jb_random_value(t, fill, ref_ty(f, fn_param(f, i)), mask[i] ? lanes : -1);
+	if (!jb_run(t, batched, args, all)) {
+		printf("  %s: the batch does not run\n", name);
+		jb_drop(n, args);
+		return false;
+	}
+	for (int64_t lane = 0; lane < lanes; lane++) {
+		for (uint32_t i = 0; i < n; i++)
+			single[i] = mask[i] ? jb_lane_of(t, args[i], lane) : value_ref(args[i]);
+		if (!jb_run(t, f, single, one)) {
+			printf("  %s: lane %d does not run\n", name, (int)lane);
+			jb_drop(n, single);
+			good = false;
+			break;
+		}
+		for (uint32_t i = 0; i < m; i++) {
+			if (!value_is_array(one[i])) continue;
+			Value mine = jb_lane_of(t, all[i], lane);
+			double far = jb_difference(t, one[i], mine);
+			if (!(far <= tolerance))
+				printf("  %s: lane %d of result %u is %g off\n", name, (int)lane, i, far);
+			good &= far <= tolerance;
+			value_unref(mine);
+		}
+		jb_drop(m, one);
+		jb_drop(n, single);
+	}
+	jb_drop(m, all);
+	jb_drop(n, args);
+	return good;
+}
+
+/* ---- a host function ----------------------------------------------------- */
+
+static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
+	(void)call, (void)nargs, (void)cap;
+	out[0] = ref_type(build_fn(b), args[0]);
+	return 1;
+}
+
+static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
+	(void)call, (void)nargs, (void)nresults;
+	double z;
+	value_as_f64(args[1], &z);
+	Tensor *x = value_to_tensor(c, args[0]), *dense = tensor_contiguous(c, x),
+		   *y = tensor_new(c, DT_F64, x->rank, x->shape);
+	for (int64_t i = 0; i < x->count; i++)
+		((double *)y->data)[i] = sin(((double *)dense->data)[i]) * z;
+	tensor_unref(x);
+	tensor_unref(dense);
+	results[0] = value_from_tensor(y);
+	return ST_OK;
+}
+
+static void host_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                     const Ref *results, const Ref *tangents, Ref *out) {
+	(void)results;
+	Ctx *c = build_ctx(b);
+	TypeId type = ref_type(build_fn(b), args[0]);
+	Ref moved = REF_NONE, sine;
+	if (tangents[0]) {
+		Ref z = build_broadcast_scalar(b, args[1], type);
+		moved = build2(b, OP_MUL, build2(b, OP_MUL, build1(b, OP_COS, args[0]), z), tangents[0]);
+	}
+	if (tangents[1]) {
+		build_host(b, host_call_intern(c, call->def, 0, NULL, 0, NULL), nargs,
+		           (Ref[]){args[0], build_f64(b, 1)}, &sine, 1);
+		Ref by_z = build2(b, OP_MUL, sine, build_broadcast_scalar(b, tangents[1], type));
+		moved = moved ? build2(b, OP_ADD, moved, by_z) : by_z;
+	}
+	out[0] = moved;
+}
+
+static void host_batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args,
+                       const bool *batched, Ref *results) {
+	(void)call, (void)nargs;
+	Type t = *ref_ty(build_fn(b), args[0]);
+	Dim shape[2] = {n, batched[0] ? t.dims[1] : t.dims[0]};
+	Ref x = batched[0] ? args[0] : build_broadcast(b, args[0], 2, shape, (int[]){1});
+	Ref z = build_broadcast(b, args[1], 2, shape, batched[1] ? (int[]){0} : NULL);
+	results[0] = build2(b, OP_MUL, build1(b, OP_SIN, x), z);
+}
+
+typedef struct HostAsk { /* a function to build */
+	bool derivative, batch, scalar;
+	Fn *out;
+} HostAsk;
+
+static void ask_host_fn(Ctx *c, void *ud) {
+	HostAsk *q = ud;
+	HostDef def = {.name = "wave",
+	               .types = host_types,
+	               .eval = host_eval,
+	               .jvp = q->derivative ? host_jvp : NULL,
+	               .batch = q->batch ? host_batch : NULL};
+	Builder *b = build_begin(c, atom(c, "f"), 0, NULL);
+	Dim n = build_fresh_dim(b, 0, 0);
+	Ref x = build_param(b, type_tensor(c, DT_F64, q->scalar ? 0 : 1, &n), 0),
+		z = build_param(b, type_scalar(c, DT_F64), 0), y;
+	build_host(b, host_call_intern(c, &def, 0, NULL, 0, NULL), 2, (Ref[]){x, z}, &y, 1);
+	q->out = build_end(b, 1, &y);
+}
+
+Fn *jb_host_fn(Test *t, bool derivative, bool batch, bool scalar) {
+	HostAsk q = {derivative, batch, scalar, NULL};
+	CHECK(ctx_protect(t->c, ask_host_fn, &q) == ST_OK);
+	return q.out;
+}
+
+/* ---- runner -------------------------------------------------------------- */
+
+int jb_run_tests(size_t n, const TestCase *tests) {
+	Test t = {.random = 12345};
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	t.c = ctx_new(NULL);
+	if (!t.c || backend_init(t.c) != ST_OK) return 1;
+	autodiff_init(t.c);
+	ctx_grant(t.c, GRANT_ALL);
+	Lines *state = calloc(1, sizeof *state);
+	ctx_set_slot(t.c, SLOT_PARSER, state, jb_free_lines);
+	ir_services(t.c)->elementwise_rule = jb_line_of_calculus;
+	for (size_t i = 0; i < n; i++) {
+		check_in(tests[i].name);
+		tests[i].run(&t);
+	}
+	jb_show_diags(&t);
+	ctx_free(t.c);
+	return check_end();
+}

@@ -1,5 +1,5 @@
 /* taylor_batch_help.h - shared helpers of the jet and batch tests: random
- * values, protected transforms.
+ * values, protected transforms, a host function, the runner.
  *
  * Needs: autodiff/, backend/, check.h.
  * Guarantees: everything works on one Test. An element-wise derivative rule is
@@ -73,5 +73,25 @@ void jb_ask_batch(Ctx *c, void *ask);
 Fn *jb_protected(Test *t, void (*ask)(Ctx *, void *), Ask *q);
 Fn *jb_jet_of(Test *t, Fn *f, uint32_t order, const bool *active, bool *flags);
 Fn *jb_batch_of(Test *t, Fn *f, const bool *batched);
+uint32_t jb_count_op(const Fn *f, Op op);
+
+/* Runs `batched` and, for each batch element, f. `mask` selects the batched
+ * parameters. Every result must agree. */
+bool jb_same_as_single_calls(Test *t, const char *name, Fn *f, Fn *batched, const bool *mask,
+                             const Fill *fill, int64_t lanes, double tolerance);
+/* The host function y = sin(x) z, z a scalar, with or without its derivative
+ * and its batch rule. Its jvp is cos(x) z dx + sin(x) dz, with a host call for
+ * the sine. `scalar`: x is a scalar, otherwise a vector. */
+Fn *jb_host_fn(Test *t, bool derivative, bool batch, bool scalar);
+
+/* ---- runner -------------------------------------------------------------- */
+
+typedef struct TestCase {
+	const char *name;
+	void (*run)(Test *t);
+} TestCase;
+/* The body of main: runs all tests in one context with the backend and ends
+ * like check_end. */
+int jb_run_tests(size_t n, const TestCase *tests);
 
 #endif
