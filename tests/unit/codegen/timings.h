@@ -1,10 +1,10 @@
 /* timings.h - timings of the code generator and its code, for
- * test_kir_semantics --bench.
+ * test_kir_control --bench.
  *
  * Compares compile times and speeds with C; checks nothing.
  *
- * Needs: help.h; test_kir_semantics.c, the only file that includes it, after
- * chain_module(), fib_module() and fib_in_c().
+ * Needs: help.h; test_kir_control.c, the only file that includes it, after
+ * fib_module() and fib_in_c().
  */
 #ifndef ATLED_TESTS_UNIT_CODEGEN_TIMINGS_H
 #define ATLED_TESTS_UNIT_CODEGEN_TIMINGS_H
