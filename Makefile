@@ -311,7 +311,7 @@ $(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
 
 INSIDE := $(BUILD)/helpers.a $(BUILD)/internal.a
 # this test calls SUNDIALS directly, for comparison
-$(BUILD)/tests/test_solvers: private PROGRAM_LIBS += $(SUNDIALS_LIBS)
+$(BUILD)/tests/test_ode: private PROGRAM_LIBS += $(SUNDIALS_LIBS)
 $(foreach source,$(TEST_SOURCES),$(eval $(BUILD)/tests/$(basename $(notdir $(source))): $(BUILD)/$(source:.c=.o)))
 $(TESTS_BUILT): $(INSIDE) $(BUILD)/links
 	@mkdir -p $(@D)

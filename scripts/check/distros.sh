@@ -32,7 +32,7 @@ debian-13-arm64  trixie    arm64  gcc
 # Labels of the tests that run on an emulated processor.
 emulated_tests='rooms tests/language tests/derivatives tests/native tests/stdlib tests/errors '
 emulated_tests+='unit/codegen/test_vmath unit/codegen/test_kir unit/native unit/eval/test_eval '
-emulated_tests+='unit/solvers/test_solvers'
+emulated_tests+='unit/solvers/test_ode unit/solvers/test_dae'
 
 folder=${DISTROS:-/var/tmp/atled-distros}
 user=tester
