@@ -397,23 +397,25 @@ static double round_trip(void) {
 
 static bool is_compiling(const Program *p) { return counters_of(p).units_pending > 0; }
 
-static Report measure(const Row *row, const Options *o) {
-	size_t shared = 0;
-	{
-		/* Gets the size of the results from a setup in a temporary process,
-		 * because the other side's libraries must not be loaded here. */
-		size_t *size =
-			mmap(NULL, sizeof *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-		if (size == MAP_FAILED) limit_stop("no memory");
-		pid_t pid = fork();
-		if (pid == 0) {
-			Case c = make_case(row, o);
-			for (int i = 0; i < c.outs; i++) *size += bytes_of(&c.out[i]);
-			_exit(0);
-		}
-		if (pid < 0 || waitpid(pid, NULL, 0) < 0) limit_stop("no process");
-		shared = *size;
+/* Gets the size of the results from a setup in a temporary process, because the
+ * other side's libraries must not be loaded here. */
+static size_t bytes_of_results(const Row *row, const Options *o) {
+	size_t *size =
+		mmap(NULL, sizeof *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (size == MAP_FAILED) limit_stop("no memory");
+	pid_t pid = fork();
+	if (pid == 0) {
+		Case c = make_case(row, o);
+		for (int i = 0; i < c.outs; i++) *size += bytes_of(&c.out[i]);
+		_exit(0);
 	}
+	if (pid < 0 || waitpid(pid, NULL, 0) < 0) limit_stop("no process");
+	return *size;
+}
+
+/* Starts the process of the C side and waits for its results. */
+static Limit start_limit(const Row *row, const Options *o) {
+	const size_t shared = bytes_of_results(row, o);
 	Limit l = {.results = mmap(NULL, shared ? shared : 1, PROT_READ | PROT_WRITE,
 	                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
 	int there[2], back[2];
@@ -427,7 +429,45 @@ static Report measure(const Row *row, const Options *o) {
 	close(there[0]), close(back[1]);
 	l.to = there[1], l.from = back[0];
 	ask(&l, RESULTS, 0);
+	return l;
+}
 
+/* Compares the results of both sides, or of all three. */
+static void compare(const Row *row, Program *p, Limit *l, Report *r) {
+	r->error = difference(p, l);
+	if (!(r->error <= row->tolerance)) {
+		fprintf(stderr, "bench: %s: Atled and C differ by %.2e\n", row->name, r->error);
+		r->fine = false;
+	}
+	if (row->other) {
+		ask(l, OTHER_RESULTS, 0);
+		double error = difference(p, l);
+		if (!(error <= row->tolerance)) {
+			fprintf(stderr, "bench: %s: Atled and %s differ by %.2e\n", row->name, row->other_name,
+			        error);
+			r->fine = false;
+		}
+	}
+}
+
+/* Runs until no background compilation is pending and a run has used its code.
+ * Returns the time of the last run. */
+static double warm_up(Program *p, const Options *o, double begin, double first) {
+	double ready = o->quick ? 0.05 : 0.5, last = first;
+	bool waits = true;
+	for (int k = 0;
+	     k < 1000000 && (now() - begin < ready || (waits && now() - begin < MOST_WAITING)); k++) {
+		double start = now();
+		waits = is_compiling(p);
+		run_program(p);
+		waits |= is_compiling(p);
+		last = now() - start;
+	}
+	return last;
+}
+
+static Report measure(const Row *row, const Options *o) {
+	Limit l = start_limit(row, o);
 	Case c = make_case(row, o);
 	Program p = prepare(&c, o);
 	Report r = {.fine = true,
@@ -439,32 +479,8 @@ static Report measure(const Row *row, const Options *o) {
 	run_program(&p);
 	r.first = now() - begin;
 	gather(&p);
-	r.error = difference(&p, &l);
-	if (!(r.error <= row->tolerance)) {
-		fprintf(stderr, "bench: %s: Atled and C differ by %.2e\n", row->name, r.error);
-		r.fine = false;
-	}
-	if (row->other) {
-		ask(&l, OTHER_RESULTS, 0);
-		double error = difference(&p, &l);
-		if (!(error <= row->tolerance)) {
-			fprintf(stderr, "bench: %s: Atled and %s differ by %.2e\n", row->name, row->other_name,
-			        error);
-			r.fine = false;
-		}
-	}
-	/* Runs until no background compilation is pending and a run has used its
-	 * code. */
-	double ready = o->quick ? 0.05 : 0.5, a = r.first;
-	bool waits = true;
-	for (int k = 0;
-	     k < 1000000 && (now() - begin < ready || (waits && now() - begin < MOST_WAITING)); k++) {
-		double start = now();
-		waits = is_compiling(&p);
-		run_program(&p);
-		waits |= is_compiling(&p);
-		a = now() - start;
-	}
+	compare(row, &p, &l, &r);
+	double a = warm_up(&p, o, begin, r.first);
 	double b = ask(&l, RUN, 1), wanted = o->quick ? 0.01 : 0.1;
 	if (b < wanted)
 		b = ask(&l, RUN, (int64_t)(wanted / (b + 1e-9)) + 1) /
