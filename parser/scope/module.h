@@ -5,6 +5,7 @@
 #ifndef ATLED_PARSER_SCOPE_MODULE_H
 #define ATLED_PARSER_SCOPE_MODULE_H
 
+#include "lang/base/atom_map.h"
 #include "lang/ir/host.h"
 #include "parser/syntax/ast.h"
 
@@ -23,6 +24,7 @@ typedef struct Module {
 	SourceId source; /* the first text; the user's module gets one more for each text that runs */
 	bool library;    /* part of the standard library */
 	VEC(Global) globals;
+	AtomMap places;       /* of globals */
 	VEC(Atom) used_names; /* use x, use "f" as y: name -> module */
 	VEC(struct Module *) used;
 	struct Module *next;

@@ -19,9 +19,8 @@
 /* ---- global names -------------------------------------------------------- */
 
 static Global *own_global(Module *m, Atom name) {
-	for (uint32_t i = 0; i < m->globals.n; i++)
-		if (m->globals.at[i].name == name) return &m->globals.at[i];
-	return NULL;
+	const uint32_t i = ATOM_MAP_FIND(&m->places, &m->globals, name);
+	return i == ATOM_MAP_NONE ? NULL : &m->globals.at[i];
 }
 
 Value session_own_global(Module *m, Atom name) {
@@ -76,6 +75,7 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	if (!g) {
 		Global fresh = {.name = name, .value = {.kind = V_UNSET}};
 		VEC_PUSH(s->a, &m->globals, fresh);
+		ATOM_MAP_COVER(s->a, &m->places, &m->globals);
 		g = &m->globals.at[m->globals.n - 1];
 	}
 	bool was_code = g->value.kind == V_FUNCTION || g->value.kind == V_PROBLEM,

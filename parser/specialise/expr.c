@@ -67,20 +67,22 @@ Env *env_new(Sp *sp, Env *outer) {
 }
 
 Av *env_find(const Env *e, Atom name) {
-	for (; e; e = e->outer)
-		for (uint32_t i = e->vars.n; i-- > 0;)
-			if (e->vars.at[i].name == name) return e->vars.at[i].value;
+	for (; e; e = e->outer) {
+		const uint32_t i = ATOM_MAP_FIND(&e->places, &e->vars, name);
+		if (i != ATOM_MAP_NONE) return e->vars.at[i].value;
+	}
 	return NULL;
 }
 
 void env_set(Sp *sp, Env *e, Atom name, Av *v) {
-	for (uint32_t i = 0; i < e->vars.n; i++)
-		if (e->vars.at[i].name == name) {
-			e->vars.at[i].value = v;
-			return;
-		}
+	const uint32_t i = ATOM_MAP_FIND(&e->places, &e->vars, name);
+	if (i != ATOM_MAP_NONE) {
+		e->vars.at[i].value = v;
+		return;
+	}
 	Binding b = {name, v};
 	VEC_PUSH(sp->a, &e->vars, b);
+	ATOM_MAP_COVER(sp->a, &e->places, &e->vars);
 }
 
 Av *sp_try_lookup(Sp *sp, Atom name) {
@@ -388,26 +390,33 @@ static Av *tuple_expr(Sp *sp, const Ast *e) {
 	return av_seq(sp, AV_TUPLE, items.n, items.at);
 }
 
-static void put_field(Sp *sp, VEC_ATOMS *names, VEC_AVS *items, Atom name, Av *v) {
-	for (uint32_t i = 0; i < names->n; i++)
-		if (names->at[i] == name) {
-			items->at[i] = v;
-			return;
-		}
-	VEC_PUSH(sp->a, names, name);
-	VEC_PUSH(sp->a, items, v);
+/* The fields of a record under construction. */
+typedef struct Fields {
+	VEC_ATOMS names;
+	VEC_AVS items;
+	AtomMap places; /* of names */
+} Fields;
+
+static void put_field(Sp *sp, Fields *r, Atom name, Av *v) {
+	const uint32_t i = ATOM_MAP_FIND(&r->places, &r->names, name);
+	if (i != ATOM_MAP_NONE) {
+		r->items.at[i] = v;
+		return;
+	}
+	VEC_PUSH(sp->a, &r->names, name);
+	VEC_PUSH(sp->a, &r->items, v);
+	ATOM_MAP_COVER(sp->a, &r->places, &r->names);
 }
 
 static Av *record_expr(Sp *sp, const Ast *e) {
-	VEC_ATOMS names = {0};
-	VEC_AVS items = {0};
+	Fields r = {0};
 	bool tuple = false, only_spreads = true;
 	for (uint32_t i = 0; i < e->record.n; i++) only_spreads &= e->record.fields[i].spread;
 	for (uint32_t i = 0; i < e->record.n; i++) {
 		const Arg *f = &e->record.fields[i];
 		Av *v = sp_expr(sp, f->value);
 		if (!f->spread) {
-			put_field(sp, &names, &items, f->name, v);
+			put_field(sp, &r, f->name, v);
 			continue;
 		}
 		/* (...a, ...b) has the kind of a: only its value distinguishes a tuple
@@ -419,16 +428,16 @@ static Av *record_expr(Sp *sp, const Ast *e) {
 			uint32_t n;
 			Av **spread;
 			spread_items(sp, v, f->span, &n, &spread);
-			for (uint32_t k = 0; k < n; k++) VEC_PUSH(sp->a, &items, spread[k]);
+			for (uint32_t k = 0; k < n; k++) VEC_PUSH(sp->a, &r.items, spread[k]);
 			continue;
 		}
 		if (v->kind != AV_RECORD)
 			sp_fail(sp, E_TYPE, f->span, "only a record can be spread into a record, not %s",
 			        sp_type_text(sp, v));
-		for (uint32_t k = 0; k < v->n; k++) put_field(sp, &names, &items, v->names[k], v->items[k]);
+		for (uint32_t k = 0; k < v->n; k++) put_field(sp, &r, v->names[k], v->items[k]);
 	}
-	return tuple ? av_seq(sp, AV_TUPLE, items.n, items.at)
-	             : av_record(sp, names.n, names.at, items.at);
+	return tuple ? av_seq(sp, AV_TUPLE, r.items.n, r.items.at)
+	             : av_record(sp, r.names.n, r.names.at, r.items.at);
 }
 
 static Av *field_expr(Sp *sp, const Ast *e) {
@@ -807,12 +816,10 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 		if (base->kind != AV_RECORD)
 			sp_fail(sp, E_TARGET, t->span, "only a record has fields to set, and this is %s",
 			        sp_type_text(sp, base));
-		VEC_ATOMS names = {0};
-		VEC_AVS items = {0};
-		for (uint32_t i = 0; i < base->n; i++)
-			put_field(sp, &names, &items, base->names[i], base->items[i]);
-		put_field(sp, &names, &items, t->field.name, v);
-		sp_assign(sp, t->field.base, av_record(sp, names.n, names.at, items.at), at);
+		Fields r = {0};
+		for (uint32_t i = 0; i < base->n; i++) put_field(sp, &r, base->names[i], base->items[i]);
+		put_field(sp, &r, t->field.name, v);
+		sp_assign(sp, t->field.base, av_record(sp, r.names.n, r.names.at, r.items.at), at);
 		return;
 	}
 	case A_INDEX: {

@@ -9,25 +9,34 @@
  */
 #include "parser/specialise/internal.h"
 
+typedef struct NameList {
+	VEC_ATOMS names;
+	AtomMap places;
+} NameList;
+
 typedef struct FreeNames {
 	Arena *a;
-	VEC_ATOMS out;
-	VEC_ATOMS bound; /* parameters and locals of the enclosing functions */
+	NameList out;
+	NameList bound; /* parameters and locals of the enclosing functions */
 } FreeNames;
 
-static void add(Arena *a, VEC_ATOMS *v, Atom name) {
-	for (uint32_t i = 0; i < v->n; i++)
-		if (v->at[i] == name) return;
-	VEC_PUSH(a, v, name);
+static bool contains(const NameList *l, Atom name) {
+	return ATOM_MAP_FIND(&l->places, &l->names, name) != ATOM_MAP_NONE;
 }
 
-static bool contains(const VEC_ATOMS *v, Atom name) {
-	for (uint32_t i = 0; i < v->n; i++)
-		if (v->at[i] == name) return true;
-	return false;
+static void add(Arena *a, NameList *l, Atom name) {
+	if (contains(l, name)) return;
+	VEC_PUSH(a, &l->names, name);
+	ATOM_MAP_COVER(a, &l->places, &l->names);
 }
 
-static void target_names(FreeNames *s, const Ast *t, VEC_ATOMS *into) {
+/* Forgets the names behind the first n. */
+static void cut(Arena *a, NameList *l, uint32_t n) {
+	l->names.n = n;
+	ATOM_MAP_COVER(a, &l->places, &l->names);
+}
+
+static void target_names(FreeNames *s, const Ast *t, NameList *into) {
 	switch ((AstKind)t->kind) {
 	case A_NAME: add(s->a, into, t->name.name); return;
 	case A_TUPLE:
@@ -54,8 +63,8 @@ static void assigned_visit(void *ud, const Ast *e) {
 void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n) {
 	FreeNames s = {.a = sp->a};
 	assigned_visit(&s, e);
-	*names = s.out.at;
-	*n = s.out.n;
+	*names = s.out.names.at;
+	*n = s.out.names.n;
 }
 
 struct leave_scan {
@@ -244,7 +253,7 @@ static void bind_target(FreeNames *s, const Ast *t) {
 
 static void free_visit(void *ud, const Ast *e) {
 	FreeNames *s = ud;
-	uint32_t mark = s->bound.n;
+	uint32_t mark = s->bound.names.n;
 	switch ((AstKind)e->kind) {
 	case A_NAME:
 		if (!contains(&s->bound, e->name.name)) add(s->a, &s->out, e->name.name);
@@ -253,11 +262,11 @@ static void free_visit(void *ud, const Ast *e) {
 	case A_DEF:
 		if (e->kind == A_DEF) {
 			add(s->a, &s->bound, e->function.name);
-			mark = s->bound.n;
+			mark = s->bound.names.n;
 		}
 		bind_params(s, e->function.nparams, e->function.params);
 		free_visit(s, e->function.body);
-		s->bound.n = mark;
+		cut(s->a, &s->bound, mark);
 		return;
 	case A_COMPREHENSION:
 		for (uint32_t i = 0; i < e->comprehension.n; i++)
@@ -267,7 +276,7 @@ static void free_visit(void *ud, const Ast *e) {
 				target_names(s, e->comprehension.clauses[i].names[k], &s->bound);
 		free_visit(s, e->comprehension.body);
 		if (e->comprehension.filter) free_visit(s, e->comprehension.filter);
-		s->bound.n = mark;
+		cut(s->a, &s->bound, mark);
 		return;
 	case A_ASSIGN:
 		free_visit(s, e->assign.value);
@@ -290,7 +299,7 @@ static void free_visit(void *ud, const Ast *e) {
 		for (uint32_t i = 0; i < e->index_def.nindices; i++)
 			target_names(s, e->index_def.indices[i], &s->bound);
 		free_visit(s, e->index_def.value);
-		s->bound.n = mark;
+		cut(s->a, &s->bound, mark);
 		add(s->a, &s->bound, e->index_def.name);
 		return;
 	default: ast_children(e, free_visit, s);
@@ -311,6 +320,6 @@ void ast_free_names(Sp *sp, const Ast *fn, Atom **names, uint32_t *n) {
 		bind_params(&s, fn->function.nparams, fn->function.params);
 		free_visit(&s, fn->function.body);
 	}
-	*names = s.out.at;
-	*n = s.out.n;
+	*names = s.out.names.at;
+	*n = s.out.names.n;
 }

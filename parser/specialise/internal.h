@@ -43,6 +43,7 @@ typedef struct Env Env;
 struct Env {
 	Env *outer; /* NULL or a layer of the same function */
 	VEC(Binding) vars;
+	AtomMap places; /* of vars */
 };
 
 /* One function under construction and the call it is built for. Its leaves are
