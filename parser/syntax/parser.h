@@ -135,12 +135,41 @@ Ast *parse_expression(Parser *p);      /* everything but the unparenthesised tup
 Ast *parse_expression_list(Parser *p); /* a, b without parentheses is a tuple */
 Ast *parse_range(Parser *p);           /* binds tighter than comparison */
 Ast *parse_sum(Parser *p);             /* binds tighter than a range */
-Ast *parse_postfix(Parser *p);
 Ast *parse_condition(Parser *p);
-Ast *parse_string(Parser *p);
-void parse_clauses(Parser *p, ClauseList *out); /* for i, j in r for k ... */
+/* True when the token before is a number and the current token, directly after
+ * it, multiplies it. */
+bool at_juxtaposed(const Parser *p);
+/* Consumes the current operator; its operand may be on the next line. */
+Span take_operator(Parser *p);
+/* Nodes that extend from token `first` to the token before the current one. */
+Ast *binary_node(Parser *p, AstKind kind, AstOp op, Ast *left, Span op_span, Ast *right,
+                 uint32_t first);
+Ast *unary_node(Parser *p, AstOp op, Ast *operand, uint32_t first);
+Ast *name_node(Parser *p, Atom name, uint32_t first);
+Ast *integer_node(Parser *p, int64_t value, uint32_t first);
+Ast *call_node(Parser *p, Ast *callee, uint32_t n, const Arg *args, uint32_t first);
+static inline Arg positional(Ast *value) { return (Arg){.value = value, .span = value->span}; }
+
+/* ---- parse_postfix.c ----------------------------------------------------- */
+
+Ast *parse_postfix(Parser *p);
+/* `must_name`: the argument is behind a `;`. `first_of_call`: it may have
+ * clauses. */
+Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call);
+Ast *parse_call(Parser *p, Ast *callee, uint32_t first); /* the arguments of callee */
+void parse_clauses(Parser *p, ClauseList *out);          /* for i, j in r for k ... */
+Ast *parse_comprehension(Parser *p, Ast *body, bool generator, uint32_t first);
 Ast *parse_for_target(Parser *p);
 Atom parse_name(Parser *p, const char *what, Span *span);
+
+/* ---- parse_primary.c ----------------------------------------------------- */
+
+Ast *parse_primary(Parser *p);
+
+/* ---- parse_literal.c ----------------------------------------------------- */
+
+Ast *parse_number(Parser *p);
+Ast *parse_string(Parser *p);
 
 /* ---- parse_stmt.c -------------------------------------------------------- */
 

@@ -10,9 +10,9 @@ set -euo pipefail
 export LC_ALL=C.UTF-8 # sorting and number formats must not depend on the locale
 cd "$(dirname "$0")/../.."
 
-# Prints the comments of a file that begin with `symbol = `: first the
+# Prints the comments of files that begin with `symbol = `: first the
 # production, then remarks.
-productions() { # FILE
+productions() { # FILE...
 	awk '
 		/^\/\* [a-z-]+ = / { inside = 1; line = $0; sub(/^\/\* /, "", line); text = line }
 		inside && !/^\/\* / { line = $0; sub(/^ \* ?/, "", line); text = text "\n" line }
@@ -22,12 +22,12 @@ productions() { # FILE
 			print ""
 			inside = 0
 		}
-	' "$1"
+	' "$@"
 }
 
-section() { # TITLE FILE
+section() { # TITLE FILE...
 	# shellcheck disable=SC2016 # Markdown markup
-	printf '\n## %s\n\n```text\n%s\n```\n' "$1" "$(productions "$2")"
+	printf '\n## %s\n\n```text\n%s\n```\n' "$1" "$(productions "${@:2}")"
 }
 
 page() {
@@ -53,7 +53,8 @@ production.
 - `#` begins a comment that ends with the line.
 TEXT
 	section 'Statements' parser/syntax/parse_stmt.c
-	section 'Expressions, from the loosest operator to the tightest' parser/syntax/parse_expr.c
+	section 'Expressions, from the loosest operator to the tightest' \
+		parser/syntax/parse_{expr,postfix,primary,literal}.c
 	section 'Problems' parser/syntax/parse_problem.c
 }
 
