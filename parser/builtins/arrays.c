@@ -10,16 +10,9 @@
 
 #include <stdio.h>
 
-static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
-
-#define BUILTIN(fname)                                                                             \
-	Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,                \
-	          const CallArguments *call)
-#define UNUSED (void)self, (void)ncaptured, (void)captured
-
 /* ---- element-wise -------------------------------------------------------- */
 
-static BUILTIN(elementwise) {
+BUILTIN(elementwise) {
 	UNUSED;
 	for (uint32_t i = 0; i < call->n; i++)
 		if (call->args[i]->kind == AV_DYN)
@@ -34,7 +27,7 @@ static BUILTIN(elementwise) {
 
 /* _each(name, x, ...): a host function of scalars, applied to each element in
  * f64. For single precision the result is rounded. */
-static BUILTIN(each) {
+BUILTIN(each) {
 	UNUSED;
 	const char *name = sp_want_string(sp, call->args[0], call->spans[0], "a function's name");
 	const HostDef *def = host_find(sp->c, arena_printf(sp->a, "each.%s", name));
@@ -77,7 +70,7 @@ static BUILTIN(each) {
 	return v;
 }
 
-static BUILTIN(where) {
+BUILTIN(where) {
 	UNUSED;
 	Av *c = sp_want_array(sp, call->args[0], call->spans[0], "where"),
 	   *x = sp_want_array(sp, call->args[1], call->spans[1], "where"),
@@ -97,7 +90,7 @@ static BUILTIN(where) {
 	return v;
 }
 
-static BUILTIN(convert) {
+BUILTIN(convert) {
 	UNUSED;
 	Dtype d = DT_F64;
 	dtype_from_name(self->name, &d);
@@ -113,7 +106,7 @@ static BUILTIN(convert) {
 	return av_array(sp, build_convert(sp->b, x->ref, d));
 }
 
-static BUILTIN(rounding) {
+BUILTIN(rounding) {
 	if (call->n == 2) return sp_call_library(sp, "_round_to", 2, call->args, call->span);
 	return elementwise(sp, self, ncaptured, captured, call);
 }
@@ -161,7 +154,7 @@ static Dtype dtype_argument(Sp *sp, const CallArguments *call, Dtype fallback) {
 	return d;
 }
 
-static BUILTIN(filled) {
+BUILTIN(filled) {
 	UNUSED;
 	uint32_t rank, first = strcmp(self->name, "full") ? 0 : 1;
 	Dim dims[MAX_RANK];
@@ -183,7 +176,7 @@ static BUILTIN(filled) {
 	                               self->name[0] == 'o' ? 1 : 0));
 }
 
-static BUILTIN(iota) {
+BUILTIN(iota) {
 	UNUSED;
 	Ref n = sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "a length");
 	return av_array(
@@ -198,13 +191,12 @@ static void check_range_length(Sp *sp, const Av *range, Span at) {
 	if (!av_static_int(sp, range->items[0], &start) || !av_static_int(sp, range->items[1], &stop))
 		return;
 	if (__builtin_sub_overflow(stop, start, &span) || span == INT64_MIN)
-		sp_fail(sp, E_VALUE, at,
-		        "the range %lld..%lld has more numbers than an integer can say",
+		sp_fail(sp, E_VALUE, at, "the range %lld..%lld has more numbers than an integer can say",
 		        (long long)start, (long long)stop);
 }
 
 /* A range as a vector. */
-static BUILTIN(collect) {
+BUILTIN(collect) {
 	UNUSED;
 	Av *r = call->args[0];
 	if (r->kind != AV_RANGE) return sp_want_array(sp, r, call->spans[0], "collect");
@@ -224,7 +216,7 @@ static BUILTIN(collect) {
 	return av_array(sp, build2(sp->b, OP_ADD, v, build_broadcast_scalar(sp->b, start, t)));
 }
 
-static BUILTIN(len) {
+BUILTIN(len) {
 	UNUSED;
 	Av *x = call->args[0];
 	if (av_is_sparse(sp->c, x))
@@ -242,7 +234,7 @@ static BUILTIN(len) {
 	return av_array(sp, build_extent(sp->b, build_canon(sp->b, ty(sp, x->ref)->dims[0])));
 }
 
-static BUILTIN(shape) {
+BUILTIN(shape) {
 	UNUSED;
 	if (av_is_sparse(sp->c, call->args[0])) {
 		if (self->name[0] == 'r') return av_int(sp, 2);
@@ -265,7 +257,7 @@ static BUILTIN(shape) {
 	return av_seq(sp, AV_TUPLE, t.rank, items);
 }
 
-static BUILTIN(dtype_name_of) {
+BUILTIN(dtype_name_of) {
 	UNUSED;
 	Av *x = call->args[0];
 	if (av_is_sparse(sp->c, x)) x = av_field(x, atom(sp->c, "values"));
@@ -273,7 +265,7 @@ static BUILTIN(dtype_name_of) {
 	return av_string(sp, dtype_name((Dtype)ty(sp, x->ref)->dtype));
 }
 
-static BUILTIN(reshape) {
+BUILTIN(reshape) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "reshape");
 	uint32_t rank;
@@ -335,7 +327,7 @@ static BUILTIN(reshape) {
 	return av_array(sp, build_reshape(sp->b, x->ref, rank, dims));
 }
 
-static BUILTIN(transpose) {
+BUILTIN(transpose) {
 	UNUSED;
 	if (av_is_sparse(sp->c, call->args[0]) && call->n == 1)
 		return sp_call_library(
@@ -371,7 +363,7 @@ static BUILTIN(transpose) {
 	return av_array(sp, r);
 }
 
-static BUILTIN(adjoint) {
+BUILTIN(adjoint) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "'");
 	uint32_t rank = ty(sp, x->ref)->rank;
@@ -402,7 +394,7 @@ static int axis_argument(Sp *sp, const CallArguments *call, const char *name, in
 	return (int)axis;
 }
 
-static BUILTIN(concat) {
+BUILTIN(concat) {
 	UNUSED;
 	Av **items = call->args;
 	uint32_t n = call->n;
@@ -432,7 +424,7 @@ static BUILTIN(concat) {
 }
 
 /* expand(x, axis): adds an axis of extent 1. */
-static BUILTIN(expand) {
+BUILTIN(expand) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "expand");
 	Type t = *ty(sp, x->ref);
@@ -447,7 +439,7 @@ static BUILTIN(expand) {
 	return av_array(sp, build_reshape(sp->b, x->ref, t.rank + 1u, dims));
 }
 
-static BUILTIN(broadcast_to) {
+BUILTIN(broadcast_to) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "broadcast_to");
 	uint32_t rank;
@@ -499,7 +491,7 @@ static Ref keep_axes(Sp *sp, const CallArguments *call, Ref out, Type t, uint32_
 	return build_reshape(sp->b, out, t.rank, t.dims);
 }
 
-static BUILTIN(reduce) {
+BUILTIN(reduce) {
 	UNUSED;
 	bool is_max = self->op == OP_REDUCE_MAX, is_min = self->op == OP_REDUCE_MIN,
 		 logical = self->name[0] == 'a';
@@ -540,7 +532,7 @@ static BUILTIN(reduce) {
 	return av_array(sp, keep_axes(sp, call, build_reduce(sp->b, self->op, r, n, axes), t, n, axes));
 }
 
-static BUILTIN(argmax) {
+BUILTIN(argmax) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Ref r = x->ref;
@@ -563,7 +555,7 @@ static BUILTIN(argmax) {
 	return av_array(sp, keep_axes(sp, call, out, t, ngone, gone));
 }
 
-static BUILTIN(cumulative) {
+BUILTIN(cumulative) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	if (ty(sp, x->ref)->rank == 0)
@@ -575,7 +567,7 @@ static BUILTIN(cumulative) {
 	return av_array(sp, build(sp->b, self->op, 1, &r, attr_intern(sp->c, words, 2), NULL));
 }
 
-static BUILTIN(sorting) {
+BUILTIN(sorting) {
 	UNUSED;
 	if (!strcmp(self->name, "sort") && sp_is_texts(call->args[0])) return sp_sort_texts(sp, call);
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
@@ -598,7 +590,7 @@ static BUILTIN(sorting) {
 		sp, build_transpose(sp->b, build_gather(sp->b, r, order, rank - 1, rank - 1), perm));
 }
 
-static BUILTIN(nonzero) {
+BUILTIN(nonzero) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "findall");
 	if (ty(sp, x->ref)->dtype != DT_BOOL || ty(sp, x->ref)->rank != 1)
@@ -629,7 +621,7 @@ static Ref want_matrix(Sp *sp, const CallArguments *call, uint32_t i, const char
 	return r;
 }
 
-static BUILTIN(factorisation) {
+BUILTIN(factorisation) {
 	UNUSED;
 	Ref r = want_matrix(sp, call, 0, self->name, self->op != OP_QR && self->op != OP_SVD),
 		results[3];
@@ -651,7 +643,7 @@ static BUILTIN(factorisation) {
 	return av_seq(sp, AV_TUPLE, (uint32_t)prims[self->op].nres, items);
 }
 
-static BUILTIN(trisolve) {
+BUILTIN(trisolve) {
 	UNUSED;
 	Ref t = want_matrix(sp, call, 0, "trisolve", true);
 	Av *b = sp_want_array(sp, call->args[1], call->spans[1], "trisolve"), *ta = av_array(sp, t);
@@ -685,7 +677,7 @@ static BUILTIN(trisolve) {
 
 /* _solved(A, F, p, b, x): x, the solution of A x = b that was computed with the
  * packed LU factorisation F of A and its permutation p. */
-static BUILTIN(solved) {
+BUILTIN(solved) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[4], call->spans[4], "linsolve"),
 	   *b = sp_want_array(sp, call->args[3], call->spans[3], "linsolve");
@@ -709,7 +701,7 @@ static BUILTIN(solved) {
 }
 
 /* _right_side(A, b): b, checked to have as many rows as A. */
-static BUILTIN(right_side) {
+BUILTIN(right_side) {
 	UNUSED;
 	Av *a = sp_want_array(sp, call->args[0], call->spans[0], "linsolve"),
 	   *b = sp_want_array(sp, call->args[1], call->spans[1], "linsolve");
@@ -722,7 +714,7 @@ static BUILTIN(right_side) {
 	return b;
 }
 
-static BUILTIN(fourier) {
+BUILTIN(fourier) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Type t = *ty(sp, x->ref);
@@ -750,7 +742,7 @@ static Ref random_uniform(Sp *sp, uint32_t rank, const Dim *dims, Span at) {
 	return build2(sp->b, OP_MUL, x, build_full(sp->b, tf, 0x1p-53));
 }
 
-static BUILTIN(random) {
+BUILTIN(random) {
 	UNUSED;
 	uint32_t rank = 0;
 	Dim dims[MAX_RANK];
@@ -769,7 +761,7 @@ static BUILTIN(random) {
 	                      build2(sp->b, OP_MUL, build_full(sp->b, t, 6.283185307179586), v))));
 }
 
-static BUILTIN(seed) {
+BUILTIN(seed) {
 	UNUSED;
 	Ref n = sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "a seed");
 	Ref rng, io;

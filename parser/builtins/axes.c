@@ -11,13 +11,6 @@
  */
 #include "parser/builtins/table.h"
 
-static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
-
-#define BUILTIN(fname)                                                                             \
-	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const CallArguments *call)
-#define UNUSED (void)self, (void)ncaptured, (void)captured
-
 /* Argument i as an axis number; negative ones count from the last axis. */
 static int want_axis(Sp *sp, const CallArguments *call, uint32_t i, int rank) {
 	const Span at = sp_user_place(sp, call->spans[i]);

@@ -11,15 +11,9 @@
  */
 #include "parser/builtins/table.h"
 
-static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 static bool inexact(Sp *sp, Ref r) {
 	return ty(sp, r)->kind == TY_TENSOR && dtype_is_inexact((Dtype)ty(sp, r)->dtype);
 }
-
-#define BUILTIN(fname)                                                                             \
-	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const CallArguments *call)
-#define UNUSED (void)self, (void)ncaptured, (void)captured
 
 static Av *want_function(Sp *sp, Av *f, Span at, const char *what) {
 	if (f->kind != AV_FUNCTION) {

@@ -17,13 +17,6 @@
 
 #include <stdio.h>
 
-static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
-
-#define BUILTIN(fname)                                                                             \
-	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const CallArguments *call)
-#define UNUSED (void)self, (void)ncaptured, (void)captured
-
 /* The code of an IR function. Its leaves are those of the captured values, then
  * those of the arguments. */
 typedef struct KeptIr {

@@ -58,11 +58,6 @@
 #include "parser/builtins/table.h"
 #include "parser/builtins/written_out.h"
 
-#define BUILTIN(fname)                                                                             \
-	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const CallArguments *call)
-#define UNUSED (void)self, (void)ncaptured, (void)captured
-
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
 /* A search: its argument, its table, and the outermost loop that searches. Or

@@ -1,4 +1,5 @@
-/* table.h - the tables of builtins, one for each file.
+/* table.h - the tables of builtins, one for each file, and what their functions
+ * share.
  *
  * Needs: specialise/internal.h.
  *
@@ -10,6 +11,15 @@
 #define ATLED_PARSER_BUILTINS_TABLE_H
 
 #include "parser/specialise/internal.h"
+
+/* The head of a builtin's function, and those of its parameters that it does
+ * not use. */
+#define BUILTIN(fname)                                                                             \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
+	                 const CallArguments *call)
+#define UNUSED (void)self, (void)ncaptured, (void)captured
+
+static inline const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
 extern const Builtin builtins_array[];   /* arrays.c */
 extern const Builtin builtins_axes[];    /* axes.c */

@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define UNUSED (void)self, (void)ncaptured, (void)captured
 /* Longer lists are not made at specialisation time, because a loop over them
  * would be unrolled. */
 enum { LONG_LIST = 64 };

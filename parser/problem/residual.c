@@ -31,11 +31,6 @@ typedef struct ProblemScope {
 	Av *const *values; /* their values */
 } ProblemScope;
 
-#define BUILTIN(fname)                                                                             \
-	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
-	                 const CallArguments *call)
-#define UNUSED (void)self, (void)ncaptured, (void)captured
-
 /* ---- names inside an equation -------------------------------------------- */
 
 Av *sp_problem_name(Sp *sp, const Ast *e) {
