@@ -21,6 +21,19 @@ static int want_axis(Sp *sp, const CallArguments *call, uint32_t i, int rank) {
 	return (int)axis;
 }
 
+int builtin_axis(Sp *sp, const CallArguments *call, const char *name, int rank, int fallback) {
+	Av *a = call_named(call, name, sp->c);
+	if (!a) return fallback;
+	Span at = call->span;
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		if (call->named[i] == a) at = call->named_spans[i];
+	int64_t k = sp_want_int(sp, a, at, "an axis"), axis = k < 0 ? k + rank : k;
+	if (axis < 0 || axis >= rank)
+		sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d, counted from 0", (long long)k,
+		        rank == 1 ? "is" : "are", rank);
+	return (int)axis;
+}
+
 /* _axis(x, k): the axis k of x, counted from 0. */
 BUILTIN(axis) {
 	UNUSED;

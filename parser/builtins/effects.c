@@ -818,9 +818,12 @@ const Builtin builtins_flow[] = {
 	{.name = NULL},
 };
 
-static const Builtin *const tables[] = {builtins_array, builtins_axes,   builtins_deriv,
-                                        builtins_flow,  builtins_ir,     builtins_jumps,
-                                        builtins_text,  builtins_problem};
+#define ARRAY_TABLES                                                                               \
+	builtins_elementwise, builtins_array, builtins_reduction, builtins_linear, builtins_random
+
+static const Builtin *const tables[] = {ARRAY_TABLES,  builtins_axes,   builtins_deriv,
+                                        builtins_flow, builtins_ir,     builtins_jumps,
+                                        builtins_text, builtins_problem};
 
 const Builtin *builtin_find(const char *name) {
 	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
@@ -829,14 +832,20 @@ const Builtin *builtin_find(const char *name) {
 	return NULL;
 }
 
+static bool is_in(const Builtin *b, size_t n, const Builtin *const *from) {
+	for (size_t t = 0; t < n; t++)
+		for (const Builtin *k = from[t]; k->name; k++)
+			if (k == b) return true;
+	return false;
+}
+
 bool builtin_waits(const Builtin *b) {
 	static const char *const others[] = {"same",      "keys",   "values",  "leaves", "zip",
 	                                     "enumerate", "record", "flatten", "map",    "map_rows"};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(b->name, others[i])) return true;
-	for (const Builtin *k = builtins_array; k->name; k++)
-		if (k == b) return true;
-	return false;
+	static const Builtin *const arrays[] = {ARRAY_TABLES};
+	return is_in(b, sizeof arrays / sizeof *arrays, arrays);
 }
 
 bool builtin_derives(const Builtin *b) {

@@ -21,14 +21,25 @@
 
 static inline const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-extern const Builtin builtins_array[];   /* arrays.c */
-extern const Builtin builtins_axes[];    /* axes.c */
-extern const Builtin builtins_jumps[];   /* jumps.c */
-extern const Builtin builtins_deriv[];   /* derivatives.c */
-extern const Builtin builtins_flow[];    /* effects.c */
-extern const Builtin builtins_ir[];      /* ir_values.c */
-extern const Builtin builtins_text[];    /* text.c */
-extern const Builtin builtins_problem[]; /* problem/residual.c */
+extern const Builtin builtins_elementwise[]; /* elementwise.c */
+extern const Builtin builtins_array[];       /* arrays.c */
+extern const Builtin builtins_reduction[];   /* reductions.c */
+extern const Builtin builtins_linear[];      /* linear_algebra.c */
+extern const Builtin builtins_random[];      /* random.c */
+extern const Builtin builtins_axes[];        /* axes.c */
+extern const Builtin builtins_jumps[];       /* jumps.c */
+extern const Builtin builtins_deriv[];       /* derivatives.c */
+extern const Builtin builtins_flow[];        /* effects.c */
+extern const Builtin builtins_ir[];          /* ir_values.c */
+extern const Builtin builtins_text[];        /* text.c */
+extern const Builtin builtins_problem[];     /* problem/residual.c */
+
+/* Dims from the arguments from `first` on: integers, or one tuple or vector of
+ * them. */
+void builtin_dims(Sp *sp, const CallArguments *call, uint32_t first, uint32_t *rank, Dim *dims);
+/* A named argument as an axis number, counted from 0; `fallback` when it is not
+ * given. Negative ones count from the last of `rank` axes. */
+int builtin_axis(Sp *sp, const CallArguments *call, const char *name, int rank, int fallback);
 
 /* The number of characters of a string. */
 int64_t text_length(const char *text, size_t n);

@@ -9,7 +9,7 @@
  * - `map` batches it into one call. Large arrays are divided among threads;
  *   results do not depend on the division.
  * - It has no derivative of its own. stdlib/functions/special.dsl gives each a
- *   rule. `_each` in parser/builtins/arrays.c broadcasts and converts.
+ *   rule. `_each` in parser/builtins/elementwise.c broadcasts and converts.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_ELEMENTWISE_H
 #define ATLED_SOLVERS_SPECIAL_ELEMENTWISE_H
