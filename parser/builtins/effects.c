@@ -820,8 +820,10 @@ const Builtin builtins_flow[] = {
 
 #define ARRAY_TABLES                                                                               \
 	builtins_elementwise, builtins_array, builtins_reduction, builtins_linear, builtins_random
+#define DERIVATIVE_TABLES                                                                          \
+	builtins_forward, builtins_reverse, builtins_map, builtins_flatten, builtins_custom
 
-static const Builtin *const tables[] = {ARRAY_TABLES,  builtins_axes,   builtins_deriv,
+static const Builtin *const tables[] = {ARRAY_TABLES,  builtins_axes,   DERIVATIVE_TABLES,
                                         builtins_flow, builtins_ir,     builtins_jumps,
                                         builtins_text, builtins_problem};
 
@@ -849,9 +851,8 @@ bool builtin_waits(const Builtin *b) {
 }
 
 bool builtin_derives(const Builtin *b) {
-	for (const Builtin *k = builtins_deriv; k->name; k++)
-		if (k == b) return true;
-	return false;
+	static const Builtin *const derivatives[] = {DERIVATIVE_TABLES};
+	return is_in(b, sizeof derivatives / sizeof *derivatives, derivatives);
 }
 
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud) {

@@ -28,7 +28,11 @@ extern const Builtin builtins_linear[];      /* linear_algebra.c */
 extern const Builtin builtins_random[];      /* random.c */
 extern const Builtin builtins_axes[];        /* axes.c */
 extern const Builtin builtins_jumps[];       /* jumps.c */
-extern const Builtin builtins_deriv[];       /* derivatives.c */
+extern const Builtin builtins_forward[];     /* forward_mode.c */
+extern const Builtin builtins_reverse[];     /* reverse_mode.c */
+extern const Builtin builtins_map[];         /* map.c */
+extern const Builtin builtins_flatten[];     /* derivative_site.c */
+extern const Builtin builtins_custom[];      /* custom_derivatives.c */
 extern const Builtin builtins_flow[];        /* effects.c */
 extern const Builtin builtins_ir[];          /* ir_values.c */
 extern const Builtin builtins_text[];        /* text.c */
