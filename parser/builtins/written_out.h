@@ -1,7 +1,7 @@
 /* written_out.h - functions whose comparisons can be analysed: inlined calls,
  * unrolled loops.
  *
- * Needs: specialise/internal.h. Private to builtins/jumps.c and written_out.c.
+ * Needs: specialise/internal.h. Private to jumps.c, jump_*.c and written_out.c.
  */
 #ifndef ATLED_PARSER_BUILTINS_WRITTEN_OUT_H
 #define ATLED_PARSER_BUILTINS_WRITTEN_OUT_H
