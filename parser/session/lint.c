@@ -25,6 +25,7 @@ typedef struct Local {
 typedef struct LintScope {
 	struct LintScope *outer;
 	VEC(Local) locals;
+	AtomMap places; /* of locals */
 } LintScope;
 
 typedef struct Checker {
@@ -42,9 +43,8 @@ typedef struct Checker {
 /* ---- bindings ------------------------------------------------------------ */
 
 static Local *find(const LintScope *s, Atom name) {
-	for (uint32_t i = 0; i < s->locals.n; i++)
-		if (s->locals.at[i].name == name) return &s->locals.at[i];
-	return NULL;
+	const uint32_t i = ATOM_MAP_FIND(&s->places, &s->locals, name);
+	return i == ATOM_MAP_NONE ? NULL : &s->locals.at[i];
 }
 
 static void bind(Checker *k, Atom name, Span span, bool plain) {
@@ -54,6 +54,7 @@ static void bind(Checker *k, Atom name, Span span, bool plain) {
 	else {
 		Local local = {name, span, plain, false};
 		VEC_PUSH(k->sp.a, &k->scope->locals, local);
+		ATOM_MAP_COVER(k->sp.a, &k->scope->places, &k->scope->locals);
 	}
 }
 

@@ -163,16 +163,44 @@ static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declar
 	if (!declared) lose_names(st);
 }
 
+/* The names of top level whose values come from ones known only from a run. */
+typedef struct LaterNames {
+	VEC(Atom) names;
+	AtomMap places;
+} LaterNames;
+
+static void add_later(Arena *a, LaterNames *l, Atom name) {
+	if (ATOM_MAP_FIND(&l->places, &l->names, name) != ATOM_MAP_NONE) return;
+	VEC_PUSH(a, &l->names, name);
+	ATOM_MAP_COVER(a, &l->places, &l->names);
+}
+
+struct taint_scan {
+	const Env *env;
+	const LaterNames *later;
+	const Ast *statement;
+	bool found;
+};
+
+static void taint_visit(void *ud, const Ast *e) {
+	struct taint_scan *s = ud;
+	if (s->found) return;
+	if (e->kind == A_NAME) {
+		const Atom name = e->name.name;
+		const uint32_t i = ATOM_MAP_FIND(&s->env->places, &s->env->vars, name);
+		s->found = (ATOM_MAP_FIND(&s->later->places, &s->later->names, name) != ATOM_MAP_NONE ||
+		            (i != ATOM_MAP_NONE && s->env->vars.at[i].value->kind == AV_DYN)) &&
+		           ast_mentions(s->statement, name);
+	}
+	ast_children(e, taint_visit, s);
+}
+
 /* True when a statement's value depends on one known only from a run: dynamic
  * data of top level, or a value made from it. */
-static bool is_tainted(const Checked *st, const Ast *e, const Atom *names, uint32_t n) {
-	for (uint32_t i = 0; i < n; i++)
-		if (ast_mentions(e, names[i])) return true;
-	for (uint32_t i = 0; i < st->sp.env->vars.n; i++) {
-		const Binding *b = &st->sp.env->vars.at[i];
-		if (b->value->kind == AV_DYN && ast_mentions(e, b->name)) return true;
-	}
-	return false;
+static bool is_tainted(const Checked *st, const Ast *e, const LaterNames *later) {
+	struct taint_scan s = {st->sp.env, later, e, false};
+	taint_visit(&s, e);
+	return s.found;
 }
 
 typedef struct TypecheckInput {
@@ -199,7 +227,7 @@ static void check_text(Ctx *c, void *arg) {
 	st.sp = session_top(s, session_main(s), st.a, st.b);
 	st.sp.top = st.sp.env;
 	st.sp.top_b = st.b;
-	VEC(Atom) later = {0};
+	LaterNames later = {0};
 	for (uint32_t i = 0; i < p.n; i++) {
 		st.sp.statement = st.e = p.items[i];
 		if (st.e->kind == A_USE) check_step(&st, check_one, false, false);
@@ -210,13 +238,13 @@ static void check_text(Ctx *c, void *arg) {
 	for (uint32_t i = 0; ok && i < p.n; i++) {
 		const Ast *e = st.sp.statement = st.e = p.items[i];
 		if (e->kind == A_USE) continue;
-		const bool depends = is_tainted(&st, e, later.at, later.n);
+		const bool depends = is_tainted(&st, e, &later);
 		Atom *assigned;
 		uint32_t nassigned;
 		ast_assigned(&st.sp, e, &assigned, &nassigned);
-		for (uint32_t k = 0; depends && k < nassigned; k++) VEC_PUSH(st.a, &later, assigned[k]);
+		for (uint32_t k = 0; depends && k < nassigned; k++) add_later(st.a, &later, assigned[k]);
 		if (depends && (e->kind == A_DEF || e->kind == A_PROBLEM))
-			VEC_PUSH(st.a, &later, e->kind == A_DEF ? e->function.name : e->problem->name);
+			add_later(st.a, &later, e->kind == A_DEF ? e->function.name : e->problem->name);
 		if (e->kind == A_DERIVATIVE) session_define_rule(s, session_main(s), e);
 		else check_step(&st, check_one, false, depends);
 	}

@@ -391,13 +391,13 @@ static Av *tuple_expr(Sp *sp, const Ast *e) {
 }
 
 /* The fields of a record under construction. */
-typedef struct Fields {
+typedef struct RecordFields {
 	VEC_ATOMS names;
 	VEC_AVS items;
 	AtomMap places; /* of names */
-} Fields;
+} RecordFields;
 
-static void put_field(Sp *sp, Fields *r, Atom name, Av *v) {
+static void put_field(Sp *sp, RecordFields *r, Atom name, Av *v) {
 	const uint32_t i = ATOM_MAP_FIND(&r->places, &r->names, name);
 	if (i != ATOM_MAP_NONE) {
 		r->items.at[i] = v;
@@ -409,7 +409,7 @@ static void put_field(Sp *sp, Fields *r, Atom name, Av *v) {
 }
 
 static Av *record_expr(Sp *sp, const Ast *e) {
-	Fields r = {0};
+	RecordFields r = {0};
 	bool tuple = false, only_spreads = true;
 	for (uint32_t i = 0; i < e->record.n; i++) only_spreads &= e->record.fields[i].spread;
 	for (uint32_t i = 0; i < e->record.n; i++) {
@@ -816,7 +816,7 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 		if (base->kind != AV_RECORD)
 			sp_fail(sp, E_TARGET, t->span, "only a record has fields to set, and this is %s",
 			        sp_type_text(sp, base));
-		Fields r = {0};
+		RecordFields r = {0};
 		for (uint32_t i = 0; i < base->n; i++) put_field(sp, &r, base->names[i], base->items[i]);
 		put_field(sp, &r, t->field.name, v);
 		sp_assign(sp, t->field.base, av_record(sp, r.names.n, r.names.at, r.items.at), at);

@@ -97,6 +97,7 @@ static void cut(SourceFormatter *f) {
 	Lexer lx;
 	lexer_init(&lx, f->text, f->n, false);
 	uint32_t breaks = 0, line = 0, line_start = 0, end_before = 0;
+	uint32_t counted = 0, column = 0; /* a place of the text, and its column */
 	for (Lexeme t = lexer_next(&lx); t.kind != TK_EOF; t = lexer_next(&lx)) {
 		if (t.kind == TK_SPACE) continue;
 		if (t.kind == TK_NEWLINE) {
@@ -110,7 +111,10 @@ static void cut(SourceFormatter *f) {
 		                 .lines = (uint8_t)(breaks > 2 ? 2 : breaks),
 		                 .line = line};
 		p.tight = t.start == end_before && !breaks;
-		p.column = count_columns(f->text + line_start, t.start - line_start);
+		if (counted < line_start) counted = line_start, column = 0;
+		column += count_columns(f->text + counted, t.start - counted);
+		counted = t.start;
+		p.column = column;
 		if (t.kind == TK_STR_OPEN) {
 			uint32_t level = lx.level;
 			while (t.kind != TK_EOF && !(t.kind == TK_STR_CLOSE && lx.level < level))
@@ -475,8 +479,8 @@ static void align_columns(SourceFormatter *f) {
 	uint32_t n = f->pieces.n;
 	bool *done = arena_zalloc(f->a, n + 1);
 	uint32_t *order = ARENA_ARRAY(f->a, uint32_t, n + 1), count = 0, most = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (may_align(f, i) && source_gap(f, i) > 1) {
+	for (uint32_t i = 1; i < n; i++) {
+		if (source_gap(f, i) > 1 && may_align(f, i)) {
 			order[count++] = i;
 			if (f->pieces.at[i].column > most) most = f->pieces.at[i].column;
 		}

@@ -88,11 +88,24 @@ gives 'a time limit in recursion' 5 '' '[E0903]' timeout 30 "$atled" --time-limi
 # Each function calls the one before twice; none is recursive.
 {
 	echo 'g0(n) = n + 1'
-	for k in {1..45}; do echo "g$k(n) = if n < 0 { 0 } else { g$((k - 1))(n) + g$((k - 1))(n + 1) }"; done
+	for k in {1..45}; do
+		echo "g$k(n) = if n < 0 { 0 } else { g$((k - 1))(n) + g$((k - 1))(n + 1) }"
+	done
 	echo 'g45(i64(rand()))'
 } >"$work/chain.dsl"
 gives 'a time limit in a chain of calls' 5 '' '[E0903]' timeout 30 "$atled" --time-limit 0.2 \
 	"$work/chain.dsl"
+# A program of very many names takes seconds, not minutes.
+many=300000
+seq -f 'f%.0f(x) = x + %.0f' $many | sed 's/ + .*/ + 1/' >"$work/functions.dsl"
+{ echo 'x = 1.0'; seq -f 'x%.0f = x' $many; } >"$work/variables.dsl"
+{ echo 'f(x) = {'; seq -f '  y%.0f = x' $many; echo '  y7 }'; echo 'f(1)'; } >"$work/locals.dsl"
+{ seq -f 'a%.0f = 1,' $many | sed '1s/^/r = (/' | tr '\n' ' '; echo 'z = 2); r.z'; } >"$work/fields.dsl"
+{ seq -f 'a%.0f,' $many | sed '1s/^/f(/' | tr '\n' ' '; echo 'z) = z'; } >"$work/parameters.dsl"
+for names in functions variables locals fields parameters; do
+	gives "very many $names" 0 '*' '' timeout 30 "$atled" "$work/$names.dsl"
+	holds "a check of very many $names" timeout 60 "$atled" check "$work/$names.dsl"
+done
 gives 'a step limit' 5 '' '[E0903]' "$atled" --step-limit 10000 "$work/endless.dsl"
 gives 'a memory limit' 5 '' '[E0901]' "$atled" --mem-limit 20M -e 'x = randn(3000, 3000); sum(x)'
 gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'
