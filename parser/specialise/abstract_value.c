@@ -11,6 +11,7 @@
 Av *av_new(Sp *sp, AvKind kind) {
 	Av *v = ARENA_NEW(sp->a, Av);
 	v->kind = (uint8_t)kind;
+	v->parts = 1;
 	return v;
 }
 
@@ -42,11 +43,21 @@ Av *av_string(Sp *sp, const char *text) {
 	return v;
 }
 
+static void count_parts(Sp *sp, Av *v) {
+	uint64_t parts = 1;
+	for (uint32_t i = 0; i < v->n; i++) parts += v->items[i] ? v->items[i]->parts : 0;
+	if (parts > AV_PARTS_MOST)
+		sp_fail(sp, E_BUDGET, span_of(sp->c, build_span(sp->b)), "a value of more than %u parts",
+		        AV_PARTS_MOST);
+	v->parts = (uint32_t)parts;
+}
+
 Av *av_seq(Sp *sp, AvKind kind, uint32_t n, Av *const *items) {
 	Av *v = av_new(sp, kind);
 	v->n = n;
 	v->items = ARENA_ARRAY(sp->a, Av *, n ? n : 1);
 	for (uint32_t i = 0; i < n; i++) v->items[i] = items[i];
+	count_parts(sp, v);
 	return v;
 }
 
@@ -294,6 +305,7 @@ Av *av_of_value(Sp *sp, Value v) {
 	}
 	case V_STRING: {
 		const StringObject *s = (const StringObject *)v.object;
+		if (s->head.n > TEXT_STATIC_MOST) return av_dyn(sp, build_const(sp->b, v));
 		Av *r = av_new(sp, AV_STRING);
 		r->text = atom_n(sp->c, s->text, s->head.n);
 		return r;
@@ -310,6 +322,7 @@ Av *av_of_value(Sp *sp, Value v) {
 		r->n = s->head.n;
 		r->items = ARENA_ARRAY(sp->a, Av *, r->n ? r->n : 1);
 		for (uint32_t i = 0; i < r->n; i++) r->items[i] = av_of_value(sp, s->items[i]);
+		count_parts(sp, r);
 		return r;
 	}
 	case V_RECORD: {
@@ -322,6 +335,7 @@ Av *av_of_value(Sp *sp, Value v) {
 			r->names[i] = s->fields[i].name;
 			r->items[i] = av_of_value(sp, s->fields[i].value);
 		}
+		count_parts(sp, r);
 		return r;
 	}
 	case V_FUNCTION:
@@ -337,6 +351,7 @@ Av *av_of_value(Sp *sp, Value v) {
 			r->names[i] = s->captured[i].name;
 			r->items[i] = av_of_value(sp, s->captured[i].value);
 		}
+		count_parts(sp, r);
 		return r;
 	}
 	}

@@ -33,13 +33,18 @@ typedef enum AvKind {
 /* The kinds of code that a function can have. */
 typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST, CODE_IR = CODE_KIND_IR } CodeKind;
 
+/* A value is walked part by part; shared parts would take an exponential
+ * time. */
+#define AV_PARTS_MOST ((uint32_t)1 << 20)
+
 typedef struct Av Av;
 struct Av {
-	uint8_t kind; /* AvKind */
-	bool weak;    /* ARRAY: made of literals only, adopts the dtype of the other operand */
-	Ref ref;      /* ARRAY, DYN */
-	Span origin;  /* where the value came from, for second labels */
-	uint32_t n;   /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */
+	uint8_t kind;   /* AvKind */
+	bool weak;      /* ARRAY: made of literals only, adopts the dtype of the other operand */
+	Ref ref;        /* ARRAY, DYN */
+	Span origin;    /* where the value came from, for second labels */
+	uint32_t n;     /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */
+	uint32_t parts; /* it and all values in it; a shared one counts each time */
 	Av **items;
 	Atom *names; /* RECORD fields, FUNCTION/PROBLEM captured */
 	Atom text;   /* STRING; FUNCTION and PROBLEM: its name */
