@@ -371,7 +371,7 @@ LLVMValueRef emit_real_mod(Emitter *e, KType t, LLVMValueRef x, LLVMValueRef y);
 /* Links the bitcode of the functions in use into the module. */
 void emit_math_link(Emitter *e);
 
-/* ---- contractions: contract.c -------------------------------------------- */
+/* ---- contractions: contract.c, contract_columns.c ------------------------ */
 
 /* Emits K_CONTRACT. Operands 0..11 are c, c_row, c_col, a, a_row, a_k, b, b_k,
  * b_col, m, n, k, as KIR_OPS says; then the a and b of each further product. */
