@@ -329,7 +329,7 @@ struct Reach {
  * cannot be followed, or `leaf` returned ACCESS_UNKNOWN. */
 bool reach_nest(Reach *w, const LoopNode *n);
 
-/* ---- emission (pull.c, loops/emit.c, loops/contraction.c) ---------------- */
+/* ---- emission (pull.c, emit_*.c, contraction.c) -------------------------- */
 
 /* The region's row among the open axes. Inner axes of the group are 0, 1 ... */
 #define ROW_AXIS (MAX_AXES - 1u)
@@ -445,7 +445,7 @@ typedef struct BandBounds {
 } BandBounds;
 BandBounds band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j);
 
-/* ---- the pieces of a region's loop (loops/emit.c) ------------------------ */
+/* ---- the pieces of a region's loop (emit_region.c) ----------------------- */
 
 typedef struct RowLoop {
 	/* Rows; bytes of scratch for a row; blocks of rows; chunks of the parallel

@@ -15,7 +15,7 @@
  *   lower/scalarise.c      scalars and small fixed shapes in registers
  *   lower/small_linalg.c   small factorisations and triangular solves
  *   loops/fusion.c         the plan of a run of array instructions
- *   loops/emit.c           the loops of such a plan
+ *   loops/emit_region.c    the loops of such a plan
  *   loops/time_tiling.c    several iterations at once of a loop with one plan
  *   loops/sliding_window.c one loop for several of a plan's regions
  *
@@ -225,7 +225,7 @@ bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, con
 /* A factorisation or solve of one small matrix, or a few, for each row. */
 bool rows_take_factor(const Fn *f, const Inst *in, Dim *row);
 
-/* ---- fusion.c, loops/emit.c ---------------------------------------------- */
+/* ---- fusion.c, emit_region.c --------------------------------------------- */
 
 /* Plans a straight-line run of array instructions (element-wise, shape changes,
  * gather, scatter, reductions, scans, contractions, iota), including small ones
