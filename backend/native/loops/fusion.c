@@ -15,24 +15,7 @@
 #include "backend/native/loops/loops.h"
 #include "backend/native/lower/schedule.h"
 
-typedef struct InlinedRead {
-	uint32_t node;
-	int8_t axis_of[MAX_RANK];
-} InlinedRead;
-
-typedef struct NestVisit {
-	ArrayPlan *p;
-	IndexContext ix;
-	uint32_t nest; /* the node whose nest is visited */
-	VEC(InlinedRead) inlined_reads;
-	VEC(Outside) outside;
-} NestVisit;
-
 /* ---- nodes --------------------------------------------------------------- */
-
-static Type result_type(const ArrayPlan *p, const Inst *in) {
-	return *type_of(p->l->c, p->l->f->vals.at[in->results].type);
-}
 
 static uint32_t reduced_axes(const ArrayPlan *p, const Inst *in, Dim *out) {
 	Ctx *c = p->l->c;
@@ -147,167 +130,6 @@ static void cost_node(ArrayPlan *p, LoopNode *n) {
 	n->cost = cost > 100000 ? 100000 : (uint32_t)cost;
 }
 
-/* ---- reads of a nest ----------------------------------------------------- */
-
-static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
-	for (uint32_t i = 0; i < MAX_RANK; i++)
-		axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
-}
-
-uint32_t axes_along(const int8_t *axis_of) {
-	uint32_t along = 0;
-	for (uint32_t i = 0; i < MAX_RANK; i++)
-		if (axis_of[i] >= 0) along |= 1u << axis_of[i];
-	return along;
-}
-
-static void visit_operands(NestVisit *v, const Inst *in, const Index *at);
-
-static void visit(NestVisit *v, Ref r, const Index *at) {
-	ArrayPlan *p = v->p;
-	LoopNode *n = plan_node(p, r);
-	if (!n) {
-		Outside o = {.ref = r};
-		follow(at, ref_ty(p->l->f, r)->rank, o.axis_of);
-		for (uint32_t i = 0; i < v->outside.n; i++)
-			if (v->outside.at[i].ref == r && !memcmp(v->outside.at[i].axis_of, o.axis_of, MAX_RANK))
-				return;
-		if (ref_is_value(r) && ref_ty(p->l->f, r)->rank) VEC_PUSH(p->a, &v->outside, o);
-		return;
-	}
-	uint32_t id = (uint32_t)(n - p->nodes.at);
-	LoopNode *nest = &p->nodes.at[v->nest];
-	InlinedRead inlined = {.node = id};
-	const uint32_t rank = ref_ty(p->l->f, r)->rank;
-	follow(at, rank, inlined.axis_of);
-	if (n->materialised) {
-		for (uint32_t i = 0; i < nest->reads.n; i++)
-			if (nest->reads.at[i].node == id &&
-			    !memcmp(nest->reads.at[i].axis_of, inlined.axis_of, MAX_RANK))
-				return;
-		Access a = {.node = id};
-		memcpy(a.axis_of, inlined.axis_of, MAX_RANK);
-		VEC_PUSH(p->a, &nest->reads, a);
-		return;
-	}
-	for (uint32_t i = 0; i < v->inlined_reads.n; i++)
-		if (v->inlined_reads.at[i].node == id &&
-		    !memcmp(v->inlined_reads.at[i].axis_of, inlined.axis_of, MAX_RANK))
-			return;
-	VEC_PUSH(p->a, &v->inlined_reads, inlined);
-	/* Axes that an inlined value sums over are unrolled here, and are none of
-	 * the nest's axes. */
-	Index all[MAX_AXES];
-	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
-	visit_operands(v, node_inst(p, n), all);
-}
-
-static void visit_operands(NestVisit *v, const Inst *in, const Index *at) {
-	ArrayPlan *p = v->p;
-	const Fn *f = p->l->f;
-	Index x[MAX_RANK], y[MAX_RANK];
-	const Index unknown = {.kind = IX_OTHER};
-	switch (in->op) {
-	case OP_DOT:
-		dot_indices(p, in, at, x, y);
-		visit(v, inst_arg(f, in, 0), x);
-		visit(v, inst_arg(f, in, 1), y);
-		return;
-	case OP_REDUCE_SUM:
-	case OP_REDUCE_PROD:
-	case OP_REDUCE_MAX:
-	case OP_REDUCE_MIN:
-	case OP_ARGMAX:
-		reduce_index(p, in, at, x);
-		visit(v, inst_arg(f, in, 0), x);
-		return;
-	case OP_GATHER: {
-		int64_t axis = attr_int(p->l->c, OP_GATHER, in->attr, 0),
-				batch = attr_int(p->l->c, OP_GATHER, in->attr, 1);
-		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank,
-				 extra = ref_ty(f, inst_arg(f, in, 1))->rank - (uint32_t)batch;
-		for (uint32_t i = 0; i < rank; i++)
-			x[i] = i < axis ? at[i] : i == axis ? unknown : at[i - 1 + extra];
-		visit(v, inst_arg(f, in, 0), x);
-		operand_index(&v->ix, in, 1, at, y);
-		visit(v, inst_arg(f, in, 1), y);
-		return;
-	}
-	case OP_PAD: {
-		Type xt = *ref_ty(f, inst_arg(f, in, 0)), yt = result_type(p, in);
-		uint32_t n;
-		const int64_t *low = attr_field(p->l->c, OP_PAD, in->attr, 0, &n),
-					  *stride = attr_field(p->l->c, OP_PAD, in->attr, 2, &n);
-		int64_t zero;
-		for (uint32_t i = 0; i < xt.rank; i++) {
-			bool same = dim_number(p, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 &&
-			            xt.dims[i] == yt.dims[i];
-			x[i] = same ? at[i] : unknown;
-		}
-		visit(v, inst_arg(f, in, 0), x);
-		return;
-	}
-	case OP_UPDATE: {
-		const LoopNode *n = plan_node(p, inst_result(in, 0));
-		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank;
-		bool point = n->kind == NODE_POINT;
-		for (uint32_t i = 0; i < rank; i++) {
-			x[i] = point ? at[i] : unknown;
-			y[i] = !point || side_takes_all(p->l->c, inst_side(f, in, i)) ? at[i] : unknown;
-		}
-		visit(v, inst_arg(f, in, 0), x);
-		visit(v, inst_arg(f, in, 1), y);
-		return;
-	}
-	case OP_CONCAT: {
-		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0);
-		for (uint32_t k = 0; k < in->nargs; k++) {
-			Ref r = inst_arg(f, in, k);
-			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = i == axis ? unknown : at[i];
-			visit(v, r, x);
-		}
-		return;
-	}
-	case OP_SCATTER_ADD:
-	case OP_SCATTER_SET:
-		for (uint32_t k = 0; k < in->nargs; k++) {
-			Ref r = inst_arg(f, in, k);
-			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = unknown;
-			visit(v, r, x);
-		}
-		return;
-	case OP_IOTA:
-	case OP_EXTENT:
-	case OP_GUARD: return;
-	default:
-		for (uint32_t k = 0; k < in->nargs; k++) {
-			operand_index(&v->ix, in, k, at, x);
-			visit(v, inst_arg(f, in, k), x);
-		}
-	}
-}
-
-/* Fills n->reads. Returns the inlined values that were visited. */
-static NestVisit visit_nest(ArrayPlan *p, uint32_t id) {
-	LoopNode *n = &p->nodes.at[id];
-	n->reads.n = 0;
-	NestVisit v = {.p = p, .nest = id, .ix = {.p = p}};
-	Index at[MAX_AXES];
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
-	const Inst *in = node_inst(p, n);
-	if (n->kind == NODE_SCAN) {
-		visit(&v, inst_arg(p->l->f, in, 0), at);
-		return v;
-	}
-	visit_operands(&v, in, at);
-	return v;
-}
-
-OutsideList plan_reads(ArrayPlan *p, uint32_t node) {
-	const NestVisit v = visit_nest(p, node);
-	return (OutsideList){v.outside.n, v.outside.at};
-}
-
 /* ---- rows ---------------------------------------------------------------- */
 
 typedef struct Volume {
@@ -394,11 +216,6 @@ static void choose_rows(ArrayPlan *p) {
 		taken[best] = true;
 		VEC_PUSH(p->a, &p->rows, all.at[best].dim);
 	}
-}
-
-static bool long_axis(const ArrayPlan *p, Dim d) {
-	int64_t v;
-	return !dim_number(p, d, &v);
 }
 
 /* A concat along the first axis has it as its row only if a long operand is
@@ -502,6 +319,11 @@ static void choose_row(ArrayPlan *p, LoopNode *n) {
 			if (n->axes[k] == p->rows.at[i] && may_be_row(p, n, k)) n->row = (int)k;
 	n->row_sum = n->row >= (int)n->nresult;
 	n->contraction = contraction_kind(p, n);
+}
+
+bool joins_rows(const ArrayPlan *p, const LoopNode *n) {
+	return n->kind == NODE_JOIN && n->row >= 0 &&
+	       n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
 }
 
 /* ---- regions ------------------------------------------------------------- */
@@ -893,238 +715,13 @@ static void join_terms(ArrayPlan *p) {
 	}
 }
 
-/* Decides which values are in memory, which in scratch, and for how long. */
-static void choose_storage(ArrayPlan *p) {
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const LoopNode *n = &p->nodes.at[i];
-		if (!n->materialised) continue;
-		for (uint32_t k = 0; k < n->reads.n; k++) {
-			LoopNode *x = &p->nodes.at[n->reads.at[k].node];
-			if (x->region != n->region || x->row_sum || !p->regions.at[n->region].has_row) {
-				x->memory = true;
-				continue;
-			}
-			bool own = x->group == n->group; /* in a register of the same loop */
-			if (!own) x->scratch = true;
-			if (!own && n->group > x->last_group) x->last_group = n->group;
-		}
-	}
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		LoopNode *n = &p->nodes.at[i];
-		if (!n->materialised || n->kind == NODE_GUARD) continue;
-		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE)
-			n->memory = true;
-		/* A contraction's result is computed in scratch and copied, unless it
-		 * is accumulated over the rows. */
-		if (n->contraction == CONTRACTION_SHARED_MATRIX || n->contraction == CONTRACTION_BATCHED) {
-			n->scratch = true;
-			if (n->last_group < n->group) n->last_group = n->group;
-		}
-	}
-}
-
-bool needs_copy(const ArrayPlan *p, const LoopNode *n, Ref r) {
-	const FusedRegion *region = &p->regions.at[n->region];
-	const LoopNode *x = plan_node(p, matrix_operand(p, r));
-	bool inner = region->lanes == LANES_INNER;
-	if (x && x->materialised && x->region == n->region && x->scratch && !(inner && x->memory))
-		return false;
-	return !inner || (x && !(x->materialised && x->memory));
-}
-
-uint32_t scratch_alloc(ArrayPlan *p, FusedRegion *r, Dim elements, uint32_t g, uint32_t last) {
-	uint32_t a = 0;
-	while (a < r->slot_elements.n &&
-	       (r->slot_elements.at[a] != elements || r->slot_free_from.at[a] > g))
-		a++;
-	if (a == r->slot_elements.n) {
-		VEC_PUSH(p->a, &r->slot_elements, elements);
-		VEC_PUSH(p->a, &r->slot_free_from, 0u);
-	}
-	r->slot_free_from.at[a] = last + 1;
-	return a;
-}
-
-int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) {
-	Index at[MAX_AXES], x[2][MAX_RANK];
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
-	dot_indices(p, node_inst(p, n), at, x[0], x[1]);
-	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, node_inst(p, n), operand))->rank;
-	for (uint32_t i = 0; i < rank; i++)
-		if (x[operand][i].kind == IX_AXIS && (int)x[operand][i].axis == fused_axis(n))
-			return (int)i;
-	return -1;
-}
-
-static void assign_copy_slots(ArrayPlan *p, FusedRegion *r, LoopNode *n, uint32_t g) {
-	const Inst *in = node_inst(p, n);
-	for (uint32_t k = 0; k < 2; k++) {
-		if (n->contraction == CONTRACTION_SHARED_MATRIX && k != n->swapped) continue;
-		Ref x = inst_arg(p->l->f, in, k);
-		n->copy_slot[k] = 0;
-		if (!needs_copy(p, n, x)) continue;
-		const Type *t = ref_ty(p->l->f, x);
-		Dim dims[MAX_RANK];
-		uint32_t m = 0;
-		bool passed = false;
-		const int fused = outer_fusion_of(r, g) ? fused_operand_axis(p, n, k) : -1;
-		for (uint32_t i = 0; i < t->rank; i++) {
-			if (t->dims[i] == r->row && !passed) passed = true;
-			else if ((int)i != fused) dims[m++] = t->dims[i];
-		}
-		n->copy_slot[k] = scratch_alloc(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
-	}
-}
-
-/* Assigns scratch slots. A slot is reused after the last reader of its
- * value. */
-static void assign_scratch_slots(ArrayPlan *p, FusedRegion *r) {
-	for (uint32_t g = 0; g < r->groups.n; g++) {
-		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
-			LoopNode *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
-			if (n->contraction == CONTRACTION_SHARED_MATRIX ||
-			    n->contraction == CONTRACTION_REDUCED_ROWS ||
-			    n->contraction == CONTRACTION_BATCHED) {
-				assign_copy_slots(p, r, n, g);
-				for (uint32_t t = 0; t < n->terms.n; t++)
-					assign_copy_slots(p, r, &p->nodes.at[n->terms.at[t]], g);
-			}
-			if (!n->scratch) continue;
-			Dim dims[MAX_AXES];
-			uint32_t m = 0, from = g, last = n->last_group > g ? n->last_group : g;
-			for (uint32_t i = 0; i < n->nresult; i++)
-				if ((int)i != n->row && !(n->fused_local && (int)i == fused_axis(n)))
-					dims[m++] = n->axes[i];
-			/* A value that outlives an iteration of a fused outer loop is live
-			 * for the whole loop, before its group and after its last
-			 * reader. */
-			const OuterFusion *first = outer_fusion_of(r, g), *end = outer_fusion_of(r, last);
-			const bool outlives = !n->fused_local || first != end;
-			if (first && outlives) from = first->from;
-			if (end && outlives) last = end->to;
-			n->scratch_slot = scratch_alloc(p, r, dims_product(p->l->c, m, dims), from, last);
-		}
-	}
-}
-
-/* An array of the run that an update changes in place is computed in the memory
- * of the update's result. */
-static void share_memory(ArrayPlan *p, const SchedStep *run) {
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const LoopNode *n = &p->nodes.at[i];
-		if (n->kind != NODE_UPDATE) continue;
-		LoopNode *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
-		if (x && x->materialised && x->memory && !x->row_sum && x->nresult &&
-		    run_takes_memory(p->l, run, node_inst(p, n)))
-			x->stored_in = i + 1;
-	}
-}
-
-/* The operand of a concat that a value is; the first one if there are
- * several. */
-uint32_t join_place(const ArrayPlan *p, const LoopNode *join, Ref part) {
-	const Inst *in = node_inst(p, join);
-	uint32_t k = 0;
-	while (k < in->nargs && inst_arg(p->l->f, in, k) != part) k++;
-	return k;
-}
-
-bool joins_rows(const ArrayPlan *p, const LoopNode *n) {
-	return n->kind == NODE_JOIN && n->row >= 0 &&
-	       n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
-}
-
-/* Computes a long operand of a concat along the first axis in the concat's
- * memory, so that it is not copied. The concat must be in memory, not only in
- * scratch. Neither may be needed after the run: the old content of its
- * destination, a loop's or the caller's, may still be read. */
-static void join_in_place(ArrayPlan *p) {
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const LoopNode *n = &p->nodes.at[i];
-		const Inst *in = node_inst(p, n);
-		if (n->kind != NODE_JOIN || !n->materialised || !n->memory || n->live_out || n->stored_in ||
-		    attr_int(p->l->c, OP_CONCAT, in->attr, 0))
-			continue;
-		for (uint32_t k = 0; k < in->nargs; k++) {
-			LoopNode *x = plan_node(p, inst_arg(p->l->f, in, k));
-			if (!x || !x->materialised || !x->memory || x->live_out || x->stored_in || x->row_sum ||
-			    x->strip || x->into || x->kind != NODE_POINT)
-				continue;
-			if (x->nresult && long_axis(p, x->axes[0])) x->stored_in = i + 1;
-		}
-	}
-}
-
-/* The step of each region. Regions run in sequence, except that those sharing
- * an earlier region's loop share its step. */
-static uint32_t *region_steps(const ArrayPlan *p) {
-	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
-	for (uint32_t i = 1; i < p->regions.n; i++) {
-		const FusedRegion *r = &p->regions.at[i];
-		step[i] = step[i - 1] + (r->in_sliding_window || r->within ? 0 : 1);
-	}
-	return step;
-}
-
-typedef struct LiveRange {
-	uint32_t from, to;
-} LiveRange;
-
-/* Lifetimes. A value needed after the run lives to its end. Others live from
- * the step that computes them to the last that reads them, so that values of
- * different steps may share memory. There are no more steps than
- * instructions. */
-static LiveRange *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
-	LiveRange *life = ARENA_ARRAY(p->a, LiveRange, p->nodes.n + 1);
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		const LoopNode *n = &p->nodes.at[i];
-		if (!n->materialised) continue;
-		life[i] = (LiveRange){from + step[n->region], n->live_out ? to : from + step[n->region]};
-		for (uint32_t k = 0; k < n->reads.n; k++) {
-			LiveRange *x = &life[n->reads.at[k].node];
-			if (x->to < life[i].from) x->to = life[i].from;
-		}
-	}
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		uint32_t in = i;
-		while (p->nodes.at[in].stored_in) in = p->nodes.at[in].stored_in - 1;
-		if (life[i].from < life[in].from) life[in].from = life[i].from;
-		if (life[i].to > life[in].to) life[in].to = life[i].to;
-	}
-	return life;
-}
-
-static void request_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
-	Lower *l = p->l;
-	const uint32_t *step = region_steps(p);
-	const LiveRange *life = node_lives(p, step, from, to);
-	for (uint32_t i = 0; i < p->nodes.n; i++) {
-		LoopNode *n = &p->nodes.at[i];
-		if (!n->materialised || n->kind == NODE_GUARD || n->into || n->circular) continue;
-		/* scalars are registers */
-		if (n->memory && n->nresult > 0 && !n->stored_in)
-			lower_slot(l, n->ref, life[i].from, life[i].to);
-		if (n->strip)
-			l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
-		if (!n->row_sum) continue;
-		Dim elements =
-			dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
-		const uint32_t at = from + step[n->region];
-		MemorySlot s = {.elements = elements,
-		                .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype),
-		                .from = at,
-		                .to = at};
-		VEC_PUSH(l->scratch, &l->slots, s);
-		n->partial = l->slots.n;
-	}
-}
+/* ---- the plan ------------------------------------------------------------ */
 
 ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
-	const uint32_t n = run->n;
 	ArrayPlan *p = ARENA_NEW(l->scratch, ArrayPlan);
 	p->l = l;
 	p->a = l->scratch;
-	p->n = n;
+	p->n = run->n;
 	p->insts = run->insts;
 	p->node_of = ARENA_ARRAY(p->a, uint32_t, l->f->vals.n + 1);
 	make_nodes(p);
@@ -1138,16 +735,6 @@ ArrayPlan *arrays_plan(Lower *l, const SchedStep *run) {
 		while (keep_shared(p));
 	}
 	join_terms(p);
-	choose_storage(p);
-	for (uint32_t i = 0; i < p->regions.n; i++) {
-		choose_outer_fusions(p, i);
-		choose_transposed(p, i);
-		assign_scratch_slots(p, &p->regions.at[i]);
-	}
-	share_memory(p, run);
-	choose_strips(p);
-	join_in_place(p);
-	choose_sliding_windows(p);
-	request_memory(p, l->position, l->position + n);
+	plan_storage(p, run);
 	return p;
 }

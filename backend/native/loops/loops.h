@@ -210,21 +210,8 @@ struct ArrayPlan {
 	VEC(Dim) rows; /* candidate row extents, in order of preference */
 };
 
-/* ---- planning (fusion.c, loop_fission.c, transposed_copy.c) -------------- */
+/* ---- planning (fusion.c, storage.c, transposed_copy.c, loop_fission.c) --- */
 
-/* plan_reads fills `reads` of the node with the materialised values that its
- * nest reads. It returns the reads of values from outside the plan. */
-typedef struct Outside {
-	Ref ref;
-	int8_t axis_of[MAX_RANK];
-} Outside;
-typedef struct OutsideList {
-	uint32_t n;
-	const Outside *at;
-} OutsideList;
-OutsideList plan_reads(ArrayPlan *p, uint32_t node);
-/* The nest's axes that a value with this axis_of runs along, as bits. */
-uint32_t axes_along(const int8_t *axis_of);
 /* Chooses the arrays that a region packs, after storage is chosen. */
 void choose_transposed(ArrayPlan *p, uint32_t region);
 /* Chooses the groups of a region that share a loop over an inner axis, and the
@@ -242,6 +229,10 @@ int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand);
  * group `last`. Returns its index. */
 uint32_t scratch_alloc(ArrayPlan *p, FusedRegion *r, Dim elements, uint32_t g, uint32_t last);
 
+/* Decides which values are in memory, which in scratch, and for how long, for a
+ * plan whose regions and groups are final. Requests the memory. */
+void plan_storage(ArrayPlan *p, const struct SchedStep *run);
+
 /* Loop fission: cuts long dependency chains over vectors. Returns true when it
  * materialised more values. */
 bool plan_fission(ArrayPlan *p);
@@ -255,10 +246,17 @@ static inline LoopNode *plan_node(const ArrayPlan *p, Ref r) {
 	uint32_t k = ref_is_value(r) ? p->node_of[REF_INDEX(r)] : 0;
 	return k ? &p->nodes.at[k - 1] : NULL;
 }
+static inline Type result_type(const ArrayPlan *p, const Inst *in) {
+	return *type_of(p->l->c, p->l->f->vals.at[in->results].type);
+}
 /* Reports whether d is a small constant extent, whose axis may be unrolled, and
  * returns it in *v. Larger constants are treated like extents known only at run
  * time. */
 bool dim_number(const ArrayPlan *p, Dim d, int64_t *v);
+static inline bool long_axis(const ArrayPlan *p, Dim d) {
+	int64_t v;
+	return !dim_number(p, d, &v);
+}
 /* An operand of a contraction without the transposes applied to it, which
  * become strides. */
 Ref matrix_operand(const ArrayPlan *p, Ref r);
@@ -306,6 +304,33 @@ void dot_indices(const ArrayPlan *p, const Inst *in, const Index *at, Index *x, 
 void reduce_index(const ArrayPlan *p, const Inst *in, const Index *at, Index *x);
 
 /* ---- access analysis (access_analysis.c) --------------------------------- */
+
+/* plan_reads fills `reads` of the node with the materialised values that its
+ * nest reads. It returns the reads of values from outside the plan. */
+typedef struct Outside {
+	Ref ref;
+	int8_t axis_of[MAX_RANK];
+} Outside;
+typedef struct OutsideList {
+	uint32_t n;
+	const Outside *at;
+} OutsideList;
+OutsideList plan_reads(ArrayPlan *p, uint32_t node);
+/* The same with the inlined values on the way, and where they are read. */
+typedef struct InlinedRead {
+	uint32_t node;
+	int8_t axis_of[MAX_RANK];
+} InlinedRead;
+typedef struct NestVisit {
+	ArrayPlan *p;
+	IndexContext ix;
+	uint32_t nest; /* the node whose nest is visited */
+	VEC(InlinedRead) inlined_reads;
+	VEC(Outside) outside;
+} NestVisit;
+NestVisit visit_nest(ArrayPlan *p, uint32_t node);
+/* The nest's axes that a value with this axis_of runs along, as bits. */
+uint32_t axes_along(const int8_t *axis_of);
 
 /* Stop here; continue through an inlined value; give up. */
 typedef enum AccessKind { ACCESS_LEAF, ACCESS_DESCEND, ACCESS_UNKNOWN } AccessKind;

@@ -25,6 +25,17 @@ int fused_axis(const LoopNode *n) {
 	return (uint32_t)axis < n->naxes ? axis : -1;
 }
 
+int fused_operand_axis(const ArrayPlan *p, const LoopNode *n, uint32_t operand) {
+	Index at[MAX_AXES], x[2][MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
+	dot_indices(p, node_inst(p, n), at, x[0], x[1]);
+	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, node_inst(p, n), operand))->rank;
+	for (uint32_t i = 0; i < rank; i++)
+		if (x[operand][i].kind == IX_AXIS && (int)x[operand][i].axis == fused_axis(n))
+			return (int)i;
+	return -1;
+}
+
 const OuterFusion *outer_fusion_of(const FusedRegion *r, uint32_t group) {
 	for (uint32_t i = 0; i < r->outer_fusions.n; i++)
 		if (r->outer_fusions.at[i].from <= group && group <= r->outer_fusions.at[i].to)

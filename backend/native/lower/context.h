@@ -15,6 +15,7 @@
  *   lower/scalarise.c      scalars and small fixed shapes in registers
  *   lower/small_linalg.c   small factorisations and triangular solves
  *   loops/fusion.c         the plan of a run of array instructions
+ *   loops/storage.c        the memory of its values
  *   loops/emit_region.c    the loops of such a plan
  *   loops/time_tiling.c    several iterations at once of a loop with one plan
  *   loops/sliding_window.c one loop for several of a plan's regions
