@@ -537,7 +537,7 @@ static void while_by_lane(Batcher *s, const Inst *in) {
 	Ref alive = params[n];
 	turn_by_lane(s, in, r, 0, alive, params);
 	/* Elements that have stopped keep their values, so their condition stays
-	 * false. The explicit conjunction lets map_vectorise.c recognise the
+	 * false. The explicit conjunction lets map_idioms.c recognise the
 	 * mask. */
 	params[n] = build2(s->b, OP_MIN, alive, condition_here(s, in, params));
 	RegionId body = build_region_end(s->b, open, n + 1, params);

@@ -10,8 +10,9 @@
  *                          memory
  *   unit/control.c         branches, loops and their carried values, single
  *                          elements of arrays in memory
- *   unit/map_vectorise.c   instructions, loops and branches that treat each row
- *                          independently: lanes are rows
+ *   unit/map_legality.c    instructions, loops and branches that treat each row
+ *                          independently
+ *   unit/map_vectorise.c   their loops: lanes are rows
  *   lower/scalarise.c      scalars and small fixed shapes in registers
  *   lower/small_linalg.c   small factorisations and triangular solves
  *   loops/fusion.c         the plan of a run of array instructions
@@ -221,7 +222,7 @@ void lower_matrix(Lower *l, const Inst *in);
 bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, const KRef *x,
                     KRef *out);
 
-/* ---- map_vectorise.c ----------------------------------------------------- */
+/* ---- map_legality.c ------------------------------------------------------ */
 
 /* A factorisation or solve of one small matrix, or a few, for each row. */
 bool rows_take_factor(const Fn *f, const Inst *in, Dim *row);

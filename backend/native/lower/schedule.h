@@ -152,7 +152,7 @@ bool flow_may_fail(const Fn *f, const Inst *in);
 bool tape_needs_fill(const Lower *l, const Inst *in, uint32_t k);
 void lower_begin_tape(Lower *l, const Inst *in, uint32_t k);
 
-/* ---- map_vectorise.c ----------------------------------------------------- */
+/* ---- map_legality.c, map_vectorise.c ------------------------------------- */
 
 /* Does the instruction treat each row independently? `row`: the extent of the
  * row axis. */
@@ -171,6 +171,7 @@ bool operand_fills_tape(const Lower *l, const Inst *in, uint32_t k, const SchedS
 /* Does it read across rows, but in an idiom that vectorised users of its result
  * recognise? */
 bool is_cross_row_idiom(const Lower *l, const Inst *in, Dim row);
+/* map_vectorise.c: emits such a step. */
 void rows_emit(Lower *l, const SchedStep *p);
 
 /* ---- time_tiling.c ------------------------------------------------------- */
