@@ -6,8 +6,9 @@
  *   run/unit_step.c        runs a unit as a step of the evaluator
  *   unit/lower.c           a unit's inputs, extents, places of values, memory
  *                          slots, outputs; calls
- *   unit/schedule.c        the order of its instructions, lifetimes, sharing of
- *                          memory
+ *   unit/schedule.c        the order of its instructions
+ *   unit/in_place.c        arrays that are changed in place
+ *   unit/memory.c          lifetimes, sharing of memory
  *   unit/control.c         branches, loops and their carried values, single
  *                          elements of arrays in memory
  *   unit/map_legality.c    instructions, loops and branches that treat each row

@@ -1,31 +1,16 @@
-/* schedule.c - order of a unit's instructions, lifetimes, shared memory.
+/* schedule.c - order of a unit's instructions: runs of array instructions, and
+ * steps between them.
  *
- * Needs: schedule.h.
+ * Needs: flow.h.
  *
  * Contract:
- * - As in schedule.h.
+ * - As in lower/schedule.h.
  * - Array instructions stay together, so that one plan covers as many as
  *   possible. Instructions that do not depend on the run being collected go
  *   before it.
  * - Checks keep their order among each other.
- *
- * Memory. A loop changes an array in place if it changes only elements or boxes
- * of it, or passes it through branches and loops that do. The function chain()
- * follows the loop's result back to the parameter, and the values on the way
- * become one class. Any other array that a loop carries alternates between two
- * buffers.
  */
-#include "backend/native/lower/schedule.h"
-
-#define FOREVER UINT32_MAX
-
-static bool is_small(const Lower *l, Ref r) { return type_is_small(l->c, ref_type(l->f, r), NULL); }
-
-static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
-
-static bool is_run(const SchedStep *p) {
-	return p->kind == SCHED_LOOPS || p->kind == SCHED_VECTOR_MAP;
-}
+#include "backend/native/unit/flow.h"
 
 static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
@@ -117,8 +102,6 @@ static bool alias_takes(const Lower *l, const Inst *in) {
 
 /* ---- uses ---------------------------------------------------------------- */
 
-static ValueFlow *flow_of(const Lower *l, Ref r) { return &l->flow->values[REF_INDEX(r)]; }
-
 typedef struct Using {
 	Lower *l;
 	Sched *s;     /* the schedule that contains the using step */
@@ -201,6 +184,8 @@ static void put_rows(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const I
 static void put_run(Lower *l, Sched *s, SchedStepKind kind, uint32_t n, const InstId *insts) {
 	put_rows(l, s, kind, n, insts, l->flow->row, 0);
 }
+
+/* ---- runs that are partly done by rows ----------------------------------- */
 
 /* A run in which some instructions must be done row by row. By position in the
  * run: */
@@ -316,6 +301,8 @@ static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	}
 }
 
+/* ---- the run being collected --------------------------------------------- */
+
 static void flush(Lower *l, Sched *s) {
 	Flow *w = l->flow;
 	if (!w->run.n) return;
@@ -377,6 +364,8 @@ static void flush_for(Lower *l, Sched *s, const Inst *in) {
 	w->run.n = nrest;
 	w->run_fails = rest_fails;
 }
+
+/* ---- steps --------------------------------------------------------------- */
 
 static Sched *new_sched(Lower *l, Sched *outer, SchedStep *owner, const Region *region) {
 	Sched *s = ARENA_NEW(l->scratch, Sched);
@@ -544,538 +533,7 @@ static void schedule(Lower *l, Sched *s) {
 		note_use(&u, l->f->args.at[s->region->results + k]);
 }
 
-/* ---- classes ------------------------------------------------------------- */
-
-uint32_t flow_class(const Lower *l, uint32_t v) {
-	while (l->flow->values[v].parent) v = l->flow->values[v].parent - 1;
-	return v;
-}
-
-static void unite(Lower *l, Ref x, Ref y) {
-	uint32_t a = flow_class(l, REF_INDEX(x)), b = flow_class(l, REF_INDEX(y));
-	if (a != b) l->flow->values[b].parent = a + 1;
-	flow_of(l, x)->owned = flow_of(l, y)->owned = true;
-}
-
-static uint32_t uses_at(const ValueFlow *v, uint32_t at) {
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < v->uses.n; i++) n += v->uses.at[i] == at;
-	return n;
-}
-
-static bool used_between(const ValueFlow *v, uint32_t after, uint32_t to) {
-	for (uint32_t i = 0; i < v->uses.n; i++)
-		if (v->uses.at[i] > after && v->uses.at[i] <= to) return true;
-	return false;
-}
-
-/* Whether nothing in region s reads r after the beginning of p. */
-static bool dead_after(const Lower *l, Ref r, const SchedStep *p, const Sched *s) {
-	const ValueFlow *v = flow_of(l, r);
-	return uses_at(v, p->from) == 1 && !used_between(v, p->from, s->end) && !v->outside &&
-	       !v->shared;
-}
-
-bool flow_dies_at(const Lower *l, Ref x, const SchedStep *p) {
-	if (!ref_is_value(x)) return false;
-	const ValueFlow *v = flow_of(l, x);
-	return v->last == p && !v->at_end && !v->outside && !v->shared && uses_at(v, p->from) == 1 &&
-	       !used_between(v, p->from, p->to);
-}
-
-/* ---- box updates in place ------------------------------------------------ */
-
-/* The elements of the updated array that a value is computed from: its own, or
- * elements outside the box. */
-enum { FROM_OWN = 1, FROM_BESIDE = 2 };
-
-static const Inst *run_def(const Lower *l, const SchedStep *p, Ref r, uint32_t *at) {
-	const Inst *in = ref_inst(l->f, r);
-	for (uint32_t i = 0; in && i < p->n; i++)
-		if (inst_at(l, p->insts[i]) == in) {
-			*at = i;
-			return in;
-		}
-	return NULL;
-}
-
-/* Converts an integer made of constants, extents and sums to a Dim; false for
- * others. */
-static bool number_as_dim(const Lower *l, Ref r, Dim *out) {
-	const Const *k = ref_constant(l->f, r);
-	int64_t v;
-	if (k) {
-		if (k->value.kind != V_SCALAR || !value_as_i64(k->value, &v)) return false;
-		*out = dim_const(l->c, v);
-		return true;
-	}
-	const Inst *in = ref_inst(l->f, r);
-	Dim x, y;
-	if (in && in->op == OP_EXTENT) {
-		*out = (Dim)attr_int(l->c, OP_EXTENT, in->attr, 0);
-		return true;
-	}
-	if (!in || in->op != OP_ADD || !number_as_dim(l, inst_arg(l->f, in, 0), &x) ||
-	    !number_as_dim(l, inst_arg(l->f, in, 1), &y))
-		return false;
-	*out = dim_add(l->c, x, y);
-	return true;
-}
-
-/* The range that a read covers along an axis: a slice, or a gather of one index
- * that number_as_dim converts. False for other reads. */
-static bool read_side(const Lower *l, const Inst *in, uint32_t axis, AxisRange *out) {
-	if (in->op == OP_SLICE) {
-		*out = inst_side(l->f, in, axis);
-		return true;
-	}
-	if (in->op != OP_GATHER || ref_ty(l->f, inst_arg(l->f, in, 1))->rank) return false;
-	const Dim whole = ref_ty(l->f, inst_arg(l->f, in, 0))->dims[axis];
-	*out = (AxisRange){dim_const(l->c, 0), whole, whole, 1};
-	if (attr_int(l->c, OP_GATHER, in->attr, 0) != axis) return true;
-	out->length = dim_const(l->c, 1);
-	return number_as_dim(l, inst_arg(l->f, in, 1), &out->start);
-}
-
-/* Compares a read of the updated array with the box. FROM_OWN: it reads exactly
- * the box. FROM_BESIDE: it reads only elements outside. 0: unknown. */
-static uint8_t read_against(const Lower *l, const Inst *read, const Inst *update) {
-	bool own = read->op == OP_SLICE, beside = false;
-	for (uint32_t i = 0; i < ref_ty(l->f, inst_result(update, 0))->rank; i++) {
-		AxisRange s, u = inst_side(l->f, update, i);
-		if (!read_side(l, read, i, &s)) return 0;
-		own = own && s.start == u.start && s.length == u.length && s.stride == u.stride;
-		beside = beside || sides_apart(l->c, s, u);
-	}
-	return own ? FROM_OWN : beside ? FROM_BESIDE : 0;
-}
-
-static bool keeps_index(const Inst *in) {
-	return prims[in->op].elementwise || in->op == OP_SELECT || in->op == OP_CONVERT ||
-	       in->op == OP_STOP;
-}
-
-bool run_updates_in_place(const Lower *l, const SchedStep *p, const Inst *in) {
-	if (in->op != OP_UPDATE || !update_by_box(l->f, in)) return false;
-	Ref x = inst_arg(l->f, in, 0);
-	if (!ref_is_value(x) || inst_arg(l->f, in, 1) == x) return false;
-	uint8_t *from = ARENA_ARRAY(l->scratch, uint8_t, p->n + 1);
-	for (uint32_t i = 0; i < p->n; i++) {
-		const Inst *u = inst_at(l, p->insts[i]);
-		if (u == in) continue;
-		for (uint32_t k = 0; k < u->nargs; k++) {
-			Ref r = inst_arg(l->f, u, k);
-			uint32_t d;
-			if (r == x) {
-				uint8_t part = k == 0 ? read_against(l, u, in) : 0;
-				if (!part) return false;
-				from[i] |= part;
-			} else if (ref_is_value(r) && l->flow->values[REF_INDEX(r)].step == p &&
-			           run_def(l, p, r, &d) && from[d]) {
-				if ((from[d] & FROM_OWN) && !keeps_index(u)) return false;
-				from[i] |= from[d];
-			}
-		}
-		if (from[i] && (!u->nresults || l->needed[u->results])) return false;
-	}
-	return true;
-}
-
-bool run_takes_memory(const Lower *l, const SchedStep *p, const Inst *in) {
-	if (!run_updates_in_place(l, p, in)) return false;
-	Ref x = inst_arg(l->f, in, 0);
-	const ValueFlow *v = flow_of(l, x);
-	if (v->step == p) return !l->needed[REF_INDEX(x)];
-	return v->last == p && !v->at_end && !v->outside && !v->shared &&
-	       !used_between(v, p->from, p->to);
-}
-
-/* Within a run: the origin of r's array before the updates in place. */
-static Ref run_source(const Lower *l, const SchedStep *p, Ref r) {
-	uint32_t at;
-	for (;;) {
-		const Inst *in = run_def(l, p, r, &at);
-		if (!in || !run_updates_in_place(l, p, in)) return r;
-		Ref x = inst_arg(l->f, in, 0);
-		if (flow_of(l, x)->step == p && l->needed[REF_INDEX(x)]) return r;
-		r = x;
-	}
-}
-
-static uint32_t first_init(const Inst *in) { return in->op == OP_FOR ? 1 : 0; }
-static const Sched *body_of(const Inst *in, const SchedStep *p) {
-	return p->regions[in->op == OP_FOR ? 0 : 1];
-}
-static Ref body_param(const Inst *in, const SchedStep *p, uint32_t k) {
-	return ref_value(body_of(in, p)->region->params + first_init(in) + k);
-}
-static Ref body_result(const Lower *l, const Inst *in, const SchedStep *p, uint32_t k) {
-	return l->f->args.at[body_of(in, p)->region->results + k];
-}
-
-typedef struct InPlaceChain {
-	VEC(Ref) members;
-} InPlaceChain;
-
-/* Whether r, a value visible at the end of s, results from changes in place of
- * the array `from`. That array belongs to s or an outer region. Collects the
- * values on the way in `out`. */
-static bool chain(Lower *l, const Sched *s, Ref r, Ref from, InPlaceChain *out);
-
-static bool chain_if(Lower *l, const SchedStep *p, uint32_t result, Ref from, InPlaceChain *out) {
-	for (uint32_t k = 0; k < 2; k++)
-		if (!chain(l, p->regions[k], l->f->args.at[p->regions[k]->region->results + result], from,
-		           out))
-			return false;
-	return true;
-}
-
-static bool is_within(const Sched *s, const Sched *region) {
-	for (; s; s = s->outer)
-		if (s == region) return true;
-	return false;
-}
-
-/* Sets *source to the operand whose array step p changes in place to make
- * `result`. Returns false when it does not. written: the position where the
- * result is changed next. */
-static bool chain_step(Lower *l, const Sched *s, const SchedStep *p, Ref result, Ref from,
-                       uint32_t written, Ref *source, InPlaceChain *out) {
-	const Inst *in = p->kind == SCHED_LOOPS ? ref_inst(l->f, result) : inst_at(l, p->inst);
-	const uint32_t which = REF_INDEX(result) - in->results;
-	switch (p->kind) {
-	case SCHED_LOOPS: {
-		Ref r = inst_result(in, 0);
-		*source = run_source(l, p, r);
-		if (*source == r || !ref_is_value(*source)) return false;
-		const ValueFlow *v = flow_of(l, *source);
-		return v->step != p && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
-	}
-	case SCHED_ALIAS: {
-		*source = inst_arg(l->f, in, 0);
-		if (!ref_is_value(*source)) return false;
-		const ValueFlow *v = flow_of(l, *source);
-		return uses_at(v, p->from) == 1 && !used_between(v, written, s->end) &&
-		       uses_at(v, written) == (written == p->from) && !v->outside && v->shared == 1;
-	}
-	case SCHED_ELEMENT:
-		if (!writes_elements(in)) return false;
-		*source = inst_arg(l->f, in, 0);
-		return ref_is_value(*source) && dead_after(l, *source, p, s);
-	case SCHED_CONTROL:
-		if (in->op == OP_IF) {
-			/* Both branches must lead to the same array: `from` itself, or a
-			 * value that the region made of it before. */
-			Ref r = l->f->args.at[p->regions[0]->region->results + which];
-			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
-				const ValueFlow *v = flow_of(l, r);
-				/* Also in a nested branch. */
-				if (!is_within(v->home, p->regions[0]) || !v->step) break;
-				const Inst *d = ref_inst(l->f, r);
-				if (v->step->kind == SCHED_VECTOR_MAP ||
-				    (v->step->kind == SCHED_LOOPS && d->op != OP_UPDATE))
-					return false;
-				if (writes_elements(d) || v->step->kind == SCHED_ALIAS) r = inst_arg(l->f, d, 0);
-				else if (d->op == OP_FOR || d->op == OP_WHILE)
-					r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
-				else if (d->op == OP_IF)
-					r = l->f->args
-					        .at[v->step->regions[0]->region->results + REF_INDEX(r) - d->results];
-				else return false;
-			}
-			if (!ref_is_value(r)) return false;
-			*source = r;
-			(void)from;
-			const ValueFlow *v = flow_of(l, r);
-			if (used_between(v, p->to, s->end) || v->outside || v->shared) return false;
-			return chain_if(l, p, which, r, out);
-		}
-		*source = inst_arg(l->f, in, first_init(in) + which);
-		if (!ref_is_value(*source) || !dead_after(l, *source, p, s)) return false;
-		VEC_PUSH(l->scratch, &out->members, body_param(in, p, which));
-		return chain(l, body_of(in, p), body_result(l, in, p, which), body_param(in, p, which),
-		             out);
-	default: return false;
-	}
-}
-
-static bool chain(Lower *l, const Sched *s, Ref r, Ref from, InPlaceChain *out) {
-	uint32_t written = s->end;
-	while (r != from) {
-		if (!ref_is_value(r)) return false;
-		const ValueFlow *v = flow_of(l, r);
-		/* The result is read once: by the end of the region, or by the step
-		 * that changes it next. */
-		if (v->home != s || !v->step || v->step->kind == SCHED_VECTOR_MAP || v->outside)
-			return false;
-		VEC_PUSH(l->scratch, &out->members, r);
-		Ref source;
-		if (!chain_step(l, s, v->step, r, from, written, &source, out)) return false;
-		if (v->step->kind != SCHED_ALIAS) written = v->step->from;
-		r = source;
-	}
-	return true;
-}
-
-static void join_chain(Lower *l, Ref with, const InPlaceChain *c) {
-	for (uint32_t i = 0; i < c->members.n; i++) unite(l, with, c->members.at[i]);
-}
-
-/* Whether step p may take over the memory of x, which has a class of its own,
- * for its result. */
-static bool gives_memory(const Lower *l, const Sched *s, const SchedStep *p, Ref x) {
-	if (!ref_is_value(x)) return false;
-	const ValueFlow *v = flow_of(l, x);
-	return v->home == s && v->owned && !v->alias && flow_dies_at(l, x, p);
-}
-
-static void link_loop(Lower *l, Sched *s, SchedStep *p, const Inst *in) {
-	uint32_t n = in->nresults, first = first_init(in);
-	p->carries = ARENA_ARRAY(l->scratch, Carry, n + 1);
-	for (uint32_t k = 0; k < n; k++) {
-		Ref init = inst_arg(l->f, in, first + k), param = body_param(in, p, k),
-			result = body_result(l, in, p, k), out = inst_result(in, k);
-		Carry *y = &p->carries[k];
-		if (is_small(l, param)) continue;
-		l->needed[REF_INDEX(out)] = true; /* the loop itself uses its memory */
-		ValueFlow *end = ref_is_value(result) ? flow_of(l, result) : NULL;
-		InPlaceChain c = {{0}};
-		if (result == param) {
-			y->kind = CARRY_INVARIANT;
-			flow_of(l, param)->alias = true;
-			if (in->op == OP_WHILE)
-				flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
-			if (gives_memory(l, s, p, init)) unite(l, init, out);
-			else {
-				flow_of(l, out)->alias = true;
-				if (ref_is_value(init)) flow_of(l, init)->shared++;
-			}
-			continue;
-		}
-		bool once = end && uses_at(end, body_of(in, p)->end) == 1;
-		if (once && chain(l, body_of(in, p), result, param, &c)) {
-			y->kind = CARRY_INPLACE;
-			unite(l, out, param);
-			join_chain(l, out, &c);
-			if (in->op == OP_WHILE)
-				flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
-			if (gives_memory(l, s, p, init)) unite(l, init, out);
-			continue;
-		}
-		y->kind = CARRY_DOUBLE_BUFFER;
-		flow_of(l, param)->alias = true;
-		if (in->op == OP_WHILE)
-			flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
-		flow_of(l, out)->owned = true;
-		y->direct =
-			once && end->home == body_of(in, p) && end->step && end->step->kind != SCHED_ALIAS;
-	}
-}
-
-bool run_changes(const Lower *l, const SchedStep *p, const Inst *in, Ref *x) {
-	Ref r = in->nresults ? inst_result(in, 0) : REF_NONE;
-	if (in->op != OP_UPDATE || !l->needed[REF_INDEX(r)] || !run_takes_memory(l, p, in))
-		return false;
-	*x = run_source(l, p, r);
-	if (*x == r || !ref_is_value(*x)) return false;
-	const ValueFlow *v = flow_of(l, *x);
-	return v->step != p && v->last == p && !v->at_end && !v->outside && !v->shared &&
-	       !used_between(v, p->from, p->to);
-}
-
-static void link_run(Lower *l, Sched *s, SchedStep *p) {
-	for (uint32_t k = 0; k < p->n; k++) {
-		const Inst *in = inst_at(l, p->insts[k]);
-		Ref x;
-		for (uint32_t i = 0; i < in->nresults; i++) flow_of(l, inst_result(in, i))->owned = true;
-		if (!run_changes(l, p, in, &x)) continue;
-		const ValueFlow *v = flow_of(l, x);
-		if (v->home == s && v->owned && !v->alias) unite(l, x, inst_result(in, 0));
-	}
-}
-
-/* A value that a branch computes for one result of its `if`, and for nothing
- * else after it, is computed in that result's memory. */
-static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref out) {
-	const Ref r = l->f->args.at[branch->region->results + k];
-	if (!ref_is_value(r)) return;
-	const ValueFlow *v = flow_of(l, r);
-	if (v->home != branch || !v->step ||
-	    (v->step->kind != SCHED_LOOPS && v->step->kind != SCHED_VECTOR_MAP) || v->parent ||
-	    v->owned || uses_at(v, branch->end) != 1)
-		return;
-	unite(l, out, r);
-}
-
-static void link(Lower *l, Sched *s) {
-	for (uint32_t i = 0; i < s->steps.n; i++) {
-		SchedStep *p = s->steps.at[i];
-		if (p->kind == SCHED_LOOPS) {
-			link_run(l, s, p);
-			continue;
-		}
-		if (p->kind == SCHED_VECTOR_MAP) {
-			for (uint32_t k = 0; k < p->n; k++) {
-				const Inst *in = inst_at(l, p->insts[k]);
-				for (uint32_t r = 0; r < in->nresults; r++)
-					flow_of(l, inst_result(in, r))->owned = true;
-				/* A tape stays in its memory. */
-				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
-					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
-					if (value_is_tape(l, out, p) && gives_memory(l, s, p, init))
-						unite(l, init, out);
-				}
-			}
-			continue;
-		}
-		const Inst *in = inst_at(l, p->inst);
-		if (p->kind == SCHED_ALIAS) {
-			flow_of(l, inst_result(in, 0))->alias = true;
-		} else if (p->kind == SCHED_MATRIX) {
-			for (uint32_t k = 0; k < in->nresults; k++)
-				flow_of(l, inst_result(in, k))->owned = true;
-			if (in->op == OP_HOST) continue; /* does not compute in place */
-			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
-			if (!is_small(l, x) && gives_memory(l, s, p, x)) unite(l, x, inst_result(in, 0));
-		} else if (p->kind == SCHED_ELEMENT && writes_elements(in)) {
-			flow_of(l, inst_result(in, 0))->owned = true;
-			if (gives_memory(l, s, p, inst_arg(l->f, in, 0)))
-				unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));
-		} else if (p->kind == SCHED_CONTROL) {
-			if (in->op != OP_IF) link_loop(l, s, p, in);
-			for (uint32_t k = 0; in->op == OP_IF && k < in->nresults; k++) {
-				InPlaceChain c = {{0}};
-				Ref out = inst_result(in, k), source;
-				if (is_small(l, out)) continue;
-				flow_of(l, out)->owned = true;
-				const ValueFlow *v = chain_step(l, s, p, out, REF_NONE, s->end, &source, &c)
-				                         ? flow_of(l, source)
-				                         : NULL;
-				if (!v || v->home != s || !v->owned || v->alias || v->last != p || v->at_end ||
-				    v->outside) {
-					for (uint32_t r = 0; r < 2; r++) link_branch_result(l, p->regions[r], k, out);
-					continue;
-				}
-				join_chain(l, out, &c);
-				unite(l, out, source);
-			}
-			for (uint32_t r = 0; r < in->nregions; r++) link(l, p->regions[r]);
-		}
-	}
-}
-
-/* ---- lifetimes ----------------------------------------------------------- */
-
-static void live_to(ValueFlow *v) {
-	v->lives_to = v->outside             ? FOREVER
-	              : v->at_end && v->home ? v->home->end
-	              : v->last              ? v->last->to
-	              : v->step              ? v->step->to
-	                                     : 0;
-}
-
-/* A value that shares another's memory without owning it extends that value's
- * life. Later steps come first. */
-static void extend(Lower *l, const Sched *s) {
-	for (uint32_t i = s->steps.n; i-- > 0;) {
-		const SchedStep *p = s->steps.at[i];
-		if (is_run(p)) continue;
-		const Inst *in = inst_at(l, p->inst);
-		for (uint32_t k = 0; k < in->nresults; k++) {
-			const ValueFlow *out = flow_of(l, inst_result(in, k));
-			if (!out->alias) continue;
-			Ref source = inst_arg(l->f, in, p->kind == SCHED_ALIAS ? 0 : first_init(in) + k);
-			if (!ref_is_value(source)) continue;
-			ValueFlow *v = flow_of(l, source);
-			/* A source of an outer level lives until the end of the enclosing
-			 * step anyway. */
-			if (v->home == s && out->lives_to > v->lives_to) v->lives_to = out->lives_to;
-		}
-		for (uint32_t r = 0; r < in->nregions; r++) extend(l, p->regions[r]);
-	}
-}
-
-static void lifetimes(Lower *l) {
-	Flow *w = l->flow;
-	for (uint32_t v = 0; v < l->f->vals.n; v++) live_to(&w->values[v]);
-	extend(l, w->top);
-	for (uint32_t v = 0; v < l->f->vals.n; v++) w->classes[v] = (AliasClass){.from = FOREVER};
-	for (uint32_t v = 0; v < l->f->vals.n; v++) {
-		const ValueFlow *x = &w->values[v];
-		if (!x->owned) continue;
-		AliasClass *y = &w->classes[flow_class(l, v)];
-		uint32_t from = x->step                     ? x->step->from
-		                : x->home && x->home->owner ? x->home->owner->from
-		                                            : 0;
-		if (from < y->from) y->from = from;
-		if (x->lives_to > y->to) y->to = x->lives_to;
-		/* A branch writes its results before the step ends. */
-		if (x->step && x->step->to > y->to) y->to = x->step->to;
-	}
-}
-
-static Dim count_of(Ctx *c, TypeId t) {
-	Type ty = *type_of(c, t);
-	Dim n = dim_const(c, 1);
-	for (uint32_t i = 0; i < ty.rank; i++) n = dim_mul(c, n, ty.dims[i]);
-	return n;
-}
-
-static uint32_t add_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
-	MemorySlot s = {.elements = count_of(l->c, ref_type(l->f, r)),
-	                .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, r)->dtype),
-	                .from = from,
-	                .to = to};
-	VEC_PUSH(l->scratch, &l->slots, s);
-	return l->slots.n;
-}
-
-/* Outputs have buffers. The value that a body computes for its next iteration
- * has the loop's memory. Others get slots. */
-static void assign(Lower *l, Sched *s) {
-	Flow *w = l->flow;
-	for (uint32_t i = 0; i < s->steps.n; i++) {
-		SchedStep *p = s->steps.at[i];
-		uint32_t n = is_run(p) ? p->n : 1;
-		for (uint32_t k = 0; k < n; k++) {
-			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
-			for (uint32_t r = 0; r < in->nresults; r++) {
-				Ref out = inst_result(in, r);
-				const ValueFlow *v = flow_of(l, out);
-				if (!v->owned || v->alias || is_small(l, out) || !l->needed[REF_INDEX(out)])
-					continue;
-				AliasClass *y = &w->classes[flow_class(l, REF_INDEX(out))];
-				if (y->slot || y->output || y->is_dynamic) continue;
-				y->slot = add_slot(l, out, y->from, y->to);
-			}
-			for (uint32_t r = 0; p->carries && r < in->nresults; r++) {
-				Carry *y = &p->carries[r];
-				if (y->kind != CARRY_DOUBLE_BUFFER) continue;
-				y->other = add_slot(l, inst_result(in, r), p->from, p->to);
-				Ref result = body_result(l, in, p, r);
-				AliasClass *body = y->direct ? &w->classes[flow_class(l, REF_INDEX(result))] : NULL;
-				if (body &&
-				    (body->slot || body->output || body->is_dynamic || !flow_of(l, result)->owned))
-					y->direct = false;
-				else if (body) body->is_dynamic = true;
-			}
-			for (uint32_t r = 0; r < in->nregions && !is_run(p); r++) assign(l, p->regions[r]);
-		}
-	}
-}
-
-static void outputs(Lower *l) {
-	Flow *w = l->flow;
-	for (uint32_t v = 0; v < l->f->vals.n; v++) {
-		const ValueFlow *x = &w->values[v];
-		if (!x->outside || !x->home || is_small(l, ref_value(v))) continue;
-		uint32_t k = 0;
-		while (k < l->unit->noutputs && l->unit->outputs[k].ref != ref_value(v)) k++;
-		if (!x->owned || x->alias) continue;
-		AliasClass *y = &w->classes[flow_class(l, v)];
-		if (!y->output) y->output = k + 1;
-	}
-}
+/* ---- the flow of a unit -------------------------------------------------- */
 
 void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *insts) {
 	Flow *w = l->flow;
@@ -1089,13 +547,8 @@ void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *in
 	schedule(l, w->top);
 	for (uint32_t v = 0; v < l->f->vals.n; v++)
 		if (w->values[v].outside && w->values[v].home) l->needed[v] = true;
-	link(l, w->top);
-	lifetimes(l);
-	outputs(l);
-	assign(l, w->top);
+	flow_memory(l);
 }
-
-/* ---- plans of runs ------------------------------------------------------- */
 
 static void plan_runs(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->steps.n && !l->failed; i++) {
