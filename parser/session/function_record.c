@@ -4,8 +4,8 @@
  * Needs: specialise/internal.h.
  *
  * Contract:
- * - A function of the library is found again by its text in its module, and
- *   rejected when the library has changed it.
+ * - A function of the library is found again by its text in its module or the
+ *   module's parts, and rejected when the library has changed it.
  * - A function of the program is parsed again from its text. It looks up other
  *   functions by name when it is called, like any function.
  * - The record contains the captured values.
@@ -133,6 +133,14 @@ static void search(void *ud, const Ast *e) {
 	ast_children(e, search, s);
 }
 
+static void search_module(AstSearch *s, const Module *m) {
+	for (uint32_t i = 0; i < m->globals.n && !s->found; i++) {
+		const Value g = m->globals.at[i].value;
+		const FunctionObject *f = g.kind == V_FUNCTION ? (const FunctionObject *)g.object : NULL;
+		if (f && f->code_kind == CODE_AST) search(s, f->code);
+	}
+}
+
 typedef struct RecordInput {
 	Value record, result;
 } RecordInput;
@@ -199,12 +207,9 @@ static void function_in(Ctx *c, void *arg) {
 		if (*from) {
 			Module *m = session_library_module(s, from);
 			AstSearch look = {c, code->text, code->head.n, A_LAMBDA, A_DEF, NULL};
-			for (uint32_t i = 0; m && i < m->globals.n && !look.found; i++) {
-				const Value g = m->globals.at[i].value;
-				const FunctionObject *f =
-					g.kind == V_FUNCTION ? (const FunctionObject *)g.object : NULL;
-				if (f && f->code_kind == CODE_AST) search(&look, f->code);
-			}
+			uint32_t k = 0;
+			for (const Module *part = m; part && !look.found; part = session_module_part(s, m, ++k))
+				search_module(&look, part);
 			e = look.found;
 			if (!e) refuse(c, *called ? called : from, "is not in this version of the library");
 		} else {

@@ -146,12 +146,14 @@ void session_each_in_module(Session *s, const char *module,
                             void (*visit)(void *ud, const char *name, Value v), void *ud) {
 	for (uint32_t i = 0; i < s->main->used_names.n; i++) {
 		if (strcmp(atom_text(s->c, s->main->used_names.at[i]), module)) continue;
-		const Module *m = s->main->used.at[i];
-		for (uint32_t k = 0; k < m->globals.n; k++) {
-			const char *name = atom_text(s->c, m->globals.at[k].name);
-			if (name[0] != '_' && m->globals.at[k].value.kind != V_UNSET)
-				visit(ud, name, m->globals.at[k].value);
-		}
+		Module *m = s->main->used.at[i];
+		uint32_t n = 0;
+		for (const Module *part = m; part; part = session_module_part(s, m, ++n))
+			for (uint32_t k = 0; k < part->globals.n; k++) {
+				const char *name = atom_text(s->c, part->globals.at[k].name);
+				if (name[0] != '_' && part->globals.at[k].value.kind != V_UNSET)
+					visit(ud, name, part->globals.at[k].value);
+			}
 		return;
 	}
 }

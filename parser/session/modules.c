@@ -38,8 +38,6 @@ void session_note_baked(Module *m, Atom name) {
 	if (g) g->baked = true;
 }
 
-Value session_module_get(Module *m, Atom name) { return session_own_global(m, name); }
-
 Module *session_module_of(Session *s, SourceId source) {
 	for (Module *m = s->modules; m; m = m->next)
 		if (m->source == source) return m;
@@ -207,6 +205,33 @@ Module *session_library_module(Session *s, const char *name) {
 }
 
 /* ---- lookup and use ------------------------------------------------------ */
+
+/* Modules that have definitions which saved functions and programs may look for
+ * in another module. */
+static const struct {
+	const char *module, *part;
+} module_parts[] = {
+	{"quad", "gauss_kronrod"},
+	{"quad", "oscillatory"},
+	{"quad", "tanh_sinh"},
+};
+
+Module *session_module_part(Session *s, Module *m, uint32_t k) {
+	if (!k) return m;
+	for (size_t i = 0; m->library && i < sizeof module_parts / sizeof *module_parts; i++)
+		if (!strcmp(module_parts[i].module, atom_text(s->c, m->name)) && !--k)
+			return session_library_module(s, module_parts[i].part);
+	return NULL;
+}
+
+Value session_module_get(Session *s, Module *m, Atom name) {
+	uint32_t k = 0;
+	for (Module *part = m; part; part = session_module_part(s, m, ++k)) {
+		const Global *g = own_global(part, name);
+		if (g) return g->value;
+	}
+	return (Value){.kind = V_UNSET};
+}
 
 Value session_library(Session *s, Atom name) {
 	for (const LibraryExport *e = first_export(s, name); e; e = find_export(s, name, e->next)) {

@@ -449,7 +449,7 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 			if (text[0] == '_' && !sp->module->library)
 				sp_fail(sp, E_PRIVATE, e->field.name_span, "`%s` is private to the module `%s`",
 				        text, atom_text(sp->c, m->name));
-			Value v = session_module_get(m, e->field.name);
+			Value v = session_module_get(sp->session, m, e->field.name);
 			if (v.kind == V_UNSET)
 				sp_fail(sp, E_FIELD, e->field.name_span, "the module `%s` has no `%s`",
 				        atom_text(sp->c, m->name), text);

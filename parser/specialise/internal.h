@@ -141,9 +141,13 @@ bool session_in_library(Session *s, Atom name); /* one of its public names */
 Span session_global_span(Module *from, Atom name);
 /* The module that `use` bound to this name, or NULL. */
 Module *session_module_named(Session *s, Module *from, Atom name);
-Value session_module_get(Module *m, Atom name);
+/* Searches the module and its parts. V_UNSET when unknown; borrowed. */
+Value session_module_get(Session *s, Module *m, Atom name);
 /* NULL when there is none; throws when it does not load. */
 Module *session_library_module(Session *s, const char *name);
+/* The module itself for k = 0, then the modules with definitions that may be
+ * looked for in it; NULL at the end. Throws when one does not load. */
+Module *session_module_part(Session *s, Module *m, uint32_t k);
 Module *session_module_of(Session *s, SourceId source);
 void session_count_specialised(Session *s);
 /* The frame to try again; NULL: none. */

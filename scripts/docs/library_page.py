@@ -52,7 +52,9 @@ all); what stands behind `#>` is what is shown, behind `#~` what it is near to.
 # Builtins"""
 
 # These modules come first; the others follow by name.
-FIRST = "prelude arrays text stats linalg roots quad ode pde pinn optim nn plot".split()
+FIRST = (
+    "prelude arrays text stats linalg roots quad oscillatory ode pde pinn optim nn plot".split()
+)
 
 # A line of a comment that begins so describes an option.
 OPTION = re.compile(r"[a-z_]\w*(?:, [a-z_]\w*)*(?: = [^ :]+)?: ")

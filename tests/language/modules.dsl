@@ -17,3 +17,6 @@ norm([3, 4])                 #> 5.0
 # A module's former name.
 use mesher
 kind(mesher.refine)          #> function
+# A function that another module has.
+use quad
+kind(quad.oscillatory)       #> function

@@ -146,8 +146,50 @@ static void library_names(void) {
 		}
 }
 
+/* Does a file that names this module give the library's function back? */
+static bool is_found(Ctx *c, const char *module, const char *name) {
+	static const char *const names[] = {"module", "name", "text", "captured"};
+	Value f = session_library(session_of(c), atom(c, name)), record = {.kind = V_UNSET},
+		  back = {.kind = V_UNSET}, values[4];
+	if (f.kind != V_FUNCTION || session_function_out(c, f, &record) != ST_OK) return false;
+	Atom atoms[4];
+	for (int i = 0; i < 4; i++) {
+		atoms[i] = atom(c, names[i]);
+		values[i] = value_field(record, atoms[i]);
+	}
+	values[0] = value_string(c, module, strlen(module));
+	Value moved = value_record(c, 4, atoms, values);
+	bool found = session_function_in(c, moved, &back) == ST_OK &&
+	             ((FunctionObject *)back.object)->code == ((FunctionObject *)f.object)->code;
+	value_unref(values[0]);
+	value_unref(moved);
+	value_unref(record);
+	value_unref(back);
+	return found;
+}
+
+/* A file names the module that had a function when it was written. */
+static void saved_functions(void) {
+	static const struct {
+		const char *module, *name;
+	} saved[] = {
+		{"quad", "integrate"},  {"quad", "oscillatory"}, {"quad", "_globally"},
+		{"quad", "_tanh_sinh"}, {"mesher", "refine"},
+	};
+	Ctx *c = open_session();
+	for (size_t i = 0; i < sizeof saved / sizeof *saved; i++)
+		CHECK(is_found(c, saved[i].module, saved[i].name));
+	CHECK(!is_found(c, "stats", "integrate"));
+	CHECK(!is_found(c, "oscillatory", "integrate"));
+	diag_clear(c);
+	CHECK(run(c, "use quad as q\nx = q.oscillatory(x -> 1.0, 0.0, 0, 1)") == ST_OK);
+	CHECK(run(c, "use oscillatory as o\nx = o.integrate(x -> 1.0, 0, 1)") == ST_ERROR);
+	ctx_free(c);
+}
+
 int main(void) {
 	lengths();
+	saved_functions();
 	library_names();
 	failures();
 	checking();
