@@ -214,6 +214,11 @@ static const struct {
 	{"quad", "gauss_kronrod"},
 	{"quad", "oscillatory"},
 	{"quad", "tanh_sinh"},
+	{"special", "special_gamma"},
+	{"special_gamma", "integers"},
+	{"special_gamma", "special_bessel"},
+	{"special_gamma", "special_hypergeometric"},
+	{"special_gamma", "special_integrals"},
 };
 
 Module *session_module_part(Session *s, Module *m, uint32_t k) {

@@ -8,7 +8,7 @@
  * - It cannot fail, so the compiler may share, remove and move calls.
  * - `map` batches it into one call. Large arrays are divided among threads;
  *   results do not depend on the division.
- * - It has no derivative of its own. stdlib/functions/special.dsl gives each a
+ * - It has no derivative of its own. stdlib/functions/special_*.dsl give each a
  *   rule. `_each` in parser/builtins/elementwise.c broadcasts and converts.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_ELEMENTWISE_H

@@ -174,7 +174,9 @@ static void saved_functions(void) {
 		const char *module, *name;
 	} saved[] = {
 		{"quad", "integrate"},  {"quad", "oscillatory"}, {"quad", "_globally"},
-		{"quad", "_tanh_sinh"}, {"mesher", "refine"},
+		{"quad", "_tanh_sinh"}, {"special", "gamma"},    {"special", "besselj"},
+		{"special", "ellipk"},  {"special", "legendre"}, {"special", "primes"},
+		{"mesher", "refine"},
 	};
 	Ctx *c = open_session();
 	for (size_t i = 0; i < sizeof saved / sizeof *saved; i++)
