@@ -211,6 +211,10 @@ Module *session_library_module(Session *s, const char *name) {
 static const struct {
 	const char *module, *part;
 } module_parts[] = {
+	{"fem", "fem_adapt"},
+	{"fem", "fem_assembly"},
+	{"fem", "fem_conditions"},
+	{"fem", "fem_steady"},
 	{"quad", "gauss_kronrod"},
 	{"quad", "oscillatory"},
 	{"quad", "tanh_sinh"},

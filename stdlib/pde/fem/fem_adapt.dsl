@@ -7,7 +7,8 @@
 # estimates the error of u_h. J'(w) = -z · R with A' z = J' estimates the error
 # of a goal J(u_h): the residual weighted by the dual solution (Becker and
 # Rannacher, Acta Numerica 10, 2001). Each estimate solves one linear problem,
-# also for nonlinear equations.
+# also for nonlinear equations. The indicator compares gradients with their
+# continuous average at the nodes (Zienkiewicz and Zhu 1987).
 
 _check_options(P, m, o) = {
   if kind(o.guess) != "none" and (P.eigen or P.info.time >= 0) {
@@ -178,6 +179,66 @@ _goal_error(P, D, m, U, goal) = {
   (value = value, correction = correction, corrected = value + correction,
     relative = abs(correction) / max(1e-300, abs(value + correction)),
     indicator = sum(local[e.D.dofs]; axis = 1))
+}
+
+# ---- indicator of the gradient's error
+
+# Returns the points where derivatives of an element of order k are accurate to
+# order k + 1, and the matrix from there to its nodes. For boxes these are the
+# Gauss points with k in each coordinate (Zlámal 1978). Simplices have none, so
+# their nodes are used. For odd orders the errors at nodes have opposite signs
+# on both sides, and cancel in the average.
+_good_slopes(cell, k) = if cell.boxes {
+  k = _known(k, "the order")
+  (x, _) = gauss_legendre(k; a = 0.0, b = 1.0)
+  powers = x -> _simplex_monomials(expand(x, 1), 1, k - 1)
+  line = powers(_line_nodes(k)) @ inv(powers(x))
+  (from, to) = (_box_places(cell.d, k - 1), _box_places(cell.d, k))
+  spread = 1.0
+  for a in each(cell.d) { spread = spread * line[to[.., a]][.., from[.., a]] }
+  (x[from], spread)
+} else { (_node_places(cell, k), eye(1)) }
+# Returns for each cell the norm of the difference between the gradient and its
+# continuous average at the nodes (Zienkiewicz and Zhu 1987), summed over all
+# components.
+_slope_errors(P, D, U) = {
+  total = zeros(len(D.cells))
+  s = _local_starts(P)
+  for c in each(P.nc) {
+    el = _element(P.cell, P.orders[c])
+    dofs = D.dofs[.., s[c]..s[c + 1]]
+    # Small cells have more accurate derivatives than large neighbours.
+    size_ = p -> 1 / abs(_det_inverse(_directions_of(p), P.d)[0])
+    nodes = _node_places(P.cell, P.orders[c])
+    (spots, spread) = _good_slopes(P.cell, P.orders[c])
+    slopes_at = ξ -> {
+      (S, drawing) = (_shape_slopes(el, ξ), _drawing(P.d, D.bend, ξ))
+      (p, u) -> {
+        (_, I, _) = _drawn(D, p, ...drawing)
+        B = _drawn_slopes(S, I)
+        [sum(B[n, i, a] * u[i] for i) for n, a]
+      }
+    }
+    V = map(size_, D.corners)
+    G = map(slopes_at(nodes), D.places, U[dofs])
+    best = if P.cell.boxes and P.orders[c] % 2 == 0 {
+      at = slopes_at(spots);
+      map((p, u) -> spread @ at(p, u), D.places, U[dofs])
+    } else {
+      G
+    }
+    (sums, weights) = (zeros(D.total, P.d), zeros(D.total))
+    sums[ravel(dofs)] += reshape(best * expand(expand(V, 1), 2), -1, P.d)
+    weights[ravel(dofs)] += ravel(0 * dofs + expand(V, 1))
+    smooth = sums / expand(weights, 1)
+    one = (p, g, r) -> {
+      (det, _, _) = _drawn(D, p, ...D.drawing)
+      E = D.tables[c][.., .., 0] @ (r - g)
+      sum(D.rule[1] * abs(det) * sum(E^2; axis = 1))
+    }
+    total = total + map(one, D.places, G, smooth[dofs])
+  }
+  sqrt(total)
 }
 
 # ---- adaptive meshes

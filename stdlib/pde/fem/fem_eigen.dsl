@@ -1,5 +1,5 @@
 # fem_eigen.dsl - finite elements for eigenproblems K u = λ M u: assembly by
-# fem.dsl and subspace iteration.
+# fem_assembly.dsl and subspace iteration.
 
 _fem_eigen(P, D, m, o) = {
   info = P.info

@@ -1,5 +1,5 @@
 # fem_time.dsl - finite elements for problems in t, R(t, U, U') = 0: assembly by
-# fem.dsl, time integration by IDA or an implicit Runge-Kutta method.
+# fem_assembly.dsl, time integration by IDA or an implicit Runge-Kutta method.
 
 _fem_lines(P, D, m, o) = {
   info = P.info

@@ -173,10 +173,11 @@ static void saved_functions(void) {
 	static const struct {
 		const char *module, *name;
 	} saved[] = {
-		{"quad", "integrate"},  {"quad", "oscillatory"}, {"quad", "_globally"},
-		{"quad", "_tanh_sinh"}, {"special", "gamma"},    {"special", "besselj"},
-		{"special", "ellipk"},  {"special", "legendre"}, {"special", "primes"},
-		{"mesher", "refine"},
+		{"quad", "integrate"},  {"quad", "oscillatory"},  {"quad", "_globally"},
+		{"quad", "_tanh_sinh"}, {"special", "gamma"},     {"special", "besselj"},
+		{"special", "ellipk"},  {"special", "legendre"},  {"special", "primes"},
+		{"fem", "_fem_field"},  {"fem", "_cell_forms"},   {"fem", "_fluxes"},
+		{"fem", "_fem_values"}, {"fem", "_slope_errors"}, {"mesher", "refine"},
 	};
 	Ctx *c = open_session();
 	for (size_t i = 0; i < sizeof saved / sizeof *saved; i++)
