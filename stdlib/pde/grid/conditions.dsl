@@ -5,7 +5,7 @@
 # assignment is a bipartite matching (Kuhn) of rows to components. Dataflow
 # analysis of the residual's code proves which components a row has. At an
 # inflow end the incoming field is determined.
-# Needs a structure S from method_of_lines.dsl.
+# Needs a structure S from grid_residual.dsl.
 
 # Returns the boundary conditions, grouped by what they determine: each row
 # determines a component of a field (_determined_on). Further rows for the same

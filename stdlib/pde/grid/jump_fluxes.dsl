@@ -364,7 +364,7 @@ _equation_on_grid(info, S, q, t, U, V, λ, jets) =
   }
 
 # Returns the Jacobian of equations with fluxes and of conditions, like
-# _whole_jacobian (method_of_lines.dsl): its pattern by dataflow analysis, its
+# _whole_jacobian (grid_jacobian.dsl): its pattern by dataflow analysis, its
 # values by compressed products.
 _jacobian_of_fluxes(info, S, matched, conditions) = {
   owner = i64(zeros(S.N)) - 1

@@ -173,11 +173,25 @@ static void saved_functions(void) {
 	static const struct {
 		const char *module, *name;
 	} saved[] = {
-		{"quad", "integrate"},  {"quad", "oscillatory"},  {"quad", "_globally"},
-		{"quad", "_tanh_sinh"}, {"special", "gamma"},     {"special", "besselj"},
-		{"special", "ellipk"},  {"special", "legendre"},  {"special", "primes"},
-		{"fem", "_fem_field"},  {"fem", "_cell_forms"},   {"fem", "_fluxes"},
-		{"fem", "_fem_values"}, {"fem", "_slope_errors"}, {"mesher", "refine"},
+		{"quad", "integrate"},
+		{"quad", "oscillatory"},
+		{"quad", "_globally"},
+		{"quad", "_tanh_sinh"},
+		{"special", "gamma"},
+		{"special", "besselj"},
+		{"special", "ellipk"},
+		{"special", "legendre"},
+		{"special", "primes"},
+		{"fem", "_fem_field"},
+		{"fem", "_cell_forms"},
+		{"fem", "_fluxes"},
+		{"fem", "_fem_values"},
+		{"fem", "_slope_errors"},
+		{"method_of_lines", "_grid_field"},
+		{"method_of_lines", "_filled"},
+		{"lines", "_jets_on"},
+		{"lines", "_slopes_of"},
+		{"mesher", "refine"},
 	};
 	Ctx *c = open_session();
 	for (size_t i = 0; i < sizeof saved / sizeof *saved; i++)
