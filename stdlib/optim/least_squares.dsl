@@ -1,6 +1,6 @@
 # least_squares.dsl - the methods of least_squares: Levenberg-Marquardt (by QR,
-# by J'J, or by products with J'J), Gauss-Newton, dogleg. pinn.dsl uses their
-# steps, too.
+# by J'J, or by products with J'J), Gauss-Newton, dogleg. pinn_training.dsl
+# uses their steps, too.
 #
 # A method is a function run(r, both, x, b, o, steps, tol): a function that
 # returns a vector, one that returns it with its Jacobian, the initial guess,

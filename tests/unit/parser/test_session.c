@@ -191,6 +191,10 @@ static void saved_functions(void) {
 		{"method_of_lines", "_filled"},
 		{"lines", "_jets_on"},
 		{"lines", "_slopes_of"},
+		{"pinn", "_pinn_field"},
+		{"pinn", "_ansatz"},
+		{"pinn", "_network"},
+		{"pinn", "_pinn_blocks"},
 		{"mesher", "refine"},
 	};
 	Ctx *c = open_session();
