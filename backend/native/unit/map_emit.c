@@ -265,7 +265,7 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 	lower_set_small(l, ref_value(body->params), 1, params);
 	set_carried(e, in, body->params + 1, params + 1);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK)
+	if (!k_is_int(b, count, &known) || known > POLL_WORK / work)
 		lower_poll(l, params[0], count, work);
 	emit_iteration(e, in, body, body_mask(l, in, body), n, params + 1, next);
 	k_loop_end(b, next, out);
