@@ -196,7 +196,7 @@ long=${LONG:+yes}
 every_test() {
 	run counts layers 60 scripts/check/layers.sh
 	run counts layers-self-test 60 scripts/check/layers.sh --self-test
-	run counts tree 60 scripts/check/tree.py --but-lengths
+	run counts tree 60 scripts/check/tree.py
 	run counts tree-self-test 60 scripts/check/tree.py --self-test
 	for source in tests/unit/*/test_*.c; do
 		name=${source#tests/}

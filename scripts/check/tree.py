@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """tree.py - check of the limits that the sources keep.
 
-Use: scripts/check/tree.py                  checks the tree
-     scripts/check/tree.py --but-lengths    the same without lengths of files
-                                            and functions
-     scripts/check/tree.py --self-test      checks this script
+Use: scripts/check/tree.py                checks the tree
+     scripts/check/tree.py --self-test    checks this script
 
 - A line of code has at most 100 columns, a line of a comment or page 80. A tab
   counts 4. Tables, diagrams, links and what cannot be broken are exempt.
@@ -100,7 +98,7 @@ def files_of(root):
     yield from (n for n in ("README.md",) if os.path.exists(os.path.join(root, n)))
 
 
-def check(root, lengths=True):
+def check(root):
     faults, count, homes, sizes = [], 0, {}, {}
     for path in files_of(root):
         kind = os.path.splitext(path)[1]
@@ -126,8 +124,6 @@ def check(root, lengths=True):
         most = SOURCES if kind == ".c" else MODULES
         if len(paths) > most:
             faults.append((folder, 0, f"{len(paths)} sources, more than {most}"))
-    if not lengths:
-        faults = [f for f in faults if " lines, more than" not in f[2]]
     for path, line, what in faults:
         print(f"{path}:{line}: {what}")
     bad = len({path for path, _, _ in faults})
@@ -188,5 +184,5 @@ def self_test():
 if __name__ == "__main__":
     argument = sys.argv[1] if len(sys.argv) > 1 else None
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    good = self_test() if argument == "--self-test" else check(root, argument != "--but-lengths")
+    good = self_test() if argument == "--self-test" else check(root)
     sys.exit(not good)
