@@ -30,12 +30,15 @@ Status input_read(Input *in, uint64_t at, void *to, uint64_t n);
  * input_text_free. */
 Status input_text(Input *in, bool utf8, char **text, size_t *n);
 void input_text_free(Input *in, char *text);
-/* Record E_FILE "PATH: what", with a byte or line, and return ST_ERROR. */
+/* Record E_FILE "PATH: what", with a byte, a line, or a line and column, and
+ * return ST_ERROR. */
 Status input_bad(const Input *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 Status input_bad_byte(const Input *in, uint64_t byte, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 Status input_bad_line(const Input *in, uint64_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+Status input_bad_place(const Input *in, uint64_t line, uint64_t column, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 Status data_no_memory(Ctx *c, const char *path, uint64_t bytes);
 /* Creates a tensor for an array that a file describes; messages name the
  * file. */

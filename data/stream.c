@@ -57,6 +57,17 @@ Status input_bad_line(const Input *in, uint64_t line, const char *format, ...) {
 	return st;
 }
 
+Status input_bad_place(const Input *in, uint64_t line, uint64_t column, const char *format, ...) {
+	char place[60];
+	snprintf(place, sizeof place, ":%llu:%llu", (unsigned long long)line,
+	         (unsigned long long)column);
+	va_list args;
+	va_start(args, format);
+	Status st = bad_at(in->c, in->path, place, format, args);
+	va_end(args);
+	return st;
+}
+
 Status data_no_memory(Ctx *c, const char *path, uint64_t bytes) {
 	diag_error(c, E_MEMORY, NO_SPAN,
 	           "%s: %llu bytes of memory are wanted, and there are not so many", path,

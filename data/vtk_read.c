@@ -21,11 +21,10 @@
 typedef struct VtkFile {
 	Input *in;
 	Ctx *c;
-	const char *text, *end;
 	const XmlNode *root;
 	bool wide; /* 8-byte lengths */
 	bool swap, packed;
-	const char *appended; /* first byte after the mark _; NULL: no appended data */
+	const char *appended, *end; /* from the mark _ to the file's end; NULL: no appended data */
 	bool appended_base64;
 } VtkFile;
 
@@ -95,7 +94,7 @@ static bool read_length(VtkFile *f, Bytes *b, uint64_t *n) {
 }
 
 static Status bad(VtkFile *f, const XmlNode *n, const char *what) {
-	return xml_bad(f->in, f->text, n, what);
+	return xml_bad(f->in, n, what);
 }
 
 static bool to_int(XmlText t, int64_t *out) {
@@ -344,10 +343,9 @@ static Status read_fields(VtkFile *f, const XmlNode *piece, const char *section,
 		Tensor *t;
 		int64_t components;
 		Value v = {.kind = V_UNSET};
-		size_t wrong;
 		char plain[1024];
-		if (!name.at || name.n >= sizeof plain || !utf8_valid(name.at, name.n, &wrong))
-			st = bad(f, n, "an array without a name, or with one that is not UTF-8");
+		if (!name.at || name.n >= sizeof plain)
+			st = bad(f, n, "an array without a name, or with one of more than 1023 bytes");
 		if (st == ST_OK) st = read_array(f, n, &t, &components);
 		if (st == ST_OK) st = in_shape(f, n, t, rank, lengths, components, !single.at, &v);
 		if (st != ST_OK) break;
@@ -554,11 +552,11 @@ static Status read_file(VtkFile *f, Value *out) {
 		return bad(f, root, "packed by something other than zlib");
 	if ((appended = xml_child(root, "AppendedData"))) {
 		XmlText encoding = xml_attribute(appended, "encoding");
-		const char *mark = memchr(appended->text.at, '_', appended->text.n);
+		const char *mark = memchr(f->appended, '_', (size_t)(f->end - f->appended));
 		if (!mark) return bad(f, appended, "the mark _ is missing");
 		f->appended = mark + 1;
 		f->appended_base64 = encoding.at && xml_is(encoding, "base64");
-	}
+	} else f->appended = NULL;
 	const XmlNode *grid;
 	if ((grid = xml_child(root, "ImageData"))) return read_image(f, grid, out);
 	if ((grid = xml_child(root, "UnstructuredGrid"))) return read_grid(f, grid, out);
@@ -567,17 +565,18 @@ static Status read_file(VtkFile *f, Value *out) {
 
 Status vtk_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
-	char *text;
-	size_t n;
-	XmlNode *root;
-	Status st = input_text(in, false, &text, &n);
-	if (st != ST_OK) return st;
-	st = xml_read(in, text, n, &root);
+	XmlTree tree;
+	Status st = xml_read(in, &tree);
+	const uint64_t bytes = st == ST_OK && tree.appended ? in->size - tree.appended : 0;
+	char *appended = st == ST_OK ? heap_alloc(in->c, bytes + 1) : NULL;
+	if (st == ST_OK && !appended) st = data_no_memory(in->c, in->path, bytes);
+	if (st == ST_OK) st = input_read(in, in->size - bytes, appended, bytes);
 	if (st == ST_OK) {
-		VtkFile f = {.in = in, .c = in->c, .text = text, .end = text + n, .root = root};
+		VtkFile f = {
+			.in = in, .c = in->c, .root = tree.root, .appended = appended, .end = appended + bytes};
 		st = read_file(&f, out);
 	}
-	xml_free(in->c, root);
-	input_text_free(in, text);
+	if (appended) heap_free(in->c, appended, bytes + 1);
+	xml_free(&tree);
 	return st;
 }

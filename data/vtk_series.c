@@ -156,46 +156,18 @@ Status pvd_write(OutputFile *out, const IoOptions *o, Value v) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Decodes an attribute's value with its XML entities, at most cap - 1 bytes. */
-static size_t plain_of(XmlText t, char *to, size_t cap) {
-	static const struct {
-		const char *code;
-		char c;
-	} known[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
-	size_t k = 0;
-	for (size_t i = 0; i < t.n && k + 1 < cap;) {
-		size_t step = 1;
-		char c = t.at[i];
-		for (size_t q = 0; c == '&' && q < sizeof known / sizeof *known; q++) {
-			const size_t m = strlen(known[q].code);
-			if (t.n - i >= m && !memcmp(t.at + i, known[q].code, m)) {
-				to[k] = known[q].c;
-				step = m;
-				break;
-			}
-			to[k] = c;
-		}
-		if (c != '&') to[k] = c;
-		k++;
-		i += step;
-	}
-	to[k] = 0;
-	return k;
-}
-
-static Status read_piece(Input *in, const IoOptions *o, const char *text, const XmlNode *n,
-                         Value *out) {
-	char name[1000], path[4200];
+static Status read_piece(Input *in, const IoOptions *o, const XmlNode *n, Value *out) {
+	char path[4200];
 	XmlText file = xml_attribute(n, "file");
-	if (!file.at || !file.n || plain_of(file, name, sizeof name) + 1 >= sizeof name)
-		return xml_bad(in, text, n, "it names no file");
+	const char *name = file.at; /* ends with a zero byte */
+	if (!file.n) return xml_bad(in, n, "it names no file");
 	const char *slash = strrchr(in->path, '/');
 	const size_t folder = slash && *name != '/' ? (size_t)(slash + 1 - in->path) : 0;
 	if ((size_t)snprintf(path, sizeof path, "%.*s%s", (int)folder, in->path, name) >= sizeof path)
-		return xml_bad(in, text, n, "the name of its file is too long");
+		return xml_bad(in, n, "the name of its file is too long");
 	const char *dot = strrchr(name, '.');
 	if (!dot || (strcmp(dot, ".vti") && strcmp(dot, ".vtu")))
-		return xml_bad(in, text, n, "files of a series are read from .vti and .vtu files");
+		return xml_bad(in, n, "files of a series are read from .vti and .vtu files");
 	Input piece;
 	Status st = input_open(&piece, in->c, path);
 	if (st != ST_OK) return st;
@@ -204,12 +176,11 @@ static Status read_piece(Input *in, const IoOptions *o, const char *text, const 
 	return st;
 }
 
-static Status read_series(Input *in, const IoOptions *o, const char *text, const XmlNode *root,
-                          Value *out) {
+static Status read_series(Input *in, const IoOptions *o, const XmlNode *root, Value *out) {
 	Ctx *c = in->c;
 	const XmlNode *all = xml_is(root->name, "VTKFile") ? xml_child(root, "Collection") : NULL;
 	if (!all)
-		return xml_bad(in, text, root,
+		return xml_bad(in, root,
 		               "this is no collection of VTK: VTKFile with a Collection is wanted here");
 	int64_t n = 0;
 	for (const XmlNode *k = all->first; k; k = k->next) n += xml_is(k->name, "DataSet");
@@ -223,9 +194,9 @@ static Status read_series(Input *in, const IoOptions *o, const char *text, const
 		XmlText said = xml_attribute(k, "timestep");
 		double t = 0;
 		if (!said.at || number_read(said.at, said.at + said.n, &t) != said.at + said.n)
-			st = xml_bad(in, text, k, "it does not say its time");
+			st = xml_bad(in, k, "it does not say its time");
 		Value one = {.kind = V_UNSET};
-		if (st == ST_OK) st = read_piece(in, o, text, k, &one);
+		if (st == ST_OK) st = read_piece(in, o, k, &one);
 		if (st == ST_OK) {
 			((double *)(void *)times->data)[i++] = t;
 			value_list_add(&pieces, one);
@@ -246,14 +217,9 @@ static Status read_series(Input *in, const IoOptions *o, const char *text, const
 }
 
 Status pvd_read(Input *in, const IoOptions *o, Value *out) {
-	char *text;
-	size_t n;
-	XmlNode *root;
-	Status st = input_text(in, true, &text, &n);
-	if (st != ST_OK) return st;
-	st = xml_read(in, text, n, &root);
-	if (st == ST_OK) st = read_series(in, o, text, root, out);
-	xml_free(in->c, root);
-	input_text_free(in, text);
+	XmlTree tree;
+	Status st = xml_read(in, &tree);
+	if (st == ST_OK) st = read_series(in, o, tree.root, out);
+	xml_free(&tree);
 	return st;
 }

@@ -42,5 +42,6 @@ define SONAME_UMFPACK umfpack
 define SONAME_CHOLMOD cholmod
 define SONAME_SPQR spqr
 define SONAME_HDF5 hdf5_serial hdf5
+define SONAME_EXPAT expat
 sundials=$(recorded "$@" | sed -n 's/^libsundials.*/"&"/p' | paste -sd, -)
 printf '#define SONAMES_SUNDIALS %s\n' "${sundials:-\"libsundials_cvodes.so\"}"

@@ -13,7 +13,7 @@ set -uo pipefail
 # headers that no line names (libc, POSIX).
 modules='
 lang      lang
-data      lang data                                    zip hdf5
+data      lang data                                    zip hdf5 xml
 parser    lang parser
 autodiff  lang autodiff
 backend   lang backend                                blas fft
@@ -33,6 +33,7 @@ terminal  readline/
 picture   png.h
 zip       zlib.h
 hdf5      hdf5.h
+xml       expat.h
 '
 # Folders and headers from the lowest to the highest. A file includes nothing
 # that stands after its own folder. The longest name that a path begins with

@@ -170,7 +170,7 @@ save(at("t2.txt"), list("a", "b"))
 load(at("t2.txt"))                       #> a b
 exists(at("t2.txt"))                     #> true
 exists("/tmp/no such file")              #> false
-list_files("tests/io", ".dsl")           #> list("ir_binary.dsl", "loaded_in_functions.dsl", "npz_alone.dsl", "round.dsl", "samples.dsl", "solutions.dsl")
+list_files("tests/io", ".dsl")           #> list("ir_binary.dsl", "loaded_in_functions.dsl", "npz_alone.dsl", "round.dsl", "samples.dsl", "solutions.dsl", "xml.dsl")
 
 # in functions with declared types
 total(v: f64[n], m: i64[a, b]) = sum(v) + sum(m) * n + a

@@ -117,3 +117,17 @@ for mode in ["ascii", "binary", "appended", "raw", "packed", "narrow", "big"]:
         if mode == "big":
             writer.SetByteOrderToBigEndian()
         writer.Write()
+
+for name, encoding, field in [("latin", "ISO-8859-1", "größe"), ("utf16", "UTF-16", "größe in €")]:
+    with open(at(f"image_{name}.vti"), "wb") as f:
+        f.write(f"""<?xml version="1.0" encoding="{encoding}"?>
+<VTKFile type="ImageData" version="0.1">
+  <ImageData WholeExtent="0 2 0 0 0 0">
+    <Piece Extent="0 2 0 0 0 0">
+      <PointData>
+        <DataArray type="Float64" Name="{field}" format="ascii">1 2 3</DataArray>
+      </PointData>
+    </Piece>
+  </ImageData>
+</VTKFile>
+""".encode(encoding))

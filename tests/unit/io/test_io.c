@@ -411,6 +411,64 @@ static void test_series(void) {
 	ctx_free(c);
 }
 
+/* Reads an image of one array, whose text is n times the given one, as bytes in
+ * memory. */
+static Status read_image(Ctx *c, const char *before, const char *text, size_t n) {
+	const char *const head = "<VTKFile type='ImageData'><ImageData WholeExtent='0 2 0 0 0 0'>"
+							 "<Piece Extent='0 2 0 0 0 0'><PointData>"
+							 "<DataArray type='Float64' Name='u'>1 2 3",
+					  *const tail = "</DataArray></PointData></Piece></ImageData></VTKFile>";
+	const size_t room = strlen(before) + strlen(head) + n * strlen(text) + strlen(tail) + 1;
+	char *all = malloc(room), *to = all + sprintf(all, "%s%s", before, head);
+	for (size_t i = 0; i < n; i++) to += sprintf(to, "%s", text);
+	to += sprintf(to, "%s", tail);
+	Value v;
+	diag_clear(c);
+	const size_t held = heap_used(c);
+	Status st = data_read_memory(c, "vti", "some.vti", all, (size_t)(to - all), &v);
+	value_unref(v);
+	CHECK(heap_used(c) < held + 70000);
+	free(all);
+	return st;
+}
+
+/* expat's memory and ours count in the account, and ^C and limits stop it. */
+static void test_xml(void) {
+	Ctx *c = fresh();
+	CHECK(read_image(c, "", " ", 4000000) == ST_OK);
+	/* tags that are longer than a piece of the file */
+	CHECK(read_image(c, "", "<a b='", 1) == ST_ERROR);
+	char *comment = malloc(5000000);
+	memset(comment, ' ', 5000000);
+	memcpy(comment, "<!--", 4);
+	memcpy(comment + 4999996, "-->", 4);
+	heap_set_limit(c, heap_used(c) + ((size_t)64 << 20));
+	CHECK(read_image(c, comment, " ", 1) == ST_OK);
+	heap_set_limit(c, heap_used(c) + ((size_t)2 << 20));
+	CHECK(read_image(c, comment, " ", 1) == ST_NOMEM && strstr(diag_at(c, 0)->message, "some.vti"));
+	CHECK(read_image(c, "", " ", 4000000) == ST_NOMEM);
+	CHECK(read_image(c, "", "<a/>", 100000) == ST_NOMEM);
+	heap_set_limit(c, 0);
+	free(comment);
+	for (uint64_t k = 1; k <= 3; k++) {
+		ctx_interrupt_at_poll(c, k);
+		CHECK(read_image(c, "", " ", 4000000) == ST_INTERRUPTED);
+		ctx_clear_interrupt(c);
+	}
+	ctx_interrupt_at_poll(c, 0);
+	int failures = 0;
+	for (uint64_t k = 1; k < 200; k++) {
+		heap_fail_at(c, k, false);
+		const Status st = read_image(c, "<!DOCTYPE a [<!ENTITY b 'c'>]>", "<!-- -->&#32;", 20);
+		heap_fail_at(c, 0, false);
+		if (st == ST_OK) break;
+		failures++;
+		CHECK(st == ST_NOMEM);
+	}
+	CHECK(failures > 10);
+	ctx_free(c);
+}
+
 int main(void) {
 	snprintf(folder, sizeof folder, "/tmp/atled-test-data-%ld", (long)getpid());
 	if (mkdir(folder, 0700)) return 2;
@@ -421,6 +479,7 @@ int main(void) {
 		test_stopped(endings[i]);
 	}
 	test_series();
+	test_xml();
 	test_places();
 	rmdir(folder);
 	return check_end();
