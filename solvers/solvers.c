@@ -4,6 +4,7 @@
  *
  * Contract: registration calls no library and allocates some hundred bytes.
  */
+#include "solvers/geometry/delaunay_qhull.h"
 #include "solvers/linear/assembly_pattern.h"
 #include "solvers/sundials/dae.h"
 #include "solvers/special/elementwise.h"
@@ -35,7 +36,8 @@ static void register_all(Ctx *c, void *arg) {
 	                              &shifted_factor_host,
 	                              &shifted_solve_host,
 	                              &real_lines_host,
-	                              &cells_pattern_host};
+	                              &cells_pattern_host,
+	                              &delaunay_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
 	each_register(c);
 }

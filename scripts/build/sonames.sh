@@ -43,5 +43,6 @@ define SONAME_CHOLMOD cholmod
 define SONAME_SPQR spqr
 define SONAME_HDF5 hdf5_serial hdf5
 define SONAME_EXPAT expat
+define SONAME_QHULL qhull_r
 sundials=$(recorded "$@" | sed -n 's/^libsundials.*/"&"/p' | paste -sd, -)
 printf '#define SONAMES_SUNDIALS %s\n' "${sundials:-\"libsundials_cvodes.so\"}"

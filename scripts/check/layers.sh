@@ -28,7 +28,7 @@ outside='
 blas      cblas openblas lapacke
 fft       fftw3
 solver    sundials/ cvode/ cvodes/ ida/ idas/ kinsol/ arkode/ nvector/ sunmatrix/ sunlinsol/
-solver    sunnonlinsol/ gsl/ suitesparse/ klu amd btf colamd cholmod umfpack
+solver    sunnonlinsol/ gsl/ suitesparse/ klu amd btf colamd cholmod umfpack libqhull_r/
 terminal  readline/
 picture   png.h
 zip       zlib.h
@@ -48,7 +48,8 @@ backend/vmath backend/kernels backend/numlib backend/native/kir
 backend/eval/core backend/eval/ops backend/eval
 backend/native/lower backend/native/loops backend/native/unit
 backend/native/run backend/native/jit backend/native/explain backend/codegen backend
-solvers/linear solvers/special solvers/fft solvers/sundials/modules solvers/sundials solvers
+solvers/linear solvers/special solvers/fft solvers/geometry
+solvers/sundials/modules solvers/sundials solvers
 api
 repl/base repl/plot repl/core repl/tools repl/prompt repl
 include examples

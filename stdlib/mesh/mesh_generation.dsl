@@ -51,6 +51,7 @@ _plane_attempt(r, h) = {
   j = repeat(iota(ny), nx)
   i = iota(nx * ny) % nx
   L = stack(lo[0] + h * (i + 0.5 * (j % 2)), lo[1] + dy * (j + 0.5); axis = 1)
+  B = _distinct(B, 1e-9 * h)
   X = concat(B, L[findall(_is_inside(r, L))]; axis = 0)
   nb = len(B)
   far = _curve_distance(C, X)[0] > 0.6 * h
@@ -61,6 +62,15 @@ _plane_attempt(r, h) = {
   fine = abs(_triangles_area(moved, S) - area) < 1e-6 * area
   (Y, S) = if fine { (moved, S) } else { (X, T) }
   (Y, S, abs(_triangles_area(Y, S) - area) < 1e-6 * area and _all_used(S, len(Y)))
+}
+# The rows of X without those that coincide with an earlier one, up to the
+# distance `near`: boundaries may touch at a point.
+_distinct(X, near) = {
+  k = floor(X / near + 0.5)
+  order = lexsort((k[.., 1], k[.., 0]))
+  k = k[order]
+  apart = max(abs(k[1..] - k[..-1]); axis = 1) > 0
+  X[sort(concat(order[..1], order[1 + findall(apart)]))]
 }
 _all_used(T, n) = { seen = zeros(n); seen[ravel(T)] = 1.0; min(seen) > 0 }
 _triangle_areas(X, T) = {

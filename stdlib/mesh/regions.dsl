@@ -390,6 +390,8 @@ _sample_surface(r, n, number, all) = if r.region == "box" {
   assert(len(P) >= n, "sample_boundary: the part has next to no points")
   (points = P[..n], normals = N[..n], names = K[..n])
 }
+# Pseudo-random scalars between 0 and 1, the same in every run.
+_noise(n) = mod(abs(_scrambled(iota(n) + 1.0, 0.0)), 1.0)
 _area_estimate(r) = if r.region == "ball" { 4π * r.radius^2 } else if r.region == "box" {
   s = r.hi - r.lo
   2 * sum(prod(s) / s)

@@ -62,6 +62,7 @@ static const Work works[] = {
      "r = a; for i in 0..1000 { r = sin(r) * a + exp(r) }; r[0]", 1.0, false},
 	{"random numbers", "", "r = 0.0; for i in 0..1000 { r = r + sum(randn(5000000)) }; r", 0.5,
      false},
+	{"a triangulation", "a = rand(300000, 2)", "len(delaunay(a))", 0.5, false},
 	{"sorting", "a = sin(iota(5000000) * 1.0)", "r = a; for i in 0..1000 { r = sort(-r) }; r[0]",
      0.5, false},
 	{"sorting in new memory", "a = sin(iota(20000000) * 1.0)", "r = sort(a); r[0]", 0.4, false},
