@@ -75,6 +75,10 @@ SUNDIALS := $(shell printf '\043include <sundials/sundials_config.h>\nSUNDIALS_V
 SUNDIALS_MPI := $(and $(filter-out 5 6,$(firstword $(SUNDIALS))),$(filter 1,$(lastword $(SUNDIALS))))
 MPI_FOLDERS := $(if $(SUNDIALS_MPI),$(call folders,mpi-c mpi ompi-c mpich))
 HDF5_FOLDERS := $(call folders,hdf5-serial hdf5)
+CAIRO_FOLDERS := $(sort $(call folders,cairo-ft) $(call folders,freetype2))
+
+# The font of pictures, which the program contains: `make FONT=file` selects it.
+FONT ?= $(firstword $(wildcard $(addsuffix /DejaVuSans.ttf,/usr/share/fonts/* /usr/share/fonts/*/*)))
 
 # The newest LLVM that can build the code generator, or nothing
 # (scripts/build/llvm.sh): version, llvm-config, clang, clang++, ld.lld. `make
@@ -90,7 +94,7 @@ LLVM_LLD := $(word 5,$(LLVM))
 
 # Results must not depend on the machine, so the compiler must not contract
 # a*b + c to a fused operation.
-CPPFLAGS_ALL := -I. -Iinclude -I$(BUILD)/generated $(addprefix -isystem ,$(wildcard /usr/include/suitesparse) $(HDF5_FOLDERS) $(MPI_FOLDERS)) -MMD -MP $(CPPFLAGS)
+CPPFLAGS_ALL := -I. -Iinclude -I$(BUILD)/generated $(addprefix -isystem ,$(wildcard /usr/include/suitesparse) $(HDF5_FOLDERS) $(MPI_FOLDERS) $(CAIRO_FOLDERS)) -MMD -MP $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
 KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
@@ -114,7 +118,8 @@ sources = $(sort $(wildcard $(foreach depth,/*.c /*/*.c /*/*/*.c /*/*/*/*.c,$(ad
 # backend/codegen is a separate library; the evaluator needs one file of
 # backend/vmath as C
 LIBRARY_SOURCES := $(filter-out backend/codegen/% backend/vmath/%,$(call sources,$(ROOMS))) backend/vmath/payne_hanek.c
-PROGRAM_SOURCES := $(call sources,repl)
+# the program opens libraries by one file of lang/, which libatled.a hides
+PROGRAM_SOURCES := $(call sources,repl) lang/base/dynlib.c
 STDLIB := $(sort $(wildcard stdlib/*/*.dsl stdlib/*/*/*.dsl))
 TEST_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*/*.c)))
@@ -262,6 +267,12 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
+$(BUILD)/repl/plot/font.o: ROOM_FLAGS := -DATLED_FONT='"$(FONT)"'
+$(BUILD)/repl/plot/font.o: $(or $(FONT),no-font)
+.PHONY: no-font
+no-font:
+	@echo 'make: DejaVuSans.ttf is not installed; `make deps` does it, or apt-get install fonts-dejavu-core' >&2; exit 1
+
 # the program embeds the pages about errors
 $(BUILD)/repl/tools/commands.o: $(wildcard docs/reference/errors.md)
 
@@ -370,6 +381,7 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 	install -m 644 $(BUILD)/libatled.a '$(TO_LIB)/libatled.a'
 	$(if $(CODEGEN_LIBRARY),install -d '$(TO_LIB)/atled' && install -m 755 $(CODEGEN_LIBRARY) '$(TO_LIB)/atled/libatled-codegen.so')
 	install -m 644 include/atled.h '$(TO)/include/atled.h'
+	install -d '$(TO)/share/doc/atled' && install -m 644 repl/plot/font_licence.txt '$(TO)/share/doc/atled/font_licence.txt'
 	libs=$$(readelf -d $(BUILD)/$(SONAME) | sed -n '/NEEDED/{/libc\.so/d;s/.*\[lib\(.*\)\.so.*/-l\1/p;}' | tr '\n' ' '); \
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@LIBS@|$$libs|" atled.pc.in \
 		>'$(TO_LIB)/pkgconfig/atled.pc'
@@ -381,6 +393,7 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 
 uninstall: ## remove what `make install` put there
 	rm -f '$(TO)/bin/atled' '$(TO)/include/atled.h' '$(TO_LIB)/pkgconfig/atled.pc'
+	rm -f '$(TO)/share/doc/atled/font_licence.txt' && rmdir '$(TO)/share/doc/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/atled/libatled-codegen.so' && rmdir '$(TO_LIB)/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/$(SONAME)' '$(TO_LIB)/libatled.so' '$(TO_LIB)/libatled.a'
 	rm -f $(patsubst docs/man/%,'$(TO)/share/man/man1/%',$(MAN_PAGES))

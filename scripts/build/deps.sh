@@ -21,7 +21,8 @@ here=$(dirname "$0")
 read -ra llvm_versions <<<"$("$here/llvm.sh" --versions)"
 build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev
 	libsundials-dev libsuitesparse-dev libarpack2-dev libgsl-dev libreadline-dev libpng-dev
-	zlib1g-dev libzstd-dev libhdf5-dev libexpat1-dev libqhull-dev)
+	libcairo2-dev libfreetype-dev libgif-dev fonts-dejavu-core zlib1g-dev libzstd-dev
+	libhdf5-dev libexpat1-dev libqhull-dev)
 check_packages=(tmux python3 libmpfr-dev)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
@@ -135,9 +136,13 @@ failing_probes() {
 		hdf5|hdf5-serial hdf5|#include <hdf5.h>\nint main(void){return sizeof(hid_t)==0;}|
 		qhull|qhull_r|#include <libqhull_r/libqhull_r.h>\nint main(void){return sizeof(qhT)==0;}|-lqhull_r
 		expat|expat|#include <expat.h>\nint main(void){return XML_ExpatVersion()==0;}|-lexpat
+		cairo|cairo-ft|#include <cairo-ft.h>\n#include <cairo-pdf.h>\nint main(void){return cairo_version()==0;}|-lcairo
+		giflib||#include <gif_lib.h>\nint main(void){return EGifOpen==0;}|-lgif
 		libpng|libpng|#include <png.h>\nint main(void){return png_access_version_number()==0;}|-lpng
 	PROBES
 	rm -rf "$folder"
+	compgen -G '/usr/share/fonts/*/DejaVuSans.ttf' >/dev/null ||
+		compgen -G '/usr/share/fonts/*/*/DejaVuSans.ttf' >/dev/null || echo 'the font DejaVu Sans'
 }
 
 # Prints the command that installs everything on this system, if it is known.
@@ -150,23 +155,27 @@ install_command() {
 		fedora | rhel)
 			echo 'dnf install gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel' \
 				'sundials-devel suitesparse-devel arpack-devel gsl-devel readline-devel' \
-				'libpng-devel zlib-devel hdf5-devel expat-devel qhull-devel llvm-devel clang lld' \
-				'tmux python3 mpfr-devel'
+				'libpng-devel cairo-devel freetype-devel giflib-devel dejavu-sans-fonts' \
+				'zlib-devel hdf5-devel expat-devel qhull-devel llvm-devel clang lld tmux' \
+				'python3 mpfr-devel'
 			;;
 		arch)
 			echo 'pacman -S --needed base-devel openblas lapacke fftw sundials suitesparse arpack' \
-				'gsl readline libpng zlib hdf5 expat qhull llvm clang lld tmux python mpfr'
+				'gsl readline libpng cairo freetype2 giflib ttf-dejavu zlib hdf5 expat qhull' \
+				'llvm clang lld tmux python mpfr'
 			;;
 		suse | opensuse*)
 			echo 'zypper install gcc gcc-c++ make pkg-config openblas-devel lapacke-devel' \
 				'fftw3-devel sundials-devel suitesparse-devel arpack-ng-devel gsl-devel' \
-				'readline-devel libpng16-devel zlib-devel hdf5-devel libexpat-devel qhull-devel' \
-				'llvm-devel clang lld tmux python3 mpfr-devel'
+				'readline-devel libpng16-devel cairo-devel freetype2-devel giflib-devel' \
+				'dejavu-fonts zlib-devel hdf5-devel libexpat-devel qhull-devel llvm-devel clang' \
+				'lld tmux python3 mpfr-devel'
 			;;
 		alpine)
 			echo 'apk add build-base bash pkgconf openblas-dev lapack-dev fftw-dev sundials-dev' \
-				'suitesparse-dev arpack-dev gsl-dev readline-dev libpng-dev zlib-dev hdf5-dev' \
-				'expat-dev qhull-dev llvm19-dev llvm19-static clang19 lld19 tmux python3 mpfr-dev'
+				'suitesparse-dev arpack-dev gsl-dev readline-dev libpng-dev cairo-dev' \
+				'freetype-dev giflib-dev font-dejavu zlib-dev hdf5-dev expat-dev qhull-dev' \
+				'llvm19-dev llvm19-static clang19 lld19 tmux python3 mpfr-dev'
 			;;
 		*) continue ;;
 		esac

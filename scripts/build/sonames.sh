@@ -44,5 +44,8 @@ define SONAME_SPQR spqr
 define SONAME_HDF5 hdf5_serial hdf5
 define SONAME_EXPAT expat
 define SONAME_QHULL qhull_r
+define SONAME_CAIRO cairo
+define SONAME_FREETYPE freetype
+define SONAME_GIF gif
 sundials=$(recorded "$@" | sed -n 's/^libsundials.*/"&"/p' | paste -sd, -)
 printf '#define SONAMES_SUNDIALS %s\n' "${sundials:-\"libsundials_cvodes.so\"}"
