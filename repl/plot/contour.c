@@ -403,7 +403,7 @@ static void draw_lines(Scene *s, const PanelBox *box, const PlotItem *it, const 
 				(uint8_t)(plot_clamp(u == u ? u : 0, 0, 1) * (PLOT_MAP_COLOURS - 1) + 0.5);
 			l->colour = it->s.colour >= 0 ? draw_colour(it, 1) : readable(map[index]);
 			ticks_number(levels[k], l->text, sizeof l->text);
-			l->width = it->more.labelled ? font_width(l->text, plot_style.tick * 0.9) : 0;
+			l->width = it->more.labelled ? scene_text_width(s, l->text, plot_style.tick * 0.9) : 0;
 			m.level = levels[k];
 			march_level(&m, draw_level_line, l);
 		}

@@ -30,8 +30,8 @@ static const PlotColour faint_ink = {120, 120, 126, 255}, paper = {255, 255, 255
 
 /* ---- fitting text -------------------------------------------------------- */
 
-const char *draw_fit(PlotArena *arena, const char *text, double *size, double room) {
-	double width = font_width(text, *size);
+const char *draw_fit(Scene *s, const char *text, double *size, double room) {
+	double width = scene_text_width(s, text, *size);
 	if (width <= room) return text;
 	double smaller = plot_max(0.72, room / width);
 	*size *= smaller;
@@ -40,15 +40,15 @@ const char *draw_fit(PlotArena *arena, const char *text, double *size, double ro
 	 * Open markup groups are closed at the end. */
 	static const char dots[] = "\xe2\x80\xa6";
 	size_t n = strlen(text), keep = 0;
-	char *copy = plot_take(arena, n + sizeof dots, 1);
+	char *copy = plot_take(&s->arena, n + sizeof dots, 1);
 	if (!copy) return "";
-	double limit = room - font_width(dots, *size);
+	double limit = room - scene_text_width(s, dots, *size);
 	for (const char *p = text; *p;) {
 		plot_utf8(&p);
 		size_t upto = (size_t)(p - text);
 		memcpy(copy, text, upto);
 		copy[upto] = 0;
-		if (font_width(copy, *size) > limit) break;
+		if (scene_text_width(s, copy, *size) > limit) break;
 		keep = upto;
 	}
 	while (keep && (text[keep - 1] == ' ' || text[keep - 1] == '^' || text[keep - 1] == '{'))
@@ -402,7 +402,7 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	                   : 1.6 * plot_min(box->left, box->right);
 	if (p->title) {
 		double size = st->heading;
-		const char *text = draw_fit(&s->arena, p->title, &size, width + aside);
+		const char *text = draw_fit(s, p->title, &size, width + aside);
 		double taken = font_width(text, size) / 2 +
 		               plot_max(font_width(box->y.multiplier, st->tick),
 		                        font_width(box->y2.multiplier, st->tick)) +
@@ -416,30 +416,30 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	scene_text(s, box->y2.multiplier, r->x1, r->y0 - 5, st->tick, ANCHOR_END, ink);
 	if (box->axes.right && p->label[PLOT_Y2] && !p->solid) {
 		double size = st->label;
-		const char *text = draw_fit(&s->arena, p->label[PLOT_Y2], &size, height + 12);
+		const char *text = draw_fit(s, p->label[PLOT_Y2], &size, height + 12);
 		scene_text_upright(s, text, r->x1 + box->y2_width - st->label * 0.3, (r->y0 + r->y1) / 2,
 		                   size, ANCHOR_MIDDLE, ink);
 	}
 	if (p->label[PLOT_X] && !p->solid) {
 		double size = st->label;
-		const char *text = draw_fit(&s->arena, p->label[PLOT_X], &size, width + aside);
+		const char *text = draw_fit(s, p->label[PLOT_X], &size, width + aside);
 		scene_text(s, text, middle, r->y1 + box->label_drop, size, ANCHOR_MIDDLE, ink);
 	}
 	scene_text(s, box->x.multiplier, r->x1, r->y1 + box->factor_drop, st->tick, ANCHOR_END, ink);
 	if (p->label[PLOT_Y] && !p->solid) {
 		double size = st->label;
-		const char *text = draw_fit(&s->arena, p->label[PLOT_Y], &size, height + 12);
+		const char *text = draw_fit(s, p->label[PLOT_Y], &size, height + 12);
 		scene_text_upright(s, text, r->x0 - box->left + 4 + st->label * 0.8, (r->y0 + r->y1) / 2,
 		                   size, ANCHOR_MIDDLE, ink);
 	}
 	if (box->note_drop > 0) {
 		double size = st->tick;
-		const char *text = draw_fit(&s->arena, box->note, &size, width + aside);
+		const char *text = draw_fit(s, box->note, &size, width + aside);
 		scene_text(s, text, middle, r->y1 + box->note_drop, size, ANCHOR_MIDDLE, faint_ink);
 	}
 	if (box->axes.note) {
 		double size = st->label;
-		const char *text = draw_fit(&s->arena, box->axes.note, &size, width - 8);
+		const char *text = draw_fit(s, box->axes.note, &size, width - 8);
 		scene_text(s, text, middle, (r->y0 + r->y1) / 2 + size * FONT_CAP / 2, size, ANCHOR_MIDDLE,
 		           faint_ink);
 	}
@@ -502,7 +502,7 @@ static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	scene_text(s, box->z.multiplier, r.x0, r.y0 - 5, st->tick, ANCHOR_START, ink);
 	if (p->label[PLOT_Z]) {
 		double size = st->label;
-		const char *text = draw_fit(&s->arena, p->label[PLOT_Z], &size, r.y1 - r.y0 + 12);
+		const char *text = draw_fit(s, p->label[PLOT_Z], &size, r.y1 - r.y0 + 12);
 		scene_text_upright(s, text, r.x1 + 7 + texts + 6 + st->label * 0.8, (r.y0 + r.y1) / 2, size,
 		                   ANCHOR_MIDDLE, ink);
 	}
@@ -700,13 +700,13 @@ static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
 		double base = y + st->legend * 0.35;
 		if (lines == 1 && left > 1) { /* more entries than room */
 			double size = st->legend;
-			const char *more = draw_fit(&s->arena, "\xe2\x80\xa6 and others", &size, room);
+			const char *more = draw_fit(s, "\xe2\x80\xa6 and others", &size, room);
 			scene_text(s, more, x + st->swatch + 6, base, size, ANCHOR_START, faint_ink);
 			return;
 		}
 		draw_swatch(s, box, it, (PlotPoint){x, y});
 		double size = st->legend;
-		const char *text = draw_fit(&s->arena, it->s.label, &size, room);
+		const char *text = draw_fit(s, it->s.label, &size, room);
 		scene_text(s, text, x + st->swatch + 6, base, size, ANCHOR_START, ink);
 		y += step;
 		lines--;

@@ -1,187 +1,149 @@
-/* font.c - measuring and drawing of strings with the built-in stroke font.
+/* font.c - the font of all pictures: its file, and the places of the letters of
+ * a string.
  *
- * Needs: internal.h, the glyphs of glyphs.c.
+ * Method: the letters have their natural widths and kerning, without hints.
+ * Superscripts and subscripts are smaller letters. An accent without a letter
+ * of its own stands centred over the letter before it.
+ *
+ * Needs: internal.h; the headers of FreeType, and libfreetype, which is loaded
+ * at the first use. The build includes the file that ATLED_FONT names: DejaVu
+ * Sans, whose licence is in font_licence.txt.
  *
  * Guarantees:
- * - Width and strokes agree exactly: both use the same walk over the string.
- * - A character without a glyph is drawn as an empty box.
- * - Curves are flattened according to the number of pixels they cover.
+ * - Width and places agree exactly: both come from the same walk over the
+ *   string. They are proportional to the size.
+ * - A character that the font does not have is an empty box.
+ * - Any thread may call: pthread_once opens the font, and a lock guards the
+ *   face that measures. The faces belong to the process.
  */
 #include "repl/plot/internal.h"
+#include "lang/base/dynlib.h"
 
-#include <math.h>
+#include <freetype/freetype.h>
+#include <freetype/ftadvanc.h>
+#include <pthread.h>
+#include <sonames.h>
 
-#define MISSING_WIDTH 60
-#define ACCENT_LIFT 17 /* over tall letters */
+__asm__(".section .rodata\n"
+        "atled_font:\n"
+        ".incbin \"" ATLED_FONT "\"\n"
+        "atled_font_end:\n"
+        ".previous\n");
+extern const FT_Byte font_file[] __asm__("atled_font");
+extern const FT_Byte font_file_end[] __asm__("atled_font_end");
 
-/* One character at its place, in units of the text. */
-typedef struct PlacedGlyph {
-	const char *stroke;
-	double x, y, scale; /* y up from the baseline; scale: units per hundredth */
-	double weight;      /* superscripts and subscripts are a little thinner */
-} PlacedGlyph;
+#define FUNCTIONS(F)                                                                               \
+	F(FT_Init_FreeType)                                                                            \
+	F(FT_New_Memory_Face) F(FT_Get_Char_Index) F(FT_Get_Advance) F(FT_Get_Kerning) F(FT_Load_Glyph)
 
-static bool is_tall(uint32_t c) {
-	static const char low[] = "acegijmnopqrsuvwxyz";
-	if (c >= 'a' && c <= 'z') {
-		for (const char *p = low; *p; p++)
-			if ((uint32_t)*p == c) return false;
-		return true;
+static struct {
+#define F(name) __typeof__(&(name)) name;
+	FUNCTIONS(F)
+#undef F
+} ft;
+
+/* Two faces of one file: this one measures, under the lock; the other one is
+ * Cairo's. */
+static FT_Face face, cairo_face;
+static const char *missing;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void open_font(void) {
+#define NAME(name) DYN_NAME(ft, name),
+	static const DynName names[] = {FUNCTIONS(NAME)};
+#undef NAME
+	void *library = dynlib_open(SONAME_FREETYPE);
+	if (!dynlib_find(&library, 1, names, sizeof names / sizeof *names)) {
+		missing = "FreeType (" SONAME_FREETYPE ") cannot be loaded; `make deps` installs it, or "
+				  "apt-get install libfreetype6";
+		return;
 	}
-	return c < 0x3b1 ? c != 0x131 && c != 0xe6 && c != 0xf8 : c > 0x2200;
+	FT_Library all;
+	FT_Long size = font_file_end - font_file;
+	if (ft.FT_Init_FreeType(&all) || ft.FT_New_Memory_Face(all, font_file, size, 0, &face) ||
+	    ft.FT_New_Memory_Face(all, font_file, size, 0, &cairo_face))
+		missing = "FreeType (" SONAME_FREETYPE ") does not read the font of the pictures";
 }
 
-typedef void (*PlacedFn)(void *ud, const PlacedGlyph *p);
+const char *font_open(void) {
+	pthread_once(&once, open_font);
+	return missing;
+}
 
-/* Calls `each` for every glyph of the string and returns the string's width. */
-static double walk_text(const char *text, double size, PlacedFn each, void *ud) {
-	PlotCursor cursor = {.at = text};
-	double x = 0, centre = 0;
-	bool tall = false;
+FT_Face font_face(void) { return cairo_face; }
+
+/* ---- places -------------------------------------------------------------- */
+
+/* The letter before the current one; lengths are in units of the font. */
+typedef struct LetterBefore {
+	FT_UInt glyph; /* 0: none */
 	int level;
+	double x, unit;
+	FT_Pos left, right, low, high; /* its extent with its accents */
+	bool measured;
+} LetterBefore;
+
+/* Gets the extent of a glyph's ink. */
+static bool extent(FT_UInt glyph, FT_Pos *left, FT_Pos *right, FT_Pos *low, FT_Pos *high) {
+	if (ft.FT_Load_Glyph(face, glyph, FT_LOAD_NO_SCALE)) return false;
+	const FT_Glyph_Metrics *m = &face->glyph->metrics;
+	*left = m->horiBearingX;
+	*right = m->horiBearingX + m->width;
+	*high = m->horiBearingY;
+	*low = m->horiBearingY - m->height;
+	return m->width > 0;
+}
+
+/* Moves an accent to the middle of the letter before it. In the font it has the
+ * height of small letters. Taller letters raise it, accents below go under
+ * descenders. */
+static void place_accent(LetterBefore *b, PlotLetter *accent) {
+	FT_Pos left, right, low, high, x_left, x_right, x_low, x_high = 0;
+	if (!b->glyph || !extent(accent->glyph, &left, &right, &low, &high)) return;
+	if (!b->measured && !extent(b->glyph, &b->left, &b->right, &b->low, &b->high)) return;
+	b->measured = true;
+	extent(ft.FT_Get_Char_Index(face, 'x'), &x_left, &x_right, &x_low, &x_high);
+	FT_Pos shift = 0;
+	if (low >= x_high) shift = b->high > x_high ? b->high - x_high : 0;
+	else if (high <= 0) shift = b->low < 0 ? b->low : 0;
+	accent->x = b->x + (double)(b->left + b->right - left - right) / 2 * b->unit;
+	accent->y -= (double)shift * b->unit;
+	if (shift + high > b->high) b->high = shift + high;
+	if (shift + low < b->low) b->low = shift + low;
+}
+
+double font_place(const char *text, double size, PlotLetter *out, size_t *n) {
+	if (n) *n = 0;
+	if (font_open()) return 0;
+	PlotCursor cursor = {.at = text};
+	LetterBefore before = {0};
+	double x = 0;
+	int level;
+	pthread_mutex_lock(&lock);
 	for (uint32_t c; (c = plot_next(&cursor, &level));) {
-		const PlotGlyphAlias *alias = glyph_alias(c);
-		uint32_t base = alias ? alias->base : c;
-		int8_t own_level = alias ? alias->level : 0;
-		double scale = size / 100, y = level > 0   ? FONT_RAISE * size
-		                               : level < 0 ? -FONT_LOWER * size
-		                                           : 0;
-		if (level) scale *= FONT_SCRIPT;
-		if (own_level) {
-			y += (own_level > 0 ? FONT_RAISE : -FONT_LOWER) * scale * 100;
-			scale *= FONT_SCRIPT;
-		}
-		const PlotGlyph *g = glyph_find(base);
-		PlacedGlyph p = {g ? g->stroke : "M 9 4 L 51 4 L 51 68 L 9 68 L 9 4", x, y, scale,
-		                 0.4 + 0.6 * scale * 100 / size};
-		double advance = (g ? g->advance : MISSING_WIDTH) * scale;
-		bool accent = g && !g->advance;
-		if (accent) {
-			p.x = centre;
-			if (tall && base != 0x327) p.y += ACCENT_LIFT * scale;
-		} else if (plot_char_columns(c) == 0) {
-			continue; /* an invisible mark without a glyph */
+		FT_UInt glyph = ft.FT_Get_Char_Index(face, c);
+		bool mark = plot_char_columns(c) == 0;
+		if (mark && !glyph) continue; /* an invisible character */
+		double own = level ? FONT_SCRIPT * size : size, unit = own / face->units_per_EM;
+		PlotLetter letter = {c, glyph, x, 0, own};
+		if (level) letter.y = level > 0 ? -FONT_RAISE * size : FONT_LOWER * size;
+		FT_Vector kern = {0, 0};
+		FT_Fixed advance = 0;
+		if (mark) {
+			place_accent(&before, &letter);
 		} else {
-			centre = x + advance / 2;
-			tall = is_tall(base);
+			if (before.glyph && before.level == level)
+				ft.FT_Get_Kerning(face, before.glyph, glyph, FT_KERNING_UNSCALED, &kern);
+			letter.x = x += (double)kern.x * unit;
+			ft.FT_Get_Advance(face, glyph, FT_LOAD_NO_SCALE, &advance);
+			before = (LetterBefore){.glyph = glyph, .level = level, .x = x, .unit = unit};
+			x += (double)advance * unit;
 		}
-		if (each) each(ud, &p);
-		if (each && alias && alias->accent) {
-			const PlotGlyph *mark = glyph_find(alias->accent);
-			PlacedGlyph over = {mark ? mark->stroke : "", centre, y, scale, p.weight};
-			if (tall && alias->accent != 0x327) over.y += ACCENT_LIFT * scale;
-			each(ud, &over);
-		}
-		x += advance;
+		if (out) out[(*n)++] = letter;
 	}
+	pthread_mutex_unlock(&lock);
 	return x;
 }
 
-double font_width(const char *text, double size) { return walk_text(text, size, NULL, NULL); }
-
-/* ---- strokes ------------------------------------------------------------- */
-
-static bool read_number(const char **p, double *out) {
-	const char *s = *p;
-	while (*s == ' ') s++;
-	double sign = 1, v = 0;
-	if (*s == '-') {
-		sign = -1;
-		s++;
-	}
-	if (*s < '0' || *s > '9') return false;
-	while (*s >= '0' && *s <= '9') v = v * 10 + (*s++ - '0');
-	if (*s == '.')
-		for (double unit = 0.1; *++s >= '0' && *s <= '9'; unit /= 10) v += unit * (*s - '0');
-	*out = sign * v;
-	*p = s;
-	return true;
-}
-
-typedef struct Pen {
-	PlotPiece piece;
-	void *ud;
-	double pixels; /* per unit */
-	const PlacedGlyph *where;
-	PlotPoint at; /* in hundredths */
-	bool down;
-} Pen;
-
-static PlotPoint pen_place(const Pen *pen, PlotPoint p) {
-	return (PlotPoint){pen->where->x + p.x * pen->where->scale,
-	                   -(pen->where->y + p.y * pen->where->scale)};
-}
-
-static void pen_to(Pen *pen, double x, double y) {
-	PlotPoint to = {x, y};
-	if (pen->down && (to.x != pen->at.x || to.y != pen->at.y))
-		pen->piece(pen->ud, pen_place(pen, pen->at), pen_place(pen, to), pen->where->weight);
-	pen->at = to;
-	pen->down = true;
-}
-
-static void pen_arc(Pen *pen, const double v[6]) {
-	double from = v[4] * PLOT_PI / 180, sweep = (v[5] - v[4]) * PLOT_PI / 180;
-	double radius = plot_max(v[2], v[3]) * pen->where->scale * pen->pixels;
-	int n = (int)plot_clamp(ceil(fabs(sweep) / sqrt(0.3 / plot_max(radius, 0.3))), 6, 160);
-	for (int i = 0; i <= n; i++) {
-		double angle = from + sweep * i / n;
-		pen_to(pen, v[0] + v[2] * cos(angle), v[1] + v[3] * sin(angle));
-	}
-}
-
-static void pen_curve(Pen *pen, const double v[6]) {
-	PlotPoint a = pen->at;
-	double length = hypot(v[0] - a.x, v[1] - a.y) + hypot(v[2] - v[0], v[3] - v[1]) +
-	                hypot(v[4] - v[2], v[5] - v[3]);
-	int n = (int)plot_clamp(ceil(1.5 * sqrt(length * pen->where->scale * pen->pixels)), 5, 80);
-	for (int i = 1; i <= n; i++) {
-		double t = (double)i / n, s = 1 - t;
-		double c0 = s * s * s, c1 = 3 * s * s * t, c2 = 3 * s * t * t, c3 = t * t * t;
-		pen_to(pen, c0 * a.x + c1 * v[0] + c2 * v[2] + c3 * v[4],
-		       c0 * a.y + c1 * v[1] + c2 * v[3] + c3 * v[5]);
-	}
-}
-
-static void pen_dot(Pen *pen, double x, double y) {
-	const double r = 1.4; /* a dot is a little wider than a stroke */
-	pen->down = false;
-	pen_to(pen, x - r, y);
-	pen_to(pen, x + r, y);
-	pen->down = false;
-	pen_to(pen, x, y - r);
-	pen_to(pen, x, y + r);
-	pen->down = false;
-}
-
-static void draw_placed(void *ud, const PlacedGlyph *p) {
-	Pen *pen = ud;
-	pen->where = p;
-	pen->down = false;
-	char command = 0;
-	for (const char *s = p->stroke; *s;) {
-		if (*s == ' ') {
-			s++;
-			continue;
-		}
-		if (*s >= 'A' && *s <= 'Z') {
-			command = *s++;
-			if (command == 'M') pen->down = false;
-			continue;
-		}
-		int want = command == 'A' || command == 'C' ? 6 : 2;
-		double v[6] = {0};
-		for (int i = 0; i < want; i++)
-			if (!read_number(&s, &v[i])) return;
-		if (command == 'A') pen_arc(pen, v);
-		else if (command == 'C') pen_curve(pen, v);
-		else if (command == 'D') pen_dot(pen, v[0], v[1]);
-		else pen_to(pen, v[0], v[1]);
-	}
-}
-
-void font_strokes(const char *text, double size, double pixels_per_unit, PlotPiece piece,
-                  void *ud) {
-	Pen pen = {.piece = piece, .ud = ud, .pixels = pixels_per_unit};
-	walk_text(text, size, draw_placed, &pen);
-}
+double font_width(const char *text, double size) { return font_place(text, size, NULL, NULL); }

@@ -6,7 +6,7 @@
  * From a figure to output:
  *
  *   Figure --axes, ticks--> layout --> Scene (a list of primitives)
- *                                        --> svg.c | raster.c + png.c
+ *                                        --> svg.c | cairo.c (+ png.c)
  *   Figure --axes, ticks--> terminal.c (a grid of character cells)
  *
  * Lengths in a scene are units of 1/96 inch, x to the right, y down.
@@ -233,33 +233,29 @@ int plot_ansi_series(int index); /* readable on dark and light backgrounds */
 int plot_ansi_nearest(PlotColour c);
 PlotColour plot_shade(PlotColour c, double light); /* light < 1: darker, > 1: mixed with white */
 
-/* ---- font.c, glyphs.c: strokes of strings -------------------------------- */
+/* ---- font.c: the font of all pictures ------------------------------------ */
 
-typedef struct PlotGlyph {
-	uint32_t code;
-	uint8_t advance;    /* in hundredths of the size */
-	const char *stroke; /* see glyphs.c */
-} PlotGlyph;
-const PlotGlyph *glyph_find(uint32_t code);
-/* Composition of a character that has no strokes of its own. */
-typedef struct PlotGlyphAlias {
-	uint32_t code, base, accent; /* accent 0: none */
-	int8_t level;                /* +1: superscript of base; -1: subscript */
-} PlotGlyphAlias;
-const PlotGlyphAlias *glyph_alias(uint32_t code);
-
-double font_width(const char *text, double size);
-/* Sends every segment of every stroke, relative to the start of the baseline, y
- * down. */
-/* weight: thickness relative to normal letters */
-typedef void (*PlotPiece)(void *ud, PlotPoint a, PlotPoint b, double weight);
-void font_strokes(const char *text, double size, double pixels_per_unit, PlotPiece piece, void *ud);
-#define FONT_STEM 0.082 /* thickness of a stroke over the size */
-#define FONT_STEM_BOLD 0.108
+#define FONT_FAMILY "DejaVu Sans"
 #define FONT_SCRIPT 0.72 /* size of superscripts and subscripts */
 #define FONT_RAISE 0.36  /* vertical shift over the size */
 #define FONT_LOWER 0.16
-#define FONT_CAP 0.72 /* height of capitals and digits */
+#define FONT_CAP 0.729  /* height of capitals and digits */
+#define FONT_BOLD 0.035 /* width of the outline that makes letters bold */
+
+/* Opens the font at the first call. Returns NULL, or why it is unavailable. */
+const char *font_open(void);
+/* Returns the font for cairo.c after font_open, with FreeType's type. Only
+ * Cairo may use it, which has a lock of its own. */
+struct FT_FaceRec_ *font_face(void);
+
+typedef struct PlotLetter {
+	uint32_t code, glyph; /* a character and its number in the font */
+	double x, y, size;    /* from the start of the baseline; y down */
+} PlotLetter;
+/* Places the letters of a string: at most one for each byte. Returns the width
+ * of the string. `out` may be NULL. Before font_open it does nothing. */
+double font_place(const char *text, double size, PlotLetter *out, size_t *n);
+double font_width(const char *text, double size);
 
 /* ---- scene.c ------------------------------------------------------------- */
 
@@ -291,6 +287,7 @@ typedef struct Scene {
 	PlotArena arena;
 	double width, height;
 	double resolution; /* pixels per unit, for images and alignment of fine lines */
+	double cell;       /* width of a character of the terminal; 0: text is in the font */
 	const char *title;
 	PlotPrimitive *first, *last;
 	const PlotRect *clip;
@@ -318,6 +315,7 @@ void scene_text_upright(Scene *s, const char *text, double x, double y, double s
 void scene_text_turned(Scene *s, const char *text, double x, double y, double size,
                        PlotAnchor anchor, double angle, PlotColour c);
 void scene_bold(Scene *s);
+double scene_text_width(const Scene *s, const char *text, double size);
 void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,
                  const PlotColour *palette);
 
@@ -391,7 +389,7 @@ void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s);
 double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *arena,
                          PlotPoint *place);
 int legend_entries(const PlotPanel *p);
-const char *draw_fit(PlotArena *arena, const char *text, double *size,
+const char *draw_fit(Scene *s, const char *text, double *size,
                      double room); /* shrinks, then cuts with an ellipsis */
 
 /* ---- contour.c, streamlines.c, perspective.c ----------------------------- */
@@ -407,18 +405,21 @@ void contour_draw(Scene *s, const PanelBox *box, const PlotItem *it);
 void flow_draw(Scene *s, const PanelBox *box, const PlotItem *it);
 void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box);
 
-/* ---- svg.c, raster.c, png.c ---------------------------------------------- */
+/* ---- svg.c, cairo.c, png.c ----------------------------------------------- */
 
 /* As in replace_file.h, with a message in `error`. */
 PlotStatus plot_file_open(FileReplacement *file, const char *path, char *error, size_t error_cap);
 PlotStatus plot_file_close(FileReplacement *file, const char *path, int failed, char *error,
                            size_t error_cap);
 
+#define CANNOT_DRAW "the picture cannot be drawn: %s" /* the message of PLOT_NO_LIBRARY */
+
 typedef struct Raster {
 	int width, height;
-	uint8_t *rgb; /* 3*width*height, initially white */
+	uint8_t *rgb;      /* 3*width*height */
+	const char *error; /* after a failure: the reason, or NULL when memory failed */
 } Raster;
-/* Returns false when memory fails. rgb belongs to the arena. */
+/* Draws on white. Returns false on failure. rgb belongs to the arena. */
 bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raster *out);
 
 /* Draws the figure as pixels. The caller must free the arena, even after a

@@ -20,11 +20,11 @@
 #include <string.h>
 
 const PlotStyle plot_style = {
-	.title = 14.5,
-	.heading = 12.5,
-	.label = 12,
-	.tick = 10.5,
-	.legend = 10.5,
+	.title = 13.5,
+	.heading = 12,
+	.label = 11,
+	.tick = 10,
+	.legend = 10,
 	.major = 5,
 	.minor = 2.8,
 	.axis = 0.9,
@@ -390,6 +390,8 @@ PlotStatus figure_scene(Figure *f, double width, double height, double resolutio
 	             .width = width,
 	             .height = height,
 	             .resolution = resolution};
+	const char *why = font_open();
+	if (why) return plot_fail(f, PLOT_NO_LIBRARY, CANNOT_DRAW, why);
 	int n = f->rows * f->cols;
 	s->title = f->title ? f->title : f->panels[0].title;
 	PanelBox *boxes = plot_take(&s->arena, (size_t)n, sizeof *boxes);
@@ -409,7 +411,7 @@ PlotStatus figure_scene(Figure *f, double width, double height, double resolutio
 	const PlotColour ink = {24, 24, 28, 255};
 	if (f->title) {
 		double size = plot_style.title;
-		const char *title = draw_fit(&s->arena, f->title, &size, width - 4 * EDGE);
+		const char *title = draw_fit(s, f->title, &size, width - 4 * EDGE);
 		scene_text(s, title, width / 2, EDGE + plot_style.title, size, ANCHOR_MIDDLE, ink);
 		scene_bold(s);
 	}

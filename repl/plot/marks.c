@@ -251,7 +251,8 @@ static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 		PlotPoint p = draw_place(box, item_x(it, i), item_y(it, i));
 		if (draw_is_gap(p) || !draw_inside(&box->plot, p)) continue;
 		PlotColour c = draw_colour(it, 1);
-		double width = font_width(it->more.text, size), shift = (1 - it->more.anchor) * width / 2;
+		double width = scene_text_width(s, it->more.text, size),
+			   shift = (1 - it->more.anchor) * width / 2;
 		/* Keeps it inside the plot if possible. */
 		double left = plot_clamp(p.x - width + shift, box->plot.x0 + 3,
 		                         plot_max(box->plot.x0 + 3, box->plot.x1 - width - 3));

@@ -218,7 +218,7 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 		PlotPoint at = project(v, m, NULL);
 		scene_segment(s, at.x, at.y, at.x + out.x * st->major, at.y + out.y * st->major, 0.9,
 		              frame_ink);
-		double w = font_width(ticks->major[i].label, st->tick), h = st->tick * FONT_CAP;
+		double w = scene_text_width(s, ticks->major[i].label, st->tick), h = st->tick * FONT_CAP;
 		/* Puts the nearest point of the label's box at `gap` from the tick. */
 		double gap = st->major + 4, x = at.x + out.x * gap + out.x * w / 2,
 			   y = at.y + out.y * gap + out.y * h / 2;
@@ -235,16 +235,17 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 	snprintf(both, sizeof both, "%s%s%s%s%s", text, *text && ticks->multiplier[0] ? " (" : "",
 	         ticks->multiplier, *text && ticks->multiplier[0] ? ")" : "", "");
 	if (!*both) return;
-	double size = st->label, angle = axis == 2
-	                                     ? (font_width(both, st->label) < 2 * st->label ? 0 : 90)
-	                                 : font_width(both, st->label) < 2 * st->label
-	                                     ? 0
-	                                     : atan2(-(b.y - a.y), b.x - a.x) * 180 / PLOT_PI;
+	double size = st->label,
+		   angle = axis == 2 ? (scene_text_width(s, both, st->label) < 2 * st->label ? 0 : 90)
+	               : scene_text_width(s, both, st->label) < 2 * st->label
+	                   ? 0
+	                   : atan2(-(b.y - a.y), b.x - a.x) * 180 / PLOT_PI;
 	if (angle > 90) angle -= 180;
 	if (angle <= -90) angle += 180;
-	const char *fitted = draw_fit(&s->arena, both, &size, plot_max(width_of_edge * 1.1, 40));
+	const char *fitted = draw_fit(s, both, &size, plot_max(width_of_edge * 1.1, 40));
 	/* The axis label is as far out as the tick labels, plus half its height. */
-	double turned = angle * PLOT_PI / 180, w = font_width(fitted, size) / 2, h = size * 0.5;
+	double turned = angle * PLOT_PI / 180, w = scene_text_width(s, fitted, size) / 2,
+		   h = size * 0.5;
 	double half = fabs(out.x * cos(turned) - out.y * sin(turned)) * w +
 	              fabs(out.x * sin(turned) + out.y * cos(turned)) * h;
 	if (axis != 2) half = plot_min(half, h + 0.3 * w);

@@ -10,10 +10,12 @@
  *   as in "10^{-3}" and "u_{xx}"; a bare ^ or _ is itself. Strings are cut
  *   after 1000 characters.
  *
- * Needs: libc, libm, libpng; nothing else of Atled.
+ * Needs: libc, libm, libpng, lang/base/dynlib.h; nothing else of Atled. Cairo
+ * and FreeType are loaded when a figure is first written to a file.
  *
  * Guarantees:
- * - There is no global state.
+ * - There is no global state but the libraries and the font, which are opened
+ *   once. Figures may be written by several threads, each by one at a time.
  * - Every failure is a PlotStatus with a message in figure_error. No input
  *   causes a crash or an endless loop.
  * - NaN and infinite samples are gaps in lines and grey in fields.
@@ -37,7 +39,8 @@ typedef enum PlotStatus {
 	PLOT_BAD_DATA,
 	PLOT_TOO_SMALL, /* the picture has no room for its panels */
 	PLOT_NO_MEMORY,
-	PLOT_IO_ERROR /* the file could not be written; nothing remains of it */
+	PLOT_IO_ERROR,  /* the file could not be written; nothing remains of it */
+	PLOT_NO_LIBRARY /* a library that draws is not installed, or it fails */
 } PlotStatus;
 
 /* resize(ud, p, old, new): new == 0 frees; p == NULL allocates. On failure it
@@ -195,7 +198,7 @@ const char *figure_error(const Figure *f);
 
 PlotStatus figure_title(Figure *f, const char *text);
 
-/* Sets the natural size, 80 .. 10000 in units of 1/96 inch. Text is about 11
+/* Sets the natural size, 80 .. 10000 in units of 1/96 inch. Text is about 10
  * units high. The default depends on the grid. */
 PlotStatus figure_size(Figure *f, double width, double height);
 

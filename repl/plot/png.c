@@ -114,8 +114,10 @@ PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Ras
 	PlotStatus status =
 		figure_scene(f, width / resolution, height / resolution, resolution, &scene);
 	if (!status && !raster_scene(&scene, width, height, arena, out))
-		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels",
-		                   width, height);
+		status = out->error ? plot_fail(f, PLOT_NO_LIBRARY, CANNOT_DRAW, out->error)
+		                    : plot_fail(f, PLOT_NO_MEMORY,
+		                                "not enough memory for a picture of %d by %d pixels", width,
+		                                height);
 	plot_arena_free(&scene.arena);
 	return status;
 }

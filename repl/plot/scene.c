@@ -1,4 +1,4 @@
-/* scene.c - list of drawing primitives for the SVG and PNG writers.
+/* scene.c - list of drawing primitives for the writers.
  *
  * Needs: internal.h.
  *
@@ -126,6 +126,14 @@ void scene_text_turned(Scene *s, const char *text, double x, double y, double si
 
 void scene_bold(Scene *s) {
 	if (s->last && s->last->kind == PRIM_TEXT) s->last->bold = true;
+}
+
+double scene_text_width(const Scene *s, const char *text, double size) {
+	if (!(s->cell > 0)) return font_width(text, size);
+	PlotCursor cursor = {.at = text};
+	int level, columns = 0;
+	for (uint32_t c; (c = plot_next(&cursor, &level));) columns += plot_char_columns(c);
+	return columns * s->cell;
 }
 
 void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,

@@ -1,6 +1,11 @@
 /* svg.c - SVG writer of a scene.
  *
- * Needs: internal.h.
+ * Cairo's own SVG is not used. It draws letters as outlines, which nobody can
+ * search or edit, and numbers its ids in each file (glyph0-1, clip1), so that
+ * two pictures on one page clash.
+ *
+ * Needs: internal.h. Viewers that have the font of font.c place the text as in
+ * the other formats.
  *
  * Guarantees:
  * - The output is well-formed XML in UTF-8.
@@ -173,8 +178,12 @@ static void write_text(PlotBuffer *b, const PlotPrimitive *p) {
 	if (p->anchor != ANCHOR_START)
 		plot_puts(b,
 		          p->anchor == ANCHOR_MIDDLE ? " text-anchor=\"middle\"" : " text-anchor=\"end\"");
-	if (p->bold) plot_puts(b, " font-weight=\"bold\"");
 	put_colour(b, "fill", p->colour);
+	/* as the other formats do: letters of a bold font would be wider */
+	if (p->bold) {
+		put_colour(b, "stroke", p->colour);
+		put_attribute(b, "stroke-width", FONT_BOLD * p->size, 2);
+	}
 	if (p->angle != 0) {
 		plot_puts(b, " transform=\"rotate(");
 		plot_put_fixed(b, -p->angle, 2);
@@ -272,8 +281,7 @@ static void svg_write(const Scene *s, PlotBuffer *b) {
 	plot_put_fixed(b, s->width, 2);
 	plot_puts(b, " ");
 	plot_put_fixed(b, s->height, 2);
-	plot_puts(b, "\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', 'DejaVu "
-	             "Sans Condensed', sans-serif\" "
+	plot_puts(b, "\" font-family=\"'" FONT_FAMILY "', 'Bitstream Vera Sans', Verdana, sans-serif\" "
 	             "stroke-linecap=\"round\" stroke-linejoin=\"round\" xml:space=\"preserve\">\n");
 	if (s->title && *s->title) {
 		plot_puts(b, "<title>");

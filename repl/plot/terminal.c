@@ -402,7 +402,7 @@ static void cells_text(Pane *pane, const PlotPrimitive *p) {
 	                                                                    : 0;
 	double x = p->points[0].x, y = p->points[0].y;
 	if (p->anchor == ANCHOR_START && p->angle == 0) { /* keeps the centre where it was intended */
-		x += font_width(p->text, p->size) / 2;
+		x += width * UNITS;
 		anchor = width / 2;
 	}
 	y -= p->angle == 0 ? p->size * 0.35 : 0;
@@ -466,7 +466,8 @@ static void draw_layer(Pane *pane, const PlotItem *item) {
 	Scene s = {.arena = {pane->c->arena->alloc, NULL, false},
 	           .width = box->plot.x1,
 	           .height = box->plot.y1,
-	           .resolution = 1};
+	           .resolution = 1,
+	           .cell = 2 * UNITS};
 	if (item) {
 		one.items = (PlotItem *)(uintptr_t)item;
 		one.n = 1;

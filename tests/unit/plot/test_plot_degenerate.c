@@ -205,7 +205,7 @@ static bool use(Test *t, const Data *d, Meter *m, int kind) {
 	                    : kind == 1 ? figure_write_png(f, file_in(t, "o.png", path), 300, 200)
 	                                : figure_write_terminal(f, 70, 40, true, take_text, &out);
 	CHECK(status == PLOT_OK || (status == PLOT_NO_MEMORY && *figure_error(f) && out.calls == 0));
-	if (kind < 2) unlink(path);
+	if (kind != 2) unlink(path);
 	free(out.at);
 	figure_free(f);
 	return status == PLOT_OK;
