@@ -6,7 +6,7 @@
  * From a figure to output:
  *
  *   Figure --axes, ticks--> layout --> Scene (a list of primitives)
- *                                        --> svg.c | cairo.c (+ png.c)
+ *                                        --> svg.c | cairo.c (+ png.c, gif.c)
  *   Figure --axes, ticks--> terminal.c (a grid of character cells)
  *
  * Lengths in a scene are units of 1/96 inch, x to the right, y down.
@@ -405,7 +405,7 @@ void contour_draw(Scene *s, const PanelBox *box, const PlotItem *it);
 void flow_draw(Scene *s, const PanelBox *box, const PlotItem *it);
 void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box);
 
-/* ---- svg.c, cairo.c, png.c ----------------------------------------------- */
+/* ---- svg.c, cairo.c, png.c, gif.c ---------------------------------------- */
 
 /* As in replace_file.h, with a message in `error`. */
 PlotStatus plot_file_open(FileReplacement *file, const char *path, char *error, size_t error_cap);
@@ -430,5 +430,20 @@ PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Ras
  * fails. */
 bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels,
                 const PlotColour *palette, PlotBuffer *out);
+
+typedef struct PlotPart { /* a part of a frame */
+	int x, y, width, height;
+	const uint8_t *rgb; /* 3*width*height */
+} PlotPart;
+/* Opens giflib at the first call. Returns NULL, or why it is unavailable. */
+const char *gif_open(void);
+/* Begins a GIF after gif_open. What is written goes to `out`, which must stay
+ * where it is until gif_end. NULL when memory fails. */
+struct GifFileType *gif_begin(int width, int height, PlotBuffer *out);
+/* Adds a frame, shown for `delay` hundredths of a second. The arena gets its
+ * indices. Returns false when memory fails. */
+bool gif_frame(struct GifFileType *gif, const PlotPart *p, int delay, PlotArena *arena);
+/* Writes the end and frees it; NULL is allowed. */
+void gif_end(struct GifFileType *gif);
 
 #endif

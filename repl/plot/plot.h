@@ -10,8 +10,8 @@
  *   as in "10^{-3}" and "u_{xx}"; a bare ^ or _ is itself. Strings are cut
  *   after 1000 characters.
  *
- * Needs: libc, libm, libpng, lang/base/dynlib.h; nothing else of Atled. Cairo
- * and FreeType are loaded when a figure is first written to a file.
+ * Needs: libc, libm, libpng, lang/base/dynlib.h; nothing else of Atled. Cairo,
+ * FreeType and giflib are loaded when a figure is first written to a file.
  *
  * Guarantees:
  * - There is no global state but the libraries and the font, which are opened
