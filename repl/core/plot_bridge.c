@@ -14,8 +14,8 @@
  * - Any field may be absent, or none.
  *
  * Guarantees:
- * - A file name ends in .svg or .png, that of an animation in .png, .apng or
- *   .gif. The name "" draws the figure as text where print writes.
+ * - A file name ends in .svg, .png or .pdf, that of an animation in .png, .apng
+ *   or .gif. The name "" draws the figure as text where print writes.
  * - Without the grant for files no file is written.
  * - plot_show returns false for a value that is no figure.
  */
@@ -687,7 +687,8 @@ static void write_figure(Drawing *d, atled_context *ctx, const char *file) {
 	if (d->status != ATLED_OK) return;
 	if (ends_in(file, ".svg")) want(d, figure_write_svg(d->figure, file));
 	else if (ends_in(file, ".png")) want(d, figure_write_png_dpi(d->figure, file, d->dpi));
-	else fail(d, ATLED_ERROR, "a picture's file ends in .svg or .png");
+	else if (ends_in(file, ".pdf")) want(d, figure_write_pdf(d->figure, file));
+	else fail(d, ATLED_ERROR, "a picture's file ends in .svg, .png or .pdf");
 }
 
 static atled_status finish(Drawing *d, atled_context *ctx) {

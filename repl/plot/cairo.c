@@ -1,9 +1,11 @@
-/* cairo.c - drawing of a scene with Cairo.
+/* cairo.c - drawing of a scene with Cairo: pixels, and PDF files of figures.
  *
  * Method: every primitive is a path that Cairo fills or strokes.
  * - Pixels: letters are filled outlines, at places between pixels, so all
  *   versions of Cairo give the same text. The baselines of upright strings lie
  *   on boundaries of pixels.
+ * - PDF: letters are text with its characters, so it can be searched and
+ *   copied. A unit of the scene is 0.75 points.
  *
  * Needs: internal.h, a scene with coordinates near the picture, as layout makes
  * it; the headers of Cairo 1.16 or later, and libcairo, which is loaded at the
@@ -13,8 +15,9 @@
  * - Nothing is drawn outside a primitive's clip. In pixels the clip is rounded
  *   to whole ones.
  * - A translucent line covers each pixel once, even where it crosses itself.
- * - Pixels come from the figure's allocator. Cairo allocates paths and letters
- *   by malloc; the callers bound the size of the picture before.
+ * - Pixels and the bytes of a PDF come from the figure's allocator. Cairo
+ *   allocates paths and letters by malloc; the callers bound the size of the
+ *   picture before.
  * - Any thread may call: pthread_once loads the library, and Cairo locks its
  *   font.
  */
@@ -22,10 +25,13 @@
 #include "lang/base/dynlib.h"
 
 #include <cairo-ft.h>
+#include <cairo-pdf.h>
 #include <math.h>
 #include <pthread.h>
 #include <sonames.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FUNCTIONS(F)                                                                               \
 	F(cairo_create)                                                                                \
@@ -75,7 +81,10 @@
 	F(cairo_image_surface_create_for_data)                                                         \
 	F(cairo_surface_finish)                                                                        \
 	F(cairo_surface_status)                                                                        \
-	F(cairo_surface_destroy)
+	F(cairo_surface_destroy)                                                                       \
+	F(cairo_pdf_surface_create_for_stream)                                                         \
+	F(cairo_pdf_surface_restrict_to_version)                                                       \
+	F(cairo_pdf_surface_set_metadata)
 
 static struct {
 #define F(name) __typeof__(&(name)) name;
@@ -408,4 +417,73 @@ bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raste
 		out->rgb[3 * i + 2] = (uint8_t)c;
 	}
 	return true;
+}
+
+/* ---- PDF ----------------------------------------------------------------- */
+
+#define POINTS 0.75 /* to a unit of 1/96 inch */
+
+static cairo_status_t take_bytes(void *ud, const unsigned char *bytes, unsigned n) {
+	PlotBuffer *out = ud;
+	plot_put(out, bytes, n);
+	return out->failed ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+}
+
+/* Sets the title, without its markup. */
+static void set_title(cairo_surface_t *pdf, const char *text, PlotBuffer *out) {
+	PlotBuffer title = {.alloc = out->alloc};
+	PlotCursor cursor = {.at = text};
+	char utf8[4];
+	int level;
+	for (uint32_t c; (c = plot_next(&cursor, &level));)
+		plot_put(&title, utf8, plot_utf8_write(c, utf8));
+	plot_put(&title, "", 1);
+	if (title.failed) out->failed = true;
+	else lib.cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_TITLE, title.at);
+	plot_buffer_free(&title);
+}
+
+/* A file that SOURCE_DATE_EPOCH dates is the same on every run. Without the
+ * variable Cairo writes the present time. */
+static void set_date(cairo_surface_t *pdf) {
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	char *end = NULL, date[40];
+	long long seconds = epoch ? strtoll(epoch, &end, 10) : -1;
+	time_t at = (time_t)seconds;
+	struct tm parts;
+	if (seconds < 0 || !end || end == epoch || *end || !gmtime_r(&at, &parts) ||
+	    parts.tm_year > 8000)
+		return;
+	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+	lib.cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_CREATE_DATE, date);
+}
+
+/* Version 1.4 has transparency, and every reader knows it. */
+static const char *write_pdf(Scene *s, PlotBuffer *out) {
+	cairo_surface_t *pdf = lib.cairo_pdf_surface_create_for_stream(
+		take_bytes, out, POINTS * s->width, POINTS * s->height);
+	lib.cairo_pdf_surface_restrict_to_version(pdf, CAIRO_PDF_VERSION_1_4);
+	if (s->title) set_title(pdf, s->title, out);
+	lib.cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_CREATOR, "Atled");
+	set_date(pdf);
+	return draw_scene(s, pdf, POINTS, POINTS, false, &s->arena);
+}
+
+PlotStatus figure_write_pdf(Figure *f, const char *path) {
+	if (!f) return PLOT_BAD_ARGUMENT;
+	if (!path) return plot_fail(f, PLOT_BAD_ARGUMENT, "a picture needs a file name");
+	double width, height;
+	figure_natural_size(f, &width, &height);
+	Scene scene;
+	PlotBuffer bytes = {.alloc = &f->alloc};
+	PlotStatus status = figure_scene(f, width, height, 2, &scene);
+	const char *why = NULL;
+	if (!status && !(why = cairo_open())) why = write_pdf(&scene, &bytes);
+	if (!status && (bytes.failed || (why && !*why)))
+		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture");
+	if (!status && why) status = plot_fail(f, PLOT_NO_LIBRARY, CANNOT_DRAW, why);
+	if (!status) status = plot_write_file(path, bytes.at, bytes.n, f->error, sizeof f->error);
+	plot_buffer_free(&bytes);
+	plot_arena_free(&scene.arena);
+	return status;
 }

@@ -1,4 +1,4 @@
-/* plot.h - figures of lines, points and fields, as SVG, PNG or text.
+/* plot.h - figures of lines, points and fields, as SVG, PNG, PDF or text.
  *
  * Use:
  * - Make a Figure with a grid of panels, add series and fields to panels, write
@@ -231,6 +231,10 @@ PlotStatus panel_layer(Figure *f, int panel, const PlotLayer *layer);
 /* ---- writing ------------------------------------------------------------- */
 
 PlotStatus figure_write_svg(Figure *f, const char *path);
+
+/* Writes a PDF page of the natural size. The environment variable
+ * SOURCE_DATE_EPOCH sets the date of its metadata. */
+PlotStatus figure_write_pdf(Figure *f, const char *path);
 
 /* Writes a PNG of width by height pixels, 16 .. 16384 each. With both 0 it has
  * twice the natural size. The layout has this aspect ratio, and text scales

@@ -1,9 +1,9 @@
 # plot.dsl - plots: curves, markers, fields, surfaces, vectors, histograms,
-# panels and animations, in the terminal and as PNG and SVG files.
+# panels and animations, in the terminal and as PNG, SVG and PDF files.
 #
 # Contract:
 # - Each function returns a plot, which is a value. The terminal shows a plot
-#   that is a result; `file = "name.png"` or ".svg" writes it instead.
+#   that is a result; `file = "name.png"`, ".svg" or ".pdf" writes it instead.
 # - `overlay` combines plots in one panel, `subplots` in several.
 #   docs/methods/plots.md shows every kind.
 #
@@ -35,7 +35,7 @@
 #   (where it covers no data), "none", "top left", "top right", "bottom left",
 #   "bottom right", "outside"; grid; aspect: 1 for equal units; xticks, yticks:
 #   positions, and xnames, ynames: their strings; size: (width, height) in
-#   inches; dpi: of PNG files; file: ends in .png or .svg.
+#   inches; dpi: of PNG files; file: ends in .png, .svg or .pdf.
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
 #     plot(x -> x^2, (-1, 1), title = "y = x^2");
@@ -576,7 +576,7 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
 
 # show(p; file, size, dpi): draws a plot immediately, for use in functions and
 # loops, or writes it to a file.
-#   Without a file it draws in the terminal; file ends in .png or .svg.
+#   Without a file it draws in the terminal; file ends in .png, .svg or .pdf.
 #     p = plot([1, 3, 2])
 #     for k in 0..2 { show(p) }
 show(p; file = "", size = none, dpi = 0) = {

@@ -281,6 +281,49 @@ holds 'a pipe gets lines of progress after two seconds, so often' \
 gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/man/atled.1
 
+# ---- pictures ----------------------------------------------------------------
+
+# The end of a file's name chooses its format.
+for ending in png svg pdf; do
+	gives "a picture as $ending" 0 '' '' \
+		"$atled" -e "plot([1.0, 3, 2], title = \"three\", file = \"$work/a.$ending\")"
+done
+holds 'a PNG' test "$(head -c 4 "$work/a.png" | tail -c 3)" = PNG
+holds 'an SVG with its text' grep -q '>three</text>' "$work/a.svg"
+holds 'a PDF with its title' grep -qa '/Title (three)' "$work/a.pdf"
+gives 'an animation as gif' 0 '' '' \
+	"$atled" -e "animate(k -> plot([1.0, k]), 2, file = \"$work/a.gif\")"
+holds 'a GIF' test "$(head -c 6 "$work/a.gif")" = GIF89a
+gives 'an ending in capitals' 0 '' '' "$atled" -e "plot([1.0, 3], file = \"$work/B.PDF\")"
+holds 'its PDF' test "$(head -c 5 "$work/B.PDF")" = %PDF-
+
+# A library that cannot be loaded is named with its package, and the picture in
+# the terminal needs none.
+mkdir "$work/lib"
+without() { # PACKAGE FORMAT LIBRARY...
+	local package=$1 ending=$2 library
+	shift 2
+	rm -f "$work/lib/"* "$work/a.$ending"
+	for library in "$@"; do echo no library >"$work/lib/$library"; done
+	local call="plot([1.0, 3], file = \"$work/a.$ending\")"
+	[ "$ending" != gif ] || call="animate(k -> plot([1.0, k]), 2, file = \"$work/a.gif\")"
+	gives "a $ending without $package" 1 '' "apt-get install $package" \
+		env LD_LIBRARY_PATH="$work/lib" "$atled" -e "$call"
+	holds "no $ending without $package" test ! -e "$work/a.$ending"
+}
+soname() { # NAME
+	sed -n "s/^#define SONAME_$1 \"\(.*\)\"/\1/p" "$(dirname "$atled")/generated/sonames.h"
+}
+if [ -r "$(dirname "$atled")/generated/sonames.h" ]; then
+	without libcairo2 png "$(soname CAIRO)"
+	without libcairo2 pdf "$(soname CAIRO)"
+	without libfreetype6 svg "$(soname FREETYPE)"
+	without libgif7 gif "$(soname GIF)"
+	for library in CAIRO FREETYPE; do echo no library >"$work/lib/$(soname $library)"; done
+	gives 'a picture in the terminal without libraries' 0 '*' '' \
+		env LD_LIBRARY_PATH="$work/lib" "$atled" -e 'surface([0.0, 1], [0.0, 1], (x, y) -> x*y)'
+fi
+
 # ---- the test runner ---------------------------------------------------------
 mkdir "$work/tests"
 cat >"$work/tests/a.dsl" <<'DSL'

@@ -92,4 +92,7 @@ path = "/tmp/atled-two-fields.gif"
 animate(film, path);
 exists(path)                 #> true
 animate(film.u, 4, file = path);
+page = "/tmp/atled-two-fields.pdf"
+show(plot([1, 2]), file = page)
+exists(page)                 #> true
 try { animate(k -> plot([1, 2]), path) } catch m { m }    #> animate: how many frames? animate(k -> picture, n; file)

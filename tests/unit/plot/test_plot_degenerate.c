@@ -23,6 +23,8 @@ static void write_everything(Test *t, Figure *f, PlotStatus want) {
 	unlink(path);
 	CHECK(figure_write_png(f, file_in(t, "d.png", path), 400, 300) == want);
 	unlink(path);
+	CHECK(figure_write_pdf(f, file_in(t, "d.pdf", path)) == want);
+	unlink(path);
 	CHECK(figure_write_terminal(f, 60, 16, true, take_text, &out) == want);
 	if (!want) check_lines(&out, 60, true);
 	CHECK(!want || *figure_error(f));
@@ -203,6 +205,7 @@ static bool use(Test *t, const Data *d, Meter *m, int kind) {
 	figure_size(f, 400, 300);
 	PlotStatus status = kind == 0   ? figure_write_svg(f, file_in(t, "o.svg", path))
 	                    : kind == 1 ? figure_write_png(f, file_in(t, "o.png", path), 300, 200)
+	                    : kind == 3 ? figure_write_pdf(f, file_in(t, "o.pdf", path))
 	                                : figure_write_terminal(f, 70, 40, true, take_text, &out);
 	CHECK(status == PLOT_OK || (status == PLOT_NO_MEMORY && *figure_error(f) && out.calls == 0));
 	if (kind != 2) unlink(path);
@@ -212,7 +215,7 @@ static bool use(Test *t, const Data *d, Meter *m, int kind) {
 }
 
 static void test_memory(Test *t, const Data *d) {
-	for (int kind = 0; kind < 3; kind++) {
+	for (int kind = 0; kind < 4; kind++) {
 		Meter whole = {.fail_from = -1};
 		CHECK(use(t, d, &whole, kind) && !whole.held && !whole.blocks && !whole.wrong);
 		for (int mode = 0; mode < 2; mode++) { /* one failure, then permanent failure */

@@ -304,6 +304,7 @@ static void use_all(Test *t, const Data *d, Meter *m, PlotKind kind, int writer)
 	if (!status) status = panel_ticks(f, 0, PLOT_X, 2, at, names);
 	if (!status && writer == 0) status = figure_write_svg(f, file_in(t, "m.svg", path));
 	if (!status && writer == 1) status = figure_write_png(f, file_in(t, "m.png", path), 160, 120);
+	if (!status && writer == 4) status = figure_write_pdf(f, file_in(t, "m.pdf", path));
 	Text out = {0};
 	if (!status && writer == 2) status = figure_write_terminal(f, 40, 12, true, take_text, &out);
 	if (!status && writer == 3) {
@@ -322,7 +323,7 @@ static void use_all(Test *t, const Data *d, Meter *m, PlotKind kind, int writer)
 
 static void test_memory(Test *t, const Data *d) {
 	for (int kind = 0; kind < KINDS; kind++)
-		for (int writer = 0; writer < 4; writer++) {
+		for (int writer = 0; writer < 5; writer++) {
 			Meter whole = {.fail_from = -1};
 			use_all(t, d, &whole, (PlotKind)kind, writer);
 			CHECK(!whole.held && !whole.blocks && !whole.wrong && whole.calls > 0);
