@@ -267,8 +267,11 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
-$(BUILD)/repl/plot/font.o: ROOM_FLAGS := -DATLED_FONT='"$(FONT)"'
-$(BUILD)/repl/plot/font.o: $(or $(FONT),no-font)
+$(BUILD)/repl/plot/font.o: ROOM_FLAGS := -DATLED_FONT='"$(BUILD)/generated/font.gz"'
+$(BUILD)/repl/plot/font.o: $(BUILD)/generated/font.gz
+$(BUILD)/generated/font.gz: $(or $(FONT),no-font)
+	@mkdir -p $(@D)
+	$(call say,make)gzip -9nc '$(FONT)' >$@
 .PHONY: no-font
 no-font:
 	@echo 'make: DejaVuSans.ttf is not installed; `make deps` does it, or apt-get install fonts-dejavu-core' >&2; exit 1

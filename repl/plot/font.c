@@ -6,8 +6,8 @@
  * of its own stands centred over the letter before it.
  *
  * Needs: internal.h; the headers of FreeType, and libfreetype, which is loaded
- * at the first use. The build includes the file that ATLED_FONT names: DejaVu
- * Sans, whose licence is in font_licence.txt.
+ * at the first use; zlib. The build includes the file that ATLED_FONT names:
+ * DejaVu Sans, compressed by gzip. Its licence is in font_licence.txt.
  *
  * Guarantees:
  * - Width and places agree exactly: both come from the same walk over the
@@ -23,14 +23,16 @@
 #include <freetype/ftadvanc.h>
 #include <pthread.h>
 #include <sonames.h>
+#include <stdlib.h>
+#include <zlib.h>
 
 __asm__(".section .rodata\n"
         "atled_font:\n"
         ".incbin \"" ATLED_FONT "\"\n"
         "atled_font_end:\n"
         ".previous\n");
-extern const FT_Byte font_file[] __asm__("atled_font");
-extern const FT_Byte font_file_end[] __asm__("atled_font_end");
+extern const FT_Byte font_packed[] __asm__("atled_font");
+extern const FT_Byte font_packed_end[] __asm__("atled_font_end");
 
 #define FUNCTIONS(F)                                                                               \
 	F(FT_Init_FreeType)                                                                            \
@@ -49,6 +51,27 @@ static const char *missing;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The font's file, of *size bytes; NULL when memory fails. */
+static FT_Byte *unpack(FT_Long *size) {
+	const uintptr_t packed = (uintptr_t)font_packed, n = (uintptr_t)font_packed_end - packed;
+	const FT_Byte *last = (const FT_Byte *)(packed + n - 4); /* gzip ends with the size */
+	*size =
+		(FT_Long)last[0] | (FT_Long)last[1] << 8 | (FT_Long)last[2] << 16 | (FT_Long)last[3] << 24;
+	FT_Byte *file = malloc((size_t)*size);
+	z_stream z = {.next_in = (FT_Byte *)packed,
+	              .avail_in = (uInt)n,
+	              .next_out = file,
+	              .avail_out = (uInt)*size};
+	bool whole = false;
+	if (file && inflateInit2(&z, 15 + 16) == Z_OK) {
+		whole = inflate(&z, Z_FINISH) == Z_STREAM_END && !z.avail_out;
+		inflateEnd(&z);
+	}
+	if (whole) return file;
+	free(file);
+	return NULL;
+}
+
 static void open_font(void) {
 #define NAME(name) DYN_NAME(ft, name),
 	static const DynName names[] = {FUNCTIONS(NAME)};
@@ -60,9 +83,11 @@ static void open_font(void) {
 		return;
 	}
 	FT_Library all;
-	FT_Long size = font_file_end - font_file;
-	if (ft.FT_Init_FreeType(&all) || ft.FT_New_Memory_Face(all, font_file, size, 0, &face) ||
-	    ft.FT_New_Memory_Face(all, font_file, size, 0, &cairo_face))
+	FT_Long size;
+	const FT_Byte *file = unpack(&size);
+	if (!file) missing = "the font of the pictures does not fit into memory";
+	else if (ft.FT_Init_FreeType(&all) || ft.FT_New_Memory_Face(all, file, size, 0, &face) ||
+	         ft.FT_New_Memory_Face(all, file, size, 0, &cairo_face))
 		missing = "FreeType (" SONAME_FREETYPE ") does not read the font of the pictures";
 }
 

@@ -19,7 +19,7 @@ autodiff  lang autodiff
 backend   lang backend                                blas fft
 solvers   lang autodiff backend solvers               blas fft solver
 api       lang data parser autodiff backend solvers api    atled.h
-repl      repl atled.h lang/base/dynlib.h             terminal picture
+repl      repl atled.h lang/base/dynlib.h             terminal picture zip
 include   -
 examples  atled.h
 '
