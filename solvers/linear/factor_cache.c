@@ -306,9 +306,11 @@ static Status make_factors(Ctx *c, Factors *f) {
 			return st;
 		}
 		if (f->asked == FACTOR_CHOLMOD) {
-			diag_error(c, E_SINGULAR, NO_SPAN,
-			           "the sparse matrix is not positive definite: the pivot in column %lld",
-			           (long long)f->cholesky->minor);
+			f->singular = true;
+			if (!f->quiet)
+				diag_error(c, E_SINGULAR, NO_SPAN,
+				           "the sparse matrix is not positive definite: the pivot in column %lld",
+				           (long long)f->cholesky->minor);
 			return ST_ERROR;
 		}
 	}

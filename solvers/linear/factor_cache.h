@@ -43,7 +43,9 @@ bool can_factor_multifrontal(void); /* whether UMFPACK can be loaded */
 Factors *factors_begin(const SparseMatrix *a, FactorMethod method);
 /* values of the matrix; write them before factors_renew */
 double *factors_values(Factors *f);
-Status factors_renew(Ctx *c, Factors *f, bool *singular); /* sets *singular without a diagnostic */
+/* Sets *singular without a diagnostic; with FACTOR_CHOLMOD: whether the matrix
+ * is not positive definite. */
+Status factors_renew(Ctx *c, Factors *f, bool *singular);
 Status factors_apply(Factors *f, bool transposed, double *x);
 void factors_end(Factors *f);
 

@@ -31,12 +31,24 @@ extern const HostDef sparse_least_host;
  * of cache hits. */
 extern const HostDef sparse_count_host;
 
-/* "sparse_eigs": k eigenvalues and eigenvectors of A, or of its inverse
- *   operands   column_start, rows, columns, values as sparse_solve, k i64
- *   options    0 functions, inverse, symmetric,
- *              which (LM SM LA SA LR SR LI SI)
- *   results    values [k], vectors [n, k], f64 when symmetric, else c128
- * Its derivatives are rules of stdlib/linalg/sparse.dsl. */
+/* "sparse_eigs": a basis for k eigenvalues of A x = lambda B x, which are those
+ * of the operator (A - sigma B)^-1 B with `inverse`, else of B^-1 A
+ *   operands   column_start i64[n+1], rows i64[nnz], values of A; those of B;
+ *              sigma [1], k i64; values and sigma are f64 or c128
+ *   options    0 functions, inverse, hermitian,
+ *              which of the operator (LM SM LA SA LR SR LI SI)
+ *   results    Q [n, m] with m >= k orthonormal columns, in the inner product
+ *              of B if hermitian; the operator times Q; state i64[1]:
+ *              0        good
+ *              1        A - sigma B is singular
+ *              2        B is singular (hermitian: not positive definite)
+ *              3        hermitian: B has a negative eigenvalue
+ *              4        good; the operator has no other nonzero eigenvalues, so
+ *                       m may be less than k
+ *              5        not converged
+ * The wanted eigenvalues are those of the operator on the basis. Vectors with
+ * B x = 0 may be missing in it. Derivatives are rules of
+ * stdlib/linalg/eigs.dsl. */
 extern const HostDef sparse_eigs_host;
 
 /* Checks that the columns of `a`, whose pattern has nnz elements, are valid for

@@ -84,6 +84,8 @@ static const Work works[] = {
      "r = a; for i in 0..100 { r = svd(r)[0] @ a }; r[0, 0]", 0.7, false},
 	{"eigenvalues", "a = rand(600, 600)",
      "r = a; for i in 0..100 { r = real(eig(r)[1]) + a }; r[0, 0]", 0.7, false},
+	{"eigenvalues of a sparse matrix", "a = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100000)",
+     "r = eigsh(a, 6; which = \"SM\")", 0.7, false},
 	{"printing", "", "i = 0; while true { i = i + 1; print(i) }", 0.4, false},
 	{"the range of a large array", "a = rand(20000000)", "a", 0.01, true},
 	{"measuring", "a = rand(1000, 1000)", ":bench a @ a", 0.4, false},
