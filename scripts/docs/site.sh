@@ -25,7 +25,7 @@ mkdir -p "$pages/examples"
 # comments are closest to Julia's. Removes the words for the test runner.
 blocks() { sed -E 's/^```dsl.*$/```julia/; s/^```text$/```nohighlight/'; }
 
-cp -r docs/images "$pages"
+cp -r docs/images repl/plot/font_licence.txt "$pages"
 for page in docs/*/*.md; do
 	mkdir -p "$pages/$(basename "$(dirname "$page")")"
 	sed -E -e 's#\]\(\.\./\.\./examples/(pde/)?([a-z_0-9]+)\.dsl\)#](../examples/\1\2.md)#g' \
@@ -33,7 +33,8 @@ for page in docs/*/*.md; do
 		blocks >"$pages/${page#docs/}"
 done
 sed -E -e 's#\]\(docs/([a-z]+/[a-z_0-9]+\.md)\)#](\1)#g' \
-	-e 's#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' README.md |
+	-e 's#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' \
+	-e 's#\]\(repl/plot/(font_licence.txt)\)#](\1)#g' README.md |
 	blocks >"$pages/index.md"
 
 {
