@@ -1,5 +1,5 @@
 # fem_eigen.dsl - finite elements for eigenproblems K u = λ M u: assembly by
-# fem_assembly.dsl and subspace iteration.
+# fem_assembly.dsl, eigenvalues by eigs.dsl.
 
 _fem_eigen(P, D, m, o) = {
   info = P.info
@@ -31,9 +31,7 @@ _fem_eigen(P, D, m, o) = {
     "fem(): the mesh of {info.name} has {n} unknowns; a finer one is needed for {count} "
     "eigenvalues")
   below = 1e-3 * stop_gradient(_unit_of_elements(D, K, B, free))
-  (V, turns) =
-    _subspace(stop_gradient(K.values), stop_gradient(B.values), K, count, f64(m.near) - below,
-      min(n, 2 * count + 8))
+  V = _modes_near(_primal_matrix(K), _primal_matrix(B), count, f64(m.near) - below)
   quotients =
     V -> [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
   order = argsort(stop_gradient(quotients(V)))
@@ -48,7 +46,7 @@ _fem_eigen(P, D, m, o) = {
     map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), each(count)),
       each(P.nf))
   (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V,
-    times = zeros(0), stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none,
+    times = zeros(0), stats = (unknowns = n, cells = len(D.cells)), error = none,
     method = "fem", kind = "pde", smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
@@ -138,41 +136,10 @@ _moving_mode(K, B, V, λ, k) = {
 _is_symmetric(A) = norm(A.values - _sparse_adjoint(A).values) <= 1e-10 * norm(A.values)
 
 # Returns the eigenvectors of the eigenvalues nearest to sigma as columns, with
-# B-norm 1: subspace iteration with (K - sigma B)^-1 B (Bathe 1971).
-_subspace(k, b, pattern, count, sigma, width) = {
-  n = len(pattern.row_start) - 1
-  (K, B) = ((...pattern, values = k), (...pattern, values = b))
-  A = (...pattern, values = k - sigma * b)
-  X = sin(expand(iota(n) + 1.0, 1) * (1.0 + 0.7 * sqrt(iota(width) + 2.0)))
-  BX = B @ X
-  old = zeros(width) + inf
-  turns = 0
-  done = false
-  while not done and turns < 200 {
-    # A Y = B X, so that one matrix product suffices.
-    Y = linsolve(A, BX)
-    BY = B @ Y
-    G = Y' @ BY
-    s = 1 / sqrt(diag(G))
-    L = cholesky(0.5 * (G + G') * outer(s, s) + 1e-14 * eye(width))
-    C = (Y' @ BX) * outer(s, s)
-    T = linsolve(L, linsolve(L, 0.5 * (C + C'))')
-    (w, Q) = eigh(0.5 * (T + T'))
-    order = argsort(abs(w))
-    R = expand(s, 1) * linsolve(L', Q[.., order])
-    X = Y @ R
-    BX = BY @ R
-    w = w[order]
-    done = max(abs(w[..count] - old[..count])) <= 1e-13 * max(abs(w[..count]))
-    old = w
-    turns = turns + 1
-  }
-  assert(done,
-    "fem(): the eigenvalues did not settle in {turns} turns; ask for fewer, or for those near a "
-    "number: fem(near = ...)")
-  (X, BX) = (X[.., ..count], BX[.., ..count])
-  X = X / expand(sqrt(sum(X * BX; axis = 0)), 0)
-  # Makes the signs independent of where the iteration ended.
-  s = sum(BX; axis = 0)
-  (X * expand(where(s < 0, -1.0, 1.0), 0), turns)
+# B-norm 1.
+_modes_near(K, B, count, sigma) = {
+  (w, V) = _hermitian_pairs("fem()", "near", K, B, count, 0, sigma, 1)
+  # makes the signs independent of the iteration
+  V * expand(where(sum(B @ V; axis = 0) < 0, -1.0, 1.0), 0)
 }
+_primal_matrix(A) = (...A, values = stop_gradient(A.values))

@@ -106,6 +106,27 @@ problem steklov {
 }
 solve(steklov, fem(h = 0.2, order = 2), count = 3).λ    #~ [0, 1.376500, 1.376500] tol 1e-3
 
+# A pressure without mass: the square's Stokes eigenvalues, of which the second
+# is double.
+problem stokes {
+  domain (x, y) in box([0, 1], [0, 1])
+  field v[2], p
+  eigen λ
+  -Δ(v) + grad(p) == λ*v
+  -div(v) == 0
+  v == [0, 0] at boundary
+  p == 0 at (0, 0)
+}
+solve(stokes, fem(h = 1/10, order = 2), count = 3; estimate = false).λ   #~ [52.3447, 92.1245, 92.1245] tol 0.2
+problem pulled {
+  domain (x, y) in box([0, 1], [0, 1])
+  field u
+  eigen λ
+  -Δ(u) == λ*(x - 0.4)*u
+  u == 0 at boundary
+}
+try { str(solve(pulled, fem(h = 1/10)).λ) } catch m { contains(m, "not positive semidefinite") }      #> true
+
 # ---- in t: heat, with time-dependent boundary values and a mass matrix
 problem heat(D = 0.5) {
   domain t in [0, 0.2], (x, y) in box([0, 1], [0, 1])
