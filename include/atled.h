@@ -116,7 +116,7 @@ ATLED_API void atled_context_free(atled_context *ctx);
 
 typedef enum atled_grants {
 	ATLED_GRANT_FILES = 1, /* read and write files, `use "file.dsl"` */
-	ATLED_GRANT_CLOCK = 2,
+	ATLED_GRANT_CLOCK = 2,       /* clock, which measures times */
 	ATLED_GRANT_OUTPUT = 4,      /* print, which writes to the sink of atled_output */
 	ATLED_GRANT_ENVIRONMENT = 8, /* env, which reads environment variables */
 	ATLED_GRANT_ALL = 15

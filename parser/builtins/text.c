@@ -603,7 +603,11 @@ FUNCTION(number_of) {
 }
 
 FUNCTION(clock_now) {
-	(void)ud, (void)c, (void)n, (void)args;
+	(void)ud, (void)n, (void)args;
+	if (!ctx_granted(c, GRANT_CLOCK)) {
+		diag_error(c, E_DENIED, NO_SPAN, "reading the clock is not granted here");
+		return ST_DENIED;
+	}
 	*result = value_f64(clock_seconds());
 	return ST_OK;
 }

@@ -134,6 +134,10 @@ gives 'nothing in the environment' 1 '' 'has no variable `ATLED_NO_SUCH`' \
 	"$atled" -e 'env("ATLED_NO_SUCH")'
 gives 'nothing in the environment, which is said' 0 'a default' '' \
 	"$atled" -e 'env("ATLED_NO_SUCH", "a default")'
+gives 'the clock is denied' 6 '' '[E0802]' "$atled" --safe -e 'clock()'
+gives 'the clock is denied in a function' 6 '' '[E0802]' \
+	"$atled" --safe -e 'f(x) = { t = clock(); x + t }' -e 'sum(map(f, rand(3)))'
+gives 'the clock is granted' 0 true '' "$atled" -e 'clock() >= 0'
 gives 'printing is not denied' 0 1 '' "$atled" --safe -e 'print(1)'
 gives 'an unknown option' 2 '' '--nonsense' "$atled" --nonsense
 gives 'an option without its value' 2 '' 'SECONDS' "$atled" --time-limit
