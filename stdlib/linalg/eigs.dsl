@@ -47,7 +47,7 @@ eigsh(A, k = 6; which = "LM", sigma = none, mass = none) = {
     if kind(sigma) == "none" { 0 } else { 1 })
   (w, _with_signs(V))
 }
-# The same of matrices that are their own adjoints, for other callers (who),
+# The same for matrices that are their own adjoints and for other callers (who),
 # whose sigma has another name (shift). near is 1 with sigma, else 0.
 _hermitian_pairs(who, shift, A, B, k, which, sigma, near) =
   _eigsh_of(who, shift, A.column_start, A.rows, A.columns, A.row_start, A.values, B.column_start,
@@ -285,6 +285,7 @@ _eigen_pairs(who, shift, A, B, k, which, sigma, near, hermitian) = {
   λ = if near == 1 { sigma + 1 / θ } else { θ }
   length = V -> sqrt(sum(abs(V)^2; axis = 0))
   residual = length(A @ X - BX * expand(λ, 0))
+  # what the solves lose far from sigma, and what rounding A x and B x explains
   admitted = 1e-6 * abs(λ - (if near == 1 { sigma } else { 0.0 })) * length(BX) +
     1e-12 * (_largest_column(A) + abs(λ) * _largest_column(B)) * length(X)
   bad = sum(i64(not (residual <= admitted)))
