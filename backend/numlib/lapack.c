@@ -134,7 +134,7 @@ static Status eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	const int nwork = asked(d, query), nreal = is_complex ? asked(real, query_real) : 0,
 			  nint = query_int;
 	const size_t bytes = (size_t)nwork * dtype_size(d) + (size_t)nreal * dtype_size(real) +
-	                     (size_t)nint * sizeof(int);
+	                     (size_t)nint * sizeof(int) + dtype_read_behind(d, n);
 	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	char *real_work = work + (size_t)nwork * dtype_size(d);
@@ -192,7 +192,7 @@ static Status eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) 
 	const size_t size = dtype_size(d), count = (size_t)n;
 	const size_t extra =
 		is_complex ? 2 * count * dtype_size(dtype_real_of(d)) : (2 * count + count * count) * size;
-	const size_t bytes = (size_t)nwork * size + extra;
+	const size_t bytes = (size_t)nwork * size + extra + dtype_read_behind(d, n);
 	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	if (is_complex) {
@@ -242,7 +242,8 @@ static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 	                                                                    : 2 * large + 2 * small + 1)
 				   : 0;
 	const size_t real_bytes = nreal * dtype_size(dtype_real_of(d));
-	const size_t bytes = (size_t)nwork * dtype_size(d) + real_bytes + 8 * small * sizeof(int);
+	const size_t bytes = (size_t)nwork * dtype_size(d) + real_bytes + 8 * small * sizeof(int) +
+	                     dtype_read_behind(d, most);
 	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	char *real_work = work + (size_t)nwork * dtype_size(d);
@@ -310,6 +311,7 @@ static Status call(Ctx *c, LapackRoutine routine, Dtype d, int rows, int columns
 		return make_call(c, routine, d, rows, columns, to, info);
 	size_t all = (sizeof(LapackCall) + 63) / 64 * 64, at = all;
 	for (int i = 0; i < ARRAYS; i++) all += (bytes[i] + 63) / 64 * 64;
+	all += dtype_read_behind(d, rows > columns ? rows : columns);
 	LapackCall *k = heap_alloc(c, all);
 	if (!k) return ST_NOMEM;
 	Status st = ST_OK;

@@ -6,7 +6,8 @@
  * Contract:
  * - An owned buffer is one block: its record, the record of its first tensor,
  *   then data from a 64-byte boundary to a multiple of 64 bytes. The padding is
- *   zero when the buffer is created.
+ *   zero when the buffer is created. Behind complex data is what
+ *   dtype_read_behind asks for.
  * - Reference counts are atomic. The last unref may come on any thread and
  *   after ctx_free.
  * - A failed allocation returns NULL and leaves every argument unchanged; only
@@ -78,10 +79,11 @@ typedef struct TensorBlock {
 } TensorBlock;
 
 /* An owned buffer of at least `bytes`, with one reference. Everything after the
- * first `unset` bytes is zero. */
-static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
-	if (bytes > SIZE_MAX / 2) return NULL;
-	size_t room = padded(bytes), block_bytes = sizeof(TensorBlock) + LINE + room;
+ * first `unset` bytes is zero. `behind` more bytes belong to the block, whose
+ * contents do not matter. */
+static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset, size_t behind) {
+	if (bytes > SIZE_MAX / 2 || behind > SIZE_MAX / 4) return NULL;
+	size_t room = padded(bytes), block_bytes = sizeof(TensorBlock) + LINE + room + behind;
 	TensorBlock *block = account_alloc(account, block_bytes);
 	if (!block) return NULL;
 	Buffer *b = &block->buffer;
@@ -96,6 +98,10 @@ static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
 	atomic_init(&b->refs, 1);
 	if (unset < room) memset(data + unset, 0, room - unset);
 	return b;
+}
+
+static size_t behind(Dtype d, uint32_t rank, const int64_t *shape) {
+	return dtype_read_behind(d, rank ? shape[rank - 1] : 0);
 }
 
 /* Releases one reference; returns true when it was the last. A count of 1
@@ -156,7 +162,8 @@ static Tensor *tensor_of_account(HeapAccount *account, Dtype dtype, uint32_t ran
 	int64_t count;
 	size_t bytes;
 	if (!count_elements(dtype, rank, shape, &count, &bytes)) return NULL;
-	return tensor_of_buffer(buffer_new(account, bytes, clear ? 0 : bytes), dtype, rank, shape);
+	Buffer *b = buffer_new(account, bytes, clear ? 0 : bytes, behind(dtype, rank, shape));
+	return tensor_of_buffer(b, dtype, rank, shape);
 }
 
 Tensor *tensor_new(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape) {
@@ -173,7 +180,7 @@ Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape
 	int64_t count;
 	size_t bytes;
 	if (!count_elements(dtype, rank, shape, &count, &bytes)) return NULL;
-	Buffer *b = buffer_new(heap_account(c), dtype_size(dtype), dtype_size(dtype));
+	Buffer *b = buffer_new(heap_account(c), dtype_size(dtype), dtype_size(dtype), 0);
 	if (!b) return NULL;
 	memcpy(b->data, number, dtype_size(dtype));
 	return describe(&((TensorBlock *)b->block)->tensor, b, dtype, rank, shape, stays, b->data);
@@ -436,9 +443,10 @@ Tensor *tensor_push_row(Ctx *c, Tensor *t) {
 	if (t->shape[0] > 0 && bytes < SIZE_MAX / 4)
 		wanted = 2 * (size_t)t->count * dtype_size((Dtype)t->dtype);
 	if (wanted < bytes) wanted = bytes;
-	Buffer *grown = buffer_new(heap_account(c), wanted, bytes);
-	if (!grown && wanted > bytes)
-		grown = buffer_new(heap_account(c), bytes, bytes); /* little memory: no spare capacity */
+	const size_t more = behind((Dtype)t->dtype, t->rank, shape);
+	Buffer *grown = buffer_new(heap_account(c), wanted, bytes, more);
+	if (!grown && wanted > bytes) /* little memory: no spare capacity */
+		grown = buffer_new(heap_account(c), bytes, bytes, more);
 	Tensor *result = tensor_of_buffer(grown, (Dtype)t->dtype, t->rank, shape);
 	if (result) {
 		/* a temporary view without a reference, for the copy */

@@ -27,6 +27,12 @@ static inline bool dtype_is_int(Dtype d) { return d == DT_I32 || d == DT_I64; }
 static inline bool dtype_is_real(Dtype d) { return d == DT_F32 || d == DT_F64; }
 static inline bool dtype_is_complex(Dtype d) { return d == DT_C64 || d == DT_C128; }
 static inline bool dtype_is_inexact(Dtype d) { return d >= DT_F32; } /* has a tangent */
+/* The bytes behind a matrix with rows of n elements that OpenBLAS may read,
+ * whatever they are: of complex vectors some kernels read one element more
+ * (zgemv, zhemv and zdotc of 0.3.21), and a vector may be a column. */
+static inline size_t dtype_read_behind(Dtype d, int64_t n) {
+	return dtype_is_complex(d) ? ((size_t)n + 1) * dtype_size(d) : 0;
+}
 static inline Dtype dtype_real_of(Dtype d) {
 	return d == DT_C64 ? DT_F32 : d == DT_C128 ? DT_F64 : d;
 }

@@ -330,8 +330,8 @@ Status eval_QR(Frame *f, const Step *s) {
 	     !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
 		st = ST_NOMEM;
 	char *transposed = NULL;
-	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes))))
-		st = ST_NOMEM;
+	const size_t scratch = (size_t)(q_bytes + r_bytes) + dtype_read_behind(b.d, b.rows);
+	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, scratch))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && b.columns && st == ST_OK; i++) {
 		int info = 0;
 		transpose(f->ctx, b.size, b.rows, b.columns, a->data + i * q_bytes, transposed);
@@ -349,7 +349,7 @@ Status eval_QR(Frame *f, const Step *s) {
 		          t[1]->data + i * r_bytes);
 		st = spend(f->be, 2 * cube(&b));
 	}
-	if (transposed) heap_free(f->ctx, transposed, (size_t)(q_bytes + r_bytes));
+	if (transposed) heap_free(f->ctx, transposed, scratch);
 	tensor_unref(a);
 	if (st != ST_OK) return drop(st, 2, t);
 	put_tensor(f, s, 0, t[0]);
@@ -371,7 +371,8 @@ Status eval_EIGH(Frame *f, const Step *s) {
 	                    !(t[1] = batch_tensor(f, a, &b, b.d, n, n))))
 		st = ST_NOMEM;
 	char *transposed = NULL;
-	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, (size_t)bytes))) st = ST_NOMEM;
+	const size_t scratch = (size_t)bytes + dtype_read_behind(b.d, n);
+	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, scratch))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
 		const char *from = a->data + i * bytes;
@@ -392,7 +393,7 @@ Status eval_EIGH(Frame *f, const Step *s) {
 		transpose(f->ctx, b.size, n, n, transposed, t[1]->data + i * bytes);
 		st = spend(f->be, 4 * cube(&b));
 	}
-	if (transposed) heap_free(f->ctx, transposed, (size_t)bytes);
+	if (transposed) heap_free(f->ctx, transposed, scratch);
 	tensor_unref(a);
 	if (st != ST_OK) return drop(st, 2, t);
 	put_tensor(f, s, 0, t[0]);
@@ -411,7 +412,7 @@ Status eval_EIG(Frame *f, const Step *s) {
 		st = ST_NOMEM;
 	char *transposed = NULL;
 	const int64_t vectors_at = (bytes + 15) & ~(int64_t)15;
-	const size_t scratch = (size_t)(vectors_at + n * n * out_size);
+	const size_t scratch = (size_t)(vectors_at + n * n * out_size) + dtype_read_behind(to, n);
 	if (st == ST_OK && !(transposed = heap_alloc(f->ctx, scratch))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
@@ -456,7 +457,8 @@ Status eval_SVD(Frame *f, const Step *s) {
 	                    !(t[2] = batch_tensor(f, a, &b, b.d, b.columns, k))))
 		st = ST_NOMEM;
 	char *scratch = NULL;
-	if (st == ST_OK && !(scratch = heap_alloc(f->ctx, (size_t)(bytes + v_bytes)))) st = ST_NOMEM;
+	const size_t all = (size_t)(bytes + v_bytes) + dtype_read_behind(b.d, b.rows + b.columns);
+	if (st == ST_OK && !(scratch = heap_alloc(f->ctx, all))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && k && st == ST_OK; i++) {
 		int info = 0;
 		if (!all_finite(b.d, b.rows * b.columns, a->data + i * bytes)) {
@@ -476,7 +478,7 @@ Status eval_SVD(Frame *f, const Step *s) {
 		transpose(f->ctx, b.size, k, b.columns, scratch + bytes, t[2]->data + i * v_bytes);
 		st = spend(f->be, 8 * cube(&b));
 	}
-	if (scratch) heap_free(f->ctx, scratch, (size_t)(bytes + v_bytes));
+	if (scratch) heap_free(f->ctx, scratch, all);
 	tensor_unref(a);
 	if (st != ST_OK) return drop(st, 3, t);
 	for (uint32_t i = 0; i < 3; i++) put_tensor(f, s, i, t[i]);
