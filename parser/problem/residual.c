@@ -58,25 +58,62 @@ static uint32_t number_of(Sp *sp, const Av *v) {
 	return n;
 }
 
+/* ---- places in a problem ------------------------------------------------- */
+
+/* A function of a problem's expression names it by its number among the
+ * problem's nodes. Unlike a number of the session, it means the same in a
+ * session that loads the function from a file. */
+struct node_search {
+	const Ast *wanted, *found; /* wanted NULL: the node `number` */
+	uint32_t number, n;
+};
+
+static void node_visit(void *ud, const Ast *e) {
+	struct node_search *s = ud;
+	if (s->found) return;
+	if (s->wanted ? e == s->wanted : s->n == s->number) {
+		s->found = e;
+		return;
+	}
+	s->n++;
+	ast_children(e, node_visit, s);
+}
+
+static const char *node_name(Sp *sp, const Av *problem, const Ast *e) {
+	struct node_search s = {.wanted = e};
+	node_visit(&s, problem->code);
+	if (!s.found) sp_fail(sp, E_INTERNAL, e->span, "an expression outside its problem");
+	return arena_printf(sp->a, "n%u", s.n);
+}
+
+static const Ast *node_named(Sp *sp, const Av *problem, const char *name) {
+	struct node_search s = {0};
+	if (problem->kind == AV_PROBLEM && sscanf(name, "n%u", &s.number) == 1)
+		node_visit(&s, problem->code);
+	if (!s.found)
+		sp_fail(sp, E_VALUE, NO_SPAN,
+		        "this function of a problem was saved by an earlier version; solve it again");
+	return s.found;
+}
+
 Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t location, Av *normal) {
 	return av_builtin(sp, "_problem_expr", normal ? 4 : 3,
-	                  (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, e)),
+	                  (Av *[]){problem, av_string(sp, node_name(sp, problem, e)),
 	                           number_text(sp, location), normal});
 }
 
 Av *problem_body(Sp *sp, Av *problem, const Ast *block) {
-	Av *kept = number_text(sp, session_keep_ast(sp->session, block));
 	return av_builtin(sp, "_problem_body", 3,
-	                  (Av *[]){problem, kept, number_text(sp, LOCATION_INSIDE)});
+	                  (Av *[]){problem, av_string(sp, node_name(sp, problem, block)),
+	                           number_text(sp, LOCATION_INSIDE)});
 }
 
 Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given) {
 	const char *text = "";
 	for (uint32_t i = 0; i < n; i++)
-		text = arena_printf(sp->a, "%s%u %u %u ", text,
-		                    session_keep_ast(sp->session, given[i].operand), given[i].coord,
-		                    given[i].order);
-	Av *captured[] = {problem, number_text(sp, session_keep_ast(sp->session, e)),
+		text = arena_printf(sp->a, "%s%s %u %u ", text, node_name(sp, problem, given[i].operand),
+		                    given[i].coord, given[i].order);
+	Av *captured[] = {problem, av_string(sp, node_name(sp, problem, e)),
 	                  number_text(sp, LOCATION_INSIDE), av_string(sp, text)};
 	return av_builtin(sp, "_problem_expr", 4, captured);
 }
@@ -93,10 +130,11 @@ Av *problem_total(Sp *sp, Av *problem, const Handed *d) {
 static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 	const char *p = sp->problem->given;
 	for (uint32_t i = 0; p && *p; i++) {
-		unsigned operand, coord, times;
+		char operand[16];
+		unsigned coord, times;
 		int n = 0;
-		if (sscanf(p, "%u %u %u %n", &operand, &coord, &times, &n) != 3) return NULL;
-		bool same = session_kept_ast(sp->session, operand) == e;
+		if (sscanf(p, "%15s %u %u %n", operand, &coord, &times, &n) != 3) return NULL;
+		bool same = node_named(sp, sp->problem->self, operand) == e;
 		for (uint32_t k = 0; k < MAX_COORDS; k++) same &= order[k] == (k == coord ? times : 0);
 		if (same) return sp->problem->values[i];
 		p += n;
@@ -383,7 +421,7 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
  * captured[1]. */
 static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured,
                              Av *const *captured, const CallArguments *call) {
-	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
+	const Ast *e = node_named(sp, captured[0], atom_text(sp->c, captured[1]->text));
 	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING
 	                        ? atom_text(sp->c, captured[3]->text)
 	                        : NULL;

@@ -105,12 +105,3 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 	VEC_PUSH(s->a, &s->lambdas, entry);
 	return l;
 }
-
-uint32_t session_keep_ast(Session *s, const Ast *e) {
-	for (uint32_t i = 0; i < s->kept.n; i++)
-		if (s->kept.at[i] == e) return i;
-	VEC_PUSH(s->a, &s->kept, e);
-	return s->kept.n - 1;
-}
-
-const Ast *session_kept_ast(const Session *s, uint32_t number) { return s->kept.at[number]; }

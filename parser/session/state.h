@@ -79,7 +79,6 @@ struct Session {
 	VEC(CachedRule) cached_rules;
 	VEC(WholeFn) wholes;
 	VEC(IndexLambda) lambdas;
-	VEC(const Ast *) kept;
 	int64_t random_key, random_counter;
 	const char *folder;
 	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */

@@ -167,9 +167,6 @@ struct FamilyMember **session_finished(Session *s);
  * `around`: local names, or NULL. */
 void session_check_problem(Session *s, Module *m, const struct Env *around, const Ast *problem);
 Ctx *ctx_of_session(const Session *s);
-/* Syntax that closures refer to by number. */
-uint32_t session_keep_ast(Session *s, const Ast *e);
-const Ast *session_kept_ast(const Session *s, uint32_t number);
 /* The user's `derivative NAME...` in a module, or NULL. */
 const Ast *session_rule_of(Session *s, Module *m, Atom name);
 /* Stores all rules of that name, also those of the library, at most `cap`;

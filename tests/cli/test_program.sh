@@ -97,7 +97,7 @@ gives 'a time limit in a chain of calls' 5 '' '[E0903]' timeout 30 "$atled" --ti
 	"$work/chain.dsl"
 # A program of very many names takes seconds, not minutes.
 many=300000
-seq -f 'f%.0f(x) = x + %.0f' $many | sed 's/ + .*/ + 1/' >"$work/functions.dsl"
+seq -f 'f%.0f(x) = x + 1' $many >"$work/functions.dsl"
 { echo 'x = 1.0'; seq -f 'x%.0f = x' $many; } >"$work/variables.dsl"
 { echo 'f(x) = {'; seq -f '  y%.0f = x' $many; echo '  y7 }'; echo 'f(1)'; } >"$work/locals.dsl"
 { seq -f 'a%.0f = 1,' $many | sed '1s/^/r = (/' | tr '\n' ' '; echo 'z = 2); r.z'; } >"$work/fields.dsl"
@@ -134,6 +134,36 @@ gives 'nothing in the environment' 1 '' 'has no variable `ATLED_NO_SUCH`' \
 	"$atled" -e 'env("ATLED_NO_SUCH")'
 gives 'nothing in the environment, which is said' 0 'a default' '' \
 	"$atled" -e 'env("ATLED_NO_SUCH", "a default")'
+# A function of a solution is the same in the session that loads it, also when
+# that one has solved other problems before.
+cat >"$work/decay.dsl" <<'TEXT'
+problem decay {
+  field u
+  domain t in [0, 1]
+  u_t == -u
+  u == 1 at t = 0
+}
+problem other(k) {
+  field v
+  domain x in [0, 1]
+  k*v_xx == sin(x) - v^2
+  v == 0 at x = 0, x = 1
+}
+TEXT
+{
+	cat "$work/decay.dsl"
+	echo 's = solve(decay(), pinn([6], 20; steps = 40), partial = true)'
+	echo "save(\"$work/kept.npz\", s); print(s.u(0.5))"
+} >"$work/save.dsl"
+{
+	cat "$work/decay.dsl"
+	echo 'o = solve(other(2.0), pinn([6], 20; steps = 3), partial = true); o.v(0.5);'
+	echo "s = load(\"$work/kept.npz\"); print(s.u(0.5))"
+} >"$work/load.dsl"
+kept=$("$atled" "$work/save.dsl" 2>"$work/err")
+holds 'a solution was saved' test -n "$kept"
+gives 'a loaded solution' 0 "$kept" '' "$atled" -e "s = load(\"$work/kept.npz\"); print(s.u(0.5))"
+gives 'a loaded solution among others' 0 "$kept" '' "$atled" "$work/load.dsl"
 gives 'the clock is denied' 6 '' '[E0802]' "$atled" --safe -e 'clock()'
 gives 'the clock is denied in a function' 6 '' '[E0802]' \
 	"$atled" --safe -e 'f(x) = { t = clock(); x + t }' -e 'sum(map(f, rand(3)))'

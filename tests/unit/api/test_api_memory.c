@@ -45,7 +45,7 @@ static void test_life(T *t) {
 	      atled_compile(t->x, NULL, 0, NULL) == ATLED_MISUSE);
 }
 
-/* ---- a page that nobody may read behind each large block ------------------ */
+/* ---- a page that nobody may read behind each large block ----------------- */
 
 enum { PAGE = 4096, GUARDED_LEAST = 16 * PAGE };
 
