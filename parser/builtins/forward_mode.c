@@ -33,11 +33,7 @@ static void drop_zero_tangents(Site *s, Ref *tangents) {
 BUILTIN(jvp) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jvp");
-	CallArguments inner = {.span = call->span,
-	                       .callee_span = call->spans[0],
-	                       .n = 1,
-	                       .args = call->args + 1,
-	                       .spans = call->spans + 1};
+	CallArguments inner = builtin_inner_call(call, 1);
 	Site s = site_of(sp, f, &inner, 0);
 	if (site_fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Ref *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
@@ -101,11 +97,7 @@ static int scale_of(const Fn *f, Ref r, Ref dx) {
 BUILTIN(slope) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "_slope");
-	CallArguments inner = {.span = call->span,
-	                       .callee_span = call->spans[0],
-	                       .n = 1,
-	                       .args = call->args + 1,
-	                       .spans = call->spans + 1};
+	CallArguments inner = builtin_inner_call(call, 1);
 	Site s = site_of(sp, f, &inner, 0);
 	if (s.nresults != 1 || s.nactive != 1) return av_int(sp, 2);
 	bool active[1] = {false};
@@ -126,11 +118,7 @@ BUILTIN(slope) {
 BUILTIN(jet) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jet");
-	CallArguments inner = {.span = call->span,
-	                       .callee_span = call->spans[0],
-	                       .n = 1,
-	                       .args = call->args + 1,
-	                       .spans = call->spans + 1};
+	CallArguments inner = builtin_inner_call(call, 1);
 	uint32_t order;
 	Av **coefs;
 	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0)

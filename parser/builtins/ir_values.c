@@ -238,11 +238,7 @@ Specialisation builtin_spec_of(Sp *sp, const CallArguments *call) {
 		const KeptIr *k = f->code;
 		return (Specialisation){.fn = k->fn, .result = k->result, .effects = k->effects};
 	}
-	CallArguments inner = {.span = call->span,
-	                       .callee_span = call->spans[0],
-	                       .n = call->n - 1,
-	                       .args = call->args + 1,
-	                       .spans = call->spans + 1};
+	CallArguments inner = builtin_inner_call(call, call->n - 1);
 	return sp_specialise(sp, sp_keep_rule(sp, f), &inner);
 }
 

@@ -86,9 +86,7 @@ typedef enum Moving {
 static Compared compared(Sp *sp, const CallArguments *call, Moving moving) {
 	const bool own = moving == MOVING_OWN;
 	Av *df = call->args[0];
-	CallArguments at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
-	at.args = call->args + 1;
-	at.spans = call->spans + 1;
+	CallArguments at = builtin_inner_call(call, 1);
 	Compared m = {.spec = sp_specialise(sp, sp_keep_rule(sp, df->items[0]), &at)};
 	const Av *t = df->items[1];
 	const uint32_t n = m.spec.nargs;
@@ -160,9 +158,7 @@ typedef enum JumpQuery {
  * 1, or 0 if nothing is hidden. */
 static Fn *compared_by_clock(Sp *sp, const CallArguments *call, Specialisation *spec,
                              JumpQuery asked, uint32_t *count) {
-	CallArguments at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
-	at.args = call->args + 1;
-	at.spans = call->spans + 1;
+	CallArguments at = builtin_inner_call(call, call->n - 1);
 	Av *f = sp_keep_rule(sp, call->args[0]);
 	*spec = sp_specialise(sp, f, &at);
 	if (!spec->fn->finished || spec->effects) return NULL;

@@ -148,11 +148,7 @@ BUILTIN(vjp) {
 	UNUSED;
 	bool backwards = self->name[0] == 'v';
 	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
-	CallArguments inner = {.span = call->span,
-	                       .callee_span = call->spans[0],
-	                       .n = call->n - 1,
-	                       .args = call->args + 1,
-	                       .spans = call->spans + 1};
+	CallArguments inner = builtin_inner_call(call, call->n - 1);
 	if (call->n == 2) {
 		Site s = site_of(sp, f, &inner, 0);
 		if (site_fails(&s)) return sp_failed(sp, &s.spec, call->span);
@@ -336,11 +332,7 @@ BUILTIN(checkpointed) {
 BUILTIN(checkpoints) {
 	UNUSED;
 	Av *f = call->args[0];
-	CallArguments inner = {.span = call->span,
-	                       .callee_span = call->spans[0],
-	                       .n = call->n - 1,
-	                       .args = call->args + 1,
-	                       .spans = call->spans + 1};
+	CallArguments inner = builtin_inner_call(call, call->n - 1);
 	if (f->kind != AV_FUNCTION || f->code_kind != CODE_BUILTIN ||
 	    ((const Builtin *)f->code)->run != checkpointed) {
 		Diag *d = diag_error(sp->c, E_TYPE, call->spans[0],

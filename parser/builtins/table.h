@@ -58,6 +58,15 @@ bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value 
  * fails at run time. */
 Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);
 
+/* The call of the function in a call's first argument, with the n arguments
+ * that follow. */
+static inline CallArguments builtin_inner_call(const CallArguments *call, uint32_t n) {
+	return (CallArguments){.span = call->span,
+	                       .callee_span = call->spans[0],
+	                       .n = n,
+	                       .args = call->args + 1,
+	                       .spans = call->spans + 1};
+}
 /* The function in a call's first argument, specialised for the others. A piece
  * of IR without arguments is used as it is. */
 Specialisation builtin_spec_of(Sp *sp, const CallArguments *call);

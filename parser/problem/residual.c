@@ -92,7 +92,8 @@ static const Ast *node_named(Sp *sp, const Av *problem, const char *name) {
 		node_visit(&s, problem->code);
 	if (!s.found)
 		sp_fail(sp, E_VALUE, NO_SPAN,
-		        "this function of a problem was saved by an earlier version; solve it again");
+		        "this function of a problem was saved by an earlier version of Atled, which "
+		        "did not say what it computes; solve the problem again");
 	return s.found;
 }
 

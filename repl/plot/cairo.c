@@ -469,21 +469,11 @@ static const char *write_pdf(Scene *s, PlotBuffer *out) {
 	return draw_scene(s, pdf, POINTS, POINTS, false, &s->arena);
 }
 
+static const char *write_drawing(Scene *s, PlotBuffer *out) {
+	const char *why = cairo_open();
+	return why ? why : write_pdf(s, out);
+}
+
 PlotStatus figure_write_pdf(Figure *f, const char *path) {
-	if (!f) return PLOT_BAD_ARGUMENT;
-	if (!path) return plot_fail(f, PLOT_BAD_ARGUMENT, "a picture needs a file name");
-	double width, height;
-	figure_natural_size(f, &width, &height);
-	Scene scene;
-	PlotBuffer bytes = {.alloc = &f->alloc};
-	PlotStatus status = figure_scene(f, width, height, 2, &scene);
-	const char *why = NULL;
-	if (!status && !(why = cairo_open())) why = write_pdf(&scene, &bytes);
-	if (!status && (bytes.failed || (why && !*why)))
-		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture");
-	if (!status && why) status = plot_fail(f, PLOT_NO_LIBRARY, CANNOT_DRAW, why);
-	if (!status) status = plot_write_file(path, bytes.at, bytes.n, f->error, sizeof f->error);
-	plot_buffer_free(&bytes);
-	plot_arena_free(&scene.arena);
-	return status;
+	return figure_write_drawing(f, path, write_drawing);
 }

@@ -335,6 +335,10 @@ double plot_marker_edge(double width);
 
 /* The caller must free the scene's arena, even after a failure. */
 PlotStatus figure_scene(Figure *f, double width, double height, double resolution, Scene *out);
+/* Writes a file of the figure in its natural size. `write` appends the file's
+ * bytes and returns NULL, "" when memory failed, or why it cannot draw. */
+PlotStatus figure_write_drawing(Figure *f, const char *path,
+                                const char *(*write)(Scene *s, PlotBuffer *out));
 
 /* Dimensions shared by layout.c and draw.c. */
 typedef struct PlotStyle {

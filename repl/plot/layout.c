@@ -420,3 +420,22 @@ PlotStatus figure_scene(Figure *f, double width, double height, double resolutio
 	return s->arena.failed ? plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture")
 	                       : PLOT_OK;
 }
+
+PlotStatus figure_write_drawing(Figure *f, const char *path,
+                                const char *(*write)(Scene *s, PlotBuffer *out)) {
+	if (!f) return PLOT_BAD_ARGUMENT;
+	if (!path) return plot_fail(f, PLOT_BAD_ARGUMENT, "a picture needs a file name");
+	double width, height;
+	figure_natural_size(f, &width, &height);
+	Scene scene;
+	PlotBuffer bytes = {.alloc = &f->alloc};
+	PlotStatus status = figure_scene(f, width, height, 2, &scene);
+	const char *why = status ? NULL : write(&scene, &bytes);
+	if (!status && (bytes.failed || (why && !*why)))
+		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture");
+	if (!status && why) status = plot_fail(f, PLOT_NO_LIBRARY, CANNOT_DRAW, why);
+	if (!status) status = plot_write_file(path, bytes.at, bytes.n, f->error, sizeof f->error);
+	plot_buffer_free(&bytes);
+	plot_arena_free(&scene.arena);
+	return status;
+}

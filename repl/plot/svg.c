@@ -322,18 +322,11 @@ static void svg_write(const Scene *s, PlotBuffer *b) {
 	plot_puts(b, "</svg>\n");
 }
 
+static const char *write_drawing(Scene *s, PlotBuffer *out) {
+	svg_write(s, out);
+	return NULL;
+}
+
 PlotStatus figure_write_svg(Figure *f, const char *path) {
-	if (!f) return PLOT_BAD_ARGUMENT;
-	if (!path) return plot_fail(f, PLOT_BAD_ARGUMENT, "a picture needs a file name");
-	double width, height;
-	figure_natural_size(f, &width, &height);
-	Scene scene;
-	PlotBuffer bytes = {.alloc = &f->alloc};
-	PlotStatus status = figure_scene(f, width, height, 2, &scene);
-	if (!status) svg_write(&scene, &bytes);
-	if (bytes.failed) status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture");
-	if (!status) status = plot_write_file(path, bytes.at, bytes.n, f->error, sizeof f->error);
-	plot_buffer_free(&bytes);
-	plot_arena_free(&scene.arena);
-	return status;
+	return figure_write_drawing(f, path, write_drawing);
 }
