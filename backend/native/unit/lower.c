@@ -589,11 +589,11 @@ static void open_function(Lower *l, Lower *root, const Fn *f) {
 	l->uses = uses;
 }
 
-/* The poll at the start of a function that calls functions: no argument limits
- * the time that calls of calls take. To keep the cost of a poll from every
- * call, those polls do nothing whose depth is not a multiple of a number of
- * levels, a power of two. Between two polls lie at most 256 calls of one
- * function, and about a million of functions that call each other. */
+/* The poll at the start of a function that calls functions. No argument limits
+ * the time that calls of calls take. A poll at every call would cost too much,
+ * so it does nothing unless the depth is a multiple of `levels`, a power of
+ * two. Between two polls lie at most 256 calls of one function, and about a
+ * million of functions that call each other. */
 static void poll_calls(Lower *l) {
 	uint32_t calls = 0;
 	bool loops = false;
