@@ -457,6 +457,23 @@ static bool is_no_coordinate(NameCheck *k, const Ast *e) {
 	return true;
 }
 
+bool is_prime_unclear(Ctx *c, const Layout *l, const Ast *e) {
+	JetVariable jet;
+	if (l->ncoords < 2 || !is_jet(c, l, e->prime.operand, &jet)) return false;
+	const uint32_t order = e->prime.count <= JET_MAX_ORDER ? e->prime.count : 1;
+	const char *text = "";
+	for (uint32_t i = 0; i < l->ncoords; i++) {
+		JetVariable j = jet;
+		j.order[i] = (uint8_t)(j.order[i] + order);
+		text = arena_printf(ctx_arena(c), "%s%s`%s`", text, i ? " or " : "",
+		                    atom_text(c, jet_name(c, l, &j)));
+	}
+	diag_error(c, E_PROBLEM_COORD, e->span,
+	           "' does not say with respect to which of the %u coordinates; write %s", l->ncoords,
+	           text);
+	return true;
+}
+
 static void check_names(void *ud, const Ast *e) {
 	NameCheck *k = ud;
 	Arena *a = ctx_arena(ctx_of_session(k->s));
@@ -486,6 +503,9 @@ static void check_names(void *ud, const Ast *e) {
 	case A_ASSIGN:
 		check_names(k, e->assign.value);
 		if (e->assign.target->kind == A_NAME) VEC_PUSH(a, &k->known, e->assign.target->name.name);
+		return;
+	case A_PRIME:
+		if (!is_prime_unclear(ctx_of_session(k->s), k->l, e)) check_names(k, e->prime.operand);
 		return;
 	case A_CALL:
 		if (e->call.callee->kind == A_NAME && e->call.n >= 2 &&

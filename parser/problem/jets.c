@@ -149,14 +149,25 @@ static DerivativeForm of_kind(DerivativeKind kind, const Ast *operand) {
 	return (DerivativeForm){.kind = kind, .operand = operand, .order = 1};
 }
 
+bool is_jet(Ctx *c, const Layout *l, const Ast *e, JetVariable *jet) {
+	return e->kind == A_NAME && !local_named(l, e->name.name) &&
+	       jet_of_name(c, l, e->name.name, jet);
+}
+
 DerivativeForm derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 	const DerivativeForm none = {.kind = DER_NONE};
+	JetVariable jet;
 	if (e->kind == A_BINARY && e->op == AO_DOT) {
 		DerivativeForm right = derivative_of(c, l, e->binary.right);
 		if (right.kind != DER_GRAD || e->binary.right->paren) return none;
 		right.kind = DER_ALONG;
 		right.along = e->binary.left;
 		return right;
+	}
+	if (e->kind == A_PRIME && l->ncoords == 1 && is_jet(c, l, e->prime.operand, &jet)) {
+		DerivativeForm by = of_kind(DER_BY, e->prime.operand);
+		by.order = e->prime.count <= JET_MAX_ORDER ? e->prime.count : JET_MAX_ORDER + 1;
+		return by;
 	}
 	if (e->kind != A_CALL || e->call.callee->kind != A_NAME || e->call.n < 1 || e->call.n > 3)
 		return none;
@@ -205,8 +216,7 @@ static void collect_under(JetCollector *n, const Ast *e, uint32_t coord, uint32_
 	if (n->shift[coord] + order > JET_MAX_ORDER) n->l->njets = MAX_JETS;
 	if (n->l->njets == MAX_JETS) return;
 	/* The derivative of a jet is a jet. */
-	if (e->kind == A_NAME && !local_named(n->l, e->name.name) &&
-	    jet_of_name(n->c, n->l, e->name.name, &j)) {
+	if (is_jet(n->c, n->l, e, &j)) {
 		j.order[coord] = (uint8_t)(j.order[coord] + order);
 		collect_jet(n, &j);
 		return;

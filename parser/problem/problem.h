@@ -70,8 +70,8 @@ typedef struct BoundaryLocation {
 	const Ast *point; /* A_TUPLE */
 } BoundaryLocation;
 
-/* The notations of a derivative in a problem: ∂x(e) and d(e, x, k), ∂n(e), and
- * the operators of vector calculus. */
+/* The notations of a derivative in a problem: ∂x(e) and d(e, x, k), u' in one
+ * coordinate, ∂n(e), and the operators of vector calculus. */
 typedef enum DerivativeKind {
 	DER_NONE,
 	DER_BY,
@@ -119,9 +119,15 @@ int field_index(const Layout *l, Atom name);
 bool coord_is_time(const Layout *l, uint32_t i);
 /* Parses u, u_t, u_xx: the field and its order in each coordinate. */
 bool jet_of_name(Ctx *c, const Layout *l, Atom name, JetVariable *jet);
+/* True for a field or one of its derivatives, whose total derivative is the
+ * next jet. */
+bool is_jet(Ctx *c, const Layout *l, const Ast *e, JetVariable *jet);
 Atom jet_name(Ctx *c, const Layout *l, const JetVariable *j);
 const Ast *local_named(const Layout *l, Atom name); /* the A_ASSIGN or A_DEF, or NULL */
 DerivativeForm derivative_of(Ctx *c, const Layout *l, const Ast *e);
+/* check.c: reports u' and returns true where several coordinates could be
+ * meant. */
+bool is_prime_unclear(Ctx *c, const Layout *l, const Ast *e);
 /* The locations that one `at` means, at most 2 * MAX_COORDS + 1. Returns 0 when
  * there is no location of that name. */
 uint32_t boundary_locations(Ctx *c, const Layout *l, const At *at, BoundaryLocation *out);

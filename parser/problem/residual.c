@@ -145,13 +145,6 @@ static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 
 /* ---- derivatives --------------------------------------------------------- */
 
-/* True for a field or one of its derivatives, whose total derivative is the
- * next jet. */
-static bool is_jet(Sp *sp, const Ast *e, JetVariable *j) {
-	return e->kind == A_NAME && !local_named(sp->problem->l, e->name.name) &&
-	       jet_of_name(sp->c, sp->problem->l, e->name.name, j);
-}
-
 /* The derivative of e of the given order in each coordinate. */
 static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 	const ProblemScope *p = sp->problem;
@@ -159,7 +152,7 @@ static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 	JetVariable j;
 	Av *given = given_value(sp, e, order);
 	if (given) return given;
-	if (is_jet(sp, e, &j)) {
+	if (is_jet(sp->c, l, e, &j)) {
 		for (uint32_t i = 0; i < MAX_COORDS; i++) j.order[i] = (uint8_t)(j.order[i] + order[i]);
 		const int k = jet_find(l, &j);
 		if (k >= 0) return p->jets[k];
@@ -320,7 +313,8 @@ static Av *derivative(Sp *sp, const DerivativeForm *d, Span at) {
 /* grad(V)(x) of a function V has the same meaning as outside of problems. */
 static bool is_function(Sp *sp, const Ast *e) {
 	JetVariable j;
-	if (e->kind != A_NAME || coord_index(sp->problem->l, e->name.name) >= 0 || is_jet(sp, e, &j))
+	if (e->kind != A_NAME || coord_index(sp->problem->l, e->name.name) >= 0 ||
+	    is_jet(sp->c, sp->problem->l, e, &j))
 		return e->kind == A_LAMBDA;
 	const Ast *local = local_named(sp->problem->l, e->name.name);
 	if (local) return local->kind == A_DEF;
@@ -332,6 +326,7 @@ Av *sp_special_call(Sp *sp, const Ast *e) {
 	if (!sp->problem) return NULL;
 	const DerivativeForm d = derivative_of(sp->c, sp->problem->l, e);
 	if (d.kind != DER_NONE && !is_function(sp, d.operand)) return derivative(sp, &d, e->span);
+	if (e->kind == A_PRIME && is_prime_unclear(sp->c, sp->problem->l, e)) sp_throw(sp);
 	if (d.kind == DER_NONE && e->kind == A_CALL && e->call.callee->kind == A_NAME &&
 	    e->call.n >= 2 && !strcmp(atom_text(sp->c, e->call.callee->name.name), "d") &&
 	    !local_named(sp->problem->l, e->call.callee->name.name) &&

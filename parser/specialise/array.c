@@ -348,6 +348,25 @@ Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at) {
 	return sp_elementwise(sp, OP_NEG, 1, &x, at);
 }
 
+/* In an equation a number that is no field has no ': its transpose would be the
+ * number itself, and who writes one means a derivative. */
+Av *sp_prime(Sp *sp, Av *v, uint32_t count, Span at) {
+	if (sp->problem && v->kind == AV_ARRAY && !ty(sp, v->ref)->rank)
+		sp_fail(sp, E_PROBLEM_COORD, at,
+		        "' of a number does not say with respect to which coordinate; write d(..., x)");
+	for (uint32_t i = 0; i < count; i++) {
+		if (v->kind == AV_FUNCTION) v = av_builtin(sp, "_derivative", 1, (Av *[]){v});
+		else if (v->kind == AV_ARRAY)
+			v = sp_call_args(sp, av_builtin(sp, "adjoint", 0, NULL), 1, (Av *[]){v}, at);
+		else if (av_is_sparse(sp->c, v)) v = sp_call_library(sp, "_sparse_adjoint", 1, &v, at);
+		else
+			sp_fail(sp, E_TYPE, at,
+			        "' is the derivative of a function or the transpose of a matrix, not of %s",
+			        sp_type_text(sp, v));
+	}
+	return v;
+}
+
 static Av *power(Sp *sp, Av *x, Av *y, Span at) {
 	x = sp_want_array(sp, x, at, "^");
 	y = sp_want_array(sp, y, at, "^");

@@ -520,18 +520,8 @@ static Av *closure(Sp *sp, const Ast *e, Atom name) {
 }
 
 static Av *prime_expr(Sp *sp, const Ast *e) {
-	Av *v = sp_expr(sp, e->prime.operand);
-	for (uint32_t i = 0; i < e->prime.count; i++) {
-		if (v->kind == AV_FUNCTION) v = av_builtin(sp, "_derivative", 1, (Av *[]){v});
-		else if (v->kind == AV_ARRAY)
-			v = sp_call_args(sp, av_builtin(sp, "adjoint", 0, NULL), 1, (Av *[]){v}, e->span);
-		else if (av_is_sparse(sp->c, v)) v = sp_call_library(sp, "_sparse_adjoint", 1, &v, e->span);
-		else
-			sp_fail(sp, E_TYPE, e->span,
-			        "' is the derivative of a function or the transpose of a matrix, not of %s",
-			        sp_type_text(sp, v));
-	}
-	return v;
+	Av *special = sp_special_call(sp, e); /* u' in an equation */
+	return special ? special : sp_prime(sp, sp_expr(sp, e->prime.operand), e->prime.count, e->span);
 }
 
 /* ---- logic --------------------------------------------------------------- */

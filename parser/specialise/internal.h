@@ -302,6 +302,8 @@ void sp_assign(Sp *sp, const Ast *target, Av *value, Span at);
 Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at);
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys);
 Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at);
+/* v', v'': of a function the derivative, of a matrix the adjoint. */
+Av *sp_prime(Sp *sp, Av *v, uint32_t count, Span at);
 Av *sp_if(Sp *sp, const Ast *e);
 Av *sp_for(Sp *sp, const Ast *e);
 Av *sp_while(Sp *sp, const Ast *e);
@@ -324,8 +326,8 @@ Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *generator);
 Av *sp_problem_value(Sp *sp, const Ast *problem);
 /* A name inside an equation: coordinate, field, jet, local or anything else. */
 Av *sp_problem_name(Sp *sp, const Ast *name);
-/* Calls whose arguments are not values: d(u, x) and lap(u) in equations, and
- * a·grad(u). NULL for others. */
+/* Derivatives in equations, whose operands are not values: d(u, x), lap(u),
+ * a·grad(u), u'. NULL for other expressions. */
 Av *sp_special_call(Sp *sp, const Ast *call);
 
 /* Evaluates the two branches of a condition by callbacks, each in its own

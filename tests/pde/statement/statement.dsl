@@ -219,3 +219,25 @@ said = map(m -> solve(carried(0.2), m; progress = false).text, (fd(n = 11), cheb
 [text == look(carried()).text for text in said]   #> [true, true, true, true, true]
 find(said[0], "  u_t == k*u_xx   # as on paper\n  u == sin(π*x) at t = 0\n") > 0   #> true
 find(said[0], "problem carried(k = 0.1) ")   #> 0
+
+# ---- u' in one coordinate
+# ' of a field or of its derivative is the derivative with respect to the only
+# coordinate; of a function and of a matrix it means what it means elsewhere.
+A = [1.0, 2; 3, 4]
+problem primed {
+  domain x in [0, 1]
+  field u, v
+  h(x) = x^3
+  ∂x((1 + x)*u') + u'' - h'(x)*u == v'
+  v' + u_x' == sum(A'[1]*[u, v])
+  u == 0 at x = 0
+  u' == 1 at x = 1
+  v == 0 at x = 0
+}
+i = look(primed);
+i.jets  #> ((0, 0), (1, 0), (0, 1), (0, 2), (1, 1))
+u, v, ux, uxx, vx = 0.3, -0.7, 1.1, 0.9, 2.3
+jets = list(u, v, ux, uxx, vx)
+i.equations[0].residual((0.4,), jets)  #~ ux + 1.4*uxx + uxx - 3*0.4^2*u - vx
+i.equations[1].residual((0.4,), jets)  #~ vx + uxx - (2*u + 4*v)
+i.conditions[1].residual((1.0,), jets)  #~ ux - 1
