@@ -6,6 +6,7 @@
  * Contract: every public call that may fail runs its work inside api_run.
  * api_run
  * - refuses a busy context and catches throws;
+ * - changes to a stack of our own where the host's is short;
  * - saves and restores the host's floating-point environment;
  * - starts the step and time limits;
  * - ensures that a failure has a diagnostic.
@@ -123,6 +124,8 @@ atled_status api_enter(atled_context *x, EnterMode mode);
 /* Records the status, ensures that a failure has a diagnostic, and releases the
  * context. */
 atled_status api_leave(atled_context *x, Status st);
+/* ctx_protect on a stack that is long enough. */
+Status api_protect(atled_context *x, ApiBody body, void *arg);
 atled_status api_run(atled_context *x, EnterMode mode, ApiBody body, void *arg);
 /* Reports a mistake of the host and throws; only inside a body. */
 _Noreturn void api_misuse(Ctx *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

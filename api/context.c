@@ -11,6 +11,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/backend.h"
 #include "data/io.h"
+#include "lang/base/c_stack.h"
 #if __has_include("solvers/solvers.h")
 #include "solvers/solvers.h"
 #include "lang/base/parallel.h"
@@ -237,7 +238,7 @@ atled_context *atled_context_new(atled_engine *engine) {
 	if (x->c) {
 		ctx_set_slot(x->c, SLOT_API, x, NULL);
 		float_enter(&x->env);
-		bool ok = (x->life = life_new(x)) && ctx_protect(x->c, set_up, x) == ST_OK;
+		bool ok = (x->life = life_new(x)) && api_protect(x, set_up, x) == ST_OK;
 		float_leave(&x->env);
 		if (ok) return x;
 	}
@@ -350,11 +351,27 @@ atled_status api_leave(atled_context *x, Status st) {
 	return out;
 }
 
+typedef struct Protected {
+	Ctx *c;
+	ApiBody body;
+	void *arg;
+} Protected;
+
+static Status protected_body(void *arg) {
+	const Protected *p = arg;
+	return ctx_protect(p->c, p->body, p->arg);
+}
+
+Status api_protect(atled_context *x, ApiBody body, void *arg) {
+	Protected p = {x->c, body, arg};
+	return c_stack_run(ctx_stack(x->c), protected_body, &p);
+}
+
 atled_status api_run(atled_context *x, EnterMode mode, ApiBody body, void *arg) {
 	atled_status entered = api_enter(x, mode);
 	if (entered != ATLED_OK) return entered;
 	uint32_t mark = build_mark(x->c);
-	Status st = ctx_protect(x->c, body, arg);
+	Status st = api_protect(x, body, arg);
 	if (st != ST_OK) build_unwind(x->c, mark);
 	return api_leave(x, st);
 }

@@ -631,7 +631,7 @@ atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin
 	atled_status entered = api_enter(x, ENTER_CALLBACK);
 	if (entered != ATLED_OK) return entered;
 	uint32_t mark = build_mark(x->c);
-	Status st = ctx_protect(x->c, call_body, &k);
+	Status st = api_protect(x, call_body, &k);
 	if (st != ST_OK) build_unwind(x->c, mark);
 	for (uint32_t i = 0; i < nin; i++) value_unref(args[i]);
 	for (uint32_t i = 0; i < nout; i++) {
@@ -754,7 +754,7 @@ static atled_status entry_call(void *ud, const int64_t *lengths, const void *con
 	atled_context *x = k.e->x;
 	atled_status entered = api_enter(x, ENTER_CALLBACK);
 	if (entered != ATLED_OK) return entered;
-	Status st = ctx_protect(x->c, entry_body, &k);
+	Status st = api_protect(x, entry_body, &k);
 	for (uint32_t i = 0; i < k.e->nout; i++) {
 		value_unref(k.e->results[i]);
 		k.e->results[i].kind = V_UNSET;

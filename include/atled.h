@@ -9,7 +9,8 @@
  * - context: variables, limits and diagnostics. One thread at a time may use
  *   it; it may move between threads. A call into a busy context returns
  *   ATLED_BUSY. A callback may still make the calls marked "Allowed in
- *   callbacks".
+ *   callbacks". A call from a thread with less than 7 MB of stack, or from a
+ *   coroutine, runs on a stack of the context, and so do its callbacks.
  * - function, tensor, value: immutable handles. The caller owns every handle
  *   that a call returns. It may free the handle on any thread, before or after
  *   the context is freed.

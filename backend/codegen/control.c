@@ -201,7 +201,21 @@ void emit_FAIL_IF(Emitter *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
+/* Leaves when this function's frame and what it calls may not fit on the C
+ * stack. */
+static void check_stack(Emitter *e) {
+	enum { CALLEE_BYTES = 1 << 20 }; /* of functions that are no generated code */
+	LLVMValueRef zero = emit_i32(e, 0);
+	LLVMValueRef frame = emit_intrinsic(e, "llvm.frameaddress", 1, &e->ptr, 1, &zero);
+	LLVMValueRef low = LLVMBuildLoad2(e->b, e->i64, call_field(e, 14), "stack_low");
+	emit_tag_call_record(e, low);
+	LLVMValueRef room = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, frame, e->i64, ""), low, "");
+	LLVMValueRef least = emit_i64(e, CALLEE_BYTES + (int64_t)e->frame_bytes);
+	emit_fail(e, LLVMBuildICmp(e->b, LLVMIntULT, room, least, ""), emit_i32(e, NATIVE_STACK_SHORT));
+}
+
 void emit_POLL(Emitter *e, const KInst *in) {
+	if (in->imm) check_stack(e);
 	LLVMBasicBlockRef poll = emit_block(e, "poll"), on = emit_block(e, "");
 	if (in->imm > 1) {
 		LLVMBasicBlockRef count = emit_block(e, "count");

@@ -577,6 +577,19 @@ static void emit_function(Emitter *e, uint32_t k) {
 	e->fn = NULL;
 }
 
+/* More than the stack frame of any function of the module. A frame holds slots
+ * and spilled values; with inlining it may hold those of all functions. */
+static uint64_t frame_bytes(const KModule *m) {
+	enum { VALUE_BYTES = 64, MOST = 4 << 20 };
+	uint64_t bytes = 0;
+	for (uint32_t k = 0; k < m->fns.n; k++)
+		for (uint32_t i = 0; i < m->fns.at[k]->insts.n; i++) {
+			const KInst *in = &m->fns.at[k]->insts.at[i];
+			bytes += VALUE_BYTES + (in->op == K_STACK ? (uint64_t)in->imm : 0);
+		}
+	return bytes < MOST ? bytes : MOST;
+}
+
 void emit_module(Emitter *e) {
 	LLVMContextRef c = e->context;
 	e->i1 = LLVMInt1TypeInContext(c);
@@ -586,9 +599,10 @@ void emit_module(Emitter *e) {
 	e->f32 = LLVMFloatTypeInContext(c);
 	e->f64 = LLVMDoubleTypeInContext(c);
 	e->ptr = LLVMPointerTypeInContext(c, 0);
-	LLVMTypeRef fields[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->i64,
-	                        e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64};
+	LLVMTypeRef fields[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i64,
+	                        e->ptr, e->i64, e->i64, e->i64, e->ptr, e->ptr, e->i64};
 	e->call_type = LLVMStructTypeInContext(c, fields, sizeof fields / sizeof *fields, 0);
+	e->frame_bytes = frame_bytes(e->m);
 	uint32_t n = e->m->fns.n;
 	e->functions = emit_alloc(e, sizeof *e->functions * n);
 	e->function_types = emit_alloc(e, sizeof *e->function_types * n);

@@ -92,6 +92,7 @@ typedef struct Emitter {
 	} * all_roots; /* by function index */
 	/* alias metadata for accesses to the call record */
 	LLVMValueRef domain, call_scopes, call_others;
+	uint64_t frame_bytes;      /* more than the frame of any function of the module */
 	uint32_t nbodies, nleaves; /* parallel bodies and outlined loops so far, for their names */
 	const NativeKernel *kernels[NATIVE_PARTS_MOST]; /* precompiled functions that are called */
 	uint32_t nkernels;

@@ -19,8 +19,6 @@
 
 /* A multiple of sizeof(Value): slots of all frames are on one grid. */
 #define CHUNK_BYTES ((size_t)48 * 1024)
-/* Of an 8 MB stack. The remainder is for the caller and for kernels. */
-#define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024)
 #define TRACE_LINES 8u
 _Static_assert(CHUNK_BYTES % sizeof(Value) == 0, "slots of all frames lie on one grid");
 
@@ -416,11 +414,6 @@ static Status too_deep(Backend *be, SpanId at) {
 	return ST_LIMIT;
 }
 
-static bool stack_is_short(const Backend *be, const char *here) {
-	ptrdiff_t used = be->stack_base - here;
-	return used > STACK_BYTES || used < -STACK_BYTES;
-}
-
 /* Runs the body in a frame with its parameters set. */
 static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diags) {
 	Backend *be = a->frame.be;
@@ -441,10 +434,9 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 
 Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places,
                  Value *results, SpanId span) {
-	char here = 0;
 	Activation a;
 	callee = callee->hooks->choose(be, callee, args);
-	Status st = be->depth >= ctx_depth_limit(be->ctx) || stack_is_short(be, &here)
+	Status st = be->depth >= ctx_depth_limit(be->ctx) || c_stack_is_short(be->stack)
 	                ? too_deep(be, span)
 	                : enter(be, callee, &a);
 	if (UNLIKELY(st != ST_OK)) {
@@ -470,17 +462,16 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *places,
                       Value *results) {
 	Backend *be = backend_of(c);
-	char here = 0;
 	if (!be->depth) be->reported_diags = UINT32_MAX;
 	code = code->hooks->choose(be, code, args);
 	Fn *fn = code->fn;
 	uint32_t nparams = code->body.nparams, diags = diag_total(c);
 	for (uint32_t k = 0; k < code->body.nresults; k++) results[k] = (Value){.kind = V_UNSET};
-	if (!be->depth) be->stack_base = &here;
 	SpanId span = fn->span;
 	Activation a;
-	Status st = be->depth >= ctx_depth_limit(c) || stack_is_short(be, &here) ? too_deep(be, span)
-	                                                                         : enter(be, code, &a);
+	Status st = be->depth >= ctx_depth_limit(c) || c_stack_is_short(be->stack)
+	                ? too_deep(be, span)
+	                : enter(be, code, &a);
 	if (st == ST_NOMEM) {
 		diag_error(c, E_MEMORY, span_of(c, span), "out of memory");
 		return st;
@@ -654,7 +645,7 @@ Status eval_init(Ctx *c, const NativeHooks *hooks) {
 	if (st != ST_OK) return st;
 	Backend *be = heap_alloc(c, sizeof *be);
 	if (!be) return ST_NOMEM;
-	*be = (Backend){.ctx = c, .hooks = hooks};
+	*be = (Backend){.ctx = c, .stack = ctx_stack(c), .hooks = hooks};
 	ctx_set_slot(c, SLOT_BACKEND, be, free_backend);
 	h.fn->free_code = free_code;
 	h.services->run = run_fn;

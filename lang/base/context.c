@@ -11,6 +11,7 @@
  *   ctx_free.
  * - Other threads may use only ctx_interrupt and the heap.
  */
+#include "lang/base/c_stack.h"
 #include "lang/base/context.h"
 #include "lang/base/page_pool.h"
 #include "lang/base/arena.h"
@@ -75,6 +76,7 @@ struct Ctx {
 	HeapAccount *account;
 	Arena *arena;
 	Protect *protect;
+	CStack stack;
 	CtxHooks hooks;
 
 	VEC(AtomText) atoms;
@@ -337,6 +339,7 @@ Ctx *ctx_new(const HostAllocator *alloc) {
 	memset(c, 0, sizeof *c);
 	c->account = a;
 	c->depth_limit = DEPTH_DEFAULT;
+	c->stack.low = c_stack_low(); /* for calls that do not come through c_stack_run */
 	const char *verify = getenv("ATLED_VERIFY");
 	c->verifies = verify && *verify && strcmp(verify, "0") != 0;
 	if (ctx_protect(c, set_up, NULL) != ST_OK) {
@@ -351,12 +354,15 @@ void ctx_free(Ctx *c) {
 	for (int s = SLOT_COUNT; s-- > 0;) ctx_set_slot(c, (Slot)s, NULL, NULL);
 	arena_free(c->arena);
 	spares_drop(c->account, true);
+	c_stack_free(&c->stack);
 	account_release(c->account, c, sizeof *c);
 }
 
 bool ctx_verifies(const Ctx *c) { return c->verifies; }
 
 Arena *ctx_arena(Ctx *c) { return c->arena; }
+
+CStack *ctx_stack(Ctx *c) { return &c->stack; }
 
 CtxHooks *ctx_hooks(Ctx *c) { return &c->hooks; }
 

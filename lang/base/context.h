@@ -89,6 +89,9 @@ bool ctx_verifies(const Ctx *c);
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg);
 _Noreturn void ctx_throw(Ctx *c, Status s);
 
+/* The C stacks of the context; see c_stack.h. */
+struct CStack *ctx_stack(Ctx *c);
+
 /* ---- atoms: interned strings --------------------------------------------- */
 
 typedef uint32_t Atom; /* 0 is the empty string */

@@ -18,6 +18,7 @@
 #define ATLED_BACKEND_EVAL_CORE_FRAME_H
 
 #include "backend/eval/core/code.h"
+#include "lang/base/c_stack.h"
 #include "lang/base/parallel.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -179,7 +180,7 @@ struct Backend {
 	RunCounters counters;
 	uint64_t work; /* units of work since the last poll */
 	uint32_t depth, traced;
-	const char *stack_base; /* of the outermost call */
+	const CStack *stack; /* the context's */
 	FrameStack values, syms;
 	struct FftPlans *fft;
 	const NativeHooks *hooks;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 9
+#define NATIVE_ABI_VERSION 10
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64,
  * i32 sign-extended, bool as 0 or 1. */
@@ -38,6 +38,7 @@ typedef struct NativeCall {
 		trip_count;   /* of the outermost loop; trip_count 0: none, -1: it is not known how many */
 	const void *unit; /* whose sites they are; for the runtime */
 	const void *const *hosts; /* the unit's calls of host functions, by number */
+	uintptr_t stack_low;      /* lowest address of the C stack that the code runs on */
 } NativeCall;
 
 /* What an entry, a parallel body and most runtime functions return; the values
@@ -45,7 +46,8 @@ typedef struct NativeCall {
 enum {
 	NATIVE_OK = 0,
 	NATIVE_FAILED_AT_SITE = 64,
-	NATIVE_TOO_DEEP = 65 /* depth_left would have gone below zero */
+	NATIVE_TOO_DEEP = 65,   /* depth_left would have gone below zero */
+	NATIVE_STACK_SHORT = 66 /* the next frames may not fit on the C stack */
 };
 
 typedef int32_t (*NativeEntry)(NativeCall *call);
@@ -57,7 +59,6 @@ typedef int32_t (*NativeBody)(NativeCall *call, void *env, int64_t part);
 
 /* Every function that generated code may call, by the name it is linked under.
  * Vector maths has one more, see backend/vmath/payne_hanek.h. */
-
 
 /* Runs body for parts 0..nparts-1 on the pool, each exactly once; the first
  * failing part's status, lowest part first. */

@@ -387,7 +387,7 @@ void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b) {
 	in->lanes = (uint16_t)widest(b, 3, args);
 }
 
-void k_poll(KBuilder *b, KRef work) { emit(b, K_POLL, KT_NONE, 1, &work)->imm = 1; }
+void k_poll(KBuilder *b, KRef work) { emit(b, K_POLL, KT_NONE, 1, &work); }
 
 void k_poll_by_depth(KBuilder *b, KRef work, int64_t levels) {
 	emit(b, K_POLL, KT_NONE, 1, &work)->imm = levels;

@@ -367,7 +367,8 @@ void k_copy(KBuilder *b, KRef to, KRef from, KRef bytes);
 void k_zero(KBuilder *b, KRef at, KRef bytes);
 void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
-/* Only at depths of calls that are multiples of `levels`, a power of two. */
+/* At the start of a function that may recurse: only at depths of calls that are
+ * multiples of `levels`, a power of two. It also checks the C stack. */
 void k_poll_by_depth(KBuilder *b, KRef work, int64_t levels);
 void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
 void k_iteration(KBuilder *b, KRef iteration, KRef trip_count);

@@ -65,7 +65,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 		if (in->params) text_format(out, " site %u", in->params - 1);
 		break;
 	case K_POLL:
-		if (in->imm > 1) text_format(out, " by depth %" PRId64, in->imm);
+		if (in->imm) text_format(out, " by depth %" PRId64, in->imm);
 		break;
 	case K_FAIL_IF:
 	case K_PROGRESS:
@@ -336,7 +336,7 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		break;
 	case K_FAIL_IF: want(v, (uint64_t)in->imm < v->m->nsites, "no such site"); break;
 	case K_POLL:
-		want(v, in->imm > 0 && !(in->imm & (in->imm - 1)), "levels that are no power of two");
+		want(v, in->imm >= 0 && !(in->imm & (in->imm - 1)), "levels that are no power of two");
 		break;
 	default: break;
 	}

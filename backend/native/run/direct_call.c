@@ -240,10 +240,9 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	const Unit *u = nu->unit;
 	Backend *be = backend_of(d->c);
 	const uint32_t nwords = u->nwords + u->nsyms + u->ndims;
-	char here = 0;
 	bool never;
 	/* A call from outside, as in code_call_into. */
-	if (!be->depth) be->reported_diags = UINT32_MAX, be->stack_base = &here;
+	if (!be->depth) be->reported_diags = UINT32_MAX;
 	bool direct = d->code->hooks->ready(be, d->code, &never) == d->hot && has_memory(d) &&
 	              (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));
 	for (uint32_t k = 0; k < d->nparams; k++)

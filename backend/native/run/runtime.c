@@ -31,10 +31,6 @@
 #define STACK_CHUNK_MOST ((size_t)16 * 1024 * 1024)
 /* Scratch that stays allocated between calls. */
 #define KEEP_BYTES ((size_t)32 * 1024 * 1024)
-/* Of an 8 MB stack, as in interpreter.c. */
-#define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024)
-/* Assumed use of it by one nested call of generated code. */
-#define CALL_BYTES ((ptrdiff_t)2048)
 
 /* ---- scratch memory ------------------------------------------------------ */
 
@@ -373,6 +369,7 @@ static void run_part(void *ud, int64_t part) {
 	call.runtime = &r;
 	call.asked = 0; /* chunks do not report iterations */
 	call.poll_left = r.granted = NATIVE_POLL_EVERY;
+	if (w) call.stack_low = c_stack_low();
 	const StackMark mark = stack_mark(r.scratch);
 	const int32_t st = s->body(&call, s->env, part);
 	end_streams();
@@ -918,19 +915,7 @@ void *native_runtime_symbol(const char *name) {
 	return NULL;
 }
 
-/* The number of nested calls that fit on the C stack, within the context's
- * limit. */
-static int64_t depth_allowed(const Backend *be, const char *here) {
-	const uint32_t limit = ctx_depth_limit(be->ctx);
-	const int64_t left = limit > be->depth ? (int64_t)(limit - be->depth) : 0;
-	ptrdiff_t used = be->stack_base ? be->stack_base - here : 0;
-	if (used < 0) used = -used;
-	const int64_t room = used < STACK_BYTES ? (STACK_BYTES - used) / CALL_BYTES : 0;
-	return left < room ? left : room;
-}
-
 Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
-	char here = 0;
 	NativeState *s = state_of(be);
 	call->site = -1;
 	call->fail_a = call->fail_b = 0;
@@ -946,7 +931,9 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	call->asked = ctx_reports_progress(be->ctx);
 	call->trip_count = 0;
 	const uint32_t loops = ctx_progress_depth(be->ctx);
-	const int64_t depth = call->depth_left = depth_allowed(be, &here);
+	const uint32_t most = ctx_depth_limit(be->ctx);
+	call->depth_left = most > be->depth ? (int64_t)(most - be->depth) : 0;
+	call->stack_low = be->stack->low;
 	const StackMark arena = stack_mark(&s->arena), scratch = stack_mark(&s->scratch);
 	s->depth++;
 	const int32_t result = entry(call);
@@ -963,9 +950,14 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	be->work += used;
 	if (result == NATIVE_FAILED_AT_SITE && call->site >= 0) return ST_ERROR;
 	if (result != NATIVE_FAILED_AT_SITE) call->site = -1;
-	if (result == NATIVE_TOO_DEEP) {
-		diag_error(be->ctx, E_DEPTH, NO_SPAN, "the recursion is more than %lld calls deep",
-		           (long long)(be->depth + depth));
+	if (result == NATIVE_TOO_DEEP || result == NATIVE_STACK_SHORT) {
+		if (result == NATIVE_TOO_DEEP)
+			diag_error(be->ctx, E_DEPTH, NO_SPAN, "the recursion is more than %u calls deep", most);
+		else
+			diag_error(be->ctx, E_DEPTH, NO_SPAN,
+			           "the recursion is deeper than the stack of %zu MB, where each call keeps "
+			           "many numbers",
+			           C_STACK_BYTES >> 20);
 		return ST_LIMIT;
 	}
 	if (result > ST_OK && result <= ST_INTERNAL) return (Status)result;

@@ -188,6 +188,7 @@ static void test_calls(void) {
 		k_function(&b, m, f);
 		KRef n = k_param(&b, KT_I64), x = k_param(&b, KT_F64), trap = k_param(&b, KT_I64),
 			 zero = k_int(&b, 0);
+		k_poll_by_depth(&b, k_int(&b, 0), 8);
 		k_fail_if(&b, k_prim2(&b, OP_EQ, n, trap), 7, n, k_int(&b, f));
 		k_if_begin(&b, k_prim2(&b, OP_LE, n, zero), 0);
 		KRef end[3] = {n, x, k_prim2(&b, OP_EQ, n, zero)};
@@ -212,6 +213,13 @@ static void test_calls(void) {
 	last = (NativeCall){
 		.words = (int64_t[]){0, -1}, .results = results, .poll_left = 1000, .depth_left = 1};
 	CHECK(compile_only || (code.entry(&last) == 0 && last.poll_left == 1000));
+	/* A frame below may need more than the megabyte that is left. */
+	last.depth_left = 2000;
+	last.words = (int64_t[]){100, -1};
+	last.stack_low = (uintptr_t)__builtin_frame_address(0) - (1 << 20);
+	CHECK(compile_only || code.entry(&last) == NATIVE_STACK_SHORT);
+	last.stack_low -= 1 << 20;
+	CHECK(compile_only || code.entry(&last) == 0);
 	forget(&code);
 }
 
