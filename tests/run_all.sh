@@ -318,6 +318,7 @@ every_test() {
 	done
 	if [ "$kind" = check ] && [ -f include/atled.h ]; then
 		run counts library 300 scripts/check/installed_library.sh build
+		run counts abi 60 scripts/check/abi.py build/libatled.so
 		run counts library-page 60 scripts/docs/library_page.py --check
 		run counts comparison-page 60 scripts/docs/comparison_page.sh --check
 		run counts gallery-page 60 scripts/docs/gallery_page.sh --check
