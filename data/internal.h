@@ -180,7 +180,6 @@ size_t number_print(char out[40], double x);
 const char *number_read(const char *from, const char *end, double *x);
 /* The bytes of a string value; "" for other kinds. */
 const char *string_text(Value v, size_t *n);
-bool utf8_valid(const char *text, size_t n, size_t *bad);
 /* The nesting limit of readers. */
 enum { DEEPEST = 200 };
 

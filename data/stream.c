@@ -6,20 +6,24 @@
  * - A read past the end is an error that names the byte.
  * - Output is flushed to the disk before it replaces an existing file, and
  *   removed after any failure.
- * - Devices and pipes are read and written directly.
+ * - Devices and pipes are read and written directly. Waiting for the other end
+ *   of a pipe answers interrupts and limits. A pipe that nobody reads any more
+ *   is an error, not a signal.
  */
 #include "data/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20, WAIT_MS = 20 /* between two polls */ };
 
 static Status bad_at(Ctx *c, const char *path, const char *place, const char *format,
                      va_list args) {
@@ -105,7 +109,7 @@ static Status read_stream(Input *in) {
 		}
 		ssize_t got = st == ST_OK ? read(in->fd, at + n, cap - n) : 0;
 		if (got < 0 && errno == EAGAIN) { /* no data yet: wait, but poll for interrupts */
-			poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 20);
+			poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, WAIT_MS);
 			continue;
 		}
 		if (got < 0 && errno == EINTR) continue;
@@ -178,36 +182,6 @@ Status input_read(Input *in, uint64_t at, void *to, uint64_t n) {
 		if (st != ST_OK) return st;
 	}
 	return ST_OK;
-}
-
-bool utf8_valid(const char *text, size_t n, size_t *bad) {
-	const unsigned char *s = (const unsigned char *)text;
-	for (size_t i = 0; i < n;) {
-		if (s[i] < 0x80) {
-			i++;
-			continue;
-		}
-		uint32_t c = s[i];
-		size_t more = c >= 0xf0 && c < 0xf5   ? 3
-		              : c >= 0xe0 && c < 0xf0 ? 2
-		              : c >= 0xc2 && c < 0xe0 ? 1
-		                                      : 0;
-		bool ok = more && i + more < n + 0 && i + more <= n - 1;
-		c &= more == 3 ? 7 : more == 2 ? 15 : 31;
-		for (size_t k = 1; ok && k <= more; k++) {
-			ok = (s[i + k] & 0xc0) == 0x80;
-			c = c << 6 | (s[i + k] & 0x3f);
-		}
-		if (ok)
-			ok = !(more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) &&
-			     !(more == 3 && (c < 0x10000 || c > 0x10ffff));
-		if (!ok) {
-			*bad = i;
-			return false;
-		}
-		i += more + 1;
-	}
-	return true;
 }
 
 Status input_text(Input *in, bool utf8, char **text, size_t *n) {
@@ -284,6 +258,18 @@ static Status gave_up(OutputFile *out, Status st) {
 	return st;
 }
 
+/* Opens a pipe or a device. A pipe without a reader is waited for. */
+static Status open_direct(OutputFile *out) {
+	while (out->status == ST_OK && out->fd < 0) {
+		out->fd = open(out->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+		if (out->fd >= 0 || errno == EINTR) continue;
+		if (errno != ENXIO) return output_bad(out, "%s", strerror(errno));
+		(void)poll(NULL, 0, WAIT_MS);
+		out->status = ctx_poll(out->c, 0);
+	}
+	return out->status;
+}
+
 Status output_open(OutputFile *out, Ctx *c, const char *path) {
 	*out = (OutputFile){.c = c, .path = path, .fd = -1};
 	char *made;
@@ -299,9 +285,7 @@ Status output_open(OutputFile *out, Ctx *c, const char *path) {
 	if (there && S_ISDIR(about.st_mode)) return gave_up(out, output_bad(out, "this is a folder"));
 	if (there && !S_ISREG(about.st_mode)) {
 		out->direct = true;
-		out->fd = open(out->target, O_WRONLY | O_CLOEXEC);
-		if (out->fd < 0) return gave_up(out, output_bad(out, "%s", strerror(errno)));
-		return ST_OK;
+		return open_direct(out) == ST_OK ? ST_OK : gave_up(out, out->status);
 	}
 	out->replaces = there && about.st_size;
 	if (there && access(out->target, W_OK))
@@ -332,10 +316,34 @@ Status output_open(OutputFile *out, Ctx *c, const char *path) {
 	return ST_OK;
 }
 
+/* write() without the signal SIGPIPE, which would end a host that does not
+ * ignore it. */
+static ssize_t write_quietly(int fd, const uint8_t *bytes, size_t n) {
+	sigset_t pipe, before, pending;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	const ssize_t put = write(fd, bytes, n);
+	const int why = errno;
+	if (put < 0 && why == EPIPE && !sigismember(&pending, SIGPIPE))
+		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) < 0 && errno == EINTR) {}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = why;
+	return put;
+}
+
 static void write_bytes(OutputFile *out, const uint8_t *bytes, size_t n) {
 	while (n && out->status == ST_OK) {
-		ssize_t put = write(out->fd, bytes, n < PIECE ? n : PIECE);
+		const size_t piece = n < PIECE ? n : PIECE;
+		ssize_t put =
+			out->direct ? write_quietly(out->fd, bytes, piece) : write(out->fd, bytes, piece);
 		if (put < 0 && errno == EINTR) continue;
+		if (put < 0 && out->direct && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			(void)poll(&(struct pollfd){.fd = out->fd, .events = POLLOUT}, 1, WAIT_MS);
+			out->status = ctx_poll(out->c, 0);
+			continue;
+		}
 		if (put < 0) {
 			output_bad(out, "%s", strerror(errno));
 			return;

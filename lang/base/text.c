@@ -22,6 +22,38 @@
 #define TEXT_FIRST ((size_t)128)
 #endif
 
+/* ---- UTF-8 --------------------------------------------------------------- */
+
+bool utf8_valid(const char *text, size_t n, size_t *bad) {
+	const unsigned char *s = (const unsigned char *)text;
+	for (size_t i = 0; i < n;) {
+		if (s[i] < 0x80) {
+			i++;
+			continue;
+		}
+		uint32_t c = s[i];
+		size_t more = c >= 0xf0 && c < 0xf5   ? 3
+		              : c >= 0xe0 && c < 0xf0 ? 2
+		              : c >= 0xc2 && c < 0xe0 ? 1
+		                                      : 0;
+		bool ok = more && i + more < n;
+		c &= more == 3 ? 7 : more == 2 ? 15 : 31;
+		for (size_t k = 1; ok && k <= more; k++) {
+			ok = (s[i + k] & 0xc0) == 0x80;
+			c = c << 6 | (s[i + k] & 0x3f);
+		}
+		if (ok)
+			ok = !(more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) &&
+			     !(more == 3 && (c < 0x10000 || c > 0x10ffff));
+		if (!ok) {
+			*bad = i;
+			return false;
+		}
+		i += more + 1;
+	}
+	return true;
+}
+
 /* ---- text ---------------------------------------------------------------- */
 
 void text_init(Text *t, Ctx *c) { *t = (Text){.ctx = c}; }

@@ -175,6 +175,9 @@ typedef struct Text {
 	size_t n, cap;
 	bool failed;
 } Text;
+/* *bad: the first byte that is not UTF-8; unchanged when all are. */
+bool utf8_valid(const char *text, size_t n, size_t *bad);
+
 void text_init(Text *t, Ctx *c);
 void text_free(Text *t);
 void text_add(Text *t, const char *s, size_t n);

@@ -76,5 +76,19 @@ took=$((($(date +%s%N) - start) / 1000000))
 kill "$writer" 2>/dev/null
 holds "an interrupt while reading is answered (status $status, $took ms)" test "$took" -lt 2000
 holds 'and says so' grep -q E0902 "$folder/out"
+
+# writing to a pipe: nobody reads yet, somebody reads slowly, nobody reads on
+mkfifo "$folder/unread"
+holds 'a pipe without a reader answers a limit' ends 5 'E0903' \
+	"$atled" --time-limit=1 -e "save(\"$folder/unread\", 1.5, format = \"csv\")"
+(sleep 0.5; head -c 300000; sleep 0.5; cat) <"$folder/unread" >"$folder/read" &
+reader=$!
+holds 'a pipe whose reader comes later' ends 0 '' \
+	"$atled" -e "save(\"$folder/unread\", ones(200000), format = \"csv\")"
+wait "$reader"
+holds 'all of it arrives' test "$(wc -l <"$folder/read")" -eq 200000
+head -c 1000 <"$folder/unread" >"$folder/read" &
+holds 'a pipe whose reader leaves' ends 1 'Broken pipe [E0801]' \
+	"$atled" -e "save(\"$folder/unread\", ones(1000000), format = \"csv\")"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
