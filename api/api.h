@@ -131,6 +131,14 @@ atled_status api_run(atled_context *x, EnterMode mode, ApiBody body, void *arg);
 _Noreturn void api_misuse(Ctx *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Throws unless st is ST_OK; only inside a body. */
 void api_want(Ctx *c, Status st);
+/* Reports a call that cannot even begin, where the context is free to take the
+ * report. Returns ATLED_MISUSE. */
+atled_status api_refuse(atled_context *x, const char *call, const char *why);
+/* In a public function: returns unless the condition holds. */
+#define API_WANT(x, condition, why)                                                                \
+	do {                                                                                           \
+		if (!(condition)) return api_refuse(x, __func__, why);                                     \
+	} while (0)
 Status api_status(atled_status st); /* status that a callback returned */
 /* Bracket every call of a host callback. */
 void api_callback_begin(Ctx *c);

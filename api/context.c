@@ -387,6 +387,13 @@ void api_misuse(Ctx *c, const char *format, ...) {
 	ctx_throw(c, ST_ERROR);
 }
 
+atled_status api_refuse(atled_context *x, const char *call, const char *why) {
+	if (api_enter(x, ENTER_CALLBACK) != ATLED_OK) return ATLED_MISUSE;
+	diag_error(x->c, E_VALUE, NO_SPAN, "%s: %s", call, why);
+	x->misuse = true;
+	return api_leave(x, ST_ERROR);
+}
+
 void api_want(Ctx *c, Status st) {
 	if (st != ST_OK) ctx_throw(c, st);
 }
@@ -429,7 +436,8 @@ static void limits_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_limits(atled_context *x, const atled_limit *limit) {
-	if (!limit) return ATLED_MISUSE;
+	API_WANT(x, limit, "limit is NULL");
+	API_WANT(x, limit->size >= sizeof limit->size, "limit->size is not set");
 	atled_limit copy = {0};
 	memcpy(&copy, limit, limit->size < sizeof copy ? limit->size : sizeof copy);
 	return api_run(x, ENTER_ALONE, limits_body, &copy);

@@ -304,13 +304,17 @@ static atled_status look_up(atled_context *x, EnterMode mode, Lookup *k, atled_f
 
 atled_status atled_lookup(atled_context *x, const char *name, const char *type,
                           atled_function **out) {
-	if (!name || !out) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	API_WANT(x, name, "name is NULL");
+	API_WANT(x, out, "out is NULL");
 	return look_up(x, ENTER_ALONE, &(Lookup){.name = name, .type = type}, out);
 }
 
 atled_status atled_function_of(atled_context *x, const atled_value *value, const char *type,
                                atled_function **out) {
-	if (!value || !out) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	API_WANT(x, value, "value is NULL");
+	API_WANT(x, out, "out is NULL");
 	return look_up(x, ENTER_CALLBACK, &(Lookup){.value = value, .type = type}, out);
 }
 
@@ -333,7 +337,9 @@ static void store_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_store(atled_context *x, const atled_function *fn, atled_sink sink, void *ud) {
-	if (!x || !fn || !sink || fn->h.life != x->life) return ATLED_MISUSE;
+	if (!x) return ATLED_MISUSE;
+	API_WANT(x, fn && fn->h.life == x->life, "fn is no function of this context");
+	API_WANT(x, sink, "sink is NULL");
 	Stored k = {.fn = fn, .f = {.kind = V_UNSET}};
 	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_CALLBACK, store_body, &k);
@@ -351,7 +357,11 @@ static void load_body(Ctx *c, void *arg) {
 
 atled_status atled_load(atled_context *x, const char *name, const void *bytes, size_t n,
                         const char *type, atled_function **out) {
-	if (!x || !name || !out || (n && !bytes)) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	if (!x) return ATLED_MISUSE;
+	API_WANT(x, name, "name is NULL");
+	API_WANT(x, out, "out is NULL");
+	API_WANT(x, bytes || !n, "bytes is NULL");
 	Stored k = {.name = name, .type = type, .bytes = bytes, .n = n, .f = {.kind = V_UNSET}};
 	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, load_body, &k);
@@ -495,7 +505,11 @@ static void derive_body(Ctx *c, void *arg) {
 
 atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how,
                           atled_function **out) {
-	if (!fn || !how || !out || !x || fn->h.life != x->life) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	if (!x) return ATLED_MISUSE;
+	API_WANT(x, fn && fn->h.life == x->life, "fn is no function of this context");
+	API_WANT(x, how, "how is NULL");
+	API_WANT(x, out, "out is NULL");
 	Derive k = {.fn = fn, .how = how};
 	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, derive_body, &k);
@@ -611,8 +625,11 @@ static void call_body(Ctx *c, void *arg) {
 
 atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin,
                         atled_tensor *const *in, uint32_t nout, atled_tensor **out) {
-	if (!x || !fn || fn->h.life != x->life || nin > TYPE_PLACES || nout > TYPE_PLACES)
-		return ATLED_MISUSE;
+	if (!x) return ATLED_MISUSE;
+	API_WANT(x, fn && fn->h.life == x->life, "fn is no function of this context");
+	API_WANT(x, nin <= TYPE_PLACES && nout <= TYPE_PLACES,
+	         "more arguments or results than a type has");
+	API_WANT(x, (in || !nin) && (out || !nout), "in or out is NULL");
 	Value args[TYPE_PLACES], results[TYPE_PLACES];
 	Tensor *made[TYPE_PLACES];
 	for (uint32_t i = 0; i < nin; i++) args[i].kind = V_UNSET;
@@ -811,7 +828,11 @@ static void make_entry_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *raw, void **ud) {
-	if (!x || !fn || !raw || !ud || fn->h.life != x->life) return ATLED_MISUSE;
+	if (raw) *raw = NULL;
+	if (ud) *ud = NULL;
+	if (!x) return ATLED_MISUSE;
+	API_WANT(x, fn && fn->h.life == x->life, "fn is no function of this context");
+	API_WANT(x, raw && ud, "raw or ud is NULL");
 	MakeEntry k = {(atled_function *)(uintptr_t)fn};
 	atled_status st = api_run(x, ENTER_ALONE, make_entry_body, &k);
 	*raw = st == ATLED_OK ? entry_call : NULL;
@@ -837,7 +858,9 @@ static void show_body(Ctx *c, void *arg) {
 
 atled_status atled_ir(atled_context *x, const atled_function *fn, const char *stage,
                       atled_sink sink, void *ud) {
-	if (!x || !fn || !sink || fn->h.life != x->life) return ATLED_MISUSE;
+	if (!x) return ATLED_MISUSE;
+	API_WANT(x, fn && fn->h.life == x->life, "fn is no function of this context");
+	API_WANT(x, sink, "sink is NULL");
 	StageDump s = {.fn = fn, .stage = stage};
 	text_init(&s.text, x->c);
 	atled_status st = api_run(x, ENTER_CALLBACK, show_body, &s);

@@ -500,6 +500,7 @@ static void define_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_define_host(atled_context *x, const atled_host *host) {
-	if (!host || host->size < offsetof(atled_host, jvp)) return ATLED_MISUSE;
+	API_WANT(x, host, "host is NULL");
+	API_WANT(x, host->size >= offsetof(atled_host, jvp), "host->size is not set");
 	return api_run(x, ENTER_ALONE, define_body, &(HostDefinition){host});
 }

@@ -46,9 +46,9 @@ static void run_body(Ctx *c, void *arg) {
 	if (r->wants_value && !(r->out = value_handle(api_of(c), last))) ctx_throw(c, ST_NOMEM);
 }
 
-static atled_status run_text(atled_context *x, RunText *r, const char *text, size_t n,
-                             const char *name) {
-	if (!text) return ATLED_MISUSE;
+static atled_status run_text(atled_context *x, RunText *r, const char *call, const char *text,
+                             size_t n, const char *name) {
+	if (!text) return api_refuse(x, call, "text is NULL");
 	r->text = text;
 	r->n = api_length(text, n);
 	r->name = name;
@@ -56,20 +56,20 @@ static atled_status run_text(atled_context *x, RunText *r, const char *text, siz
 }
 
 atled_status atled_compile(atled_context *x, const char *text, size_t n, const char *name) {
-	return run_text(x, &(RunText){0}, text, n, name);
+	return run_text(x, &(RunText){0}, __func__, text, n, name);
 }
 
 atled_status atled_eval(atled_context *x, const char *text, size_t n, const char *name,
                         atled_value **out) {
 	RunText r = {.wants_value = out != NULL};
-	atled_status st = run_text(x, &r, text, n, name);
+	atled_status st = run_text(x, &r, __func__, text, n, name);
 	if (out) *out = st == ATLED_OK ? r.out : NULL;
 	return st;
 }
 
 atled_status atled_run(atled_context *x, const char *text, size_t n, const char *name,
                        atled_show show, void *ud) {
-	return run_text(x, &(RunText){.show = show, .ud = ud}, text, n, name);
+	return run_text(x, &(RunText){.show = show, .ud = ud}, __func__, text, n, name);
 }
 
 typedef struct Done {
@@ -89,7 +89,7 @@ static void done_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_statements(atled_context *x, atled_statement_visit visit, void *ud) {
-	if (!visit) return ATLED_MISUSE;
+	API_WANT(x, visit, "visit is NULL");
 	return api_run(x, ENTER_ALONE, done_body, &(Done){visit, ud});
 }
 
@@ -99,7 +99,7 @@ static void check_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_check(atled_context *x, const char *text, size_t n, const char *name) {
-	if (!text) return ATLED_MISUSE;
+	API_WANT(x, text, "text is NULL");
 	RunText r = {.text = text, .n = api_length(text, n), .name = name};
 	return api_run(x, ENTER_ALONE, check_body, &r);
 }
@@ -189,12 +189,12 @@ static void library_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_variables(atled_context *x, atled_name_visit visit, void *ud) {
-	if (!visit) return ATLED_MISUSE;
+	API_WANT(x, visit, "visit is NULL");
 	return api_run(x, ENTER_ALONE, variables_body, &(NameVisitor){.visit = visit, .ud = ud});
 }
 
 atled_status atled_library_names(atled_context *x, atled_name_visit visit, void *ud) {
-	if (!visit) return ATLED_MISUSE;
+	API_WANT(x, visit, "visit is NULL");
 	return api_run(x, ENTER_ALONE, library_body, &(NameVisitor){.visit = visit, .ud = ud});
 }
 
@@ -220,13 +220,14 @@ static void module_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_modules(atled_context *x, atled_name_visit visit, void *ud) {
-	if (!visit) return ATLED_MISUSE;
+	API_WANT(x, visit, "visit is NULL");
 	return api_run(x, ENTER_ALONE, modules_body, &(NameVisitor){.visit = visit, .ud = ud});
 }
 
 atled_status atled_module_names(atled_context *x, const char *module, atled_name_visit visit,
                                 void *ud) {
-	if (!visit || !module) return ATLED_MISUSE;
+	API_WANT(x, module, "module is NULL");
+	API_WANT(x, visit, "visit is NULL");
 	return api_run(x, ENTER_ALONE, module_body,
 	               &(NameVisitor){.visit = visit, .ud = ud, .module = module});
 }
@@ -238,8 +239,10 @@ typedef struct Write {
 	Text text;
 } Write;
 
-static atled_status write_out(atled_context *x, ApiBody body, Write *w, atled_sink sink, void *ud) {
-	if (!x || !sink) return ATLED_MISUSE;
+static atled_status write_out(atled_context *x, const char *call, ApiBody body, Write *w,
+                              atled_sink sink, void *ud) {
+	if (!x) return ATLED_MISUSE;
+	if (!sink) return api_refuse(x, call, "sink is NULL");
 	text_init(&w->text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, body, w);
 	if (st == ATLED_OK && w->text.n) sink(ud, w->text.at, w->text.n);
@@ -259,8 +262,8 @@ static void format_body(Ctx *c, void *arg) {
 
 atled_status atled_format(atled_context *x, const char *text, size_t n, const char *name,
                           atled_sink sink, void *ud) {
-	if (!text) return ATLED_MISUSE;
-	return write_out(x, format_body,
+	API_WANT(x, text, "text is NULL");
+	return write_out(x, __func__, format_body,
 	                 &(Write){.program = text, .n = api_length(text, n), .name = name}, sink, ud);
 }
 
@@ -274,8 +277,9 @@ static void help_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_help(atled_context *x, const char *name, int source, atled_sink sink, void *ud) {
-	if (!name) return ATLED_MISUSE;
-	return write_out(x, help_body, &(Write){.name = name, .source = source != 0}, sink, ud);
+	API_WANT(x, name, "name is NULL");
+	return write_out(x, __func__, help_body, &(Write){.name = name, .source = source != 0}, sink,
+	                 ud);
 }
 
 static void signature_body(Ctx *c, void *arg) {
@@ -288,8 +292,8 @@ static void signature_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_signature(atled_context *x, const char *name, atled_sink sink, void *ud) {
-	if (!name) return ATLED_MISUSE;
-	return write_out(x, signature_body, &(Write){.name = name}, sink, ud);
+	API_WANT(x, name, "name is NULL");
+	return write_out(x, __func__, signature_body, &(Write){.name = name}, sink, ud);
 }
 
 /* The expression becomes the body of a function without arguments, which is
@@ -313,10 +317,10 @@ static void type_body(Ctx *c, void *arg) {
 
 atled_status atled_type(atled_context *x, const char *expression, size_t n, atled_sink sink,
                         void *ud) {
-	if (!expression) return ATLED_MISUSE;
+	API_WANT(x, expression, "expression is NULL");
 	n = api_length(expression, n);
-	if (n > INT32_MAX) return ATLED_MISUSE;
-	return write_out(x, type_body, &(Write){.name = expression, .n = n}, sink, ud);
+	API_WANT(x, n <= INT32_MAX, "expression has more than 2 GB");
+	return write_out(x, __func__, type_body, &(Write){.name = expression, .n = n}, sink, ud);
 }
 
 /* ---- statistics ---------------------------------------------------------- */
@@ -340,7 +344,8 @@ static void stats_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_stats(atled_context *x, atled_stat *out) {
-	if (!out || out->size < sizeof out->size) return ATLED_MISUSE;
+	API_WANT(x, out, "out is NULL");
+	API_WANT(x, out->size >= sizeof out->size, "out->size is not set");
 	atled_stat s = {0};
 	atled_status st = api_run(x, ENTER_ALONE, stats_body, &s);
 	s.size = out->size < sizeof s ? out->size : sizeof s;
@@ -353,7 +358,7 @@ atled_status atled_stats(atled_context *x, atled_stat *out) {
 static void machine_body(Ctx *c, void *arg) { backend_set_native(c, *(NativeMode *)arg); }
 
 atled_status atled_machine(atled_context *x, atled_machine_mode mode) {
-	if ((unsigned)mode > ATLED_MACHINE_ALWAYS) return ATLED_MISUSE;
+	API_WANT(x, (unsigned)mode <= ATLED_MACHINE_ALWAYS, "mode is none of atled_machine_mode");
 	NativeMode m = mode == ATLED_MACHINE_NEVER    ? NATIVE_OFF
 	               : mode == ATLED_MACHINE_ALWAYS ? NATIVE_ALWAYS
 	                                              : NATIVE_ON;
@@ -363,7 +368,7 @@ atled_status atled_machine(atled_context *x, atled_machine_mode mode) {
 static void rules_body(Ctx *c, void *arg) { rule_check_set(c, *(RuleCheckMode *)arg); }
 
 atled_status atled_check_rules(atled_context *x, atled_rule_check mode) {
-	if ((unsigned)mode > ATLED_RULES_FAIL) return ATLED_MISUSE;
+	API_WANT(x, (unsigned)mode <= ATLED_RULES_FAIL, "mode is none of atled_rule_check");
 	RuleCheckMode m = mode == ATLED_RULES_FAIL   ? RULES_FAIL
 	                  : mode == ATLED_RULES_WARN ? RULES_WARN
 	                                             : RULES_TRUSTED;
@@ -390,7 +395,7 @@ static void pass_figure(void *ud, const ProfileFigure *f) {
 static void read_body(Ctx *c, void *arg) { backend_profile_read(c, pass_figure, arg); }
 
 atled_status atled_profile_read(atled_context *x, atled_profile_visit visit, void *ud) {
-	if (!visit) return ATLED_MISUSE;
+	API_WANT(x, visit, "visit is NULL");
 	return api_run(x, ENTER_ALONE, read_body, &(ReadProfile){visit, ud});
 }
 
@@ -405,6 +410,6 @@ static void dump_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_dump(atled_context *x, const char *stage, atled_sink sink, void *ud) {
-	if (!stage || strcmp(stage, "kir")) return ATLED_MISUSE;
+	API_WANT(x, stage && !strcmp(stage, "kir"), "stage is not \"kir\"");
 	return api_run(x, ENTER_ALONE, dump_body, &(Dump){sink, ud});
 }

@@ -100,8 +100,8 @@ static void make_body(Ctx *c, void *arg) {
 	}
 }
 
-static atled_status make(atled_context *x, Make *m, atled_tensor **out) {
-	if (!out) return ATLED_MISUSE;
+static atled_status make(atled_context *x, const char *call, Make *m, atled_tensor **out) {
+	if (!out) return api_refuse(x, call, "out is NULL");
 	atled_status st = api_run(x, ENTER_CALLBACK, make_body, m);
 	*out = st == ATLED_OK ? tensor_handle(m->out) : NULL;
 	return st;
@@ -110,7 +110,7 @@ static atled_status make(atled_context *x, Make *m, atled_tensor **out) {
 atled_status atled_tensor_new(atled_context *x, atled_dtype dtype, uint32_t rank,
                               const int64_t *shape, atled_tensor **out) {
 	Make m = {.dtype = dtype, .rank = rank, .shape = shape};
-	return make(x, &m, out);
+	return make(x, __func__, &m, out);
 }
 
 atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t rank,
@@ -126,7 +126,7 @@ atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t ran
 	          .release = release,
 	          .ud = ud};
 	m.writable = mode == ATLED_WRITABLE;
-	return make(x, &m, out);
+	return make(x, __func__, &m, out);
 }
 
 atled_tensor *atled_tensor_copy(const atled_tensor *t) {
@@ -191,7 +191,9 @@ static void export_body(Ctx *c, void *arg) {
 
 atled_status atled_tensor_to_dlpack(atled_context *x, const atled_tensor *t,
                                     struct DLManagedTensor **out) {
-	if (!t || !out) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	API_WANT(x, t, "t is NULL");
+	API_WANT(x, out, "out is NULL");
 	Exchange e = {.t = tensor_of(t)};
 	atled_status st = api_run(x, ENTER_CALLBACK, export_body, &e);
 	*out = st == ATLED_OK ? &e.out->dl : NULL;
@@ -233,7 +235,9 @@ static void import_body(Ctx *c, void *arg) {
 
 atled_status atled_tensor_from_dlpack(atled_context *x, struct DLManagedTensor *dl,
                                       atled_tensor **out) {
-	if (!dl || !out) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	API_WANT(x, dl, "dl is NULL");
+	API_WANT(x, out, "out is NULL");
 	Exchange e = {.dl = dl};
 	atled_status st = api_run(x, ENTER_CALLBACK, import_body, &e);
 	*out = st == ATLED_OK ? tensor_handle(e.t) : NULL;

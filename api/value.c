@@ -146,24 +146,37 @@ typedef struct Build {
 	atled_value *out;
 } Build;
 
+static void want_utf8(Ctx *c, const char *what, const char *text, size_t n) {
+	size_t wrong;
+	if (!utf8_valid(text, n, &wrong))
+		api_misuse(c, "byte %zu of %s (0x%02x) is not UTF-8", wrong, what,
+		           (unsigned char)text[wrong]);
+}
+
 static void build_body(Ctx *c, void *arg) {
 	Build *b = arg;
 	if (b->is_tensor) b->v = value_from_tensor(tensor_ref((Tensor *)(uintptr_t)b->tensor));
-	else if (b->kind == V_STRING) b->v = value_string(c, b->text, b->n);
-	else if (b->kind == V_TUPLE || b->kind == V_LIST || b->kind == V_RECORD) {
+	else if (b->kind == V_STRING) {
+		want_utf8(c, "the string", b->text, b->n);
+		b->v = value_string(c, b->text, b->n);
+	} else if (b->kind == V_TUPLE || b->kind == V_LIST || b->kind == V_RECORD) {
 		if (b->n > UINT32_MAX / 64) api_misuse(c, "too many items");
 		if (b->n && (!b->items || (b->kind == V_RECORD && !b->names)))
 			api_misuse(c, "the items are missing");
-		for (size_t i = 0; i < b->n; i++)
+		for (size_t i = 0; i < b->n; i++) {
 			if (!b->items[i] || b->items[i]->c != c)
 				api_misuse(c, "item %zu is no value of this context", i);
+			if (b->kind != V_RECORD) continue;
+			if (!b->names[i]) api_misuse(c, "the name of item %zu is NULL", i);
+			want_utf8(c, "the name of a field", b->names[i], strlen(b->names[i]));
+		}
 		Arena *a = arena_new(c);
 		b->scratch = a;
 		Value *items = ARENA_ARRAY(a, Value, b->n + 1);
 		Atom *names = ARENA_ARRAY(a, Atom, b->n + 1);
 		for (size_t i = 0; i < b->n; i++) {
 			items[i] = b->items[i]->v;
-			if (b->kind == V_RECORD) names[i] = atom(c, b->names[i] ? b->names[i] : "");
+			if (b->kind == V_RECORD) names[i] = atom(c, b->names[i]);
 		}
 		b->v = b->kind == V_RECORD ? value_record(c, (uint32_t)b->n, names, items)
 		                           : value_seq(c, b->kind, (uint32_t)b->n, items);
@@ -180,6 +193,11 @@ static atled_value *build_value(atled_context *x, Build *b) {
 	return st == ATLED_OK ? b->out : NULL;
 }
 
+static atled_value *refuse(atled_context *x, const char *call, const char *why) {
+	(void)api_refuse(x, call, why);
+	return NULL;
+}
+
 atled_value *atled_value_of_none(atled_context *x) {
 	return build_value(x, &(Build){.v = value_none()});
 }
@@ -194,18 +212,19 @@ atled_value *atled_value_of_bool(atled_context *x, int b) {
 }
 
 atled_value *atled_value_of_string(atled_context *x, const char *text, size_t n) {
-	if (!text) return NULL;
+	if (!text) return refuse(x, __func__, "text is NULL");
 	return build_value(x, &(Build){.kind = V_STRING, .text = text, .n = api_length(text, n)});
 }
 
 atled_value *atled_value_of_tensor(atled_context *x, const atled_tensor *t) {
-	if (!t) return NULL;
+	if (!t) return refuse(x, __func__, "t is NULL");
 	return build_value(x, &(Build){.is_tensor = true, .tensor = tensor_of(t)});
 }
 
 atled_value *atled_value_of_items(atled_context *x, atled_kind kind, size_t n,
                                   const atled_value *const *items) {
-	if (kind != ATLED_TUPLE && kind != ATLED_LIST) return NULL;
+	if (kind != ATLED_TUPLE && kind != ATLED_LIST)
+		return refuse(x, __func__, "the kind is neither ATLED_TUPLE nor ATLED_LIST");
 	return build_value(
 		x, &(Build){.kind = kind == ATLED_TUPLE ? V_TUPLE : V_LIST, .n = n, .items = items});
 }
@@ -234,7 +253,9 @@ static void get_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_get(atled_context *x, const char *name, atled_value **out) {
-	if (!name || !out) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	API_WANT(x, name, "name is NULL");
+	API_WANT(x, out, "out is NULL");
 	Variable k = {.name = name};
 	atled_status st = api_run(x, ENTER_ALONE, get_body, &k);
 	*out = st == ATLED_OK ? k.out : NULL;
@@ -242,8 +263,8 @@ atled_status atled_get(atled_context *x, const char *name, atled_value **out) {
 }
 
 bool api_is_name(const char *name) {
-	size_t n = strlen(name);
-	if (!n) return false;
+	size_t n = strlen(name), wrong;
+	if (!n || !utf8_valid(name, n, &wrong)) return false;
 	for (size_t i = 0; parse_keywords[i]; i++)
 		if (!strcmp(parse_keywords[i], name)) return false;
 	for (size_t i = 0; i < n; i++) {
@@ -263,7 +284,8 @@ static void set_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_set(atled_context *x, const char *name, const atled_value *v) {
-	if (!name || !v) return ATLED_MISUSE;
+	API_WANT(x, name, "name is NULL");
+	API_WANT(x, v, "v is NULL");
 	Variable k = {.name = name, .v = v};
 	return api_run(x, ENTER_ALONE, set_body, &k);
 }
@@ -297,7 +319,8 @@ static void call_body(Ctx *c, void *arg) {
 
 atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n,
                               const atled_value *const *args, atled_value **out) {
-	if (!fn) return ATLED_MISUSE;
+	if (out) *out = NULL;
+	API_WANT(x, fn, "fn is NULL");
 	ApiCall k = {.fn = fn, .n = n, .args = args, .wanted = out != NULL};
 	atled_status st = api_run(x, ENTER_CALLBACK, call_body, &k);
 	if (out) *out = st == ATLED_OK ? k.out : NULL;
@@ -359,7 +382,8 @@ static void define_body(Ctx *c, void *arg) {
 }
 
 atled_status atled_define_native(atled_context *x, const char *name, atled_native fn, void *ud) {
-	if (!name || !fn) return ATLED_MISUSE;
+	API_WANT(x, name, "name is NULL");
+	API_WANT(x, fn, "fn is NULL");
 	NativeDefinition d = {name, {fn, ud, NULL}};
 	return api_run(x, ENTER_ALONE, define_body, &d);
 }

@@ -501,7 +501,8 @@ ATLED_API atled_status atled_value_describe(const atled_value *v, int summary, a
                                             void *ud);
 
 /* Constructors of values. They return NULL when memory fails or an argument is
- * invalid. Items are borrowed. All are allowed in callbacks. */
+ * invalid, and atled_last_error says why. Text is UTF-8. Items are borrowed.
+ * All are allowed in callbacks. */
 ATLED_API atled_value *atled_value_of_none(atled_context *ctx);
 ATLED_API atled_value *atled_value_of_f64(atled_context *ctx, double x);
 ATLED_API atled_value *atled_value_of_i64(atled_context *ctx, int64_t x);
