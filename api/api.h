@@ -62,11 +62,14 @@ typedef struct Entry Entry;
 
 struct atled_function {
 	Handle h;
-	Value f;       /* the function as a language value */
-	Fn *fn;        /* specialised function; owns one reference */
-	Signature sig; /* arrays in the context's arena, freed with it */
-	char *type;    /* allocated from the account, so that it may outlive the context */
-	size_t type_bytes;
+	Value f; /* the function as a language value */
+	Fn *fn;  /* specialised function; owns one reference */
+	Signature sig;
+	char *type;
+	/* Holds the arrays of `sig` and the type's text. It is allocated from the
+	 * account, so that the text may outlive the context. */
+	void *block;
+	size_t block_bytes;
 	uint32_t nin, nout;
 	Entry *entry;
 };
@@ -165,9 +168,8 @@ static inline atled_value value_passing(Ctx *c, Value v) { return (atled_value){
 
 /* ---- types.c ------------------------------------------------------------- */
 
-/* Parses "(f64[n], i64) -> f64[n]" into the context's arena. Throws with a
- * diagnostic. */
-Signature signature_read(Ctx *c, const char *text);
+/* Parses "(f64[n], i64) -> f64[n]" into the arena. Throws with a diagnostic. */
+Signature signature_read(Ctx *c, Arena *a, const char *text);
 void signature_write(Ctx *c, const Signature *s, Text *out);
 /* Binds symbols from an actual shape; false when it does not fit. values has
  * TYPE_SYMS entries; -1: unbound. */

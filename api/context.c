@@ -88,7 +88,7 @@ static void handle_discard(Handle *h) {
 	HandleRegistry *life = h->life;
 	if (h->kind == HANDLE_FUNCTION) {
 		atled_function *f = (atled_function *)h;
-		if (f->type) account_free(life->account, f->type, f->type_bytes);
+		if (f->block) account_free(life->account, f->block, f->block_bytes);
 	}
 	account_free(life->account, h, handle_bytes(h));
 }

@@ -67,19 +67,26 @@ static atled_function *function_handle(Ctx *c, Value f, Fn *fn, const Signature 
 	Text text;
 	text_init(&text, c);
 	signature_write(c, sig, &text);
-	char *type = text.failed ? NULL : account_alloc(heap_account(c), text.n + 1);
-	atled_function *h = type ? handle_new(x, HANDLE_FUNCTION, sizeof *h) : NULL;
+	const size_t in = sizeof *sig->in * sig->nin, out = sizeof *sig->out * sig->nout,
+				 syms = sizeof *sig->syms * TYPE_SYMS, bytes = in + out + syms + text.n + 1;
+	char *block = text.failed ? NULL : account_alloc(heap_account(c), bytes);
+	atled_function *h = block ? handle_new(x, HANDLE_FUNCTION, sizeof *h) : NULL;
 	if (h) {
-		memcpy(type, text.at, text.n + 1);
 		h->f = value_ref(f);
 		h->fn = fn;
 		h->sig = *sig;
-		h->type = type;
-		h->type_bytes = text.n + 1;
+		h->block = block;
+		h->block_bytes = bytes;
+		h->sig.in = memcpy(block, sig->in, in);
+		h->sig.out = (TypeId *)(void *)(block + in);
+		if (out) memcpy(h->sig.out, sig->out, out);
+		h->sig.syms = (Atom *)(void *)(block + in + out);
+		memcpy(h->sig.syms, sig->syms, sizeof *sig->syms * sig->nsyms);
+		h->type = memcpy(block + in + out + syms, text.at, text.n + 1);
 		h->nin = sig->nin;
 		h->nout = sig->nout;
 	} else {
-		if (type) account_free(heap_account(c), type, text.n + 1);
+		if (block) account_free(heap_account(c), block, bytes);
 		fn_unref(fn);
 	}
 	text_free(&text);
@@ -108,9 +115,9 @@ typedef struct SymMaps {
 	uint32_t nfrom;
 } SymMaps;
 
-static SymMaps sym_maps(Ctx *c, const Fn *fn, const Signature *sig) {
+static SymMaps sym_maps(Ctx *c, Arena *a, const Fn *fn, const Signature *sig) {
 	SymMaps m = {.nfrom = fn->syms.n};
-	m.from_fn = ARENA_ARRAY(ctx_arena(c), Dim, m.nfrom + 1);
+	m.from_fn = ARENA_ARRAY(a, Dim, m.nfrom + 1);
 	for (uint32_t s = 0; s < TYPE_SYMS; s++) m.to_fn[s] = UINT32_MAX;
 	for (uint32_t s = 0; s < m.nfrom; s++) m.from_fn[s] = UINT32_MAX;
 	for (uint32_t i = 0; i < sig->nin && i < fn_nparams(fn); i++) {
@@ -161,15 +168,15 @@ static const char *function_name(Ctx *c, Value f) {
 }
 
 /* Checks the function's results against the type, or completes the type. */
-static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
-	SymMaps m = sym_maps(c, fn, sig);
+static void settle_results(Ctx *c, Arena *scratch, Value f, const Fn *fn, Signature *sig) {
+	SymMaps m = sym_maps(c, scratch, fn, sig);
 	uint32_t n = fn_nresults(fn);
 	if (sig->has_results && sig->nout != n) {
 		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %u result%s, the type says %u",
 		           function_name(c, f), n, n == 1 ? "" : "s", sig->nout);
 		ctx_throw(c, ST_ERROR);
 	}
-	TypeId *out = ARENA_ARRAY(ctx_arena(c), TypeId, n + 1);
+	TypeId *out = ARENA_ARRAY(scratch, TypeId, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		TypeId t = ref_type(fn, fn_result(fn, i));
 		if (type_of(c, t)->kind != TY_TENSOR) {
@@ -194,7 +201,7 @@ static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 		if (fits) continue;
 		char a[300], b[300];
 		Signature shown = *sig;
-		shown.syms = ARENA_ARRAY(ctx_arena(c), Atom, TYPE_SYMS);
+		shown.syms = ARENA_ARRAY(scratch, Atom, TYPE_SYMS);
 		memcpy(shown.syms, sig->syms, sig->nsyms * sizeof *sig->syms);
 		TypeId given = result_type(c, &m, &shown, t);
 		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %s, the type says %s", function_name(c, f),
@@ -207,8 +214,10 @@ static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 	sig->has_results = true;
 }
 
-/* *unsettled holds a handle that would leak on a throw; the caller frees it. */
-static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_function **unsettled) {
+/* *unsettled holds a handle that would leak on a throw; the caller frees it.
+ * The arrays of sig are copied. */
+static atled_function *make_function(Ctx *c, Arena *scratch, Value f, Signature sig,
+                                     atled_function **unsettled) {
 	if (f.kind != V_FUNCTION) {
 		diag_error(c, E_NOT_CALLABLE, NO_SPAN, "this is no function");
 		ctx_throw(c, ST_ERROR);
@@ -217,7 +226,7 @@ static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_funct
 	api_want(c, session_specialise(api_of(c)->session, f, sig.nin, sig.in, &fn));
 	*unsettled = function_handle(c, f, fn, &sig);
 	if (!*unsettled) ctx_throw(c, ST_NOMEM);
-	settle_results(c, f, fn, &sig);
+	settle_results(c, scratch, f, fn, &sig);
 	fn_ref(fn);
 	atled_function *h = function_handle(c, f, fn, &sig);
 	if (!h) ctx_throw(c, ST_NOMEM);
@@ -262,11 +271,11 @@ static bool annotated_type(Ctx *c, Value f, Text *t) {
 	return true;
 }
 
-static Signature signature_for(Ctx *c, Value f, const char *type, Text *t) {
-	if (type) return signature_read(c, type);
+static Signature signature_for(Ctx *c, Arena *scratch, Value f, const char *type, Text *t) {
+	if (type) return signature_read(c, scratch, type);
 	if (annotated_type(c, f, t) || session_ir_type(c, f, t)) {
 		if (t->failed) ctx_throw(c, ST_NOMEM);
-		return signature_read(c, arena_copy(ctx_arena(c), t->at, t->n));
+		return signature_read(c, scratch, arena_copy(scratch, t->at, t->n));
 	}
 	Diag *d = diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said",
 	                     function_name(c, f));
@@ -278,6 +287,7 @@ typedef struct Lookup {
 	const char *name, *type;
 	const atled_value *value;
 	Text text;
+	Arena *scratch;
 	atled_function *out, *unsettled;
 } Lookup;
 
@@ -289,7 +299,9 @@ static void lookup_body(Ctx *c, void *arg) {
 		ctx_throw(c, ST_ERROR);
 	}
 	if (k->value && k->value->c != c) api_misuse(c, "the value of another context");
-	k->out = make_function(c, f, signature_for(c, f, k->type, &k->text), &k->unsettled);
+	k->scratch = arena_new(c);
+	const Signature sig = signature_for(c, k->scratch, f, k->type, &k->text);
+	k->out = make_function(c, k->scratch, f, sig, &k->unsettled);
 }
 
 static atled_status look_up(atled_context *x, EnterMode mode, Lookup *k, atled_function **out) {
@@ -297,6 +309,7 @@ static atled_status look_up(atled_context *x, EnterMode mode, Lookup *k, atled_f
 	text_init(&k->text, x->c);
 	atled_status st = api_run(x, mode, lookup_body, k);
 	text_free(&k->text);
+	arena_free(k->scratch);
 	atled_function_free(k->unsettled);
 	*out = st == ATLED_OK ? k->out : NULL;
 	return st;
@@ -327,6 +340,7 @@ typedef struct Stored {
 	size_t n;
 	Value f;
 	Text text;
+	Arena *scratch;
 	atled_function *out, *unsettled;
 } Stored;
 
@@ -352,7 +366,9 @@ atled_status atled_store(atled_context *x, const atled_function *fn, atled_sink 
 static void load_body(Ctx *c, void *arg) {
 	Stored *k = arg;
 	api_want(c, session_ir_in(c, k->name, k->bytes, k->n, &k->f));
-	k->out = make_function(c, k->f, signature_for(c, k->f, k->type, &k->text), &k->unsettled);
+	k->scratch = arena_new(c);
+	const Signature sig = signature_for(c, k->scratch, k->f, k->type, &k->text);
+	k->out = make_function(c, k->scratch, k->f, sig, &k->unsettled);
 }
 
 atled_status atled_load(atled_context *x, const char *name, const void *bytes, size_t n,
@@ -366,6 +382,7 @@ atled_status atled_load(atled_context *x, const char *name, const void *bytes, s
 	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, load_body, &k);
 	text_free(&k.text);
+	arena_free(k.scratch);
 	value_unref(k.f);
 	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;
@@ -397,6 +414,7 @@ typedef struct Derive {
 	const atled_function *fn;
 	const char *how;
 	Text text;
+	Arena *scratch;
 	atled_value *derived;
 	atled_function *out, *unsettled;
 } Derive;
@@ -475,8 +493,9 @@ static void derive_body(Ctx *c, void *arg) {
 	if (extra == EXTRA_RESULT && fn->nout != 1)
 		api_misuse(c, "\"vjp\" is for functions with one result, not %u", fn->nout);
 	Signature sig = {.nin = fn->nin + (extra != EXTRA_NONE), .nsyms = fn->sig.nsyms};
-	sig.in = ARENA_ARRAY(ctx_arena(c), TypeId, sig.nin + 1);
-	sig.syms = ARENA_ARRAY(ctx_arena(c), Atom, TYPE_SYMS);
+	k->scratch = arena_new(c);
+	sig.in = ARENA_ARRAY(k->scratch, TypeId, sig.nin + 1);
+	sig.syms = ARENA_ARRAY(k->scratch, Atom, TYPE_SYMS);
 	memcpy(sig.in, fn->sig.in, fn->nin * sizeof *sig.in);
 	memcpy(sig.syms, fn->sig.syms, sig.nsyms * sizeof *sig.syms);
 	if (extra == EXTRA_ARGUMENT) sig.in[fn->nin] = sig.in[argument];
@@ -500,7 +519,7 @@ static void derive_body(Ctx *c, void *arg) {
 	api_want(c, session_call(api_of(c)->session, wrapper, 1, &fn->f, &derived, 0));
 	k->derived = value_handle(api_of(c), derived);
 	if (!k->derived) ctx_throw(c, ST_NOMEM);
-	k->out = make_function(c, k->derived->v, sig, &k->unsettled);
+	k->out = make_function(c, k->scratch, k->derived->v, sig, &k->unsettled);
 }
 
 atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how,
@@ -514,6 +533,7 @@ atled_status atled_derive(atled_context *x, const atled_function *fn, const char
 	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, derive_body, &k);
 	text_free(&k.text);
+	arena_free(k.scratch);
 	atled_value_free(k.derived);
 	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;

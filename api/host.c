@@ -470,7 +470,7 @@ static void define_body(Ctx *c, void *arg) {
 	h->host = given;
 	h->host.name = arena_copy(a, given.name, strlen(given.name));
 	h->host.type = arena_copy(a, given.type, strlen(given.type));
-	h->sig = signature_read(c, h->host.type);
+	h->sig = signature_read(c, a, h->host.type);
 	if (!h->sig.has_results || !h->sig.nout)
 		api_misuse(c, "the type of `%s` says no results", given.name);
 	if (h->sig.nin > PLACES || h->sig.nout > 8)

@@ -164,8 +164,7 @@ static void read_list(SignatureReader *r, TypeId *out, uint32_t *n,
 	if (!eat(r, ")")) bad(r, "a `)` is missing");
 }
 
-Signature signature_read(Ctx *c, const char *text) {
-	Arena *a = ctx_arena(c);
+Signature signature_read(Ctx *c, Arena *a, const char *text) {
 	SignatureReader r = {.c = c, .text = text, .p = text};
 	TypeId in[TYPE_PLACES], out[TYPE_PLACES];
 	Atom syms[TYPE_SYMS];

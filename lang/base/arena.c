@@ -56,14 +56,27 @@ Arena *arena_new(Ctx *c) {
 	return a;
 }
 
-static void release(Arena *a) {
-	Ctx *c = a->ctx;
-	for (ArenaChunk *k = a->chunks; k;) {
-		ArenaChunk *before = k->before;
-		heap_free(c, k, k->bytes);
-		k = before;
+/* Frees the chunks that are newer than `last`. */
+static void release_chunks(Arena *a, const ArenaChunk *last) {
+	while (a->chunks != last) {
+		ArenaChunk *k = a->chunks;
+		a->chunks = k->before;
+		a->bytes -= k->bytes;
+		heap_free(a->ctx, k, k->bytes);
 	}
-	heap_free(c, a, sizeof *a);
+}
+
+static void release(Arena *a) {
+	release_chunks(a, NULL);
+	heap_free(a->ctx, a, sizeof *a);
+}
+
+ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->chunks, a->free, a->end}; }
+
+void arena_release(Arena *a, ArenaMark m) {
+	release_chunks(a, m.chunks);
+	a->free = m.free;
+	a->end = m.end;
 }
 
 void arena_free(Arena *a) {

@@ -19,6 +19,14 @@ void *arena_zalloc(Arena *a, size_t bytes);             /* zeroed */
 char *arena_copy(Arena *a, const char *text, size_t n); /* adds the terminating NUL */
 char *arena_printf(Arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 size_t arena_bytes(const Arena *a);
+/* A state of the arena. arena_release frees everything that was allocated since
+ * the mark was taken. */
+typedef struct ArenaMark {
+	void *chunks;
+	char *free, *end;
+} ArenaMark;
+ArenaMark arena_mark(const Arena *a);
+void arena_release(Arena *a, ArenaMark m);
 
 #define ARENA_NEW(a, T) ((T *)arena_zalloc((a), sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_zalloc((a), sizeof(T) * (size_t)(n)))

@@ -27,6 +27,8 @@ struct Source {
 	uint32_t *line_start; /* byte offset of each line */
 	uint32_t lines;
 	bool library;
+	void *block; /* of the heap; it holds the lines, the name and the text */
+	size_t bytes;
 };
 
 typedef struct DiagState {
@@ -44,8 +46,14 @@ typedef struct DiagState {
 
 static DiagState *state_of(const Ctx *c) { return ctx_slot(c, SLOT_DIAG); }
 
-static void free_state(Ctx *c, void *state) {
-	(void)state; /* allocated in the context's arena */
+static void free_source(Ctx *c, Source *s) {
+	if (s->block) heap_free(c, s->block, s->bytes);
+	s->block = NULL;
+}
+
+static void free_state(Ctx *c, void *state) { /* allocated in the context's arena */
+	DiagState *st = state;
+	for (uint32_t i = 0; i < st->sources.n; i++) free_source(c, &st->sources.at[i]);
 	diag_clear(c);
 }
 
@@ -71,16 +79,21 @@ SourceId source_add(Ctx *c, const char *name, const char *text, size_t n) {
 		ctx_throw(c, ST_ERROR);
 	}
 	VEC_RESERVE(a, &st->sources, st->sources.n + 1);
-	Source s = {.name = arena_copy(a, name, strlen(name)),
-	            .text = arena_copy(a, text, n),
-	            .n = (uint32_t)n};
-	uint32_t lines = 1;
-	for (uint32_t i = 0; i < s.n; i++) lines += s.text[i] == '\n';
-	s.line_start = ARENA_ARRAY(a, uint32_t, lines);
-	for (uint32_t i = 0; i < s.n; i++) {
-		if (s.text[i] == '\n') s.line_start[++s.lines] = i + 1;
-	}
-	s.lines = lines;
+	Source s = {.n = (uint32_t)n, .lines = 1};
+	for (size_t i = 0; i < n; i++) s.lines += text[i] == '\n';
+	const size_t starts = sizeof *s.line_start * s.lines, named = strlen(name) + 1;
+	s.bytes = starts + named + n + 1;
+	s.block = heap_alloc(c, s.bytes);
+	if (!s.block) ctx_throw(c, ST_NOMEM);
+	s.line_start = s.block;
+	s.line_start[0] = 0;
+	for (uint32_t i = 0, line = 0; i < s.n; i++)
+		if (text[i] == '\n') s.line_start[++line] = i + 1;
+	char *at = (char *)s.block + starts;
+	s.name = memcpy(at, name, named);
+	s.text = at + named;
+	if (n) memcpy(at + named, text, n);
+	at[named + n] = 0;
 	st->sources.at[st->sources.n] = s;
 	return st->sources.n++;
 }
@@ -206,6 +219,23 @@ SpanId span_intern(Ctx *c, Span s) {
 	}
 	st->spans.at[st->spans.n] = s;
 	return st->span_slots[i] = st->spans.n++;
+}
+
+SourceMark source_mark(const Ctx *c) {
+	const DiagState *st = state_of(c);
+	return (SourceMark){st->sources.n, st->spans.n};
+}
+
+void source_release(Ctx *c, SourceMark m) {
+	DiagState *st = state_of(c);
+	const uint32_t mask = st->span_slot_count - 1;
+	/* The newest first: a search for an older span passes no newer one. */
+	while (st->spans.n > m.spans) {
+		uint32_t i = hash_span(st->spans.at[--st->spans.n]) & mask;
+		while (st->span_slots[i] != st->spans.n) i = (i + 1) & mask;
+		st->span_slots[i] = 0;
+	}
+	while (st->sources.n > m.sources) free_source(c, &st->sources.at[--st->sources.n]);
 }
 
 Span span_of(const Ctx *c, SpanId id) {

@@ -45,6 +45,13 @@ Span span_of(const Ctx *c, SpanId id);
 SourceId source_add(Ctx *c, const char *name, const char *text, size_t n); /* copies both */
 /* the source with this name and text; 0: none */
 SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n);
+/* The number of sources and spans. source_release forgets those that came after
+ * the mark, which nothing may mention any more. */
+typedef struct SourceMark {
+	uint32_t sources, spans;
+} SourceMark;
+SourceMark source_mark(const Ctx *c);
+void source_release(Ctx *c, SourceMark m);
 bool source_known(const Ctx *c, SourceId s);
 const char *source_name(const Ctx *c, SourceId s);
 const char *source_text(const Ctx *c, SourceId s, size_t *n);

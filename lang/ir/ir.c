@@ -35,12 +35,14 @@ static AttrSchema parse_schema(const char *text) {
 }
 
 static void free_arenas(IrState *st) {
-	for (uint32_t i = 0; i < st->fns.n; i++) {
-		Fn *f = st->fns.at[i];
+	for (FnId i = 0; i < st->next_fn; i++) {
+		Fn *f = fn_get(st->ctx, i);
 		if (!f) continue;
-		st->fns.at[i] = NULL;
+		st->fn_pages.at[i / FN_PAGE]->at[i % FN_PAGE] = NULL;
 		arena_free(f->arena);
 	}
+	for (uint32_t k = 0; k < st->fn_pages.n; k++)
+		if (st->fn_pages.at[k]) heap_free(st->ctx, st->fn_pages.at[k], sizeof(FnPage));
 }
 
 /* Releases everything that a function owns; the function itself stays, empty.
@@ -69,10 +71,10 @@ static void free_state(Ctx *c, void *state) {
 	build_unwind(c, 0);
 	/* Functions may reference each other in cycles and through host calls. All
 	 * are pinned first, so that none is freed while another releases it. */
-	for (uint32_t i = 0; i < st->fns.n; i++)
-		if (st->fns.at[i]) st->fns.at[i]->refs++;
-	for (uint32_t i = 0; i < st->fns.n; i++)
-		if (st->fns.at[i]) release_contents(st->fns.at[i]);
+	for (FnId i = 0; i < st->next_fn; i++)
+		if (fn_get(c, i)) fn_get(c, i)->refs++;
+	for (FnId i = 0; i < st->next_fn; i++)
+		if (fn_get(c, i)) release_contents(fn_get(c, i));
 	for (uint32_t i = 0; i < st->host_defs.n; i++) {
 		HostDef *d = st->host_defs.at[i];
 		if (d->free_ud) d->free_ud(c, d->ud);
@@ -93,7 +95,7 @@ IrState *ir_state(Ctx *c) {
 	st->attr_slot_count = SLOTS_FIRST;
 	AttrWords none = {0};
 	VEC_PUSH(a, &st->attrs, none);
-	VEC_PUSH(a, &st->fns, NULL);
+	st->next_fn = 1;
 	VEC_PUSH(a, &st->hosts, NULL);
 	ctx_set_slot(c, SLOT_IR, st, free_state);
 	ctx_hooks(c)->print_code = print_code;
@@ -214,15 +216,53 @@ const char *chain_text(const Ctx *c, ChainId id) { return atom_text(c, id); }
 
 /* ---- functions ----------------------------------------------------------- */
 
+static void free_empty(IrState *st, uint32_t k) {
+	FnPage **page = &st->fn_pages.at[k];
+	if (!*page || (*page)->live) return;
+	heap_free(st->ctx, *page, sizeof **page);
+	*page = NULL;
+}
+
 void fn_register(Ctx *c, Fn *f) {
 	IrState *st = ir_state(c);
-	VEC_PUSH(ctx_arena(c), &st->fns, f);
-	f->id = st->fns.n - 1;
+	const uint32_t k = st->next_fn / FN_PAGE;
+	if (k == st->fn_pages.n) {
+		VEC_RESERVE(ctx_arena(c), &st->fn_pages, k + 1);
+		FnPage *page = heap_alloc(c, sizeof *page);
+		if (!page) ctx_throw(c, ST_NOMEM);
+		memset(page, 0, sizeof *page);
+		st->fn_pages.at[st->fn_pages.n++] = page;
+		if (k) free_empty(st, k - 1);
+	}
+	f->id = st->next_fn++;
+	st->fn_pages.at[k]->at[f->id % FN_PAGE] = f;
+	st->fn_pages.at[k]->live++;
+}
+
+static void fn_forget(IrState *st, FnId id) {
+	const uint32_t k = id / FN_PAGE;
+	FnPage *page = st->fn_pages.at[k];
+	page->at[id % FN_PAGE] = NULL;
+	page->live--;
+	if (k + 1 < st->fn_pages.n) free_empty(st, k);
 }
 
 Fn *fn_get(const Ctx *c, FnId id) {
 	const IrState *st = ctx_slot(c, SLOT_IR);
-	return st && id < st->fns.n ? st->fns.at[id] : NULL;
+	if (!st || !id || id >= st->next_fn) return NULL;
+	const FnPage *page = st->fn_pages.at[id / FN_PAGE];
+	return page ? page->at[id % FN_PAGE] : NULL;
+}
+
+FnId fn_next(const Ctx *c) {
+	const IrState *st = ctx_slot(c, SLOT_IR);
+	return st ? st->next_fn : 1;
+}
+
+bool fn_any_since(const Ctx *c, FnId first) {
+	for (FnId id = first, end = fn_next(c); id < end; id++)
+		if (fn_get(c, id)) return true;
+	return false;
 }
 
 Fn *inst_callee(const Ctx *c, const Inst *in) {
@@ -253,7 +293,7 @@ void fn_unref(Fn *f) {
 	f->refs = UINT32_MAX / 2;
 	release_contents(f);
 	IrState *st = ir_state(f->ctx);
-	st->fns.at[f->id] = NULL;
+	fn_forget(st, f->id);
 	arena_free(f->arena);
 }
 

@@ -205,6 +205,9 @@ typedef struct Fn {
  * arena, the constants, one reference to each callee, and, through the hooks
  * below, `derived` and `code`. */
 Fn *fn_get(const Ctx *c, FnId id);
+FnId fn_next(const Ctx *c); /* the id of the next function */
+/* Does any function live whose id is `first` or larger? */
+bool fn_any_since(const Ctx *c, FnId first);
 /* The callee of a `call`; NULL for any other instruction. */
 Fn *inst_callee(const Ctx *c, const Inst *in);
 /* f and every function that it calls, directly or indirectly, each once and f

@@ -21,12 +21,22 @@ typedef struct AttrWords {
 	uint32_t n, hash;
 } AttrWords;
 
+/* A part of the table of functions. A page whose functions are all freed is
+ * freed, unless it is the newest. */
+enum { FN_PAGE = 512 };
+typedef struct FnPage {
+	uint32_t live;
+	Fn *at[FN_PAGE]; /* NULL: freed */
+} FnPage;
+
 typedef struct IrState {
 	Ctx *ctx;
 	AttrSchema schema[OP_COUNT];
 	VEC(AttrWords) attrs;                  /* 0: none */
 	uint32_t *attr_slots, attr_slot_count; /* open addressing */
-	VEC(Fn *) fns;                         /* by id; NULL: freed; 0: none */
+	/* By id, which is never used again; id 0: none. */
+	VEC(FnPage *) fn_pages; /* NULL: freed */
+	FnId next_fn;
 	VEC(HostDef *) host_defs;
 	VEC(HostCall *) hosts; /* by id; 0: none */
 	FnHooks hooks;

@@ -98,6 +98,7 @@ static void init_protected(Ctx *c, void *arg) {
 	Session *s = ARENA_NEW(a, Session);
 	s->c = c;
 	s->a = a;
+	s->programs = arena_new(c);
 	s->hidden = (Hidden){.io = atom(c, "$io"),
 	                     .rng = atom(c, "$rng"),
 	                     .brk = atom(c, "$break"),

@@ -81,6 +81,16 @@ struct Session {
 	VEC(IndexLambda) lambdas;
 	int64_t random_key, random_counter;
 	const char *folder;
+	/* The programs that the host runs, and the last of them while it may be
+	 * forgotten: the state before it, and the number of sources after it. */
+	Arena *programs;
+	struct {
+		bool any;
+		ArenaMark arena;
+		SourceMark sources;
+		uint32_t sources_after;
+		FnId first;
+	} last;
 	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */
 };
 

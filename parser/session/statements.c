@@ -255,12 +255,59 @@ typedef struct ProgramRun {
 	Value *last;
 } ProgramRun;
 
+/* *other: the expression has a part that may be kept: code of a function, or a
+ * name that it binds. */
+static void look_for_kept(void *ud, const Ast *e) {
+	bool *other = ud;
+	switch ((AstKind)e->kind) {
+	case A_CONST:
+	case A_STRING:
+	case A_NAME:
+	case A_TENSOR:
+	case A_TUPLE:
+	case A_RECORD:
+	case A_UNARY:
+	case A_BINARY:
+	case A_LOGIC:
+	case A_COMPARE:
+	case A_PRIME:
+	case A_CALL:
+	case A_INDEX:
+	case A_FIELD:
+	case A_RANGE:
+	case A_ELLIPSIS: ast_children(e, look_for_kept, other); return;
+	default: *other = true; return;
+	}
+}
+
+/* A long-lived host evaluates many expressions. The text and the tree of the
+ * last program are forgotten when it can have left nothing that mentions them:
+ * it consisted of plain expressions, and every function that it made is freed.
+ * Its diagnostics are read before the next program runs. */
+static void forget_last(Session *s) {
+	const bool any = s->last.any;
+	s->last.any = false;
+	if (!any || source_mark(s->c).sources != s->last.sources_after ||
+	    fn_any_since(s->c, s->last.first))
+		return;
+	arena_release(s->programs, s->last.arena);
+	source_release(s->c, s->last.sources);
+}
+
 static void run_text(Ctx *c, void *arg) {
 	ProgramRun *r = arg;
+	Session *s = r->s;
+	forget_last(s);
+	s->last.arena = arena_mark(s->programs);
+	s->last.sources = source_mark(c);
+	s->last.first = fn_next(c);
 	SourceId source = source_add(c, r->name, r->text, r->n);
-	bool ok;
-	Program p = parse_program(c, r->s->a, source, &ok);
+	bool ok, keeps = false;
+	Program p = parse_program(c, s->programs, source, &ok);
 	if (!ok) ctx_throw(c, ST_ERROR);
+	for (uint32_t i = 0; i < p.n; i++) look_for_kept(&keeps, p.items[i]);
+	s->last.any = !keeps;
+	s->last.sources_after = source_mark(c).sources;
 	session_run_statements(r->s, r->s->main, &p, r->show, r->ud, r->last);
 }
 

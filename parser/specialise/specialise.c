@@ -108,7 +108,7 @@ static const char *baked_key(CallRequest *j) {
 		text_free(&t);
 		ctx_throw(sp->c, ST_NOMEM);
 	}
-	const char *key = arena_copy(ctx_arena(sp->c), t.n ? t.at : "", t.n);
+	const char *key = arena_copy(sp->a, t.n ? t.at : "", t.n);
 	text_free(&t);
 	return key;
 }
@@ -514,7 +514,7 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 			break;
 		}
 		m = ARENA_NEW(ctx_arena(sp->c), FamilyMember);
-		m->baked_key = bk;
+		m->baked_key = arena_copy(ctx_arena(sp->c), bk, strlen(bk));
 		m->family = fam;
 		m->underived = underived;
 		m->next = fam->members;

@@ -351,6 +351,41 @@ static Span span_at(Ctx *c, SourceId id, const char *what) {
 	return span_made(id, (uint32_t)(p - text), (uint32_t)(p - text + (long)strlen(what)));
 }
 
+static void fill(Arena *a, unsigned char with, size_t n, unsigned char **at) {
+	for (size_t i = 0; i < n; i++) {
+		at[i] = arena_alloc(a, 1 + i * 37 % 5000);
+		memset(at[i], with, 1 + i * 37 % 5000);
+	}
+}
+
+static void test_arena_release(void) {
+	Ctx *c = ctx_new(NULL);
+	Arena *a = arena_new(c);
+	enum { N = 60 };
+	unsigned char *kept[N], *lost[4 * N];
+	fill(a, 1, N, kept);
+	const ArenaMark m = arena_mark(a);
+	const size_t bytes = arena_bytes(a);
+	for (int round = 0; round < 5; round++) {
+		fill(a, 2, (size_t)(round + 1) % 4 * N, lost);
+		arena_release(a, m);
+		CHECK(arena_bytes(a) == bytes);
+		bool whole = true;
+		for (size_t i = 0; i < N; i++)
+			for (size_t k = 0; k < 1 + i * 37 % 5000; k++) whole &= kept[i][k] == 1;
+		CHECK(whole);
+	}
+	arena_free(a);
+	a = arena_new(c); /* a mark of an empty arena */
+	const ArenaMark none = arena_mark(a);
+	fill(a, 3, N, lost);
+	arena_release(a, none);
+	fill(a, 4, 1, lost);
+	CHECK(lost[0][0] == 4);
+	arena_free(a);
+	ctx_free(c);
+}
+
 static void test_sources(void) {
 	Ctx *c = ctx_new(NULL);
 	const char text[] = "a = 1\nβγ = 2\r\n\nlast";
@@ -387,6 +422,37 @@ static void test_sources(void) {
 	Span joined = span_join(span_made(1, 5, 9), span_made(1, 2, 7));
 	CHECK(joined.start == 2 && joined.end == 9 && span_join(NO_SPAN, joined).end == 9 &&
 	      span_join(joined, NO_SPAN).end == 9);
+	ctx_free(c);
+}
+
+/* Sources and spans after a mark are forgotten, the earlier ones are found as
+ * before, whatever their order in the table of spans. */
+static void test_source_release(void) {
+	Ctx *c = ctx_new(NULL);
+	SourceId s = source_add(c, "kept.dsl", "a + b\n", 6);
+	SpanId kept[700];
+	uint32_t random = 12345;
+	for (uint32_t round = 0; round < 40; round++) {
+		/* The table grows in some rounds, while it has spans to forget. */
+		for (uint32_t i = 17 * round; i < 17 * (round + 1); i++)
+			kept[i] = span_intern(c, span_made(s, i, i + 5));
+		const SourceMark m = source_mark(c);
+		const size_t before = heap_used(c);
+		SourceId fresh = source_add(c, "new.dsl", "x\ny\n", 4);
+		for (uint32_t i = 0; i < 300; i++) {
+			random = random * 1664525u + 1013904223u;
+			(void)span_intern(c, span_made(random >> 31 ? s : fresh, random >> 8 & 0xfff, 5000));
+		}
+		CHECK(!strcmp(source_name(c, fresh), "new.dsl") && source_known(c, fresh));
+		source_release(c, m);
+		CHECK(!source_known(c, fresh) && source_known(c, s));
+		CHECK(source_mark(c).sources == m.sources && source_mark(c).spans == m.spans);
+		CHECK(round < 20 || heap_used(c) == before);
+		bool found = true;
+		for (uint32_t i = 0; i < 17 * (round + 1); i++)
+			found &= span_intern(c, span_made(s, i, i + 5)) == kept[i];
+		CHECK(found && source_mark(c).spans == m.spans);
+	}
 	ctx_free(c);
 }
 
@@ -879,7 +945,9 @@ int main(void) {
 		test_polls,
 		test_grants_output_slots,
 		test_arena,
+		test_arena_release,
 		test_sources,
+		test_source_release,
 		test_render,
 		test_diag_store,
 		test_nearest,
