@@ -377,7 +377,7 @@ TO_LIB := $(DESTDIR)$(LIBDIR)
 MAN_PAGES := $(wildcard docs/man/*.1)
 
 install: all ## put program, libraries and header under PREFIX (/usr/local), staged in DESTDIR
-	install -d '$(TO)/bin' '$(TO)/include' '$(TO_LIB)/pkgconfig'
+	install -d '$(TO)/bin' '$(TO)/include' '$(TO_LIB)/pkgconfig' '$(TO_LIB)/cmake/atled'
 	install -m 755 $(BUILD)/atled '$(TO)/bin/atled'
 	install -m 755 $(BUILD)/$(SONAME) '$(TO_LIB)/$(SONAME)'
 	ln -sf $(SONAME) '$(TO_LIB)/libatled.so'
@@ -386,8 +386,10 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 	install -m 644 include/atled.h '$(TO)/include/atled.h'
 	install -d '$(TO)/share/doc/atled' && install -m 644 repl/plot/font_licence.txt '$(TO)/share/doc/atled/font_licence.txt'
 	libs=$$(readelf -d $(BUILD)/$(SONAME) | sed -n '/NEEDED/{/libc\.so/d;s/.*\[lib\(.*\)\.so.*/-l\1/p;}' | tr '\n' ' '); \
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@LIBS@|$$libs|" atled.pc.in \
-		>'$(TO_LIB)/pkgconfig/atled.pc'
+	for file in pkgconfig/atled.pc cmake/atled/atled-config.cmake cmake/atled/atled-config-version.cmake; do \
+		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
+			-e "s|@LIBS@|$$libs|" "$${file##*/}.in" >"$(TO_LIB)/$$file" || exit 1; \
+	done
 	$(if $(MAN_PAGES),install -d '$(TO)/share/man/man1' && install -m 644 $(MAN_PAGES) '$(TO)/share/man/man1/')
 	install -d '$(TO)/share/bash-completion/completions' '$(TO)/share/zsh/site-functions' '$(TO)/share/fish/vendor_completions.d'
 	$(BUILD)/atled --completion bash >'$(TO)/share/bash-completion/completions/atled'
@@ -396,6 +398,7 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 
 uninstall: ## remove what `make install` put there
 	rm -f '$(TO)/bin/atled' '$(TO)/include/atled.h' '$(TO_LIB)/pkgconfig/atled.pc'
+	rm -f '$(TO_LIB)/cmake/atled/atled-config.cmake' '$(TO_LIB)/cmake/atled/atled-config-version.cmake' && rmdir '$(TO_LIB)/cmake/atled' '$(TO_LIB)/cmake' 2>/dev/null || true
 	rm -f '$(TO)/share/doc/atled/font_licence.txt' && rmdir '$(TO)/share/doc/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/atled/libatled-codegen.so' && rmdir '$(TO_LIB)/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/$(SONAME)' '$(TO_LIB)/libatled.so' '$(TO_LIB)/libatled.a'

@@ -3,8 +3,9 @@
 #
 # Use: tests/install_test.sh FOLDER     the folder of a release build
 #
-# Compiles examples/embed.c with the flags of pkg-config, against the shared and
-# the static library. The last line is "N passed, N failed".
+# Compiles examples/embed.c with the flags of pkg-config and by CMake, against
+# the shared and the static library. The last line is "N passed, N failed, N
+# skipped".
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} cc=${CC:-cc} cxx=${CXX:-c++} passed=0 failed=0
@@ -67,6 +68,26 @@ uses_cxx() { # the same header from C++
 		"$stage/host"
 }
 
+uses_cmake() { # TARGET: a host that finds the package
+	local target=$1
+	mkdir -p "$stage/cmake" && rm -rf "$stage/cmake/build"
+	cp examples/embed.c "$stage/cmake/"
+	cat >"$stage/cmake/CMakeLists.txt" <<-PROJECT
+		cmake_minimum_required(VERSION 3.16)
+		project(host C)
+		find_package(atled 0.1 CONFIG REQUIRED)
+		add_executable(host embed.c)
+		target_link_libraries(host PRIVATE atled::$target m)
+	PROJECT
+	cmake -S "$stage/cmake" -B "$stage/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+		cmake --build "$stage/cmake/build" && runs "$stage/cmake/build/host"
+}
+
+refuses_newer() { # a version that does not exist yet
+	sed -i 's/atled 0\.1/atled 99.0/' "$stage/cmake/CMakeLists.txt"
+	! cmake -S "$stage/cmake" -B "$stage/cmake/newer" -DCMAKE_PREFIX_PATH="$prefix"
+}
+
 program_runs() { [ "$("$prefix/bin/atled" -e '6 * 7')" = 42 ]; }
 
 expect 'it installs' make --no-print-directory install PREFIX="$prefix" DESTDIR= BUILD="$build"
@@ -76,5 +97,17 @@ expect 'and runs' runs "$stage/shared"
 expect 'a host builds with the static library' build_host "$stage/static" --static
 expect 'and runs' runs "$stage/static"
 expect 'a C++ host builds and runs' uses_cxx
-echo "$passed passed, $failed failed"
+skipped=0
+if command -v cmake >/dev/null; then
+	expect 'CMake finds the static library' uses_cmake static
+	expect 'CMake finds the shared library' uses_cmake atled
+	expect 'CMake refuses a newer version' refuses_newer
+else
+	echo 'install_test: skipped: there is no cmake'
+	skipped=1
+fi
+expect 'it uninstalls' make --no-print-directory uninstall PREFIX="$prefix" DESTDIR= BUILD="$build"
+nothing_left() { [ -z "$(find "$prefix" -type f -o -type l)" ]; }
+expect 'and leaves no file' nothing_left
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
