@@ -4,11 +4,12 @@
  * itself is needed only by the first large product.
  *
  * The library belongs to the process, not to a context. Its handle is a private
- * struct, filled once under pthread_once and constant afterwards. Two
- * environment variables are set while the library is loaded, and removed
- * afterwards, unless the user has set them or the library is loaded already.
- * (setenv is not safe beside getenv on another thread; a host with such threads
- * sets the variables itself or loads OpenBLAS first.)
+ * struct, filled once under pthread_once and constant afterwards. While the
+ * library is loaded, it sees two more environment variables, unless the user
+ * has set them or the library is loaded already. setenv is not safe beside
+ * getenv on another thread. The library therefore gets a copy of the
+ * environment, which is never freed: another thread that reads meanwhile sees
+ * the copy or the original.
  *
  * - OPENBLAS_CORETYPE: OpenBLAS 0.3.21 selects Haswell kernels on recent AMD
  *   processors with AVX-512, which are much slower than its SkylakeX kernels.
@@ -24,13 +25,18 @@
  *   native/run/runtime.c. A host that loads OpenBLAS later finds it with one
  *   thread and may raise that; one that loaded it before keeps its setting.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* environ */
+#endif
 #include "backend/numlib/blas.h"
 #include "backend/kernels/kernels.h"
 #include "lang/base/dynlib.h"
 #include <cblas.h>
 #include <pthread.h>
 #include <sonames.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
@@ -40,8 +46,9 @@
 	F(cblas_dgemm)                                                                                 \
 	F(cblas_cgemm)                                                                                 \
 	F(cblas_zgemm)                                                                                 \
-	F(cblas_ssyrk) F(cblas_dsyrk) F(cblas_csyrk) F(cblas_zsyrk) F(cblas_strsm) F(cblas_dtrsm)      \
-		F(cblas_ctrsm) F(cblas_ztrsm) F(cblas_strsv) F(cblas_dtrsv) F(cblas_ctrsv) F(cblas_ztrsv)
+	F(cblas_ssyrk)                                                                                 \
+	F(cblas_dsyrk) F(cblas_csyrk) F(cblas_zsyrk) F(cblas_strsm) F(cblas_dtrsm) F(cblas_ctrsm)      \
+		F(cblas_ztrsm) F(cblas_strsv) F(cblas_dtrsv) F(cblas_ctrsv) F(cblas_ztrsv)
 
 static struct Blas {
 	void *library;
@@ -71,17 +78,39 @@ static const char *best_core(void) {
 	return NULL;
 }
 
+/* A copy of the environment with n more variables. NULL when memory fails: the
+ * library then makes its own choices. */
+static char **environment_with(size_t n, char *const *more) {
+	__attribute__((used)) static char **copy; /* kept reachable */
+	size_t count = 0;
+	while (environ && environ[count]) count++;
+	copy = malloc((count + n + 1) * sizeof *copy);
+	if (!copy) return NULL;
+	for (size_t i = 0; i < count; i++) copy[i] = environ[i];
+	for (size_t i = 0; i < n; i++) copy[count + i] = more[i];
+	copy[count + n] = NULL;
+	return copy;
+}
+
 static void open_library(void) {
 	static const char core[] = "OPENBLAS_CORETYPE", threads[] = "OPENBLAS_NUM_THREADS";
 	void *before = dynlib_opened(LIBRARY);
 	const char *best = best_core();
-	const bool name_core = !before && !getenv(core) && best,
-			   name_threads = !before && !getenv(threads);
-	if (name_core) setenv(core, best, 1);
-	if (name_threads) setenv(threads, "1", 1);
+	static char core_set[40], threads_set[40];
+	char *more[2];
+	size_t n = 0;
+	if (!before && !getenv(core) && best) {
+		snprintf(core_set, sizeof core_set, "%s=%s", core, best);
+		more[n++] = core_set;
+	}
+	if (!before && !getenv(threads)) {
+		snprintf(threads_set, sizeof threads_set, "%s=1", threads);
+		more[n++] = threads_set;
+	}
+	char **original = environ, **copy = n ? environment_with(n, more) : NULL;
+	if (copy) __atomic_store_n(&environ, copy, __ATOMIC_RELEASE);
 	void *library = before ? before : dynlib_open(LIBRARY);
-	if (name_core) unsetenv(core);
-	if (name_threads) unsetenv(threads);
+	if (copy) __atomic_store_n(&environ, original, __ATOMIC_RELEASE);
 	if (!library) {
 		blas.why = "OpenBLAS (" LIBRARY ") cannot be loaded; the Debian package is libopenblas0";
 		return;
@@ -179,8 +208,7 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 		gemm(d, m, n, k, x, y, o, leading, accumulate);
 		return;
 	}
-	const int64_t rows = m < PIECE_ROWS ? m : PIECE_ROWS,
-				  depth = k < PIECE_DEPTH ? k : PIECE_DEPTH;
+	const int64_t rows = m < PIECE_ROWS ? m : PIECE_ROWS, depth = k < PIECE_DEPTH ? k : PIECE_DEPTH;
 	const int64_t columns = (piece_work(d) / (rows * depth) + 63) / 64 * 64;
 	for (int64_t i = 0; i < m; i += rows)
 		for (int64_t j = 0; j < n; j += columns)
