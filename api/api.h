@@ -83,6 +83,7 @@ struct atled_engine {
 	HostAllocator alloc;
 	atomic_uint refs;
 	int threads;
+	_Atomic uint32_t epoch; /* counts atled_interrupt_all */
 };
 
 typedef struct FloatEnv {
@@ -97,6 +98,8 @@ typedef struct FloatEnv {
 struct atled_context {
 	Ctx *c;
 	atled_engine *engine;
+	void *data; /* the host's */
+	void (*free_data)(void *data);
 	HandleRegistry *life;
 	Session *session;
 	atomic_int busy;

@@ -48,6 +48,10 @@ void atled_engine_free(atled_engine *e) {
 	e->alloc.resize(e->alloc.ud, e, sizeof *e, 0);
 }
 
+void atled_interrupt_all(atled_engine *e) {
+	if (e) atomic_fetch_add_explicit(&e->epoch, 1, memory_order_relaxed);
+}
+
 /* ---- handles ------------------------------------------------------------- */
 
 static void life_drop(HandleRegistry *life) { /* called with the lock held; unlocks it */
@@ -237,6 +241,7 @@ atled_context *atled_context_new(atled_engine *engine) {
 	x->c = ctx_new(&e->alloc);
 	if (x->c) {
 		ctx_set_slot(x->c, SLOT_API, x, NULL);
+		ctx_follow_epoch(x->c, &e->epoch);
 		float_enter(&x->env);
 		bool ok = (x->life = life_new(x)) && api_protect(x, set_up, x) == ST_OK;
 		float_leave(&x->env);
@@ -258,6 +263,7 @@ void atled_context_free(atled_context *x) {
 	}
 	for (uint32_t i = 0; i < x->hosts.n; i++) x->hosts.at[i]->free_ud(x->hosts.at[i]->ud);
 	ctx_free(x->c);
+	if (x->free_data) x->free_data(x->data);
 	atled_engine *e = x->engine;
 	e->alloc.resize(e->alloc.ud, x, sizeof *x, 0);
 	atled_engine_free(e);
@@ -277,6 +283,7 @@ atled_status api_enter(atled_context *x, EnterMode mode) {
 	}
 	atomic_store_explicit(&x->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
 	float_enter(&x->env);
+	ctx_enter_epoch(x->c);
 	if (diag_total(x->c)) diag_clear(x->c);
 	x->error_base = 0;
 	x->misuse = false;
@@ -409,6 +416,24 @@ size_t api_length(const char *text, size_t n) {
 	if (!text) return 0;
 	return n == ATLED_ZERO ? strlen(text) : n;
 }
+
+/* ---- the host's data ----------------------------------------------------- */
+
+static void data_body(Ctx *c, void *arg) {
+	const atled_context *with = arg;
+	atled_context *x = api_of(c);
+	void *before = x->data, (*free_before)(void *) = x->free_data;
+	x->data = with->data;
+	x->free_data = with->free_data;
+	if (free_before) free_before(before);
+}
+
+atled_status atled_set_data(atled_context *x, void *data, void (*free_data)(void *data)) {
+	return api_run(x, ENTER_CALLBACK, data_body,
+	               &(atled_context){.data = data, .free_data = free_data});
+}
+
+void *atled_data(const atled_context *x) { return x ? x->data : NULL; }
 
 /* ---- limits, grants, output ---------------------------------------------- */
 

@@ -115,8 +115,16 @@ ATLED_API atled_context *atled_context_new(atled_engine *engine);
 /* Frees a context, which must not be in use. NULL is allowed. */
 ATLED_API void atled_context_free(atled_context *ctx);
 
+/* Stores a pointer of the host with the context, for callbacks. free_data(data)
+ * is called once, when the pointer is replaced or the context is freed. It may
+ * be NULL, and must not use the context. Allowed in callbacks. */
+ATLED_API atled_status atled_set_data(atled_context *ctx, void *data,
+                                      void (*free_data)(void *data));
+/* The pointer of atled_set_data; NULL before. Allowed in callbacks. */
+ATLED_API void *atled_data(const atled_context *ctx);
+
 typedef enum atled_grants {
-	ATLED_GRANT_FILES = 1, /* read and write files, `use "file.dsl"` */
+	ATLED_GRANT_FILES = 1,       /* read and write files, `use "file.dsl"` */
 	ATLED_GRANT_CLOCK = 2,       /* clock, which measures times */
 	ATLED_GRANT_OUTPUT = 4,      /* print, which writes to the sink of atled_output */
 	ATLED_GRANT_ENVIRONMENT = 8, /* env, which reads environment variables */
@@ -150,6 +158,9 @@ ATLED_API atled_status atled_limits(atled_context *ctx, const atled_limit *limit
 ATLED_API void atled_interrupt(atled_context *ctx);
 /* Cancels an interrupt that has not stopped a call. */
 ATLED_API void atled_clear_interrupt(atled_context *ctx);
+/* Stops the calls that run in the contexts of an engine, and no later ones. May
+ * be called from any thread and from a signal handler. NULL is allowed. */
+ATLED_API void atled_interrupt_all(atled_engine *engine);
 
 /* Sets the sink of print, which also needs ATLED_GRANT_OUTPUT. NULL:
  * discard. */

@@ -86,6 +86,8 @@ struct Ctx {
 	uint32_t atom_slot_count;
 
 	atomic_int interrupt;
+	const _Atomic uint32_t *epoch; /* NULL: none */
+	uint32_t entered_epoch;
 	/* Polls left until the test hook raises the flag; 0: off. */
 	uint64_t interrupt_at;
 	/* step_limit: the largest permitted value of `steps`; 0: none. */
@@ -472,10 +474,24 @@ size_t atom_length(const Ctx *c, Atom a) { return a < c->atoms.n ? c->atoms.at[a
 void ctx_interrupt(Ctx *c) { atomic_store_explicit(&c->interrupt, 1, memory_order_relaxed); }
 
 bool ctx_interrupted(const Ctx *c) {
-	return c && atomic_load_explicit(&c->interrupt, memory_order_relaxed);
+	if (!c) return false;
+	return atomic_load_explicit(&c->interrupt, memory_order_relaxed) ||
+	       (c->epoch && atomic_load_explicit(c->epoch, memory_order_relaxed) != c->entered_epoch);
 }
 
-void ctx_clear_interrupt(Ctx *c) { atomic_store_explicit(&c->interrupt, 0, memory_order_relaxed); }
+void ctx_clear_interrupt(Ctx *c) {
+	atomic_store_explicit(&c->interrupt, 0, memory_order_relaxed);
+	ctx_enter_epoch(c);
+}
+
+void ctx_follow_epoch(Ctx *c, const _Atomic uint32_t *epoch) {
+	c->epoch = epoch;
+	ctx_enter_epoch(c);
+}
+
+void ctx_enter_epoch(Ctx *c) {
+	if (c->epoch) c->entered_epoch = atomic_load_explicit(c->epoch, memory_order_relaxed);
+}
 
 void ctx_interrupt_at_poll(Ctx *c, uint64_t n) { c->interrupt_at = n; }
 
@@ -628,7 +644,7 @@ static bool is_last_diag(const Ctx *c, DiagCode code) {
 Status ctx_poll(Ctx *c, uint64_t steps) {
 	c->steps = c->steps > UINT64_MAX - steps ? UINT64_MAX : c->steps + steps;
 	if (c->interrupt_at && !--c->interrupt_at) ctx_interrupt(c);
-	if (atomic_load_explicit(&c->interrupt, memory_order_relaxed)) {
+	if (ctx_interrupted(c)) {
 		if (!is_last_diag(c, E_INTERRUPT)) diag_error(c, E_INTERRUPT, NO_SPAN, "interrupted");
 		return ST_INTERRUPTED;
 	}

@@ -105,6 +105,10 @@ size_t atom_length(const Ctx *c, Atom a);
 
 void ctx_interrupt(Ctx *c); /* callable from any thread and from signal handlers */
 void ctx_clear_interrupt(Ctx *c);
+/* The epoch is a number that many contexts read. A call that runs when another
+ * thread changes it is interrupted. ctx_enter_epoch starts a call. */
+void ctx_follow_epoch(Ctx *c, const _Atomic uint32_t *epoch);
+void ctx_enter_epoch(Ctx *c);
 /* Callable from any thread, for long work between polls. NULL: returns false.
  */
 bool ctx_interrupted(const Ctx *c);

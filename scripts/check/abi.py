@@ -37,10 +37,10 @@ def squeezed(text):
 def without_name(parameter):
     """The type of a parameter: its name is no part of the interface."""
     parameter = squeezed(parameter)
-    inner = re.match(r"(.*\(\*)\w*(\)\(.*\))$", parameter)
+    inner = re.match(r"(.*\(\*)\w*\)\((.*)\)$", parameter)
     if inner:  # a pointer to a function
         head, rest = inner.groups()
-        return head + rest
+        return f"{head})({','.join(without_name(p) for p in parameters_of(rest))})"
     if re.fullmatch(r"[\w ]*\bstruct \w+", parameter) or parameter == "void":
         return parameter
     return re.sub(r"(?<=[ *])\w+(?=(\[\w*\])*$)", "", parameter).strip()

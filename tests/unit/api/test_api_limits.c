@@ -9,6 +9,7 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +156,53 @@ static void test_interrupt(T *t) {
 	CHECK(number(t, "kept") == 5);
 }
 
+/* ---- all contexts of an engine ------------------------------------------- */
+
+enum { RUNNING = 4 };
+static atomic_int stopped, over;
+
+static void *endless_context(void *ud) {
+	atled_context *x = atled_context_new(ud);
+	bool good = x && atled_compile(x, ENDLESS, ATLED_ZERO, NULL) == ATLED_INTERRUPTED &&
+	            !strcmp(atled_last_error(x)->code, "E0902");
+	atomic_fetch_add(&stopped, 1);
+	while (!atomic_load(&over)) usleep(1000);
+	/* A call that begins later runs. */
+	good = good && atled_compile(x, "a = sum(ones(100))", ATLED_ZERO, NULL) == ATLED_OK;
+	atled_context_free(x);
+	return (void *)(intptr_t)good;
+}
+
+static void test_interrupt_all(T *t) {
+	(void)t;
+	atled_interrupt_all(NULL);
+	atled_engine *e = atled_engine_new(NULL), *other = atled_engine_new(NULL);
+	atled_context *idle = atled_context_new(e);
+	pthread_t threads[RUNNING];
+	for (int i = 0; i < RUNNING; i++) pthread_create(&threads[i], NULL, endless_context, e);
+	usleep(200000);
+	atled_interrupt_all(other);
+	usleep(100000);
+	CHECK(!atomic_load(&stopped));
+	/* On a slow machine a thread may begin its call later than the first. */
+	const double from = seconds();
+	while (atomic_load(&stopped) < RUNNING && seconds() - from < 60) {
+		atled_interrupt_all(e);
+		usleep(20000);
+	}
+	atomic_store(&over, 1);
+	CHECK(atomic_load(&stopped) == RUNNING);
+	CHECK(atled_compile(idle, "b = sum(ones(100))", ATLED_ZERO, NULL) == ATLED_OK);
+	for (int i = 0; i < RUNNING; i++) {
+		void *good = NULL;
+		pthread_join(threads[i], &good);
+		CHECK(good);
+	}
+	atled_context_free(idle);
+	atled_engine_free(e);
+	atled_engine_free(other);
+}
+
 static void *busy_body(void *ud) {
 	return (void *)(intptr_t)atled_compile(ud, ENDLESS, ATLED_ZERO, NULL);
 }
@@ -213,15 +261,27 @@ static void test_float_environment(T *t) {
 	fesetenv(&env);
 }
 
+/* A program changes nothing of the host's environment, even where a library is
+ * loaded with variables of its own. */
+extern char **environ;
+static void test_environment(T *t) {
+	char **before = environ;
+	size_t n = 0, after = 0;
+	while (environ[n]) n++;
+	CHECK(near(number(t, "sum(ones(400, 400) @ ones(400, 400))"), 6.4e7, 1e-12));
+	CHECK(near(number(t, "sum(eigvalsh(ones(40, 40)))"), 40, 1e-12));
+	while (environ[after]) after++;
+	CHECK(environ == before && after == n);
+}
+
 int main(void) {
 	T t = {.x = atled_context_new(NULL)};
 	if (!t.x) return 1;
 	static const TestCase tests[] = {
-		{"limits", test_limits},
-		{"progress", test_progress},
-		{"interrupt", test_interrupt},
-		{"threads", test_threads},
-		{"float environment", test_float_environment},
+		{"limits", test_limits},           {"progress", test_progress},
+		{"interrupt", test_interrupt},     {"interrupt all", test_interrupt_all},
+		{"threads", test_threads},         {"float environment", test_float_environment},
+		{"environment", test_environment},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
 	atled_context_free(t.x);

@@ -130,6 +130,41 @@ static void test_native(T *t) {
 	      strstr(missing->message, "of the program around it"));
 }
 
+/* ---- the host's data ----------------------------------------------------- */
+
+typedef struct Kept {
+	int uses, frees;
+} Kept;
+
+static void free_kept(void *data) { ((Kept *)data)->frees++; }
+
+static atled_status use_data(void *ud, atled_context *x, uint32_t nargs,
+                             const atled_value *const *args, atled_value **result) {
+	(void)nargs, (void)args, (void)result;
+	Kept *k = atled_data(x), *next = ud;
+	if (!k) return ATLED_ERROR;
+	k->uses++;
+	return next && k != next ? atled_set_data(x, next, free_kept) : ATLED_OK;
+}
+
+static void test_data(T *t) {
+	(void)t;
+	atled_context *x = atled_context_new(NULL), *other = atled_context_new(NULL);
+	Kept first = {0}, second = {0};
+	CHECK(!atled_data(x) && !atled_data(NULL));
+	CHECK(atled_define_native(x, "use_data", use_data, &second) == ATLED_OK);
+	CHECK(atled_compile(x, "use_data()", ATLED_ZERO, "d") == ATLED_ERROR);
+	CHECK(atled_set_data(x, &first, free_kept) == ATLED_OK && atled_data(x) == &first);
+	CHECK(atled_compile(x, "use_data()\nuse_data()", ATLED_ZERO, "d") == ATLED_OK);
+	CHECK(first.uses == 1 && first.frees == 1 && second.uses == 1 && !second.frees);
+	CHECK(atled_data(x) == &second && !atled_data(other));
+	CHECK(atled_set_data(other, &first, NULL) == ATLED_OK);
+	CHECK(atled_set_data(NULL, &first, free_kept) == ATLED_MISUSE);
+	atled_context_free(x);
+	atled_context_free(other);
+	CHECK(first.frees == 1 && second.frees == 1);
+}
+
 /* ---- tensors ------------------------------------------------------------- */
 
 static void note_release(void *ud, void *data) { *(void **)ud = data; }
@@ -191,6 +226,7 @@ int main(void) {
 	static const TestCase tests[] = {
 		{"values", test_values},
 		{"native", test_native},
+		{"data", test_data},
 		{"tensors", test_tensors},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
