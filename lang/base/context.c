@@ -77,6 +77,7 @@ struct Ctx {
 	Arena *arena;
 	Protect *protect;
 	CStack stack;
+	CodeCount code_count;
 	CtxHooks hooks;
 
 	VEC(AtomText) atoms;
@@ -363,6 +364,8 @@ void ctx_free(Ctx *c) {
 bool ctx_verifies(const Ctx *c) { return c->verifies; }
 
 Arena *ctx_arena(Ctx *c) { return c->arena; }
+
+CodeCount *ctx_code_count(Ctx *c) { return &c->code_count; }
 
 CStack *ctx_stack(Ctx *c) { return &c->stack; }
 

@@ -89,6 +89,14 @@ bool ctx_verifies(const Ctx *c);
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg);
 _Noreturn void ctx_throw(Ctx *c, Status s);
 
+/* Counts the live function values whose code is of this kind and has the id
+ * `first` or a larger one. */
+typedef struct CodeCount {
+	uint32_t kind, first;
+	_Atomic uint32_t live;
+} CodeCount;
+CodeCount *ctx_code_count(Ctx *c);
+
 /* The C stacks of the context; see c_stack.h. */
 struct CStack *ctx_stack(Ctx *c);
 

@@ -90,6 +90,7 @@ IrState *ir_state(Ctx *c) {
 	Arena *a = ctx_arena(c);
 	st = ARENA_NEW(a, IrState);
 	st->ctx = c;
+	st->words = arena_new(c);
 	for (int op = 0; op < OP_COUNT; op++) st->schema[op] = parse_schema(prims[op].attr);
 	st->attr_slots = ARENA_ARRAY(a, uint32_t, SLOTS_FIRST);
 	st->attr_slot_count = SLOTS_FIRST;
@@ -140,12 +141,29 @@ AttrId attr_intern(Ctx *c, const int64_t *words, uint32_t n) {
 		st->attr_slots = slots;
 		st->attr_slot_count = count;
 	}
-	int64_t *copy = arena_alloc(a, n * sizeof *words);
+	int64_t *copy = arena_alloc(st->words, n * sizeof *words);
 	memcpy(copy, words, n * sizeof *words);
 	AttrId id = st->attrs.n;
 	st->attrs.at[st->attrs.n++] = (AttrWords){.words = copy, .n = n, .hash = hash};
 	*free_slot(st->attr_slots, st->attr_slot_count, hash) = id;
 	return id;
+}
+
+AttrMark attr_mark(Ctx *c) {
+	const IrState *st = ir_state(c);
+	return (AttrMark){st->attrs.n, arena_mark(st->words)};
+}
+
+void attr_release(Ctx *c, AttrMark m) {
+	IrState *st = ir_state(c);
+	const uint32_t mask = st->attr_slot_count - 1;
+	/* The newest first: a search for an older one passes no newer one. */
+	while (st->attrs.n > m.n) {
+		uint32_t i = st->attrs.at[--st->attrs.n].hash & mask;
+		while (st->attr_slots[i] != st->attrs.n) i = (i + 1) & mask;
+		st->attr_slots[i] = 0;
+	}
+	arena_release(st->words, m.words);
 }
 
 const int64_t *attr_words(const Ctx *c, AttrId a, uint32_t *n) {

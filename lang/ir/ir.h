@@ -81,6 +81,14 @@ static inline Ref ref_const(uint32_t i) { return REF_CONST_TAG | i; }
  * its count. Interned in the context. 0: none. */
 typedef uint32_t AttrId;
 AttrId attr_intern(Ctx *c, const int64_t *words, uint32_t n);
+/* The attributes so far. attr_release forgets those that came after the mark,
+ * which no function may mention any more. */
+typedef struct AttrMark {
+	uint32_t n;
+	ArenaMark words;
+} AttrMark;
+AttrMark attr_mark(Ctx *c);
+void attr_release(Ctx *c, AttrMark m);
 /* The words of a, and their number in *n. Valid for the life of the context;
  * NULL for none. */
 const int64_t *attr_words(const Ctx *c, AttrId a, uint32_t *n);

@@ -33,6 +33,7 @@ typedef struct IrState {
 	Ctx *ctx;
 	AttrSchema schema[OP_COUNT];
 	VEC(AttrWords) attrs;                  /* 0: none */
+	Arena *words;                          /* of the attributes */
 	uint32_t *attr_slots, attr_slot_count; /* open addressing */
 	/* By id, which is never used again; id 0: none. */
 	VEC(FnPage *) fn_pages; /* NULL: freed */

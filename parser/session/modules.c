@@ -87,6 +87,8 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	value_unref(g->value);
 	g->value = value_ref(v);
 	g->span = span;
+	/* The name's span needs the text of the program that binds it. */
+	if (span.source >= s->last.sources.sources) s->last.any = false;
 }
 
 /* ---- the library --------------------------------------------------------- */

@@ -99,6 +99,7 @@ static void init_protected(Ctx *c, void *arg) {
 	s->c = c;
 	s->a = a;
 	s->programs = arena_new(c);
+	s->last.first_node = UINT32_MAX;
 	s->hidden = (Hidden){.io = atom(c, "$io"),
 	                     .rng = atom(c, "$rng"),
 	                     .brk = atom(c, "$break"),

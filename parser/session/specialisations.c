@@ -26,9 +26,14 @@ struct Family *session_find_family(Session *s, const char *key) {
 	return NULL;
 }
 
-void session_add_family(Session *s, struct Family *f, const char *key) {
-	FamilyEntry *e = ARENA_NEW(s->a, FamilyEntry);
-	*e = (FamilyEntry){key, hash_text(key), f, NULL};
+Arena *session_family_arena(Session *s, uint32_t newest) {
+	return newest >= s->last.first_node ? s->programs : s->a;
+}
+
+void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest) {
+	FamilyEntry *e = ARENA_NEW(session_family_arena(s, newest), FamilyEntry);
+	*e = (FamilyEntry){.key = key, .hash = hash_text(key), .family = f, .newest = newest};
+	if (newest > s->newest_family) s->newest_family = newest;
 	e->next = s->families[e->hash % FAMILY_BUCKETS];
 	s->families[e->hash % FAMILY_BUCKETS] = e;
 }
@@ -37,6 +42,30 @@ void session_forget_specialisations(Session *s) {
 	for (int i = 0; i < FAMILY_BUCKETS; i++) {
 		for (FamilyEntry *e = s->families[i]; e; e = e->next) family_release(e->family);
 		s->families[i] = NULL;
+	}
+}
+
+void session_forget_code(Session *s, uint32_t first, FnId first_fn) {
+	while (s->wholes.n && s->wholes.at[s->wholes.n - 1].from->id >= first_fn) {
+		const WholeFn *w = &s->wholes.at[--s->wholes.n];
+		fn_unref(w->fn);
+		fn_unref(w->from);
+	}
+	while (s->lambdas.n && s->lambdas.at[s->lambdas.n - 1].body->id >= first) s->lambdas.n--;
+	if (s->newest_family < first) return;
+	s->newest_family = 0;
+	for (int i = 0; i < FAMILY_BUCKETS; i++) {
+		FamilyEntry **at = &s->families[i];
+		while (*at) {
+			FamilyEntry *e = *at;
+			if (e->newest >= first) {
+				*at = e->next;
+				family_release(e->family);
+				continue;
+			}
+			if (e->newest > s->newest_family) s->newest_family = e->newest;
+			at = &e->next;
+		}
 	}
 }
 
@@ -92,12 +121,13 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 	for (uint32_t i = 0; i < s->lambdas.n; i++)
 		if (s->lambdas.at[i].body == body && s->lambdas.at[i].n == n)
 			return s->lambdas.at[i].lambda;
-	Ast *l = ARENA_NEW(s->a, Ast);
+	Arena *a = session_family_arena(s, body->id);
+	Ast *l = ARENA_NEW(a, Ast);
 	l->kind = A_LAMBDA;
 	l->id = body->id;
 	l->span = body->span;
 	l->function.nparams = n;
-	l->function.params = ARENA_ARRAY(s->a, Param, n ? n : 1);
+	l->function.params = ARENA_ARRAY(a, Param, n ? n : 1);
 	for (uint32_t i = 0; i < n; i++)
 		l->function.params[i] = (Param){.name = names[i], .span = body->span};
 	l->function.body = (Ast *)body;

@@ -15,6 +15,7 @@ typedef struct FamilyEntry {
 	const char *key;
 	uint64_t hash;
 	struct Family *family;
+	uint32_t newest; /* see session_add_family */
 	struct FamilyEntry *next;
 } FamilyEntry;
 
@@ -89,8 +90,11 @@ struct Session {
 		ArenaMark arena;
 		SourceMark sources;
 		uint32_t sources_after;
+		AttrMark attrs;
 		FnId first;
+		uint32_t first_node;
 	} last;
+	uint32_t newest_family;  /* the largest `newest` of all families */
 	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */
 };
 
@@ -112,6 +116,10 @@ void session_run_statements(Session *s, Module *m, const Program *p, ResultSink 
 /* A function's name has a new binding: everything that looked it up by name is
  * invalid. */
 void session_forget_specialisations(Session *s);
+/* Forgets the specialisations, and the syntax made for them, that have code of
+ * the node `first` or a later one, and the forms of the function first_fn and
+ * later ones. */
+void session_forget_code(Session *s, uint32_t first, FnId first_fn);
 
 /* ---- derivative_rules.c -------------------------------------------------- */
 /* Throws unless the rule fits a function of the module. */

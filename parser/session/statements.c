@@ -255,59 +255,51 @@ typedef struct ProgramRun {
 	Value *last;
 } ProgramRun;
 
-/* *other: the expression has a part that may be kept: code of a function, or a
- * name that it binds. */
-static void look_for_kept(void *ud, const Ast *e) {
-	bool *other = ud;
-	switch ((AstKind)e->kind) {
-	case A_CONST:
-	case A_STRING:
-	case A_NAME:
-	case A_TENSOR:
-	case A_TUPLE:
-	case A_RECORD:
-	case A_UNARY:
-	case A_BINARY:
-	case A_LOGIC:
-	case A_COMPARE:
-	case A_PRIME:
-	case A_CALL:
-	case A_INDEX:
-	case A_FIELD:
-	case A_RANGE:
-	case A_ELLIPSIS: ast_children(e, look_for_kept, other); return;
-	default: *other = true; return;
-	}
-}
-
-/* A long-lived host evaluates many expressions. The text and the tree of the
- * last program are forgotten when it can have left nothing that mentions them:
- * it consisted of plain expressions, and every function that it made is freed.
- * Its diagnostics are read before the next program runs. */
+/* A long-lived host evaluates many expressions. Before the next program runs,
+ * the last one is forgotten: its specialisations, unless a function value has
+ * its code; its tree, text and spans, unless a function that it made lives on.
+ * A program that binds a name, loads a module or states a rule stays. The
+ * diagnostics of the last program have been read by now. */
 static void forget_last(Session *s) {
 	const bool any = s->last.any;
 	s->last.any = false;
-	if (!any || source_mark(s->c).sources != s->last.sources_after ||
-	    fn_any_since(s->c, s->last.first))
+	if (!any || atomic_load(&ctx_code_count(s->c)->live)) return;
+	session_forget_code(s, s->last.first_node, s->last.first);
+	if (source_mark(s->c).sources != s->last.sources_after || fn_any_since(s->c, s->last.first))
 		return;
 	arena_release(s->programs, s->last.arena);
 	source_release(s->c, s->last.sources);
+	attr_release(s->c, s->last.attrs);
+}
+
+/* Starts a program that forget_last may forget. */
+static void begin_program(Session *s) {
+	forget_last(s);
+	s->last.arena = arena_mark(s->programs);
+	s->last.sources = source_mark(s->c);
+	s->last.attrs = attr_mark(s->c);
+	s->last.first = fn_next(s->c);
+	s->last.first_node = parse_next_id(s->c);
+	CodeCount *k = ctx_code_count(s->c);
+	k->kind = CODE_AST;
+	k->first = s->last.first_node;
+	atomic_store(&k->live, 0);
 }
 
 static void run_text(Ctx *c, void *arg) {
 	ProgramRun *r = arg;
 	Session *s = r->s;
-	forget_last(s);
-	s->last.arena = arena_mark(s->programs);
-	s->last.sources = source_mark(c);
-	s->last.first = fn_next(c);
+	begin_program(s);
 	SourceId source = source_add(c, r->name, r->text, r->n);
-	bool ok, keeps = false;
+	s->last.any = true;
+	s->last.sources_after = source_mark(c).sources;
+	bool ok;
 	Program p = parse_program(c, s->programs, source, &ok);
 	if (!ok) ctx_throw(c, ST_ERROR);
-	for (uint32_t i = 0; i < p.n; i++) look_for_kept(&keeps, p.items[i]);
-	s->last.any = !keeps;
-	s->last.sources_after = source_mark(c).sources;
+	for (uint32_t i = 0; i < p.n; i++) {
+		const AstKind kind = (AstKind)p.items[i]->kind;
+		if (kind == A_USE || kind == A_DERIVATIVE || kind == A_PROBLEM) s->last.any = false;
+	}
 	session_run_statements(r->s, r->s->main, &p, r->show, r->ud, r->last);
 }
 

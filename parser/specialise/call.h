@@ -33,6 +33,7 @@ typedef struct CallKey {
 	bool any_row;   /* the current value represents any row of an array */
 	uint32_t leaf;
 	bool fix_numbers; /* integers and booleans from here on become part of the key */
+	uint32_t newest;  /* the largest id of a node whose code is part of the key */
 	VEC(Dim) dims;    /* caller's dims in order of first appearance */
 } CallKey;
 

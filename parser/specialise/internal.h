@@ -432,7 +432,10 @@ Av *sp_failed(Sp *sp, const Specialisation *s, Span at);
  * the session. */
 struct Family;
 struct Family *session_find_family(Session *s, const char *key);
-void session_add_family(Session *s, struct Family *f, const char *key);
+/* newest: the largest id of a node whose code is part of the key. The arena is
+ * that of the program that has this node, which may be forgotten. */
+void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest);
+Arena *session_family_arena(Session *s, uint32_t newest);
 void family_release(struct Family *f);
 /* Emits a call of fn, which comes from a Specialisation or a transform, and
  * stores its results. Threads the effects when `effects`. */

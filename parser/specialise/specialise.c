@@ -46,6 +46,7 @@ typedef struct FamilyMember {
 /* All specialisations for one structure and one set of leaf types. */
 struct Family {
 	const char *key;
+	Arena *a; /* holds it and its members */
 	uint32_t nleaves;
 	bool *demanded;
 	bool *signs; /* leaves of which it matters whether they may be negative */
@@ -303,13 +304,12 @@ static bool keeps_promise(CallRequest *j) {
 
 static void make_promise(CallRequest *j) {
 	FamilyMember *m = j->member;
-	Ctx *c = j->sp->c;
 	m->declared_n = j->nresults;
-	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
+	m->declared = ARENA_ARRAY(m->family->a, TypeId, j->nresults + 1);
 	for (uint32_t i = 0; i < j->nresults; i++)
 		m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
 	/* The promise must hold for every call. */
-	m->declared_result = av_keep_strong(ctx_arena(c), j->result);
+	m->declared_result = av_keep_strong(m->family->a, j->result);
 }
 
 static void forget_member(FamilyMember *gone) {
@@ -406,7 +406,7 @@ static bool attempt(CallRequest *j) {
 	}
 	FamilyMember *m = j->member;
 	m->result =
-		m->recursive ? av_keep_strong(ctx_arena(c), j->result) : av_keep(ctx_arena(c), j->result);
+		m->recursive ? av_keep_strong(m->family->a, j->result) : av_keep(m->family->a, j->result);
 	m->yields = *session_yielded(sp->session) != j->yielded;
 	m->underived = *session_left_out(sp->session) != j->left_out;
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
@@ -479,13 +479,15 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 	const char *key = call_key_write(&j.sig, f, call, n, items);
 	struct Family *fam = session_find_family(sp->session, key);
 	if (!fam) {
-		fam = ARENA_NEW(ctx_arena(sp->c), struct Family);
-		fam->key = arena_copy(ctx_arena(sp->c), key, strlen(key));
+		Arena *a = session_family_arena(sp->session, j.sig.newest);
+		fam = ARENA_NEW(a, struct Family);
+		fam->a = a;
+		fam->key = arena_copy(a, key, strlen(key));
 		fam->nleaves = j.nleaves;
-		fam->demanded = ARENA_ARRAY(ctx_arena(sp->c), bool, j.nleaves + 1);
-		fam->signs = ARENA_ARRAY(ctx_arena(sp->c), bool, j.nleaves + 1);
+		fam->demanded = ARENA_ARRAY(a, bool, j.nleaves + 1);
+		fam->signs = ARENA_ARRAY(a, bool, j.nleaves + 1);
 		for (uint32_t i = 0; i < j.nleaves; i++) fam->demanded[i] = j.sig.fixed[i];
-		session_add_family(sp->session, fam, fam->key);
+		session_add_family(sp->session, fam, fam->key, j.sig.newest);
 	}
 	j.family = fam;
 	for (;;) {
@@ -513,8 +515,8 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 			j.member = m;
 			break;
 		}
-		m = ARENA_NEW(ctx_arena(sp->c), FamilyMember);
-		m->baked_key = arena_copy(ctx_arena(sp->c), bk, strlen(bk));
+		m = ARENA_NEW(fam->a, FamilyMember);
+		m->baked_key = arena_copy(fam->a, bk, strlen(bk));
 		m->family = fam;
 		m->underived = underived;
 		m->next = fam->members;

@@ -339,6 +339,7 @@ typedef struct Program {
  * parsed. Reports as many errors as are useful and sets *ok to whether there
  * were none. Throws only when memory runs out. */
 Program parse_program(Ctx *c, Arena *a, SourceId source, bool *ok);
+uint32_t parse_next_id(Ctx *c); /* all later nodes have this id or larger ones */
 
 /* For the REPL: true when the text needs more lines, because it ends inside an
  * open bracket, block or string, or after an operator. */

@@ -653,6 +653,8 @@ static uint32_t *next_id(Ctx *c) {
 	return next;
 }
 
+uint32_t parse_next_id(Ctx *c) { return *next_id(c); }
+
 typedef struct ProgramJob {
 	Parser p;
 	AstList list;

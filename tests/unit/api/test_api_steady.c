@@ -30,6 +30,42 @@ static void evaluate(T *t, int i) {
 	atled_value_free(v);
 }
 
+/* Functions of each program's own, which are specialised. */
+static void map_lambda(T *t, int i) {
+	char text[200];
+	snprintf(text, sizeof text,
+	         "sum(map(x -> x*%d.0, v)) + sum([k*%d for k in 0..4]) + (x -> x)(0.5)", i, i);
+	atled_value *y = NULL;
+	double d = 0;
+	if (!FINE(t, atled_eval(t->x, text, ATLED_ZERO, "service", &y))) return;
+	atled_value_f64(y, &d);
+	if (!near(d, 16.0 * i + 0.5, 1e-14)) CHECK(false);
+	atled_value_free(y);
+}
+
+/* A function that a program leaves behind works for as long as its handle
+ * lives. i < 0: the last call. */
+static void keep_lambda(T *t, int i) {
+	static atled_value *kept;
+	static int before;
+	char text[100];
+	snprintf(text, sizeof text, "x -> x + %d", i);
+	atled_value *f = NULL, *x = atled_value_of_f64(t->x, 1), *y = NULL;
+	double d = 0;
+	FINE(t, atled_eval(t->x, text, ATLED_ZERO, "service", &f));
+	if (kept) {
+		FINE(t, atled_value_call(t->x, kept, 1, (const atled_value *[]){x}, &y));
+		atled_value_f64(y, &d);
+		if (d != before + 1) CHECK(false);
+	}
+	atled_value_free(kept);
+	kept = f;
+	before = i;
+	if (i < 0) atled_value_free(f), kept = NULL;
+	atled_value_free(x);
+	atled_value_free(y);
+}
+
 /* A failing expression, of which the message must still be right. */
 static void fail(T *t, int i) {
 	char text[100];
@@ -80,6 +116,9 @@ int main(void) {
 	if (!CHECK(own.x)) return check_end();
 	FINE(t, atled_compile(own.x, "f(x) = x^2 + 1\nv = [1.0, 2, 3, 4]", ATLED_ZERO, "program"));
 	stays(t, "eval", evaluate);
+	stays(t, "lambdas", map_lambda);
+	for (int i = 0; i < CALLS; i += CALLS / 60) keep_lambda(t, i);
+	keep_lambda(t, -1);
 	stays(t, "an error", fail);
 	stays(t, "value_call", call_value);
 	stays(t, "set and get", set_and_get);
