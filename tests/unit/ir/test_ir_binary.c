@@ -93,8 +93,8 @@ static void functions_of(const char *path) {
 	session_run(session_of(c), path, text, n, NULL, NULL, NULL);
 	diag_clear(c);
 	check_in(path);
-	for (uint32_t i = 1; i < ir_state(c)->fns.n; i++) {
-		Fn *f = ir_state(c)->fns.at[i];
+	for (FnId i = 1; i < fn_next(c); i++) {
+		Fn *f = fn_get(c, i);
 		if (!f || !f->finished || f->refs > UINT32_MAX / 4) continue;
 		fn_ref(f);
 		round_trip(f);
