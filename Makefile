@@ -98,6 +98,10 @@ CPPFLAGS_ALL := -I. -Iinclude -I$(BUILD)/generated $(addprefix -isystem ,$(wildc
 CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
 KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
+# What is installed keeps its symbols for debuggers, compressed.
+ifeq ($(MODE),release)
+PACKED := -Wl,--compress-debug-sections=zlib
+endif
 
 # The flags of a library from pkg-config, or a default. Unused libraries are not
 # linked (--as-needed). Most libraries are loaded at run time and are not listed
@@ -239,7 +243,7 @@ $(1): FORCE
 	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' >$$@
 endef
 $(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(filter-out -Werror,$(CFLAGS_ALL)) $(KERNEL_FLAGS)))
-$(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
+$(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(PACKED) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
 $(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:
@@ -308,14 +312,14 @@ $(BUILD)/libatled.a: $(LIBRARY_OBJECTS) $(BUILD)/members
 	$(call say,archive)$(AR) qcs $@ $(BUILD)/libatled.o
 
 $(BUILD)/$(SONAME): $(LIBRARY_OBJECTS) $(BUILD)/members $(BUILD)/links api/exports.map
-	$(call say,link)$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(PACKED) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
 		$(if $(filter release,$(MODE)),-Wl$(comma)-z$(comma)defs) $(LIBRARY_OBJECTS) $(LIBRARY_LIBS) -o $@
 
 $(BUILD)/libatled.so: $(BUILD)/$(SONAME)
 	$(call say,link)ln -sf $(SONAME) $@
 
 $(BUILD)/atled: $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(BUILD)/members $(BUILD)/links
-	$(call say,link)$(CC) $(LDFLAGS_ALL) $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(PACKED) $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
 
 # tests: a program for each tests/unit/MODULE/test_NAME.c, linked with the
 # helpers beside it, repl/ and the library
