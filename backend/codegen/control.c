@@ -201,21 +201,25 @@ void emit_FAIL_IF(Emitter *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
-/* Leaves when this function's frame and what it calls may not fit on the C
- * stack. */
-static void check_stack(Emitter *e) {
+/* Leaves when `frames` frames and what they call may not fit on the C stack. */
+static void check_stack(Emitter *e, int64_t frames) {
 	enum { CALLEE_BYTES = 1 << 20 }; /* of functions that are no generated code */
+	enum { MOST = 4 << 20 };         /* more would leave no room on any stack */
+	if (e->frame_bytes > MOST) emit_stop(e, "a frame of more than 4 MB");
 	LLVMValueRef zero = emit_i32(e, 0);
 	LLVMValueRef frame = emit_intrinsic(e, "llvm.frameaddress", 1, &e->ptr, 1, &zero);
 	LLVMValueRef low = LLVMBuildLoad2(e->b, e->i64, call_field(e, 14), "stack_low");
 	emit_tag_call_record(e, low);
 	LLVMValueRef room = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, frame, e->i64, ""), low, "");
-	LLVMValueRef least = emit_i64(e, CALLEE_BYTES + (int64_t)e->frame_bytes);
+	LLVMValueRef least = emit_i64(e, CALLEE_BYTES + frames * (int64_t)e->frame_bytes);
 	emit_fail(e, LLVMBuildICmp(e->b, LLVMIntULT, room, least, ""), emit_i32(e, NATIVE_STACK_SHORT));
 }
 
 void emit_POLL(Emitter *e, const KInst *in) {
-	if (in->imm) check_stack(e);
+	/* Small frames are counted for all levels up to the next poll. */
+	enum { SMALL_FRAME = 64 << 10 };
+	const bool small = e->frame_bytes <= SMALL_FRAME;
+	if (in->imm && !small) check_stack(e, 1);
 	LLVMBasicBlockRef poll = emit_block(e, "poll"), on = emit_block(e, "");
 	if (in->imm > 1) {
 		LLVMBasicBlockRef count = emit_block(e, "count");
@@ -223,6 +227,7 @@ void emit_POLL(Emitter *e, const KInst *in) {
 		emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, level, emit_i64(e, 0), ""), count, on, 1);
 		emit_enter(e, count);
 	}
+	if (in->imm && small) check_stack(e, in->imm);
 	LLVMValueRef at = call_field(e, 3);
 	LLVMValueRef left = LLVMBuildLoad2(e->b, e->i64, at, "");
 	emit_tag_call_record(e, left);

@@ -580,14 +580,14 @@ static void emit_function(Emitter *e, uint32_t k) {
 /* More than the stack frame of any function of the module. A frame holds slots
  * and spilled values; with inlining it may hold those of all functions. */
 static uint64_t frame_bytes(const KModule *m) {
-	enum { VALUE_BYTES = 64, MOST = 4 << 20 };
+	enum { VALUE_BYTES = 64 };
 	uint64_t bytes = 0;
 	for (uint32_t k = 0; k < m->fns.n; k++)
 		for (uint32_t i = 0; i < m->fns.at[k]->insts.n; i++) {
 			const KInst *in = &m->fns.at[k]->insts.at[i];
 			bytes += VALUE_BYTES + (in->op == K_STACK ? (uint64_t)in->imm : 0);
 		}
-	return bytes < MOST ? bytes : MOST;
+	return bytes;
 }
 
 void emit_module(Emitter *e) {

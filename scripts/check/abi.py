@@ -17,6 +17,7 @@ The last line is "N passed, N failed".
 """
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,8 +25,10 @@ import tempfile
 HEADER, KEPT = "include/atled.h", "api/abi.txt"
 
 
-def without_comments(text):
-    return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+def declarations_of(text):
+    """The header without comments and lines of the preprocessor."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    return re.sub(r"^[ \t]*#(.*\\\n)*.*$", "", text, flags=re.M)
 
 
 def squeezed(text):
@@ -108,8 +111,14 @@ def measured(text):
             out.write(f'#include "{os.path.abspath(HEADER)}"\n#include <stddef.h>\n')
             out.write("#include <stdio.h>\nint main(void) {\n" + "\n".join(prints))
             out.write("\nreturn 0;\n}\n")
-        subprocess.run([os.environ.get("CC", "cc"), source, "-o", program], check=True)
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        subprocess.run([*compiler, source, "-o", program], check=True)
         return subprocess.run([program], check=True, capture_output=True, text=True).stdout
+
+
+def subject_of(line):
+    """What a line of the list is about: "function atled_call"."""
+    return re.split(r": | at | = ", line)[0]
 
 
 def shown(library):
@@ -123,7 +132,7 @@ def main():
     arguments = [a for a in sys.argv[1:] if a != "--update"]
     library = arguments[0] if arguments else "build/libatled.so"
     with open(HEADER, encoding="utf-8") as f:
-        text = without_comments(f.read())
+        text = declarations_of(f.read())
     functions = functions_of(text)
     present = sorted(functions.values()) + sorted(callbacks_of(text))
     present += measured(text).splitlines()
@@ -133,11 +142,11 @@ def main():
     if os.path.exists(KEPT):
         with open(KEPT, encoding="utf-8") as f:
             kept = [line.rstrip("\n") for line in f if not line.startswith("#")]
-    now = {line.split(":")[0].split(" at ")[0].split(" = ")[0]: line for line in present}
+    now = {subject_of(line): line for line in present}
     for line in kept:
-        key = line.split(":")[0].split(" at ")[0].split(" = ")[0]
-        if now.get(key) != line:
-            faults.append(f"{KEPT} has `{line}`, now it is `{now.get(key, 'gone')}`")
+        if now.get(subject_of(line)) != line:
+            is_now = now.get(subject_of(line), "gone")
+            faults.append(f"{KEPT} has `{line}`, now it is `{is_now}`")
     if "--update" in sys.argv[1:]:
         with open(KEPT, "w", encoding="utf-8") as f:
             f.write("# The binary interface of libatled.so on 64-bit Linux: scripts/check/abi.py\n")

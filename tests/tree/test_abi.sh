@@ -31,7 +31,8 @@ finds() { # WHAT TEXT SED-SCRIPT
 finds 'the header as it is' ' passed, 0 failed' ''
 finds 'a field between two others' 'has `field atled_limit.seconds at 24, 8 bytes`' \
 	's|^\tdouble seconds;|\tdouble patience;\n\tdouble seconds;|'
-finds 'a wider field' 'has `field atled_limit.depth at 32, 4 bytes`' 's|^\tuint32_t depth;|\tuint64_t depth;|'
+finds 'a wider field' 'has `field atled_limit.depth at 32, 4 bytes`' \
+	's|^\tuint32_t depth;|\tuint64_t depth;|'
 finds 'a field that is gone' "now it is \`gone\`" 's|^\tuint32_t depth;.*||'
 finds 'a field at the end' 'new: `field atled_limit.width at 40, 8 bytes`' \
 	's|^\(\tuint32_t depth;.*\)|\1\n\tuint64_t width;|'
@@ -42,7 +43,10 @@ finds 'another type of an argument' 'has `function atled_seed: ' \
 finds 'another name of an argument' ' passed, 0 failed' 's|\(atled_seed(.*int64_t \)seed|\1number|'
 finds 'a function that the library lacks' 'does not show atled_more' \
 	's|^ATLED_API int atled_version(void);|&\nATLED_API int atled_more(void);|'
-finds 'a function that the header lacks' 'shows atled_version, too' 's|^ATLED_API int atled_version.*||'
+finds 'a function that the header lacks' 'shows atled_version, too' \
+	's|^ATLED_API int atled_version.*||'
+finds 'another version, which is no part of it' ' passed, 0 failed' \
+	's|define ATLED_VERSION_STRING .*|define ATLED_VERSION_STRING "9.9.9"|'
 finds 'another type of a callback' 'has `callback atled_sink' \
 	's|\(\*atled_sink)(void \*ud, const char \*text, \)size_t n|\1unsigned n|'
 
