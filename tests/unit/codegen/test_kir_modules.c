@@ -103,6 +103,15 @@ static void test_errors(void) {
 	k_return(&b, 0, NULL);
 	CHECK(codegen(m, &options, &out) == -1 && strstr(out.error, "conj"));
 	kmodule_free(m);
+	/* A frame that may leave no room on any stack. */
+	m = kmodule_new(ctx, &target);
+	k_function(&b, m, 0);
+	k_poll_by_depth(&b, k_int(&b, 0), 1);
+	KRef large = k_stack(&b, 5 << 20);
+	k_store(&b, KM_UNIFORM, large, k_int(&b, 0), k_const(&b, KT_F64, 1), 0);
+	k_return(&b, 0, NULL);
+	CHECK(codegen(m, &options, &out) == -1 && strstr(out.error, "a frame of more than 4 MB"));
+	kmodule_free(m);
 	m = kmodule_new(ctx, &target);
 	k_function(&b, m, 0);
 	b.span = 17;
