@@ -518,9 +518,11 @@ static uint32_t emit_VLOOP(Emitter *e, const KInst *in, uint32_t at) {
 	if (lanes & (lanes - 1)) emit_stop(e, "vectors of %u lanes", lanes);
 	if (known && count <= 0) {
 		/* no iteration: the results are the initial values */
-	} else if (known && count <= lanes && (in->flags & KF_SINGLE_TRIP)) {
+	} else if (in->flags & KF_SINGLE_TRIP) {
+		if (known && count > lanes)
+			emit_stop(e, "%lld elements in one vector of %u", (long long)count, lanes);
 		v.base = emit_i64(e, 0);
-		v.partial = count < lanes;
+		v.partial = !known || count < lanes;
 		if (v.partial) v.mask = emit_first_lanes(e, lanes, n);
 		emit_iteration(e, in, at, &v, values, values);
 	} else if (lanes == 1 || (known && count % lanes == 0)) {

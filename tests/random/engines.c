@@ -226,6 +226,6 @@ const Engine engines[] = {
 	{"text", run_text, .exact = true, .once = true},
 	{"rounded", run_rounded, .exact = false, .once = true},
 	{"captured", run_captured, .exact = false, .once = true, .every = 8},
-	{"optimised", run_optimised, .exact = false, .once = true, .every = 96},
+	{"optimised", run_optimised, .exact = false, .once = true, .every = 24},
 	{0},
 };

@@ -631,8 +631,11 @@ static void draw_dims(Gen *g, uint32_t nsyms) {
 		if (chance(g, 15)) add_dim(g, plus(g, g->dims[s], 2));
 		if (chance(g, 10)) add_dim(g, dim_mul(g->c, g->dims[s], dim_const(g->c, 2)));
 	}
+	/* Code treats constants above DIM_SMALL like extents. */
 	uint32_t numbers = 2 + (uint32_t)below(g, 3);
-	for (uint32_t k = 0; k < numbers; k++) add_dim(g, small_dim(g, 1, 7));
+	for (uint32_t k = 0; k < numbers; k++)
+		add_dim(g, chance(g, 25) && !g->plan->small ? small_dim(g, 8, 2 * DIM_SMALL + 8)
+		                                            : small_dim(g, 1, 7));
 }
 
 /* ---- results ------------------------------------------------------------- */

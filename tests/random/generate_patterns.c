@@ -197,10 +197,12 @@ static bool step_stencil(Gen *g) {
 }
 
 /* Steps of an explicit integrator: a loop with element-wise work on one array
- * and a stencil. */
+ * and a stencil. A short vector becomes the lanes of one machine vector. */
 static bool step_integrator(Gen *g) {
 	if (g->depth > 1 || g->turns > 60) return false;
 	V x = tame(g, choose(g, KIND_R, 0, 2), 2);
+	const Dim few = small_dim(g, 4, 2 * DIM_SMALL + 3);
+	if (chance(g, 50) && !g->plan->small) x = fit(g, x, 1, &few);
 	TypeId t = type_id_at(g, x.ref);
 	Type ty = *type_of(g->c, t);
 	TypeId types[2] = {type_scalar(g->c, DT_I64), t};
@@ -341,7 +343,7 @@ const StepKind pattern_steps[] = {
 	{"normalise", step_normalise, {2, 4, 1, 1, 5}},
 	{"layer", step_layer, {4, 6, 2, 1, 24}},
 	{"stencil", step_stencil, {4, 3, 5, 6, 1}},
-	{"integrator", step_integrator, {3, 2, 8, 2, 2}},
+	{"integrator", step_integrator, {5, 2, 14, 2, 2}},
 	{"recurrence", step_recurrence, {2, 1, 5, 1, 1}},
 	{"pairs", step_pairs, {1, 2, 1, 2, 1}},
 	{"row_products", step_row_products, {3, 5, 2, 3, 6}},

@@ -169,8 +169,8 @@ enum {
 	 * need K_MASK either way. CONTRACT: the columns of B and C may be rounded
 	 * up to whole vectors. */
 	KF_PADDED = 1,
-	/* VLOOP: if n is known and at most the lanes, there is a single iteration,
-	 * which is not split. */
+	/* VLOOP: n is at most the lanes. There is a single iteration, which is not
+	 * split, and the body need not use the index. */
 	KF_SINGLE_TRIP = 2,
 	KF_ACCUMULATE = 2, /* CONTRACT: C += A B */
 	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1; lanes over N */

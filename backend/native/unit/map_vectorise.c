@@ -246,7 +246,9 @@ static void lanes_emit(Lower *l, const SchedStep *p) {
 			to[k] = lower_destination(l, r);
 		}
 	}
-	k_vloop_begin(b, p->lanes, KF_SINGLE_TRIP, lower_dim(l, p->row), ncarried, init, NULL, params);
+	int64_t rows = 0;
+	dim_is_const(l->c, p->row, &rows); /* axis_is_vectorisable */
+	k_vloop_begin(b, p->lanes, KF_SINGLE_TRIP, k_int(b, rows), ncarried, init, NULL, params);
 	e.base = k_int(b, 0);
 	l->row_number = k_lane(b);
 	for (uint32_t i = 0; i < s.list.n; i++)
