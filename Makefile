@@ -55,11 +55,12 @@ FLAGS_release := -O2 -g
 FLAGS_asan := $(SANITIZED) $(SANITIZERS)
 FLAGS_tsan := $(SANITIZED) -fsanitize=thread
 FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
+FLAGS_polls := $(SANITIZED) -DATLED_POLLS
 # the fuzzers' dictionaries replace the tracing of comparisons, which is
 # expensive
 FLAGS_fuzz := -O2 -g -fno-omit-frame-pointer $(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
 ifeq ($(FLAGS_$(MODE)),)
-$(error MODE=$(MODE) is none of release, asan, tsan, stress, fuzz)
+$(error MODE=$(MODE) is none of release, asan, tsan, stress, polls, fuzz)
 endif
 BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
 
@@ -95,7 +96,11 @@ LLVM_LLD := $(word 5,$(LLVM))
 # Results must not depend on the machine, so the compiler must not contract
 # a*b + c to a fused operation.
 CPPFLAGS_ALL := -I. -Iinclude -I$(BUILD)/generated $(addprefix -isystem ,$(wildcard /usr/include/suitesparse) $(HDF5_FOLDERS) $(MPI_FOLDERS) $(CAIRO_FOLDERS)) -MMD -MP $(CPPFLAGS)
-CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
+# `make polls` counts the blocks of the library, but not those of the counter
+# and of kernels, whose callers poll between pieces.
+UNCOUNTED := repl/% tests/% examples/% bench/% backend/kernels/% lang/base/poll_watch lang/base/dynlib
+COUNTED = $(if $(filter polls,$(MODE)),$(if $(filter $(UNCOUNTED),$*),,-fsanitize-coverage=trace-pc))
+CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) $(COUNTED) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
 KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
 # What is installed keeps its symbols for debuggers, compressed.
@@ -154,7 +159,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- targets -----------------------------------------------------------------
 
-.PHONY: default all deps demo check check-long check-distros asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
+.PHONY: default all deps demo check check-long check-distros asan tsan stress polls fuzz bench bench-neural work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -189,7 +194,8 @@ check: ## build and run every test; the last line counts them
 asan: ## the same tests under the address and undefined-behaviour sanitizers
 tsan: ## the same tests under the thread sanitizer
 stress: ## the same tests, sanitized, with every initial capacity shrunk to one
-check asan tsan stress:
+polls: ## the same tests with a bound on the work between two polls (lang/base/poll_watch.h)
+check asan tsan stress polls:
 	@scripts/build/deps.sh check
 	@rm -f $(TESTED)/summary
 	@built=yes; \

@@ -15,6 +15,7 @@
 #include "lang/base/context.h"
 #include "lang/base/page_pool.h"
 #include "lang/base/arena.h"
+#include "lang/base/poll_watch.h"
 #include "lang/base/clock.h"
 #include "lang/base/diag.h"
 #include "lang/base/type.h"
@@ -388,8 +389,10 @@ Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg) {
 	here.outer = c->protect;
 	here.status = ST_OK;
 	c->protect = &here;
+	if (!here.outer) poll_watch_begin();
 	if (!setjmp(here.at)) body(c, arg);
 	c->protect = here.outer;
+	if (!here.outer) poll_watch_end();
 	return here.status;
 }
 
@@ -645,6 +648,7 @@ static bool is_last_diag(const Ctx *c, DiagCode code) {
 }
 
 Status ctx_poll(Ctx *c, uint64_t steps) {
+	poll_watch_reset();
 	c->steps = c->steps > UINT64_MAX - steps ? UINT64_MAX : c->steps + steps;
 	if (c->interrupt_at && !--c->interrupt_at) ctx_interrupt(c);
 	if (ctx_interrupted(c)) {
