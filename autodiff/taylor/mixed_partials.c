@@ -835,12 +835,15 @@ static void run_mixed_partials(Ctx *c, void *arg) {
 Fn *expand_mixed_partials(Ctx *c, Fn *f, Arena *scratch, char *note, size_t cap) {
 	MixedPartialsPass p = {.c = c, .f = f, .scratch = scratch};
 	const uint32_t mark = build_mark(c), diags = diag_total(c);
-	if (ctx_protect(c, run_mixed_partials, &p) != ST_OK) {
+	const Status st = ctx_protect(c, run_mixed_partials, &p);
+	if (st != ST_OK) {
 		build_unwind(c, mark);
 		diag_truncate(c, diags);
 		p.made = NULL;
 	}
 	if (p.made) describe(&p, note, cap);
 	if (p.flat) fn_unref(p.flat);
+	/* The result is kept, so an interrupt must not choose the other form. */
+	if (st != ST_OK) ctx_poll_throw(c);
 	return p.made;
 }

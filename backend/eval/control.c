@@ -184,7 +184,7 @@ Status eval_CALL(Frame *f, const Step *s) {
 		if (!site->fn || !site->fn->finished)
 			return fail_internal(f, s, "a call of an unfinished function");
 		site->code = code_of(f->ctx, site->fn);
-		if (!site->code) return ST_NOMEM;
+		if (!site->code) return ctx_failure(f->ctx);
 	}
 	if (UNLIKELY(site->code->body.nparams != s->nargs || site->code->body.nresults != s->nresults))
 		return fail_internal(f, s, "a call that does not fit its function");

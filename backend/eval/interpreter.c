@@ -613,8 +613,9 @@ static Status run_fn(Ctx *c, Fn *f, const Value *args, Value *results) {
 		return st;
 	}
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = (Value){.kind = V_UNSET};
-	diag_error(c, E_MEMORY, span_of(c, f->span), "out of memory");
-	return ST_NOMEM;
+	const Status st = ctx_failure(c);
+	if (st == ST_NOMEM) diag_error(c, E_MEMORY, span_of(c, f->span), "out of memory");
+	return st;
 }
 
 static void free_backend(Ctx *c, void *state) {

@@ -256,7 +256,7 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
                          uint32_t nresults, Value *results) {
 	Backend *be = backend_of(c);
 	Code *code = code_of(c, call->fns[0]);
-	if (!code) return ST_NOMEM;
+	if (!code) return ctx_failure(c);
 	Watch w = {.observer = {watch_step, watch_block}, .c = c, .call = call, .fn = call->fns[0]};
 	const uint32_t nout = code->body.nresults, before = diag_total(c);
 	const size_t bytes = (nargs + nout + 1) * sizeof(Value) + (nargs + 1) * sizeof(uint32_t);

@@ -6,6 +6,8 @@
  * - Pointers are 16-byte aligned and stay valid until arena_free.
  * - The heap counts every chunk. A failed chunk throws ST_NOMEM and leaves the
  *   arena unchanged.
+ * - A new chunk polls, so that all work that fills an arena answers interrupts
+ *   and limits. The context's own arena does not: diagnostics are in it.
  * - The context's own arena is the root of the list of all its arenas. Freeing
  *   the root frees the others, so an arena whose owner was lost in a throw
  *   leaks only until the context is freed.
@@ -98,6 +100,7 @@ size_t arena_bytes(const Arena *a) { return a->bytes; }
 static void *alloc_in_new_chunk(Arena *a, size_t bytes) {
 	size_t need = sizeof(ArenaChunk) + ALIGNMENT + bytes;
 	if (need < bytes) ctx_throw(a->ctx, ST_NOMEM);
+	if (a->prev) ctx_poll_throw(a->ctx);
 	size_t want = need > a->next_chunk / 2 ? need : a->next_chunk;
 	ArenaChunk *k = heap_alloc(a->ctx, want);
 	if (!k) ctx_throw(a->ctx, ST_NOMEM);

@@ -4,7 +4,8 @@
  *
  * Contract:
  * - Every pointer is 16-byte aligned and stays valid until the arena is freed.
- * - Failure throws ST_NOMEM (compile side only).
+ * - Failure throws ST_NOMEM (compile side only). So does a poll that asks to
+ *   stop, with its status.
  */
 #ifndef ATLED_LANG_BASE_ARENA_H
 #define ATLED_LANG_BASE_ARENA_H

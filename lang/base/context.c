@@ -670,6 +670,21 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 	return ST_OK;
 }
 
+bool ctx_stops(Ctx *c) {
+	return ctx_interrupted(c) || (c->step_limit && c->steps > c->step_limit) ||
+	       (c->timed && clock_seconds() >= c->deadline);
+}
+
+void ctx_poll_throw(Ctx *c) {
+	const Status st = c->protect ? ctx_poll(c, 0) : ST_OK;
+	if (st != ST_OK) ctx_throw(c, st);
+}
+
+Status ctx_failure(Ctx *c) {
+	const Status st = ctx_poll(c, 0);
+	return st == ST_OK ? ST_NOMEM : st;
+}
+
 /* ---- grants, output ------------------------------------------------------ */
 
 void ctx_grant(Ctx *c, unsigned grants) {

@@ -168,6 +168,14 @@ size_t progress_name(const char **rest, const char **name);
 void ctx_report_progress(Ctx *c, ProgressTell tell, void *ud);
 /* Called at every poll point. `steps` is the work done since the last poll. */
 Status ctx_poll(Ctx *c, uint64_t steps);
+/* Whether a poll would ask to stop. Reports nothing and counts nothing. */
+bool ctx_stops(Ctx *c);
+/* A poll of work that throws, such as a compilation. No effect outside
+ * ctx_protect. */
+void ctx_poll_throw(Ctx *c);
+/* Why a function that catches throws and returns NULL has failed: what a poll
+ * says, else ST_NOMEM. */
+Status ctx_failure(Ctx *c);
 uint64_t ctx_steps(const Ctx *c);
 /* For tests: the n-th poll from now raises the interrupt flag. */
 void ctx_interrupt_at_poll(Ctx *c, uint64_t n);

@@ -503,6 +503,7 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	} else r->done = there; /* an empty map: check the next time */
 	drop(own, n - (there ? 0 : 1));
 	all->busy = false;
+	if (st == ST_OK && ctx_stops(c)) st = ctx_poll(c, 0); /* perhaps not compared */
 	if (st != ST_OK) r->done = false;
 	return st;
 }

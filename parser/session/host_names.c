@@ -36,8 +36,9 @@ static void get_protected(Ctx *c, void *arg) {
 
 Value session_get(Session *s, const char *name) {
 	struct get g = {s, name, {.kind = V_UNSET}};
-	if (ctx_protect(s->c, get_protected, &g) != ST_OK) return (Value){.kind = V_UNSET};
-	return g.v;
+	const Status st = ctx_protect(s->c, get_protected, &g);
+	if (st != ST_OK && st != ST_ERROR) ctx_throw(s->c, st);
+	return st == ST_OK ? g.v : (Value){.kind = V_UNSET};
 }
 
 struct set {

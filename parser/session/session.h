@@ -36,7 +36,7 @@ uint32_t session_done(const Session *s, const StatementDone **at);
 Status session_check(Session *s, const char *name, const char *text, size_t n);
 
 /* A global of the user's module, else of the library. Borrowed; V_UNSET when
- * unknown. */
+ * unknown. Throws when memory fails or a poll asks to stop. */
 Value session_get(Session *s, const char *name);
 /* Binds a name in the user's module. Borrows v. */
 Status session_set(Session *s, const char *name, Value v);

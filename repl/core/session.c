@@ -15,7 +15,7 @@
 
 static _Atomic(atled_context *) interrupted;
 static volatile sig_atomic_t presses, ever;
-static bool left_open;
+static bool limited, left_open; /* a limit has ended a call */
 
 /* ^C interrupts the running call; the third unanswered ^C ends the process. */
 static void on_interrupt(int signal_number) {
@@ -83,7 +83,7 @@ void session_close(atled_context *ctx) {
 	progress_clear();
 	/* A call that cannot be interrupted may still be running. The context stays
 	 * open; the process end stops the call. */
-	if (ever) {
+	if (ever || limited) {
 		left_open = true;
 		return;
 	}
@@ -120,6 +120,7 @@ void session_report(atled_context *ctx, const Options *o) {
 }
 
 int session_exit_code(const atled_context *ctx, atled_status st) {
+	limited |= st == ATLED_LIMIT;
 	const atled_error *e = atled_last_error(ctx);
 	int number = e && e->code[0] == 'E' ? atoi(e->code + 1) : 0;
 	switch (st) {

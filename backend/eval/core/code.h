@@ -17,7 +17,7 @@
 typedef struct Code Code;
 
 /* The code of a function, prepared at the first call and owned by the Fn. NULL
- * when memory fails. */
+ * when it fails; ctx_failure says why. */
 Code *code_of(Ctx *c, Fn *f);
 
 /* Calls the function. args has fn_nparams entries, results fn_nresults. */

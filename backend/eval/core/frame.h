@@ -146,7 +146,7 @@ struct Code {
 };
 
 /* Prepares f. plan: the instructions that run as units; NULL for none. Returns
- * NULL when memory fails. */
+ * NULL when it fails; ctx_failure says why. */
 struct NativePlan;
 Code *prepare(Ctx *c, Fn *f, const struct NativePlan *plan);
 

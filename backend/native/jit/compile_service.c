@@ -7,8 +7,11 @@
  * - The state of the process is one struct under one lock. Compiling and
  *   loading happen outside the lock. Two threads that need the same code may
  *   therefore both compile it; one result is dropped.
- * - After a fork the child has no background thread. Requests in progress count
- *   as done there, without a result.
+ * - A request that somebody waits for has a thread of its own, so that it does
+ *   not queue behind those of other contexts. The thread is joined before the
+ *   request is freed.
+ * - After a fork the child has none of these threads. Requests in progress
+ *   count as done there, without a result.
  * - If the parent was compiling during the fork, the child never compiles
  *   again, because LLVM's and the dynamic linker's locks may stay locked. It
  *   still loads objects from disk.
@@ -21,6 +24,7 @@
 #include "backend/native/kir/cpu.h"
 #include "lang/base/clock.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
@@ -30,11 +34,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LIBRARY "libatled-codegen.so"
 #define STACK_BYTES ((size_t)8 * 1024 * 1024)
-enum { BUCKETS = 256, ENTRY_BYTES = 96, NAME_BYTES = 40, WHY_BYTES = 256 };
+enum { BUCKETS = 256, ENTRY_BYTES = 96, NAME_BYTES = 40, WHY_BYTES = 256, POLL_NS = 4000000 };
 
 struct NativeCode {
 	NativeKey key;
@@ -46,12 +51,14 @@ struct NativeCode {
 struct NativeRequest {
 	NativeService *service;
 	NativeRequest *next_mine, *before_mine; /* in the service's list */
-	NativeRequest *next;                    /* in the queue */
+	NativeRequest *next;                    /* in the queue, or of those apart */
 	KModule *module;
 	NativeOptions options;
 	char name[NAME_BYTES];
 	atomic_bool done;
 	bool abandoned; /* Nobody waits for it any more; it is freed when done. */
+	bool threaded;  /* `thread` runs it and is not yet joined */
+	pthread_t thread;
 	NativeCode *code;
 	NativeCounters counters;
 	char why[WHY_BYTES];
@@ -77,6 +84,7 @@ static struct Store {
 	bool started, quit;
 	pthread_t thread;
 	NativeRequest *first, *last, *running;
+	NativeRequest *apart; /* unfinished requests with threads of their own */
 } store = {
 	.life = PTHREAD_MUTEX_INITIALIZER,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -448,19 +456,30 @@ static void *background(void *unused) {
 	return NULL;
 }
 
-/* The caller holds the lock. The thread blocks all signals: they belong to the
- * host program. */
-static bool start_background(void) {
-	if (store.started) return true;
+static void *run_apart(void *arg) {
+	NativeRequest *r = arg;
+	r->code = make(r->module, &r->options, &r->counters, r->why, sizeof r->why);
+	pthread_mutex_lock(&store.lock);
+	NativeRequest **at = &store.apart;
+	while (*at != r) at = &(*at)->next;
+	*at = r->next;
+	set_done(r);
+	pthread_cond_broadcast(&store.finished);
+	pthread_mutex_unlock(&store.lock);
+	return NULL;
+}
+
+/* The thread blocks all signals: they belong to the host program. */
+static bool start_thread(pthread_t *thread, void *(*body)(void *arg), void *arg) {
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_t attr;
 	const bool sized = !pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK_BYTES);
-	store.started = !pthread_create(&store.thread, sized ? &attr : NULL, background, NULL);
+	const bool started = !pthread_create(thread, sized ? &attr : NULL, body, arg);
 	if (sized) pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return store.started;
+	return started;
 }
 
 bool native_request_done(const NativeRequest *r) {
@@ -489,6 +508,8 @@ static void leave_service(NativeRequest *r) {
 	 * thread. */
 	kmodule_free(r->module);
 	r->service = NULL;
+	if (r->threaded) pthread_join(r->thread, NULL);
+	r->threaded = false;
 }
 
 /* Frees a request whose result is not needed. */
@@ -506,7 +527,7 @@ static void drop_abandoned(NativeService *s) {
 	}
 }
 
-NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o) {
+static NativeRequest *request_new(NativeService *s, KModule *m, const NativeOptions *o) {
 	drop_abandoned(s);
 	NativeRequest *r = malloc(sizeof *r);
 	if (!r) return NULL;
@@ -515,8 +536,27 @@ NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions 
 		snprintf(r->name, sizeof r->name, "%s", o->name);
 		r->options.name = r->name;
 	}
+	return r;
+}
+
+/* Adds a request that has started to its service's list, or frees it. */
+static NativeRequest *request_begun(NativeRequest *r, bool started) {
+	NativeService *s = r->service;
+	if (!started) {
+		free(r);
+		return NULL;
+	}
+	if (s->requests) s->requests->before_mine = r;
+	s->requests = r;
+	return r;
+}
+
+NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o) {
+	NativeRequest *r = request_new(s, m, o);
+	if (!r) return NULL;
 	pthread_mutex_lock(&store.lock);
-	const bool started = start_background();
+	if (!store.started) store.started = start_thread(&store.thread, background, NULL);
+	const bool started = store.started;
 	if (started) {
 		atomic_fetch_add(&s->pending, 1);
 		if (store.last) store.last->next = r;
@@ -525,13 +565,24 @@ NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions 
 		pthread_cond_signal(&store.wake);
 	}
 	pthread_mutex_unlock(&store.lock);
-	if (!started) {
-		free(r);
-		return NULL;
+	return request_begun(r, started);
+}
+
+NativeRequest *native_request_apart(NativeService *s, KModule *m, const NativeOptions *o) {
+	NativeRequest *r = request_new(s, m, o);
+	if (!r) return NULL;
+	/* The lock is held until the request is complete: its thread may end at
+	 * once. */
+	pthread_mutex_lock(&store.lock);
+	r->threaded = start_thread(&r->thread, run_apart, r);
+	const bool started = r->threaded;
+	if (started) {
+		atomic_fetch_add(&s->pending, 1);
+		r->next = store.apart;
+		store.apart = r;
 	}
-	if (s->requests) s->requests->before_mine = r;
-	s->requests = r;
-	return r;
+	pthread_mutex_unlock(&store.lock);
+	return request_begun(r, started);
 }
 
 /* Removes the request from the queue if it is there, and marks it done. */
@@ -556,6 +607,25 @@ static void wait_for(NativeRequest *r) {
 	pthread_mutex_lock(&store.lock);
 	while (!atomic_load(&r->done)) pthread_cond_wait(&store.finished, &store.lock);
 	pthread_mutex_unlock(&store.lock);
+}
+
+static bool wait_briefly(const NativeRequest *r) {
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += POLL_NS;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&store.lock);
+	while (!atomic_load(&r->done) &&
+	       pthread_cond_timedwait(&store.finished, &store.lock, &t) != ETIMEDOUT) {}
+	pthread_mutex_unlock(&store.lock);
+	return native_request_done(r);
+}
+
+bool native_request_wait(const NativeRequest *r) {
+	while (!wait_briefly(r))
+		if (ctx_stops(r->service->ctx)) return false;
+	return true;
 }
 
 NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap) {
@@ -597,8 +667,12 @@ static void give_up(NativeRequest *r) {
 static void after_fork_child(void) {
 	for (NativeRequest *r = store.first; r; r = r->next) give_up(r);
 	if (store.running) give_up(store.running);
+	for (NativeRequest *r = store.apart; r; r = r->next) {
+		r->threaded = false; /* nothing to join */
+		give_up(r);
+	}
 	if (store.compiling) store.broken = true;
-	store.first = store.last = store.running = NULL;
+	store.first = store.last = store.running = store.apart = NULL;
 	store.started = false;
 	store.compiling = 0;
 	pthread_mutex_init(&store.life, NULL);

@@ -47,30 +47,36 @@ const NativeCounters *native_counters(const NativeService *s);
  * library. `why` (cap bytes) gets a line with the reason. Opens nothing. */
 bool native_available(NativeService *s, char *why, size_t cap);
 
-/* Returns code for m, with one reference, or NULL with `why` set. m is only
- * read. */
-NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why,
-                           size_t cap);
-/* Whether code for m is in memory or on disk, so that native_compile need not
- * compile it. */
+/* Whether code for m is in memory or on disk, so that it need not be
+ * compiled. */
 bool native_is_cached(const KModule *m, const NativeOptions *o);
 NativeEntry native_code_entry(const NativeCode *code);
 size_t native_code_bytes(const NativeCode *code);
 /* Releases one reference. Allowed on any thread; code may be NULL. */
 void native_code_free(NativeCode *code);
 
-/* ---- in the background --------------------------------------------------- */
+/* Compiles on this thread, which nothing interrupts. Returns the code with one
+ * reference, or NULL with `why` set. m is only read. */
+NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why,
+                           size_t cap);
+
+/* ---- requests ------------------------------------------------------------ */
 
 typedef struct NativeRequest NativeRequest;
 /* Takes ownership of m and returns at once. One thread of the process compiles
  * the requests in order. Returns NULL when memory or threads fail; then m still
  * belongs to the caller. The name in `o` is copied. */
 NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o);
+/* The same on a thread of its own, for a caller that waits for the code. */
+NativeRequest *native_request_apart(NativeService *s, KModule *m, const NativeOptions *o);
+/* Waits until the request is done. False when the context must stop before
+ * (ctx_stops). */
+bool native_request_wait(const NativeRequest *r);
 bool native_request_done(const NativeRequest *r); /* cheap */
 /* The number of unfinished requests of s, cancelled ones included. */
 uint64_t native_requests_pending(const NativeService *s);
 /* Ends a request; each request is ended by exactly one of these two functions.
- * Waits until it is done. Results as for native_compile. */
+ * Waits until it is done. Returns as native_compile. */
 NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap);
 /* Ends a request at once, without a result. LLVM cannot be interrupted: a
  * compilation in progress continues. The service waits for it at its end and

@@ -64,8 +64,8 @@ typedef struct Tier {
 	double call_seconds, spent;
 	double guess_seconds;
 	double compile_seconds; /* estimated */
-	/* Planned; compilation is predicted to take longer than it is worth so
-	 * far. */
+	/* Compilation is predicted to take longer than it is worth so far, or an
+	 * interrupt or a limit ended it. */
 	bool deferred;
 	Fn *flat; /* NULL: the function itself */
 	Arena *keep;
@@ -422,15 +422,25 @@ static double planned_seconds(const Tier *t) {
 	return seconds;
 }
 
+/* LLVM cannot be interrupted. An interrupt or a limit leaves the compilation
+ * behind. */
 static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code) {
 	char why[256];
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
 		NativeOptions o = options_of(be->ctx, code, nu->unit);
-		nu->code = native_compile(s->service, nu->unit->module, &o, why, sizeof why);
+		nu->request = native_request_apart(s->service, nu->unit->module, &o);
+		if (nu->request) {
+			nu->unit->module = NULL;
+			if (!native_request_wait(nu->request)) return false;
+			nu->code = native_request_take(nu->request, why, sizeof why);
+			nu->request = NULL;
+		} else { /* no thread */
+			nu->code = native_compile(s->service, nu->unit->module, &o, why, sizeof why);
+			kmodule_free(nu->unit->module);
+			nu->unit->module = NULL;
+		}
 		if (!nu->code) return false;
-		kmodule_free(nu->unit->module);
-		nu->unit->module = NULL;
 	}
 	return finish(be, t, code);
 }
@@ -472,13 +482,21 @@ static bool is_cached(Backend *be, const Tier *t, const Code *code) {
 	return true;
 }
 
+/* After a failure: the evaluator runs the function. Code that an interrupt or a
+ * limit prevented may be made later. */
+static void give_up(Backend *be, Tier *t) {
+	drop_plan(t);
+	if (ctx_stops(be->ctx)) t->deferred = true;
+	t->stage = t->deferred ? TIER_COLD : TIER_NEVER;
+}
+
 /* Plans and compiles. Waits for the compiler when the evaluator would take
  * longer for the time `ahead`, else compiles in the background. A compilation
  * of more than `worth` seconds is deferred, unless its code is cached. */
 static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args,
                         double ahead, double worth) {
 	const double from = clock_seconds();
-	bool good = make_plan(be->ctx, t, code, args);
+	bool good = make_plan(be->ctx, t, code, args) && !ctx_stops(be->ctx);
 	if (good) t->compile_seconds = planned_seconds(t);
 	t->deferred = good && t->compile_seconds > worth && !is_cached(be, t, code);
 	good = good && !t->deferred;
@@ -551,8 +569,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
-	drop_plan(t);
-	if (!t->deferred) t->stage = TIER_NEVER;
+	give_up(be, t);
 	return code;
 }
 
@@ -576,7 +593,8 @@ Code *tier_ready(const Backend *be, const Code *code, bool *never) {
 
 /* ---- on-stack replacement ------------------------------------------------ */
 
-/* The loop as a function, or NULL, which is permanent. */
+/* The loop as a function, or NULL, which is permanent unless the context
+ * stops. */
 static Code *loop_code(Frame *f, LoopSite *site) {
 	Ctx *c = f->ctx;
 	if (!site->osr) site->osr = native_osr(c, f->code->fn, site->inst, f->code->arena);
@@ -613,14 +631,11 @@ bool osr_enter(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	}
 	Code *code = loop_code(f, site);
 	if (!code) {
-		site->never = true;
+		site->never = !ctx_stops(f->ctx);
 		return false;
 	}
 	Tier *t = code->tier;
-	if (t && t->stage == TIER_PENDING && !install(be, t, code)) {
-		drop_plan(t);
-		t->stage = TIER_NEVER;
-	}
+	if (t && t->stage == TIER_PENDING && !install(be, t, code)) give_up(be, t);
 	*soon = t && t->stage == TIER_PENDING;
 	if (*soon) return false;
 	const OsrLoop *o = site->osr;
@@ -642,10 +657,8 @@ bool osr_enter(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 			t = code->tier;
 			estimate(t, code, args);
 			if (!(t->deferred && t->compile_seconds > worth) &&
-			    !compile_for(be, state, t, code, args, 0, worth)) {
-				drop_plan(t);
-				if (!t->deferred) t->stage = TIER_NEVER;
-			}
+			    !compile_for(be, state, t, code, args, 0, worth))
+				give_up(be, t);
 		}
 	}
 	*soon = code->tier && code->tier->stage == TIER_PENDING;

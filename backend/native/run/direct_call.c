@@ -164,6 +164,7 @@ DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never) {
 	if (ctx_protect(c, make, &m) != ST_OK) {
 		arena_free(m.arena);
 		diag_truncate(c, diags); /* out of memory: the ordinary path */
+		*never = !ctx_stops(c);
 		return NULL;
 	}
 	DirectCall *d = m.made;

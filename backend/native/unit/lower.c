@@ -829,6 +829,6 @@ Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, cons
 	if (st == ST_OK && w.good) return u;
 	kmodule_free(u->module);
 	u->module = NULL;
-	if (st == ST_NOMEM) ctx_throw(c, st);
+	if (st == ST_NOMEM || (st != ST_OK && ctx_stops(c))) ctx_throw(c, st);
 	return NULL;
 }

@@ -294,6 +294,23 @@ static void many_in_arena(Ctx *c, void *arg) {
 	for (int i = 0; i < 200; i++) memset(arena_alloc(arg, 1000), i, 1000);
 }
 
+/* Filling an arena answers an interrupt; the context's own does not, since
+ * diagnostics are in it. */
+static void test_arena_polls(void) {
+	Ctx *c = ctx_new(NULL);
+	Arena *a = arena_new(c);
+	CHECK(ctx_protect(c, many_in_arena, a) == ST_OK && !ctx_stops(c));
+	ctx_interrupt(c);
+	CHECK(ctx_stops(c) && ctx_protect(c, many_in_arena, a) == ST_INTERRUPTED);
+	CHECK(ctx_protect(c, many_in_arena, ctx_arena(c)) == ST_OK);
+	CHECK(diag_total(c) == 1 && diag_at(c, 0)->code == E_INTERRUPT);
+	many_in_arena(c, a); /* nothing can be thrown here */
+	ctx_clear_interrupt(c);
+	CHECK(ctx_protect(c, many_in_arena, a) == ST_OK && !ctx_stops(c));
+	arena_free(a);
+	ctx_free(c);
+}
+
 static void test_arena(void) {
 	Counting k = {.fail_after = -1};
 	HostAllocator host = {.resize = counting_resize, .ud = &k};
@@ -945,6 +962,7 @@ int main(void) {
 		test_polls,
 		test_grants_output_slots,
 		test_arena,
+		test_arena_polls,
 		test_arena_release,
 		test_sources,
 		test_source_release,

@@ -370,6 +370,38 @@ static void test_cancelled_in_order(void) {
 	CHECK(calls() == 1 && native_codes_alive() == 0);
 }
 
+/* Somebody waits for a request with a thread of its own. It does not queue, and
+ * an interrupt leaves it behind. */
+static void test_apart(void) {
+	char why[300] = "";
+	Ctx *c = ctx_new(NULL);
+	NativeService *s = native_service_new(c);
+	calls();
+	setenv("ATLED_TEST_CODEGEN", "slow", 1);
+	NativeRequest *queued = native_request(s, module_of(c, 801), &quick);
+	usleep(50000);
+	unsetenv("ATLED_TEST_CODEGEN");
+	NativeRequest *r = native_request_apart(s, module_of(c, 800), &quick);
+	CHECK(r && native_request_wait(r) && !native_request_done(queued));
+	NativeCode *code = native_request_take(r, why, sizeof why);
+	CHECK(result_of(code) == 40);
+	native_code_free(code);
+	CHECK(native_request_wait(queued));
+	native_code_free(native_request_take(queued, why, sizeof why));
+	setenv("ATLED_TEST_CODEGEN", "slow", 1);
+	r = native_request_apart(s, module_of(c, 802), &quick);
+	ctx_interrupt(c);
+	CHECK(r && !native_request_wait(r) && !native_request_done(r));
+	native_request_cancel(r);
+	CHECK(native_requests_pending(s) == 1);
+	ctx_clear_interrupt(c);
+	/* The service waits for what was left behind. */
+	native_service_free(s);
+	unsetenv("ATLED_TEST_CODEGEN");
+	ctx_free(c);
+	CHECK(calls() == 3 && native_codes_alive() == 0);
+}
+
 static void *one_thread(void *arg) {
 	uintptr_t wrong = 0;
 	for (int round = 0; round < 5; round++) {
@@ -444,7 +476,8 @@ static void test_fork(void) {
 	CHECK(exit_of(child) == 0);
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
 	NativeRequest *slow = native_request(s, module_of(c, 1002), &full),
-				  *queued = native_request(s, module_of(c, 1003), &full);
+				  *queued = native_request(s, module_of(c, 1003), &full),
+				  *apart = native_request_apart(s, module_of(c, 1005), &full);
 	usleep(50000);
 	child = fork();
 	if (!child) {
@@ -453,6 +486,7 @@ static void test_fork(void) {
 		bool good = native_request_done(slow) && !native_request_take(slow, why, sizeof why) &&
 		            strstr(why, "forked");
 		native_request_cancel(queued);
+		good = good && native_request_done(apart) && !native_request_take(apart, NULL, 0);
 		KModule *n = module_of(c, 1004);
 		good = good && !native_compile(s, n, &full, why, sizeof why) && strstr(why, "forked");
 		/* Existing code can still be used. */
@@ -466,6 +500,7 @@ static void test_fork(void) {
 	CHECK(result_of(made) == 42);
 	native_code_free(made);
 	native_request_cancel(queued);
+	native_code_free(native_request_take(apart, NULL, 0));
 	unsetenv("ATLED_TEST_CODEGEN");
 	native_code_free(code);
 	kmodule_free(m);
@@ -489,6 +524,7 @@ int main(void) {
 		test_failures();
 		test_background();
 		test_cancelled_in_order();
+		test_apart();
 		test_threads();
 		test_fork();
 	} else check_skip("no compiler makes a stand-in for the code generator");
