@@ -71,6 +71,14 @@ void diag_setup(Ctx *c) {
 
 /* ---- sources and spans --------------------------------------------------- */
 
+enum { LINES_POLL = 65536 };
+
+/* The position after the end of the line at i; 0 when no line ends. */
+static size_t after_line(const char *text, size_t i, size_t n) {
+	const char *end = i < n ? memchr(text + i, '\n', n - i) : NULL;
+	return end ? (size_t)(end - text) + 1 : 0;
+}
+
 SourceId source_add(Ctx *c, const char *name, const char *text, size_t n) {
 	DiagState *st = state_of(c);
 	Arena *a = ctx_arena(c);
@@ -80,15 +88,16 @@ SourceId source_add(Ctx *c, const char *name, const char *text, size_t n) {
 	}
 	VEC_RESERVE(a, &st->sources, st->sources.n + 1);
 	Source s = {.n = (uint32_t)n, .lines = 1};
-	for (size_t i = 0; i < n; i++) s.lines += text[i] == '\n';
+	for (size_t i = 0; (i = after_line(text, i, n)); s.lines++)
+		if (s.lines % LINES_POLL == 0) ctx_poll_throw(c);
 	const size_t starts = sizeof *s.line_start * s.lines, named = strlen(name) + 1;
 	s.bytes = starts + named + n + 1;
 	s.block = heap_alloc(c, s.bytes);
 	if (!s.block) ctx_throw(c, ST_NOMEM);
 	s.line_start = s.block;
 	s.line_start[0] = 0;
-	for (uint32_t i = 0, line = 0; i < s.n; i++)
-		if (text[i] == '\n') s.line_start[++line] = i + 1;
+	uint32_t line = 0;
+	for (size_t i = 0; (i = after_line(text, i, n));) s.line_start[++line] = (uint32_t)i;
 	char *at = (char *)s.block + starts;
 	s.name = memcpy(at, name, named);
 	s.text = at + named;

@@ -239,8 +239,10 @@ static void mark_region(DeadCode *k, const Region *g, bool results) {
 }
 
 static void mark(DeadCode *k) {
+	enum { POLL = 4096 };
 	mark_region(k, &k->f->regions.at[0], true);
-	while (k->work.n) {
+	for (uint32_t met = 1; k->work.n; met++) {
+		if (met % POLL == 0) ctx_poll_throw(k->b->ctx);
 		const Inst *in = &k->f->insts.at[k->work.at[--k->work.n]];
 		const bool all = !gives_what_is_read(k, in);
 		for (uint32_t n = 0; n < in->nargs; n++) mark_ref(k, inst_arg(k->f, in, n));

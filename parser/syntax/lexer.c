@@ -627,7 +627,8 @@ static Lexeme scan_code(Lexer *lx) {
 		}
 		t.kind = TK_SPACE;
 	} else if (u == '#') {
-		while (lx->at < lx->n && lx->text[lx->at] != '\n') lx->at++;
+		const char *end = memchr(lx->text + lx->at, '\n', lx->n - lx->at);
+		lx->at = end ? (uint32_t)(end - lx->text) : lx->n;
 		t.kind = TK_COMMENT;
 	} else if (is_digit(u) || (u == '.' && is_digit((unsigned char)peek_byte(lx, 1)))) {
 		t.error = scan_number(lx);

@@ -220,12 +220,15 @@ static Atom fold_atom(Parser *p, uint32_t start, uint32_t end) {
 	return atom_n(p->ctx, folded, lex_fold_name(text, n, folded));
 }
 
+enum { TOKENS_POLL = 16384 };
+
 /* True when a string has no end. Strings are then read as ending with their
  * line, to find the one without its quote. */
 static bool lacks_quote(const Parser *p) {
 	Lexer lx;
 	lexer_init(&lx, p->text, p->n, false);
-	while (lexer_next(&lx).kind != TK_EOF) continue;
+	for (uint32_t n = 1; lexer_next(&lx).kind != TK_EOF; n++)
+		if (n % TOKENS_POLL == 0) ctx_poll_throw(p->ctx);
 	return lx.unclosed;
 }
 
@@ -240,7 +243,8 @@ static void tokenise(Parser *p) {
 	bool newline = true, space = true, string_reported = false;
 	uint32_t string_start = 0;                   /* of the outermost string */
 	uint32_t strings[LEX_STRINGS], nstrings = 0; /* tokens of the enclosing strings */
-	for (;;) {
+	for (uint32_t n = 1;; n++) {
+		if (n % TOKENS_POLL == 0) ctx_poll_throw(p->ctx);
 		Lexeme t = lexer_next(&lx);
 		if (t.kind == TK_SPACE || t.kind == TK_COMMENT || t.kind == TK_NEWLINE) {
 			space = true;
