@@ -50,7 +50,7 @@ export HOME=$PWD/$build/home ATLED=$PWD/$build/atled ATLED_BUILD=$PWD/$build ATL
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
 # At its end atled does not join the threads of the compiler and of library
 # calls abandoned by ^C.
-export TSAN_OPTIONS=${TSAN_OPTIONS:-report_thread_leaks=0}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-report_thread_leaks=0:allocator_may_return_null=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # All kinds of build share the code generator; the code cache is in the build
 # folder.
