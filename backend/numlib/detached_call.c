@@ -6,11 +6,11 @@
  * - A detached call is joined before its context is freed.
  */
 #include "backend/numlib/detached_call.h"
+#include "lang/base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
 enum { POLL_NS = 4000000 };
 
@@ -86,11 +86,7 @@ static void sweep(Ctx *c, DetachedCalls *calls) {
 }
 
 static bool wait_briefly(DetachedCall *a) {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += POLL_NS;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
+	const struct timespec t = clock_deadline(POLL_NS);
 	pthread_mutex_lock(&a->lock);
 	while (!a->done && pthread_cond_timedwait(&a->ended, &a->lock, &t) != ETIMEDOUT) {}
 	const bool done = a->done;

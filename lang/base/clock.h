@@ -18,4 +18,14 @@ static inline int64_t clock_nanoseconds(void) {
 
 static inline double clock_seconds(void) { return 1e-9 * (double)clock_nanoseconds(); }
 
+/* The time `ns` from now, on the clock of pthread_cond_timedwait. */
+static inline struct timespec clock_deadline(int64_t ns) {
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	ns += t.tv_nsec;
+	t.tv_sec += ns / 1000000000;
+	t.tv_nsec = ns % 1000000000;
+	return t;
+}
+
 #endif

@@ -1,13 +1,12 @@
-/* poll_watch.h - a watch on the work between two polls, in builds for it.
+/* poll_watch.h - a bound on the work between two polls, for `make polls`.
  *
- * `make polls` builds with a call in each basic block of our C code. The call
- * counts. A thread that runs a protected call and executes more blocks than the
- * bound without a poll prints its stack and aborts. In other builds these
- * functions are empty.
+ * That build has a call in each basic block of the library's C code, which
+ * counts. A thread that executes more blocks than the bound without a poll
+ * prints its stack and aborts. In other builds these functions are empty.
  *
  * Contract:
- * - Work is counted for each thread alone, between the outermost ctx_protect
- *   and its end. Worker threads and libraries are not counted.
+ * - Each thread counts its own work, inside ctx_protect only. So worker threads
+ *   are not counted, nor are kernels and foreign libraries.
  * - ATLED_POLL_BLOCKS is the bound; the default is what takes about 10 ms.
  */
 #ifndef ATLED_LANG_BASE_POLL_WATCH_H

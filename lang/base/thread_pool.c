@@ -193,10 +193,7 @@ static void wake(_Atomic uint32_t *word, int n) {
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t sleep_wake = PTHREAD_COND_INITIALIZER;
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += (t.tv_nsec + ns) / 1000000000;
-	t.tv_nsec = (t.tv_nsec + ns) % 1000000000;
+	const struct timespec t = clock_deadline(ns);
 	pthread_mutex_lock(&sleep_lock);
 	if (atomic_load(word) == seen) {
 		if (ns) pthread_cond_timedwait(&sleep_wake, &sleep_lock, &t);

@@ -93,6 +93,8 @@ bool use_colour(const Options *o, FILE *f);
 void file_sink(void *ud, const char *text, size_t n); /* An atled_sink; `ud` is a FILE. */
 /* Writes all errors and warnings of the last call to stderr. */
 void session_report(atled_context *ctx, const Options *o);
+/* The exit code for the status of a call. After a limit, session_close does not
+ * wait for calls that were left behind. */
 int session_exit_code(const atled_context *ctx, atled_status st);
 /* commands.c: set_folder makes `use` search the folder of the program `path`.
  * cannot_read reports an unreadable file and returns the exit code. */

@@ -4,8 +4,9 @@
 Use: ATLED=build/atled tests/cli/test_hostile.py [--only WORD]
 
 Each program is larger, longer or deeper than any that makes sense. With a limit
-of SECONDS it must end with one of its statuses within twice that time, and not
-by a signal. The last line is "N passed, N failed".
+of SECONDS it must end with its status within twice that time. Two statuses are
+right where the speed of the machine decides whether the limit comes first. The
+last line is "N passed, N failed".
 """
 import os
 import subprocess
@@ -40,11 +41,11 @@ program('interpolations', 's = "' + 'a{1}' * many + '"\n', OK, LIMIT)
 program('a comment', '# ' + 'x' * 60000000 + '\n1\n', OK, LIMIT)
 program('a body', 'f(x) = {\n y = x\n' + ' y = y/2 + sin(y)\n' * 200000 + ' y\n}\nf(0.1)\n', LIMIT)
 program('its derivative',
-        'f(x) = {\n y = x\n' + ' y = 0.5*y + sin(y)\n' * 60000 + " y\n}\nf'''(0.1)\n", LIMIT, OK)
+        'f(x) = {\n y = x\n' + ' y = 0.5*y + sin(y)\n' * 60000 + " y\n}\nf'''(0.1)\n", LIMIT)
 program('equations', 'problem p {\n domain x in [0, 1]\n field u\n' +
-        ' u == 0 at x = 0\n' * 100000 + ' u_xx == 1\n}\n1', LIMIT, OK, REFUSED)
-program('open brackets', '(' * 1000000, REFUSED, LIMIT)
-program('open blocks', '{' * 1000000, REFUSED, LIMIT)
+        ' u == 0 at x = 0\n' * 100000 + ' u_xx == 1\n}\n1', REFUSED, LIMIT)
+program('open brackets', '(' * 1000000, REFUSED)
+program('open blocks', '{' * 1000000, REFUSED)
 program('operators', 'x = 1.0\ny = ' + ' + '.join(['x'] * many) + '\n', REFUSED)
 program('signs', '-' * 1000000 + '1', REFUSED)
 program('errors', 'x = )\n' * many, REFUSED, LIMIT)
@@ -60,50 +61,53 @@ program('texts that double', 'g0(x) = x + 1\n' + ''.join(
     f'f{k}(f, x) = f(x) + f(2x)*{k}\ng{k}(x) = f{k}(y -> g{k-1}(y), x)\n' for k in range(1, 40)) +
     'g39(1.0)', LIMIT)
 program('types that double', 'g0(x) = 1\n' + ''.join(
-    f'g{k}(x) = g{k-1}((x, x))\n' for k in range(1, 60)) + 'g59(1)', LIMIT, FAILED, REFUSED)
-program('tuples that double', 'x = (1, 2)\n' + 'x = (x, x)\n' * 60 + 'x', REFUSED, FAILED, LIMIT)
+    f'g{k}(x) = g{k-1}((x, x))\n' for k in range(1, 60)) + 'g59(1)', LIMIT)
+program('tuples that double', 'x = (1, 2)\n' + 'x = (x, x)\n' * 60 + 'x', LIMIT)
 program('strings that double', 's = "ab"\n' + 's = s + s\n' * 60 + 'len(s)',
-        FAILED, REFUSED, LIMIT, options=('--mem-limit=200M',))
+        LIMIT, options=('--mem-limit=200M',))
 program('arrays that double', 'x = [1.0]\n' + 'x = concat(x, x)\n' * 60 + 'len(x)', LIMIT,
         options=('--mem-limit=200M',))
 program('derivatives of derivatives',
-        "f(x) = sin(x)*exp(x*cos(x))/(1 + x^2)\nf" + "'" * 40 + '(1.0)', LIMIT, OK, REFUSED)
+        "f(x) = sin(x)*exp(x*cos(x))/(1 + x^2)\nf" + "'" * 40 + '(1.0)', LIMIT)
 program('nested maps', 'f(x) = ' + 'sum(map(y -> ' * 12 + 'x*y' + ', rand(9)))' * 12 + '\nf(1.0)',
-        LIMIT, REFUSED)
+        REFUSED)
 
 # ---- programs that run for ever ----------------------------------------------
 
 program('while', 'k = 0\nwhile true { k = k + 1 }', LIMIT)
 program('a range', 's = 0.0; for i in 0..9223372036854775807 { s += 1 }', LIMIT)
 program('recursion', 'fib(n) = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }\nfib(80)', LIMIT)
-program('depth', 'f(n) = f(n + 1) + 1\nf(1)', REFUSED, LIMIT)
+program('depth', 'f(n) = f(n + 1) + 1\nf(1)', LIMIT)
 program('a late end', 'f(n) = if n < 1 { 0 } else { f(n - 1) + 1 }\nf(i64(rand()) + 10^9)',
-        FAILED, LIMIT)
+        LIMIT)
 program('mutual depth', 'f(n) = if n < 0 { 0 } else { g(n + 1) }\ng(n) = f(n) + 1\nf(i64(rand()))',
-        FAILED, LIMIT)
+        LIMIT)
 program('strings', 's = ""; while true { s = s + "x" }', LIMIT)
 program('lists', 't = list(); while true { t = push(t, 1) }', LIMIT)
 program('output', 'while true { print("x") }', LIMIT)
 program('caught errors', 'while true { try { error("no") } catch e { 1 } }', LIMIT)
-program('caught limits', 'f() = try { while true { } } catch e { f() }\nf()', LIMIT, REFUSED)
-program('an equation', 'ode((t, y) -> -1e9*(y - cos(1e9*t)), [1.0], (0, 1e9))', LIMIT, FAILED)
-program('an integral', 'integrate(x -> sin(1/x)/x, 1e-300, 1.0; rtol = 1e-14)', LIMIT, FAILED, OK)
+program('caught limits', 'f() = try { while true { } } catch e { f() }\nf()', LIMIT)
+program('an equation', 'ode((t, y) -> -1e9*(y - cos(1e9*t)), [1.0], (0, 1e9))', LIMIT)
+program('an integral', 'integrate(x -> sin(1/x)/x, 1e-300, 1.0; rtol = 1e-14)', FAILED, LIMIT)
 program('a sort', 'x = rand(2000000); for i in 0..10^9 { x = sort(-x) }', LIMIT)
 program('a product', 'x = randn(3000, 3000); for i in 0..10^9 { x = x @ x / 100 }', LIMIT)
 program('a decomposition', 'svd(randn(3000, 3000))', LIMIT)
 program('a transform', 'x = rand(2^24); for i in 0..10^9 { x = real(fft(x)) / 4000 }', LIMIT)
 program('a grid', 'problem p { domain t in [0, 1e6], x in [0, 1]\n field u\n u_t == u_xx\n'
         ' u == sin(π*x) at t = 0\n u == 0 at boundary }\nsolve(p, fd(n = 2000), estimate = false)',
-        LIMIT, FAILED, OK)
+        OK, LIMIT)
 
 # ---- memory ------------------------------------------------------------------
 
-for text in ('zeros(10^12)', 'x = zeros(10^5, 10^5)', 'iota(10^15)', '0..10^18 + 0',
-             'randn(10^4, 10^5)', 't = list(); while true { t = push(t, zeros(1000)) }',
+for text in ('iota(10^15)', 'randn(10^4, 10^5)', 'reshape(iota(10^10), 10^5, 10^5)',
+             't = list(); while true { t = push(t, zeros(1000)) }',
              'x = "x"; while true { x = x + x }', 'x = ones(10); while true { x = concat(x, x) }',
-             'f(n) = map(i -> f(n + 1), rand(100))\nf(0)', 'reshape(iota(10^10), 10^5, 10^5)',
+             'f(n) = map(i -> f(n + 1), rand(100))\nf(0)'):
+    program('memory: ' + text, text, LIMIT, options=('--mem-limit=64M',))
+# Arrays whose elements are all one number, and ranges, are not stored.
+for text in ('zeros(10^12)', 'x = zeros(10^5, 10^5)', '0..10^18 + 0',
              'expand(ones(10), 0) + zeros(10^9, 1)', 'x = zeros(10^6) * expand(zeros(10^6), 1)'):
-    program('memory: ' + text, text, LIMIT, FAILED, REFUSED, OK, options=('--mem-limit=64M',))
+    program('not stored: ' + text, text, OK, options=('--mem-limit=64M',))
 
 # ---- what was not granted ----------------------------------------------------
 

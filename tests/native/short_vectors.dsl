@@ -1,5 +1,6 @@
 # Loops that carry short vectors become vectors of lanes, for every length that
-# is constant and however many lanes a vector of the machine has.
+# is constant and however many lanes a vector of the machine has. The many
+# iterations make the code worth full optimisation.
 left(y, a) = y * y + 0.25 * sin(y) - a
 bisect(a) = {
   low = 0.0 * a

@@ -34,7 +34,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LIBRARY "libatled-codegen.so"
@@ -610,11 +609,7 @@ static void wait_for(NativeRequest *r) {
 }
 
 static bool wait_briefly(const NativeRequest *r) {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += POLL_NS;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
+	const struct timespec t = clock_deadline(POLL_NS);
 	pthread_mutex_lock(&store.lock);
 	while (!atomic_load(&r->done) &&
 	       pthread_cond_timedwait(&store.finished, &store.lock, &t) != ETIMEDOUT) {}
