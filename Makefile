@@ -136,6 +136,7 @@ FUZZ_REPLAY := tests/fuzz/replay.c
 FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
 HOST_SOURCES := $(sort $(wildcard examples/*.c))
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
+CALLS_SOURCES := $(sort $(wildcard tests/calls/*.c))
 BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/c_reference/*.c))
 PRECISION_SOURCES := $(wildcard bench/work_precision/*.c)
 
@@ -250,7 +251,7 @@ $(1): FORCE
 endef
 $(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(filter-out -Werror,$(CFLAGS_ALL)) $(KERNEL_FLAGS)))
 $(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(PACKED) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
-$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES))))
+$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES) $(CALLS_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:
 
@@ -372,7 +373,13 @@ RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
 $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
-tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
+# calls of library functions, through the public header
+LIBRARY_CALLS := $(BUILD)/tests/library_calls
+$(LIBRARY_CALLS): $(call objects,$(CALLS_SOURCES)) $(BUILD)/libatled.so $(BUILD)/members $(BUILD)/links
+	@mkdir -p $(@D)
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(CALLS_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -o $@
+
+tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(LIBRARY_CALLS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
 hosts-built: $(HOSTS)
 fuzzers-built: $(FUZZERS)
 benches-built: $(BENCH_PROGRAM) $(PRECISION_PROGRAM)

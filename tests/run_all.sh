@@ -224,6 +224,12 @@ every_test() {
 		env ATLED_CACHE=off "$build/tests/random_programs" --brief --guarded --jobs 0 \
 		--seed 1000000 --count $((programs / 6))
 	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
+	# library functions with arguments that make no sense
+	calls=4
+	[ -z "$long" ] || calls=100
+	mkdir -p "$build/run/calls"
+	run counts calls $((limit * 5)) env -C "$build/run/calls" "$PWD/$build/tests/library_calls" \
+		--page "$PWD/docs/reference/library.md" --count "$calls" --jobs 0 --slower "$slower"
 	local corpus=(tests/language tests/derivatives tests/native)
 	# every folder of scripts: as a user runs them, and with all functions
 	# compiled

@@ -42,8 +42,6 @@ static void specialise_call(Ctx *c, void *arg) {
 		Av *p = sp_call(sp, f, &call);
 		(void)p;
 	}
-	if (f->kind != AV_FUNCTION)
-		sp_fail(sp, E_NOT_CALLABLE, span, "this is %s, not a function", av_kind_text(f));
 	k->spec = sp_specialise(sp, f, &call);
 	fn_ref(k->spec.fn);
 	k->leaf = ARENA_ARRAY(k->a, Value, k->spec.nargs + 2);

@@ -321,6 +321,31 @@ static Av *call_builtin_later(Sp *sp, Av *f, const CallArguments *call) {
 	return sp_call_dynamic(sp, f, call->n, call->args, call->span);
 }
 
+void sp_want_function(Sp *sp, const Av *f, const CallArguments *call) {
+	if (f->kind == AV_FUNCTION) return;
+	Diag *d =
+		diag_error(sp->c, E_NOT_CALLABLE, call->callee_span.source ? call->callee_span : call->span,
+	               "this is %s, not a function", sp_type_text(sp, f));
+	/* sum = 0, and then sum(x) */
+	size_t n;
+	const char *text = source_text(sp->c, call->callee_span.source, &n);
+	Span at = call->callee_span;
+	const char *name = at.source && at.end <= n
+	                       ? arena_printf(sp->a, "%.*s", (int)(at.end - at.start), text + at.start)
+	                       : "";
+	const Builtin *b = builtin_find(name);
+	bool hides = (b && b->doc) || session_in_library(sp->session, atom(sp->c, name));
+	if (hides)
+		diag_hint(sp->c, d,
+		          "a variable of this program hides the library's `%s`: give it another name",
+		          name);
+	else if (f->kind == AV_ARRAY)
+		diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
+	if (f->origin.source && !source_is_library(sp->c, f->origin.source))
+		diag_second(sp->c, d, f->origin, "%s came from here", sp_type_text(sp, f));
+	sp_throw(sp);
+}
+
 Av *sp_call(Sp *sp, Av *f, const CallArguments *call) {
 	/* An argument without a value: an earlier failure is certain. */
 	for (uint32_t i = 0; i < call->n; i++)
@@ -333,30 +358,7 @@ Av *sp_call(Sp *sp, Av *f, const CallArguments *call) {
 			        "a function known only at run time takes positional arguments");
 		return sp_call_dynamic(sp, f, call->n, call->args, call->span);
 	}
-	if (f->kind != AV_FUNCTION) {
-		Diag *d = diag_error(sp->c, E_NOT_CALLABLE,
-		                     call->callee_span.source ? call->callee_span : call->span,
-		                     "this is %s, not a function", sp_type_text(sp, f));
-		/* sum = 0, and then sum(x) */
-		size_t n;
-		const char *text = source_text(sp->c, call->callee_span.source, &n);
-		Span at = call->callee_span;
-		const char *name =
-			at.source && at.end <= n
-				? arena_printf(sp->a, "%.*s", (int)(at.end - at.start), text + at.start)
-				: "";
-		const Builtin *b = builtin_find(name);
-		bool hides = (b && b->doc) || session_in_library(sp->session, atom(sp->c, name));
-		if (hides)
-			diag_hint(sp->c, d,
-			          "a variable of this program hides the library's `%s`: give it another name",
-			          name);
-		else if (f->kind == AV_ARRAY)
-			diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
-		if (f->origin.source && !source_is_library(sp->c, f->origin.source))
-			diag_second(sp->c, d, f->origin, "%s came from here", sp_type_text(sp, f));
-		sp_throw(sp);
-	}
+	sp_want_function(sp, f, call);
 	switch ((CodeKind)f->code_kind) {
 	case CODE_AST: return call_ast(sp, f, call);
 	case CODE_HOST: return call_host(sp, f, call);

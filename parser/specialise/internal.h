@@ -403,7 +403,9 @@ typedef struct Specialisation {
 	uint32_t npromised;
 	int *param_of_leaf; /* -1: baked into the function */
 } Specialisation;
-/* The specialisation of f for a call. Cached. */
+/* Fails, with the call's span, where f is not a function. */
+void sp_want_function(Sp *sp, const Av *f, const CallArguments *call);
+/* The specialisation of f for a call. Cached. Fails where f is no function. */
 Specialisation sp_specialise(Sp *sp, Av *f, const CallArguments *call);
 /* The same for code that nothing differentiates: forms for reverse mode may be
  * omitted. */

@@ -460,6 +460,7 @@ static void check_parts(Sp *sp, Av *f, const CallArguments *call) {
 }
 
 static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool underived) {
+	sp_want_function(sp, f, call);
 	check_parts(sp, f, call);
 	CallRequest j = {.sp = sp, .f = f, .call = call, .underived = underived};
 	uint32_t n = f->n + call->n + call->nnamed;
