@@ -100,10 +100,19 @@ static const char *open_library(void) {
 	return NULL;
 }
 
+/* The first entry is the innermost. Of what the system said only its words
+ * count, and not the time or the address in memory. */
 static herr innermost(unsigned n, const H5E_error2_t *e, void *ud) {
 	(void)n;
-	snprintf(ud, 200, "%s", e->desc ? e->desc : "");
-	return 1; /* the first entry is the innermost */
+	static const char words[] = "error message = '";
+	const char *system = e->desc ? strstr(e->desc, words) : NULL;
+	if (system) {
+		system += sizeof words - 1;
+		snprintf(ud, 200, "%.*s", (int)strcspn(system, "'"), system);
+	} else {
+		snprintf(ud, 200, "%s", e->desc ? e->desc : "");
+	}
+	return 1;
 }
 
 static Status h5_bad(Input *in, const char *where, const char *what) {
@@ -645,8 +654,9 @@ static Status write_array(OutputFile *out, const IoOptions *o, hid group, const 
 			          h5.H5Sselect_hyperslab(space, 0, start, NULL, count, NULL) >= 0 &&
 			          h5.H5Dwrite(set, type, part, space, 0,
 			                      whole->data + (size_t)(i * row) * dtype_size(d)) >= 0;
-			if (part >= 0) h5.H5Sclose(part);
+			/* before any other call, which would clear the reason */
 			st = ok ? ctx_poll(out->c, count[0] * (uint64_t)row / 8) : not_written(out);
+			if (part >= 0) h5.H5Sclose(part);
 		}
 	}
 	if (set >= 0 && h5.H5Dclose(set) < 0 && st == ST_OK) st = not_written(out);

@@ -2,7 +2,8 @@
  *
  * Guarantees:
  * - The process ends with one of the exit codes of program.h.
- * - A closed pipe ends it silently.
+ * - A closed pipe ends it silently. A file that exceeds the limit on its size
+ *   is a failed write.
  */
 #include "repl/core/program.h"
 
@@ -12,6 +13,7 @@
 
 int main(int argc, char **argv) {
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN);
 	Options o;
 	int code = EXIT_OK;
 	if (options_read(&o, argc, argv, &code)) {

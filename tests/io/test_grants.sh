@@ -6,7 +6,7 @@
 # Covers --safe, the memory limit, `atled check`, interrupts, pipes and full
 # devices. The last line is "N passed, N failed".
 set -uo pipefail
-atled=${ATLED:-build/atled} passed=0 failed=0
+atled=$(realpath "${ATLED:-build/atled}") passed=0 failed=0
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 
@@ -57,6 +57,18 @@ holds 'a pipe' ends 0 '[4, 6]' bash -c "sleep 0.2 | cat '$folder/piped.csv' - |
 holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
 holds 'a full device' ends 1 'No space left on device [E0801]' \
 	"$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
+# as a full disk does, but without one: each format says why, and leaves nothing
+small='ulimit -f 8; cd "$0"; exec "$@"'
+mkdir "$folder/small"
+for format in h5 npy npz csv json vti; do
+	holds "a small disk, $format" ends 1 'File too large' bash -c "$small" "$folder/small" \
+		"$atled" -e "save(\"x.$format\", rand(400, 400))"
+done
+for format in svg png pdf; do
+	holds "a small disk, $format" ends 1 'File too large' bash -c "$small" "$folder/small" \
+		"$atled" -e "plot(rand(20000), rand(20000); file = \"x.$format\")"
+done
+holds 'nothing is left of them' ends 0 '' rmdir "$folder/small"
 mkfifo "$folder/endless"
 (exec 3<>"$folder/endless"; sleep 20) &
 writer=$!
