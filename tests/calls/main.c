@@ -124,6 +124,7 @@ typedef struct Options {
 	int64_t count; /* calls of each function */
 	int jobs;
 	double slower; /* than a release on a quiet machine */
+	bool denied;   /* grants nothing, and prints which functions need a grant */
 	const char *only, *page;
 	bool list;
 } Options;
@@ -133,6 +134,7 @@ typedef struct Watched {
 	volatile int64_t next; /* the call that runs, or runs next */
 	volatile double since; /* 0: none runs */
 	volatile int64_t failed, answered;
+	volatile unsigned denied; /* grants */
 	bool large;
 } Watched;
 
@@ -148,6 +150,16 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
 	return (z ^ z >> 31) % below;
+}
+
+/* Line number k of an example, from the start again after the last. */
+static void write_line(const char *example, int64_t k, char *text) {
+	const char *p = example;
+	for (; k > 0; k--) {
+		p = strchr(p, '\n');
+		if (!p || !*++p) p = example;
+	}
+	snprintf(text, TEXT_MOST, "%.*s", (int)strcspn(p, "\n"), p);
 }
 
 /* An example in which a random argument is replaced. */
@@ -168,12 +180,13 @@ static void write_example(const char *example, uint64_t *state, char *text) {
 }
 
 /* The text of call number k of a function. */
-static void write_call(const Signature *s, uint64_t seed, int64_t k, char *text) {
-	uint64_t state = seed;
+static void write_call(const Signature *s, const Options *o, int64_t k, char *text) {
+	uint64_t state = o->seed;
 	for (const char *p = s->name; *p; p++) state = state * 31 + (unsigned char)*p;
 	state += (uint64_t)k * 0x2545f4914f6cdd1d;
 	if (s->example && k % 2) {
-		write_example(s->example, &state, text);
+		if (o->denied) write_line(s->example, k / 2, text);
+		else write_example(s->example, &state, text);
 		return;
 	}
 	uint32_t arguments = s->arguments;
@@ -193,11 +206,11 @@ static void write_call(const Signature *s, uint64_t seed, int64_t k, char *text)
 
 /* ---- the process of a function ------------------------------------------- */
 
-static atled_context *new_context(double slower) {
+static atled_context *new_context(const Options *o) {
 	atled_context *x = atled_context_new(NULL);
 	if (!x) abort();
-	atled_grant(x, ATLED_GRANT_ALL);
-	const atled_limit l = {.size = sizeof l, .memory = memory, .seconds = seconds * slower};
+	atled_grant(x, o->denied ? 0 : ATLED_GRANT_ALL);
+	const atled_limit l = {.size = sizeof l, .memory = memory, .seconds = seconds * o->slower};
 	if (atled_limits(x, &l) != ATLED_OK ||
 	    atled_compile(x, "kept = [1.5, 2.5]\n", ATLED_ZERO, NULL) != ATLED_OK)
 		abort();
@@ -229,6 +242,8 @@ static void judge(atled_context *x, const Options *o, Watched *w, const char *te
 	} else if (st != ATLED_OK && st != ATLED_EXIT && !atled_last_error(x)) {
 		snprintf(why, sizeof why, "status %d without a reason", (int)st);
 		fault(w, text, why);
+	} else if (st == ATLED_DENIED && !o->denied) {
+		fault(w, text, "it is denied a grant that the context has");
 	} else if (took > (2 * seconds + slack) * o->slower) {
 		snprintf(why, sizeof why, "%.1f s with a limit of %.2f s", took, seconds * o->slower);
 		fault(w, text, why);
@@ -237,16 +252,39 @@ static void judge(atled_context *x, const Options *o, Watched *w, const char *te
 	}
 }
 
+static const char *const grant_names[] = {"files", "clock", "output", "environment"};
+static const char *const grant_words[] = {"the file ", "the clock", "may not print", "environment"};
+enum { GRANTS = 4 };
+
+/* The grant that a call of this function was denied, or 0. */
+static unsigned denied(atled_context *x, const char *text, const char *name) {
+	const atled_error *e = atled_last_error(x);
+	if (!e || !e->line) return 0;
+	const char *p = text;
+	for (uint32_t line = 1; line < e->line && p; line++) {
+		p = strchr(p, '\n');
+		if (p) p++;
+	}
+	for (uint32_t column = 1; p && *p && column < e->column; column++) /* of UTF-8 */
+		do p++;
+		while ((*p & 0xc0) == 0x80);
+	if (!p || strncmp(p, name, strlen(name)) != 0 || p[strlen(name)] != '(') return 0;
+	for (unsigned g = 0; g < GRANTS; g++)
+		if (strstr(e->message, grant_words[g])) return 1u << g;
+	return 0;
+}
+
 static void run_calls(const Options *o, const Signature *s, Watched *w) {
 	char text[TEXT_MOST];
-	atled_context *x = new_context(o->slower);
+	atled_context *x = new_context(o);
 	while (w->next < o->count) {
-		write_call(s, o->seed, w->next, text);
+		write_call(s, o, w->next, text);
 		w->since = now();
 		atled_value *v = NULL;
 		const atled_status st = atled_eval(x, text, ATLED_ZERO, NULL, &v);
 		const double took = now() - w->since;
 		w->answered += st == ATLED_OK;
+		if (st == ATLED_DENIED) w->denied |= denied(x, text, s->name);
 		if (o->list) printf("%d %.2f %s\n", (int)st, took, text);
 		judge(x, o, w, text, st, took);
 		atled_value_free(v);
@@ -285,7 +323,7 @@ static void ended(Job *j, const Options *o, int status, const struct rusage *use
 	}
 	j->pid = 0;
 	if (!status) return;
-	write_call(j->of, o->seed, j->w->next, text);
+	write_call(j->of, o, j->w->next, text);
 	snprintf(why, sizeof why, hung ? "it does not end" : "signal %d", status & 127);
 	fault(j->w, text, why);
 	j->w->next++;
@@ -333,8 +371,11 @@ static int check_all(const Options *o, const Signatures *all) {
 		watch(jobs, o);
 	}
 	int64_t calls = 0, failed = 0, answered = 0;
-	for (uint32_t i = 0; i < all->n; i++)
+	for (uint32_t i = 0; i < all->n; i++) {
+		for (unsigned g = 0; g < GRANTS; g++)
+			if (w[i].denied >> g & 1) printf("%s: %s\n", all->at[i].name, grant_names[g]);
 		calls += w[i].next, failed += w[i].failed, answered += w[i].answered;
+	}
 	printf("%lld of %lld calls have a value\n", (long long)answered, (long long)calls);
 	printf("%lld passed, %lld failed\n", (long long)(calls - failed), (long long)failed);
 	munmap(w, all->n * sizeof *w);
@@ -357,8 +398,9 @@ static bool read_options(int argc, char **argv, Options *o) {
 		.seed = 1, .count = 20, .jobs = 1, .slower = 1, .page = "docs/reference/library.md"};
 	for (int i = 1; i < argc; i++) {
 		const char *a = argv[i], *b = i + 1 < argc ? argv[i + 1] : NULL;
-		if (!strcmp(a, "--list")) {
-			o->list = true;
+		if (!strcmp(a, "--list") || !strcmp(a, "--denied")) {
+			o->list = o->list || a[2] == 'l';
+			o->denied = o->denied || a[2] == 'd';
 			continue;
 		}
 		if (!b) return false;
