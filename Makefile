@@ -56,11 +56,12 @@ FLAGS_asan := $(SANITIZED) $(SANITIZERS)
 FLAGS_tsan := $(SANITIZED) -fsanitize=thread
 FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
 FLAGS_polls := $(SANITIZED) -DATLED_POLLS
+FLAGS_coverage := -O1 -g --coverage -fprofile-update=prefer-atomic
 # the fuzzers' dictionaries replace the tracing of comparisons, which is
 # expensive
 FLAGS_fuzz := -O2 -g -fno-omit-frame-pointer $(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
 ifeq ($(FLAGS_$(MODE)),)
-$(error MODE=$(MODE) is none of release, asan, tsan, stress, polls, fuzz)
+$(error MODE=$(MODE) is none of release, asan, tsan, stress, polls, coverage, fuzz)
 endif
 BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
 
@@ -106,6 +107,11 @@ LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EX
 # What is installed keeps its symbols for debuggers, compressed.
 ifeq ($(MODE),release)
 PACKED := -Wl,--compress-debug-sections=zlib
+endif
+# processes that end by _exit keep their counts
+ifeq ($(MODE),coverage)
+COUNTS := $(BUILD)/scripts/check/coverage_exit.o
+LDFLAGS_ALL += -Wl,--wrap=_exit $(COUNTS)
 endif
 
 # The flags of a library from pkg-config, or a default. Unused libraries are not
@@ -160,7 +166,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- targets -----------------------------------------------------------------
 
-.PHONY: default all deps demo check check-long check-distros asan tsan stress polls fuzz bench bench-neural work-precision site install uninstall clean help
+.PHONY: default all deps demo check check-long check-distros asan tsan stress polls coverage fuzz bench bench-neural work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -196,13 +202,14 @@ asan: ## the same tests under the address and undefined-behaviour sanitizers
 tsan: ## the same tests under the thread sanitizer
 stress: ## the same tests, sanitized, with every initial capacity shrunk to one
 polls: ## the same tests with a bound on the work between two polls (lang/base/poll_watch.h)
-check asan tsan stress polls:
+coverage: ## the same tests, then which branches they executed (scripts/check/coverage.py)
+check asan tsan stress polls coverage:
 	@scripts/build/deps.sh check
 	@rm -f $(TESTED)/summary
 	@built=yes; \
 	$(MAKE) $(if $(filter check,$@),all tests-built,build/libatled-codegen.so) MODE=release BUILD=build WERROR=$(TESTED_WERROR) || built=no; \
 	$(if $(filter check,$@),,[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=$(TESTED) WERROR=$(TESTED_WERROR) || built=no;) \
-	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ $(TESTED) </dev/null
+	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ $(TESTED) </dev/null$(if $(filter coverage,$@),; scripts/check/coverage.py $(TESTED))
 
 check-distros: ## README's two commands on bare systems: Debian 12, 13, sid and another processor (as root; SYSTEMS=names)
 	@scripts/check/distros.sh $(SYSTEMS)
@@ -237,7 +244,7 @@ help: ## this list
 	@echo; sed -n '/^# Useful settings/,/^$$/s/^# \{0,1\}//p' Makefile
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-stress build-fuzz
+	rm -rf build build-asan build-tsan build-stress build-polls build-coverage build-fuzz
 
 # ---- rules -------------------------------------------------------------------
 
@@ -251,6 +258,7 @@ $(1): FORCE
 endef
 $(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(filter-out -Werror,$(CFLAGS_ALL)) $(KERNEL_FLAGS)))
 $(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(PACKED) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
+$(BUILD)/links: | $(COUNTS)
 $(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES) $(CALLS_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:

@@ -56,7 +56,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # folder.
 export ATLED_CODEGEN=${ATLED_CODEGEN:-$PWD/build/libatled-codegen.so} ATLED_CACHE=$PWD/$build/cache
 unset MAKEFLAGS MAKELEVEL MFLAGS XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME
-case $kind in asan | polls) slower=4 ;; tsan | stress) slower=10 ;; *) slower=1 ;; esac
+case $kind in asan | polls | coverage) slower=4 ;; tsan | stress) slower=10 ;; *) slower=1 ;; esac
 # This loop takes 100 ms of processor time on the reference machine. The shell's
 # interpreter and the evaluator scale similarly between machines. The minimum of
 # five measurements excludes the effect of other work.
