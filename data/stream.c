@@ -23,7 +23,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, WAIT_MS = 20 /* between two polls */ };
+enum {
+	PIECE = 1 << 20,
+	SMALL = 4096,
+	WAIT_MS = 20 /* between two polls */
+};
 
 static Status bad_at(Ctx *c, const char *path, const char *place, const char *format,
                      va_list args) {
@@ -94,18 +98,17 @@ static const char *resolve(Ctx *c, const char *path, char **made, size_t *bytes)
 
 /* ---- reading ------------------------------------------------------------- */
 
-static Status read_stream(Input *in) {
+/* Reads to the end, with room for `first` bytes at first. */
+static Status read_stream(Input *in, size_t first) {
 	size_t cap = 0, n = 0;
 	uint8_t *at = NULL;
 	for (;;) {
 		Status st = ctx_poll(in->c, 64);
 		if (st == ST_OK && n == cap) {
-			uint8_t *more = heap_resize(in->c, at, cap, cap ? cap * 2 : PIECE);
-			if (!more) st = data_no_memory(in->c, in->path, cap * 2);
-			else {
-				at = more;
-				cap = cap ? cap * 2 : PIECE;
-			}
+			const size_t more = cap ? cap * 2 : first;
+			uint8_t *larger = heap_resize(in->c, at, cap, more);
+			if (!larger) st = data_no_memory(in->c, in->path, more);
+			else at = larger, cap = more;
 		}
 		ssize_t got = st == ST_OK ? read(in->fd, at + n, cap - n) : 0;
 		if (got < 0 && errno == EAGAIN) { /* no data yet: wait, but poll for interrupts */
@@ -148,7 +151,9 @@ Status input_open(Input *in, Ctx *c, const char *path) {
 	Status st = ST_OK;
 	if (fstat(in->fd, &about)) st = input_bad(in, "%s", strerror(errno));
 	else if (S_ISDIR(about.st_mode)) st = input_bad(in, "this is a folder");
-	else if (!S_ISREG(about.st_mode)) st = read_stream(in);
+	else if (!S_ISREG(about.st_mode)) st = read_stream(in, PIECE);
+	/* files of /proc and /sys have size 0 or a page, whatever they hold */
+	else if (about.st_size <= SMALL) st = read_stream(in, 2 * SMALL);
 	else in->size = (uint64_t)about.st_size;
 	if (st != ST_OK) input_close(in);
 	return st;

@@ -54,6 +54,13 @@ holds 'names are checked all the same' ends 3 'no `nosuchname` [E0201]' \
 printf 'a,b\n1,2\n3,4\n' >"$folder/piped.csv"
 holds 'a pipe' ends 0 '[4, 6]' bash -c "sleep 0.2 | cat '$folder/piped.csv' - |
 	'$atled' -e 'x = load(\"/dev/stdin\", format = \"csv\"); [sum(x.a), sum(x.b)]'"
+holds 'a file of the kernel, of size 0' ends 0 'true' \
+	"$atled" -e 'contains(read_text("/proc/self/status"), "VmRSS")'
+holds 'its lines' ends 0 'true' "$atled" -e 'len(read_lines("/proc/meminfo")) > 10'
+holds 'a file that cannot be read' ends 1 'Input/output error' \
+	"$atled" -e 'read_text("/proc/self/mem")'
+holds 'HDF5 in a pipe' ends 0 '20' bash -c "cat tests/io/samples/latest.h5 |
+	'$atled' -e 'len(load(\"/dev/stdin\", format = \"h5\").c)'"
 holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
 holds 'a full device' ends 1 'No space left on device [E0801]' \
 	"$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
