@@ -11,6 +11,7 @@
  *   is an error, not a signal.
  */
 #include "data/internal.h"
+#include "lang/base/read_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,37 +99,17 @@ static const char *resolve(Ctx *c, const char *path, char **made, size_t *bytes)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Reads to the end, with room for `first` bytes at first. */
 static Status read_stream(Input *in, size_t first) {
-	size_t cap = 0, n = 0;
-	uint8_t *at = NULL;
-	for (;;) {
-		Status st = ctx_poll(in->c, 64);
-		if (st == ST_OK && n == cap) {
-			const size_t more = cap ? cap * 2 : first;
-			uint8_t *larger = heap_resize(in->c, at, cap, more);
-			if (!larger) st = data_no_memory(in->c, in->path, more);
-			else at = larger, cap = more;
-		}
-		ssize_t got = st == ST_OK ? read(in->fd, at + n, cap - n) : 0;
-		if (got < 0 && errno == EAGAIN) { /* no data yet: wait, but poll for interrupts */
-			poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, WAIT_MS);
-			continue;
-		}
-		if (got < 0 && errno == EINTR) continue;
-		if (got < 0) st = input_bad(in, "%s", strerror(errno));
-		if (st != ST_OK) {
-			heap_free(in->c, at, cap);
-			return st;
-		}
-		if (!got) break;
-		n += (size_t)got;
-	}
+	AllBytes b;
+	const Status st = read_all(in->c, in->fd, first, &b);
+	if (st == ST_ERROR) return input_bad(in, "%s", strerror(errno));
+	if (st == ST_NOMEM) return data_no_memory(in->c, in->path, b.cap);
+	if (st != ST_OK) return st;
 	close(in->fd);
 	in->fd = -1;
-	in->mem = at;
-	in->owned = cap;
-	in->size = n;
+	in->mem = b.at;
+	in->owned = b.cap;
+	in->size = b.n;
 	return ST_OK;
 }
 

@@ -14,7 +14,10 @@
 #include "parser/session/state.h"
 
 #include <ctype.h>
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 /* ---- global names -------------------------------------------------------- */
 
@@ -290,31 +293,19 @@ static void read_file(Session *s, const Ast *e, const char *path, char **text, s
 	}
 	const char *full =
 		path[0] == '/' || !s->folder ? path : arena_printf(s->a, "%s/%s", s->folder, path);
-	FILE *f = fopen(full, "rb");
-	if (!f) {
-		diag_error(s->c, E_MODULE, e->span, "cannot read the module %s", path);
-		ctx_throw(s->c, ST_ERROR);
-	}
-	size_t cap = 4096;
-	*n = 0;
-	*text = arena_alloc(s->a, cap);
-	for (;;) {
-		size_t got = fread(*text + *n, 1, cap - *n, f);
-		*n += got;
-		if (got == 0) break;
-		if (*n == cap) {
-			char *more = arena_alloc(s->a, cap * 2);
-			memcpy(more, *text, cap);
-			*text = more;
-			cap *= 2;
-		}
-	}
-	bool bad = ferror(f) != 0;
-	fclose(f);
-	if (bad) {
-		diag_error(s->c, E_MODULE, e->span, "cannot read the module %s", path);
-		ctx_throw(s->c, ST_ERROR);
-	}
+	/* not blocked by a pipe without a writer */
+	const int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	AllBytes *b = &s->module_text; /* the session's, since a copy of it may throw */
+	bytes_free(s->c, b);
+	const Status st = fd < 0 ? ST_ERROR : read_all(s->c, fd, 4096, b);
+	if (st == ST_ERROR)
+		diag_error(s->c, E_MODULE, e->span, "cannot read the module %s: %s", path, strerror(errno));
+	if (fd >= 0) close(fd);
+	if (st != ST_OK) ctx_throw(s->c, st);
+	*text = arena_alloc(s->a, b->n + 1);
+	memcpy(*text, b->at, b->n);
+	*n = b->n;
+	bytes_free(s->c, b);
 }
 
 void session_use(Session *s, Module *m, const Ast *e) {

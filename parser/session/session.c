@@ -89,7 +89,7 @@ static void session_free(Ctx *c, void *state) {
 		fn_unref(s->wholes.at[i].from);
 	}
 	session_forget_specialisations(s);
-	(void)c;
+	bytes_free(c, &s->module_text);
 }
 
 static void init_protected(Ctx *c, void *arg) {

@@ -6,6 +6,7 @@
 #ifndef ATLED_PARSER_SESSION_STATE_H
 #define ATLED_PARSER_SESSION_STATE_H
 
+#include "lang/base/read_all.h"
 #include "parser/session/session.h"
 #include "parser/specialise/internal.h"
 
@@ -82,6 +83,7 @@ struct Session {
 	VEC(IndexLambda) lambdas;
 	int64_t random_key, random_counter;
 	const char *folder;
+	AllBytes module_text; /* of the module that is read; freed when it is copied */
 	/* The programs that the host runs, and the last of them while it may be
 	 * forgotten: the state before it, and the number of sources after it. */
 	Arena *programs;

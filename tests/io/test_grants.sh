@@ -61,6 +61,18 @@ holds 'a file that cannot be read' ends 1 'Input/output error' \
 	"$atled" -e 'read_text("/proc/self/mem")'
 holds 'HDF5 in a pipe' ends 0 '20' bash -c "cat tests/io/samples/latest.h5 |
 	'$atled' -e 'len(load(\"/dev/stdin\", format = \"h5\").c)'"
+printf 'two = 2\n' >"$folder/two.dsl"
+holds 'a module in a pipe' ends 0 '4' bash -c "sleep 0.2 | cat '$folder/two.dsl' - |
+	'$atled' -e 'use \"/dev/stdin\" as m' -e 'm.two + 2'"
+holds 'a module that is a folder' ends 3 ': Is a directory [E0207]' "$atled" -e 'use "/tmp"'
+mkfifo "$folder/module"
+holds 'a module without a writer' ends 5 'E0903' \
+	"$atled" --time-limit=0.3 -e "use \"$folder/module\""
+holds 'a file without a writer' ends 5 'E0903' \
+	"$atled" --time-limit=0.3 -e "read_text(\"$folder/module\")"
+(sleep 0.3; printf 'late' >"$folder/module") &
+holds 'a late writer' ends 0 'late' "$atled" -e "read_text(\"$folder/module\")"
+holds 'a module without an end' ends 5 'E0901' "$atled" --mem-limit=40M -e 'use "/dev/zero"'
 holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
 holds 'a full device' ends 1 'No space left on device [E0801]' \
 	"$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
