@@ -3,15 +3,25 @@
  * Guarantees:
  * - The process ends with one of the exit codes of program.h.
  * - A closed pipe ends it silently. A file that exceeds the limit on its size
- *   is a failed write.
+ *   is a failed write. So is standard output that is closed.
  */
 #include "repl/core/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+/* Standard streams that are closed fail, and no file that a program opens gets
+ * their numbers. */
+static void take_streams(void) {
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			_exit(EXIT_SCRIPT);
+}
+
 int main(int argc, char **argv) {
+	take_streams();
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_IGN);
 	Options o;

@@ -73,6 +73,10 @@ holds 'a file without a writer' ends 5 'E0903' \
 (sleep 0.3; printf 'late' >"$folder/module") &
 holds 'a late writer' ends 0 'late' "$atled" -e "read_text(\"$folder/module\")"
 holds 'a module without an end' ends 5 'E0901' "$atled" --mem-limit=40M -e 'use "/dev/zero"'
+bash -c "exec 0<&- 1>&- 2>&-
+	'$atled' -e 'print(7)' -e 'save(\"$folder/alone.npy\", [1.5])' -e 'print(7)'"
+holds 'no file takes the place of a closed stream' ends 0 '[1.5]' \
+	"$atled" -e "load(\"$folder/alone.npy\")"
 holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
 holds 'a full device' ends 1 'No space left on device [E0801]' \
 	"$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
