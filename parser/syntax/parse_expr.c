@@ -157,6 +157,7 @@ static Ast *parse_lambda(Parser *p) {
 		Bracket b = open_bracket(p);
 		parse_params(p, TK_RPAREN, true, &params);
 		close_bracket(p, b, "`,` or `)` after a parameter");
+		params_once(p, &params);
 	}
 	Ast *a = node_new(p, A_LAMBDA);
 	a->function.head = span_from(p, first);

@@ -175,6 +175,7 @@ static Ast *record_node(Parser *p, const ArgList *fields, uint32_t first) {
 		const char *hint = "a record is (name = value, ...), a tuple (a, b)";
 		FAIL_HINT(p, E_SYNTAX, f->span, hint, "a field of a record needs its name");
 	}
+	fields_once(p, fields);
 	Ast *a = node_new(p, A_RECORD);
 	a->record.n = fields->n;
 	a->record.fields = KEEP(p, *fields);

@@ -308,6 +308,7 @@ Ast *parse_problem(Parser *p) {
 		Bracket b = open_bracket(p);
 		parse_params(p, TK_RPAREN, true, &params);
 		close_bracket(p, b, "`,` or `)` after a parameter");
+		params_once(p, &params);
 		if (params.n && params.at[params.n - 1].rest)
 			FAIL(p, E_SYNTAX, params.at[params.n - 1].span,
 			     "a problem has the parameters that it names, and no others");

@@ -173,6 +173,7 @@ Ast *parse_definition(Parser *p) {
 	Bracket b = open_bracket(p);
 	parse_params(p, TK_RPAREN, true, &params);
 	close_bracket(p, b, "`,` or `)` after a parameter");
+	params_once(p, &params);
 	a->function.nparams = params.n;
 	a->function.params = KEEP(p, params);
 	if (accept(p, TK_ARROW)) {
@@ -198,6 +199,7 @@ static Ast *parse_derivative(Parser *p) {
 	Bracket b = open_bracket(p);
 	parse_params(p, TK_RPAREN, true, &params);
 	close_bracket(p, b, "`,` or `)` after a parameter");
+	params_once(p, &params);
 	while (accept(p, TK_COMMA)) {
 		swallow_newline(p);
 		PUSH(p, &tangents, parse_name(p, "the name of a tangent, such as dx", NULL));
@@ -307,6 +309,7 @@ static Ast *parse_assignment(Parser *p) {
 	}
 	if (k != TK_ASSIGN && k != TK_COMPOUND) return target;
 	check_target(p, target, k == TK_COMPOUND);
+	targets_once(p, target);
 	Ast *a = node_new(p, A_ASSIGN);
 	a->op = (uint8_t)(k == TK_COMPOUND ? compound_op(p) : AO_NONE);
 	advance(p);
@@ -357,6 +360,7 @@ static Ast *parse_for(Parser *p) {
 		target->tuple.items = KEEP(p, names);
 		node_done(p, target, first);
 	}
+	targets_once(p, target);
 	expect(p, TK_IN, "`in` and what to go through");
 	swallow_newline(p);
 	Ast *a = node_new(p, A_FOR);

@@ -122,6 +122,12 @@ _Noreturn void unexpected(Parser *p, const char *what);
 const char *token_called(const Parser *p, uint32_t i);
 void descend(Parser *p); /* throws at the nesting limit; the caller does p->depth-- at the end */
 
+/* ---- once.c: fails where a name stands twice ---------------------------- */
+
+void params_once(Parser *p, const ParamList *params);
+void targets_once(Parser *p, const Ast *target); /* a name or a tuple, else nothing */
+void fields_once(Parser *p, const ArgList *fields);
+
 /* ---- parser.c: sequences of statements ----------------------------------- */
 
 /* Parses statements up to `closer`, which is not consumed. `one` parses one
