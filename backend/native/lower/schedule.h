@@ -120,7 +120,8 @@ void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *in
 /* Calls arrays_plan for the runs, so that all memory is known. */
 void flow_plan(Lower *l);
 uint32_t flow_class(const Lower *l, uint32_t value);
-/* Approximate cost of one execution of the schedule, for polls. */
+/* Approximate cost of one execution of the schedule, for polls: without that of
+ * nested loops which poll themselves. */
 uint32_t flow_work(const Lower *l, const Sched *s);
 bool direct_takes(const Lower *l, const Inst *in);
 /* The result is operand 0 with some elements changed. */
@@ -192,6 +193,14 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 /* In a loop iteration of `work` operations: polls, if due. trip_count: the trip
  * count, or -1. */
 void lower_poll(Lower *l, KRef iteration, KRef trip_count, uint32_t work);
+/* After a loop whose iterations poll: counts those since the last poll, so that
+ * nests of short loops poll, too. */
+void lower_poll_rest(Lower *l, KRef trip_count, uint32_t work);
+/* Whether the iterations of a `for`, of `work` operations each, poll. Those of
+ * one that is known to be short do not. */
+bool lower_polls(const Lower *l, const Inst *in, uint32_t work);
+/* Operations of a `for` that no poll of its own counts. */
+double lower_unpolled(const Lower *l, const Inst *in, uint32_t work);
 /* Around a loop that reports its progress. */
 void lower_progress(Lower *l, const Inst *in, bool begins);
 void lower_steps(Lower *l, const Sched *s);

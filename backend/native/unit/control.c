@@ -535,6 +535,32 @@ void lower_poll(Lower *l, KRef iteration, KRef trip_count, uint32_t work) {
 	k_if_end(b, NULL, NULL);
 }
 
+void lower_poll_rest(Lower *l, KRef trip_count, uint32_t work) {
+	KBuilder *b = &l->k;
+	const int64_t each = poll_period(work);
+	if (each == 1) return;
+	KRef rest = k_logic(b, 0, k_max(b, trip_count, k_int(b, 0)), k_int(b, each - 1));
+	int64_t known;
+	if (k_is_int(b, rest, &known) && known == 0) return;
+	k_poll(b, k_mul(b, rest, k_int(b, work)));
+}
+
+static bool known_trip_count(const Lower *l, const Inst *in, int64_t *trip_count) {
+	const Const *c = ref_constant(l->f, inst_arg(l->f, in, 0));
+	return c && value_as_i64(c->value, trip_count);
+}
+
+bool lower_polls(const Lower *l, const Inst *in, uint32_t work) {
+	int64_t trip_count;
+	return !known_trip_count(l, in, &trip_count) || trip_count > POLL_WORK / work;
+}
+
+double lower_unpolled(const Lower *l, const Inst *in, uint32_t work) {
+	int64_t trip_count;
+	if (!known_trip_count(l, in, &trip_count) || trip_count > POLL_WORK / work) return 0;
+	return trip_count > 0 ? (double)trip_count * work : 0;
+}
+
 void lower_progress(Lower *l, const Inst *in, bool begins) {
 	if (loop_reports(l->f, in))
 		k_progress(&l->k, begins ? PROGRESS_ENTER : PROGRESS_LEAVE, 0, NULL);
@@ -593,6 +619,8 @@ static void emit_unrolled(Looping *w, int64_t trip_count) {
 	KBuilder *b = &l->k;
 	const uint32_t size = flat_size(w);
 	const Sched *body = w->p->regions[0];
+	const uint32_t work = flow_work(l, body);
+	const bool polls = trip_count > POLL_WORK / work;
 	w->init = w->at = room(l, size);
 	collect_init(w, false, 0);
 	for (int64_t iteration = 0; iteration < trip_count; iteration++) {
@@ -600,6 +628,7 @@ static void emit_unrolled(Looping *w, int64_t trip_count) {
 		w->next = room(l, size);
 		lower_set_small(l, ref_value(body->region->params), 1, &counter);
 		set_params(w, body->region, 1, true);
+		if (polls) k_poll(b, k_int(b, work));
 		lower_steps(l, body);
 		collect_next(w, body->region);
 		w->at = w->next;
@@ -658,15 +687,15 @@ static void emit_for(Lower *l, const SchedStep *p, const Inst *in) {
 	w.at = params + 1;
 	lower_set_small(l, ref_value(body->region->params), 1, params);
 	set_params(&w, body->region, 1, true);
-	uint32_t work = flow_work(l, body);
-	int64_t known;
-	if (!k_is_int(b, count, &known) || known > POLL_WORK / work)
-		lower_poll(l, params[0], count, work);
+	const uint32_t work = flow_work(l, body);
+	const bool polls = lower_polls(l, in, work);
+	if (polls) lower_poll(l, params[0], count, work);
 	lower_steps(l, body);
 	collect_next(&w, body->region);
 	KRef *out = room(l, size);
 	k_loop_end(b, w.next, out);
 	l->loops--;
+	if (polls) lower_poll_rest(l, count, work);
 	lower_progress(l, in, false);
 	w.at = out;
 	set_results(&w, k_prim2(b, OP_LE, count, k_int(b, 0)));
@@ -692,13 +721,14 @@ static void emit_while(Lower *l, const SchedStep *p, const Inst *in) {
 	k_while_body(b, go_on, w.at);
 	set_params(&w, p->regions[1]->region, 0, true);
 	KRef iteration = w.at[w.counter];
-	lower_poll(l, iteration, k_int(b, -1),
-	           flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
+	const uint32_t work = flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]);
+	lower_poll(l, iteration, k_int(b, -1), work);
 	lower_steps(l, p->regions[1]);
 	collect_next(&w, p->regions[1]->region);
 	w.next[w.counter] = k_add(b, iteration, k_int(b, 1));
 	k_while_end(b, w.next, out);
 	l->loops--;
+	lower_poll_rest(l, out[w.counter], work);
 	lower_progress(l, in, false);
 	w.at = out;
 	/* An odd trip count ends in the result's memory. */

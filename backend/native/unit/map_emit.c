@@ -181,7 +181,12 @@ static uint32_t carried_most(const Lower *l, const Inst *in) {
 static uint32_t region_work(const Lower *l, const Region *g) {
 	double n = 1;
 	const MapVectoriser w = map_vectoriser(l, l->row, l->row_lanes);
-	for (uint32_t i = 0; i < g->ninsts; i++) n += written_work(&w, inst_in(l, g, i));
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = inst_in(l, g, i);
+		n += written_work(&w, in);
+		if (in->op == OP_FOR)
+			n += lower_unpolled(l, in, region_work(l, inst_region(l->f, in, 0))) / 8;
+	}
 	n *= 8;
 	return n < 1e6 ? (uint32_t)n : 1000000;
 }
@@ -264,12 +269,12 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 	k_loop_begin(b, k_int(b, 0), count, 1, n, init, params);
 	lower_set_small(l, ref_value(body->params), 1, params);
 	set_carried(e, in, body->params + 1, params + 1);
-	int64_t known;
-	if (!k_is_int(b, count, &known) || known > POLL_WORK / work)
-		lower_poll(l, params[0], count, work);
+	const bool polls = lower_polls(l, in, work);
+	if (polls) lower_poll(l, params[0], count, work);
 	emit_iteration(e, in, body, body_mask(l, in, body), n, params + 1, next);
 	k_loop_end(b, next, out);
 	l->loops -= l->row_lanes > 0;
+	if (polls) lower_poll_rest(l, count, work);
 	if (l->row_lanes) lower_progress(l, in, false);
 	set_carried(e, in, in->results, out);
 }
@@ -295,11 +300,13 @@ static void emit_while(RowsEmit *e, const Inst *in) {
 	             : lower_place(l, go_on)->elements[0];
 	k_while_body(b, c, at);
 	set_carried(e, in, body->params, at);
-	lower_poll(l, at[counter], k_int(b, -1), region_work(l, test) + region_work(l, body));
+	const uint32_t work = region_work(l, test) + region_work(l, body);
+	lower_poll(l, at[counter], k_int(b, -1), work);
 	emit_iteration(e, in, body, (Mask){.r = REF_NONE}, n, at, next);
 	next[counter] = k_add(b, at[counter], k_int(b, 1));
 	k_while_end(b, next, out);
 	l->loops -= l->row_lanes > 0;
+	lower_poll_rest(l, out[counter], work);
 	if (l->row_lanes) lower_progress(l, in, false);
 	set_carried(e, in, in->results, out);
 }

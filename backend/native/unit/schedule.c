@@ -12,6 +12,8 @@
  */
 #include "backend/native/unit/flow.h"
 
+#include <math.h>
+
 static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
@@ -581,8 +583,10 @@ uint32_t flow_work(const Lower *l, const Sched *s) {
 			}
 			work += n;
 		}
-		if (p->kind == SCHED_CONTROL && inst_at(l, p->inst)->op == OP_IF)
-			for (uint32_t r = 0; r < 2; r++) work += flow_work(l, p->regions[r]) / 2.0;
+		if (p->kind != SCHED_CONTROL) continue;
+		const Inst *in = inst_at(l, p->inst);
+		if (in->op == OP_IF) work += fmax(flow_work(l, p->regions[0]), flow_work(l, p->regions[1]));
+		if (in->op == OP_FOR) work += lower_unpolled(l, in, flow_work(l, p->regions[0]));
 	}
 	return work < 1e6 ? (uint32_t)work : 1000000;
 }
