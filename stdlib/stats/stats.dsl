@@ -51,7 +51,7 @@ _keep_axes(y, x, axis, keepdims; lead = 0) = if _known(keepdims, "keepdims") {
 weighted_mean(x, w; axis = none, keepdims = false) =
   _keep_axes(_mean_by_weight(x, w, axis), x, axis, keepdims)
 _mean_by_weight(x, w, axis) =
-  if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
+  if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + zeros_like(x + 0.0)) } else {
     y = moveaxis(x, axis, 0)
     v = w + 0.0
     for k in each(1, rank(y)) { v = expand(v, rank(v)) }

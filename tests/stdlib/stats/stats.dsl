@@ -7,6 +7,7 @@ mean(A; axis = (0, 1))       #~ 3.5
 weighted_mean(A, [1, 3]; axis = 0)   #~ [3.25, 1.25, 7.25]
 weighted_mean(A, [1, 1, 2]; axis = 1)        #~ [2.5, 5.5]
 weighted_mean(A, A)          #~ sum(A^2) / sum(A)
+weighted_mean([1, inf], [1, 2])      #> inf
 geometric_mean([1.0, 2; 4, 8]; axis = 0)     #~ [2, 4]
 harmonic_mean([2, 6])        #~ 3
 rms(A; axis = 1)             #~ [sqrt(10), sqrt(97/3)]
