@@ -143,6 +143,7 @@ FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
 HOST_SOURCES := $(sort $(wildcard examples/*.c))
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
 CALLS_SOURCES := $(sort $(wildcard tests/calls/*.c))
+SOAK_SOURCES := $(sort $(wildcard tests/soak/*.c))
 BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/c_reference/*.c))
 PRECISION_SOURCES := $(wildcard bench/work_precision/*.c)
 
@@ -259,7 +260,7 @@ endef
 $(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(filter-out -Werror,$(CFLAGS_ALL)) $(KERNEL_FLAGS)))
 $(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(PACKED) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
 $(BUILD)/links: | $(COUNTS)
-$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES) $(CALLS_SOURCES))))
+$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES) $(CALLS_SOURCES) $(SOAK_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:
 
@@ -381,13 +382,16 @@ RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
 $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
-# calls of library functions, through the public header
-LIBRARY_CALLS := $(BUILD)/tests/library_calls
-$(LIBRARY_CALLS): $(call objects,$(CALLS_SOURCES)) $(BUILD)/libatled.so $(BUILD)/members $(BUILD)/links
+# calls of library functions, and long work in many contexts, through the
+# public header
+PUBLIC_TESTS := $(BUILD)/tests/library_calls $(BUILD)/tests/soak_test
+$(BUILD)/tests/library_calls: $(call objects,$(CALLS_SOURCES))
+$(BUILD)/tests/soak_test: $(call objects,$(SOAK_SOURCES))
+$(PUBLIC_TESTS): $(BUILD)/libatled.so $(BUILD)/members $(BUILD)/links
 	@mkdir -p $(@D)
-	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(CALLS_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -o $@
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
 
-tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(LIBRARY_CALLS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
+tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(PUBLIC_TESTS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
 hosts-built: $(HOSTS)
 fuzzers-built: $(FUZZERS)
 benches-built: $(BENCH_PROGRAM) $(PRECISION_PROGRAM)

@@ -230,6 +230,8 @@ every_test() {
 	mkdir -p "$build/run/calls"
 	run counts calls $((limit * 5)) env -C "$build/run/calls" "$PWD/$build/tests/library_calls" \
 		--page "$PWD/docs/reference/library.md" --count "$calls" --jobs 0 --slower "$slower"
+	# many contexts at work; interrupts come by the clock
+	run counts soak "$limit" "$build/tests/soak_test" --seconds $((5 * slower))
 	local corpus=(tests/language tests/derivatives tests/native)
 	# every folder of scripts: as a user runs them, and with all functions
 	# compiled
