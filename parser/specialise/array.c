@@ -535,6 +535,37 @@ static Av *join_strings(Sp *sp, Av *x, Av *y, Span at) {
 	return both;
 }
 
+static bool power_overflows(int64_t base, int64_t exponent, int64_t *out) {
+	bool over = false;
+	*out = 1;
+	if (base == 0 || base == 1 || base == -1) exponent = exponent ? 2 - exponent % 2 : 0;
+	for (; exponent > 0 && !over; exponent--) over = __builtin_mul_overflow(*out, base, out);
+	return over;
+}
+
+/* Refuses integer arithmetic that is known to overflow. With numbers that only
+ * the run shows it wraps. */
+static void refuse_overflow(Sp *sp, AstOp op, const Av *x, const Av *y, Span at) {
+	int64_t a, b, r = 0;
+	bool over;
+	if (!av_static_int(sp, x, &a) || !av_static_int(sp, y, &b)) return;
+	switch (op) {
+	case AO_ADD: over = __builtin_add_overflow(a, b, &r); break;
+	case AO_SUB: over = __builtin_sub_overflow(a, b, &r); break;
+	case AO_MUL: over = __builtin_mul_overflow(a, b, &r); break;
+	case AO_POW: over = power_overflows(a, b, &r); break;
+	default: return;
+	}
+	const Dtype d = sp_common_dtype(sp, x, y);
+	over |= d == DT_I32 && (r < INT32_MIN || r > INT32_MAX);
+	if (!over) return;
+	Diag *e = diag_error(sp->c, E_ARITH, at, "%lld %s %lld does not fit in an integer of type %s",
+	                     (long long)a, operator_text(op), (long long)b, dtype_name(d));
+	diag_hint(sp->c, e, "real numbers reach further: %lld.0 %s %lld", (long long)a,
+	          operator_text(op), (long long)b);
+	sp_throw(sp);
+}
+
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	/* No value: an earlier failure is certain. */
 	if (x->kind == AV_UNSET || y->kind == AV_UNSET) return av_new(sp, AV_UNSET);
@@ -594,6 +625,7 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	    (y->kind != AV_ARRAY && y->kind != AV_RANGE))
 		sp_fail(sp, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op),
 		        sp_type_text(sp, x), sp_type_text(sp, y));
+	refuse_overflow(sp, op, x, y, at);
 	Av *pair[2] = {x, y};
 	switch (op) {
 	case AO_ADD: return sp_elementwise(sp, OP_ADD, 2, pair, at);
