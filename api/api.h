@@ -15,6 +15,7 @@
 #define ATLED_API_API_H
 
 #include "include/atled.h"
+#include "backend/eval/core/code.h"
 #include "parser/session/session.h"
 #include <fenv.h>
 #include <pthread.h>
@@ -83,6 +84,7 @@ struct atled_engine {
 	HostAllocator alloc;
 	atomic_uint refs;
 	int threads;
+	NativePolicy policy;    /* owns its `cache` */
 	_Atomic uint32_t epoch; /* counts atled_interrupt_all */
 };
 

@@ -29,6 +29,19 @@ int atled_version(void) { return ATLED_VERSION; }
 
 #define HAS_FIELD(s, T, field) ((s)->size >= offsetof(T, field) + sizeof((s)->field))
 
+/* A field of a config that may be NULL or shorter than ours; 0 when it is not
+ * there. */
+#define CONFIG_FIELD(config, field)                                                                \
+	((config) && HAS_FIELD(config, atled_engine_config, field) ? (config)->field : 0)
+
+static NativePolicy policy_of(const atled_engine_config *config) {
+	return (NativePolicy){.never = CONFIG_FIELD(config, no_machine_code) != 0,
+	                      .background = CONFIG_FIELD(config, background_only) != 0,
+	                      .wait_seconds = CONFIG_FIELD(config, wait_seconds),
+	                      .cache = CONFIG_FIELD(config, code_cache),
+	                      .environment = CONFIG_FIELD(config, environment) != 0};
+}
+
 atled_engine *atled_engine_new(const atled_engine_config *config) {
 	HostAllocator alloc = heap_default();
 	if (config && HAS_FIELD(config, atled_engine_config, ud) && config->resize)
@@ -38,13 +51,26 @@ atled_engine *atled_engine_new(const atled_engine_config *config) {
 	memset(e, 0, sizeof *e);
 	e->alloc = alloc;
 	atomic_init(&e->refs, 1);
-	if (config && HAS_FIELD(config, atled_engine_config, threads) && config->threads > 0)
-		e->threads = config->threads;
+	const int threads = CONFIG_FIELD(config, threads);
+	if (threads > 0) e->threads = threads;
+	e->policy = policy_of(config);
+	if (e->policy.cache) {
+		const size_t n = strlen(e->policy.cache) + 1;
+		char *copy = alloc.resize(alloc.ud, NULL, 0, n);
+		if (copy) memcpy(copy, e->policy.cache, n);
+		e->policy.cache = copy;
+		if (!copy) {
+			atled_engine_free(e);
+			return NULL;
+		}
+	}
 	return e;
 }
 
 void atled_engine_free(atled_engine *e) {
 	if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+	char *cache = (char *)(uintptr_t)e->policy.cache;
+	if (cache) e->alloc.resize(e->alloc.ud, cache, strlen(cache) + 1, 0);
 	e->alloc.resize(e->alloc.ud, e, sizeof *e, 0);
 }
 
@@ -196,6 +222,7 @@ static const DataHooks saved_functions = {session_function_out, session_function
 static void set_up(Ctx *c, void *arg) {
 	atled_context *x = arg;
 	api_want(c, backend_init(c));
+	backend_set_policy(c, &x->engine->policy);
 	autodiff_init(c);
 #if HAVE_SOLVERS
 	api_want(c, solvers_init(c));

@@ -355,7 +355,12 @@ atled_status atled_stats(atled_context *x, atled_stat *out) {
 
 /* ---- machine code -------------------------------------------------------- */
 
-static void machine_body(Ctx *c, void *arg) { backend_set_native(c, *(NativeMode *)arg); }
+static void machine_body(Ctx *c, void *arg) {
+	const NativeMode mode = *(NativeMode *)arg;
+	if (mode != NATIVE_OFF && api_of(c)->engine->policy.never)
+		api_misuse(c, "atled_machine: the engine was created without machine code");
+	backend_set_native(c, mode);
+}
 
 atled_status atled_machine(atled_context *x, atled_machine_mode mode) {
 	API_WANT(x, (unsigned)mode <= ATLED_MACHINE_ALWAYS, "mode is none of atled_machine_mode");

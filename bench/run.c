@@ -233,7 +233,7 @@ static atled_value *value_of(atled_context *ctx, const Array *a) {
 static Program prepare(const Case *c, const Options *o) {
 	const Row *row = c->row;
 	Program p = {.c = c};
-	atled_engine_config config = {.size = sizeof config, .threads = o->threads};
+	atled_engine_config config = {.size = sizeof config, .threads = o->threads, .environment = 1};
 	atled_engine *engine = atled_engine_new(&config);
 	p.ctx = atled_context_new(engine);
 	if (!p.ctx) limit_stop("no memory");

@@ -100,10 +100,28 @@ typedef struct atled_engine_config {
 	/* Threads for large operations; 0: one per processor. Results do not depend
 	 * on the number of threads. */
 	int threads;
+	/* Machine code. A context's mode is set by atled_machine.
+	 * - no_machine_code: not 0: none is made, loaded or read from the cache.
+	 * - background_only: not 0: no call waits for the code generator. Functions
+	 *   run in the evaluator until their code is available.
+	 * - wait_seconds: the longest wait of a call for the code of one function,
+	 *   which is then made in the background; 0 or less: no limit.
+	 * - code_cache: full path of the folder that keeps machine code for other
+	 *   processes; copied. It is created if missing, and used only when no
+	 *   other user may write it or enter it. NULL: $XDG_CACHE_HOME/atled, else
+	 *   ~/.cache/atled. "": no files.
+	 * - environment: not 0: fields left at 0 follow the environment variables
+	 *   ATLED_NATIVE (off, on, always: the initial mode) and ATLED_CACHE (a
+	 *   folder, or off). Otherwise both variables are ignored. */
+	double wait_seconds;
+	int no_machine_code;
+	int background_only;
+	const char *code_cache;
+	int environment;
 } atled_engine_config;
 
-/* Creates an engine. config NULL: all fields zero. Returns NULL when memory
- * fails. */
+/* Creates an engine. config NULL: all fields zero, which is also the value of
+ * fields beyond config->size. Returns NULL when memory fails. */
 ATLED_API atled_engine *atled_engine_new(const atled_engine_config *config);
 /* Releases the engine, which lives until its last context is freed. NULL is
  * allowed. */
@@ -636,8 +654,9 @@ typedef enum atled_machine_mode {
 	ATLED_MACHINE_WHEN_WORTH = 1, /* when it saves more time than compilation takes */
 	ATLED_MACHINE_ALWAYS = 2      /* at the first call, for tests */
 } atled_machine_mode;
-/* Sets the mode. The initial mode comes from the environment variable
- * ATLED_NATIVE (off, on, always); default: ATLED_MACHINE_WHEN_WORTH. */
+/* Sets the mode; default: ATLED_MACHINE_WHEN_WORTH. In an engine without
+ * machine code, modes other than ATLED_MACHINE_NEVER are ATLED_MISUSE. See
+ * atled_engine_config for the environment. */
 ATLED_API atled_status atled_machine(atled_context *ctx, atled_machine_mode mode);
 
 /* Starts profiling: every compiled unit is timed, at the cost of two clock

@@ -237,7 +237,7 @@ static atled_context *program(const char *folder) {
 	if (!f) give_up("precision.dsl is not there; --folder says where it is");
 	const size_t n = fread(text, 1, sizeof text, f);
 	fclose(f);
-	atled_engine_config config = {.size = sizeof config, .threads = 1};
+	atled_engine_config config = {.size = sizeof config, .threads = 1, .environment = 1};
 	atled_context *ctx = atled_context_new(atled_engine_new(&config));
 	if (!ctx) give_up("no memory");
 	if (atled_compile(ctx, text, n, "precision.dsl") != ATLED_OK) stop(ctx);

@@ -51,7 +51,7 @@ bool use_colour(const Options *o, FILE *f) {
 }
 
 atled_context *session_open(const Options *o) {
-	atled_engine_config config = {.size = sizeof config, .threads = o->threads};
+	atled_engine_config config = {.size = sizeof config, .threads = o->threads, .environment = 1};
 	atled_engine *engine = atled_engine_new(&config);
 	atled_context *ctx = engine ? atled_context_new(engine) : NULL;
 	atled_engine_free(engine);

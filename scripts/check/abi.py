@@ -11,6 +11,8 @@ Rules, for one number of the library (ABI in the Makefile):
 - A line of the kept list stays true. A struct may grow at its end, because its
   first field says how large its user's one is.
 - What the list does not have is new: --update adds it.
+- A new field begins behind the old struct, not in the padding at its end, which
+  older programs leave unset.
 - The library shows exactly the functions of the header.
 
 The last line is "N passed, N failed".
@@ -121,6 +123,19 @@ def subject_of(line):
     return re.split(r": | at | = ", line)[0]
 
 
+def in_padding(kept, present):
+    """New fields that lie within the kept struct, whose alignment is 8."""
+    place = re.compile(r"field (\w+)\.\w+ at (\d+), (\d+) bytes")
+    ends = {}
+    for line in kept:
+        found = place.match(line)
+        if found:
+            name, at, size = found.groups()
+            ends[name] = max(ends.get(name, 0), (int(at) + int(size) + 7) // 8 * 8)
+    fresh = [place.match(line) for line in present if line not in kept]
+    return [m.group(0) for m in fresh if m and int(m.group(2)) < ends.get(m.group(1), 0)]
+
+
 def shown(library):
     out = subprocess.run(
         ["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True
@@ -147,6 +162,7 @@ def main():
         if now.get(subject_of(line)) != line:
             is_now = now.get(subject_of(line), "gone")
             faults.append(f"{KEPT} has `{line}`, now it is `{is_now}`")
+    faults += [f"in the padding of the old struct: `{f}`" for f in in_padding(kept, present)]
     if "--update" in sys.argv[1:]:
         with open(KEPT, "w", encoding="utf-8") as f:
             f.write("# The binary interface of libatled.so on 64-bit Linux: scripts/check/abi.py\n")

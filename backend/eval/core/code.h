@@ -73,11 +73,26 @@ RunCounters *run_counters(Ctx *c);
  *   compiled quickly.
  * - NATIVE_WELL: as NATIVE_ALWAYS, but optimised fully.
  *
- * ATLED_NATIVE in the environment (off, on, always) is a context's initial
- * mode; the default is on.
+ * The initial mode follows from the policy.
  */
 typedef enum NativeMode { NATIVE_OFF, NATIVE_ON, NATIVE_ALWAYS, NATIVE_WELL } NativeMode;
 void backend_set_native(Ctx *c, NativeMode mode);
+
+/* What an engine decides about machine code for all its contexts. All fields
+ * zero: the defaults. */
+typedef struct NativePolicy {
+	bool never;          /* none is made or loaded; the mode stays NATIVE_OFF */
+	bool background;     /* nobody waits for the code generator */
+	double wait_seconds; /* the longest wait for one function; 0: no limit */
+	/* The folder of the cache on disk, see native_cache_open; "": no files. */
+	const char *cache;
+	/* ATLED_NATIVE (off, on, always) is the initial mode, and ATLED_CACHE (a
+	 * folder, or off) the folder where `cache` is NULL. */
+	bool environment;
+} NativePolicy;
+/* Sets the policy, before anything runs. It must outlive the context. Without a
+ * call the context follows the environment. */
+void backend_set_policy(Ctx *c, const NativePolicy *policy);
 
 /* The numbers of units that were found compiled, in memory or on disk, and of
  * those that were compiled. */

@@ -186,6 +186,7 @@ struct Backend {
 	const NativeHooks *hooks;
 	struct NativeState *native; /* memory of machine code; NULL until its first call */
 	struct TierState *tiers;
+	const NativePolicy *policy; /* of the engine */
 	/* Running calls of functions whose machine code is being compiled,
 	 * including calls inside them. */
 	uint32_t waiting;

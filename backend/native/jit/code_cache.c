@@ -104,9 +104,7 @@ static int open_directory(const char *path) {
 
 static int open_default(void) {
 	char path[4096];
-	const char *asked = secure_getenv("ATLED_CACHE"), *base = secure_getenv("XDG_CACHE_HOME"),
-			   *home = secure_getenv("HOME");
-	if (asked && *asked) return strcmp(asked, "off") ? open_directory(asked) : -1;
+	const char *base = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	int n;
 	if (base && *base == '/') {
 		n = snprintf(path, sizeof path, "%s", base);
@@ -121,9 +119,7 @@ static int open_default(void) {
 }
 
 NativeCache *native_cache_open(const char *directory, uint64_t bound) {
-	const int fd = !directory                 ? open_default()
-	               : strcmp(directory, "off") ? open_directory(directory)
-	                                          : -1;
+	const int fd = directory ? open_directory(directory) : open_default();
 	if (fd < 0) return NULL;
 	NativeCache *c = malloc(sizeof *c);
 	if (!c) {

@@ -29,12 +29,12 @@ NativeKey native_key(KHash module, const char *cpu, uint64_t options, const char
 typedef struct NativeCache NativeCache;
 /* Opens the cache.
  *
- * - directory: NULL for $ATLED_CACHE, else $XDG_CACHE_HOME/atled, else
+ * - directory: by its full path; NULL for $XDG_CACHE_HOME/atled, else
  *   ~/.cache/atled. It is created if missing. Programs that run with another
  *   user's rights ignore these variables.
  * - bound: in bytes; 0 for NATIVE_CACHE_BYTES.
  *
- * Returns NULL when no directory can be trusted, or when it is "off".
+ * Returns NULL when the directory cannot be trusted.
  */
 NativeCache *native_cache_open(const char *directory, uint64_t bound);
 void native_cache_close(NativeCache *c);

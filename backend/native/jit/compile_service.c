@@ -63,8 +63,18 @@ struct NativeRequest {
 	char why[WHY_BYTES];
 };
 
+/* A cache on disk, shared by the services of its folder. */
+typedef struct OpenCache {
+	struct OpenCache *next;
+	NativeCache *cache; /* NULL: the folder cannot be used */
+	uint32_t users;
+	bool named;
+	char folder[]; /* if `named`, else the user's */
+} OpenCache;
+
 struct NativeService {
 	Ctx *ctx;
+	OpenCache *files; /* NULL: no cache on disk */
 	NativeCounters counters;
 	NativeRequest *requests;
 	atomic_uint_least64_t pending; /* number of unfinished requests; read at every call */
@@ -78,7 +88,7 @@ static struct Store {
 	uint32_t services, alive, compiling;
 	bool broken; /* by a fork during a compilation */
 	NativeCode *buckets[BUCKETS];
-	NativeCache *cache;
+	OpenCache *caches; /* under `life` */
 	/* The background thread. */
 	bool started, quit;
 	pthread_t thread;
@@ -371,7 +381,9 @@ static bool key_of(const KModule *m, const NativeOptions *o, NativeKey *key, cha
 	return true;
 }
 
-bool native_is_cached(const KModule *m, const NativeOptions *o) {
+static NativeCache *cache_of(const NativeService *s) { return s->files ? s->files->cache : NULL; }
+
+bool native_is_cached(const NativeService *s, const KModule *m, const NativeOptions *o) {
 	char why[256];
 	NativeKey key;
 	CachedObject cached;
@@ -381,13 +393,13 @@ bool native_is_cached(const KModule *m, const NativeOptions *o) {
 	pthread_mutex_unlock(&store.lock);
 	native_code_free(code);
 	if (code) return true;
-	if (o->debug_lines || !native_cache_load(store.cache, key, &cached)) return false;
+	if (o->debug_lines || !native_cache_load(cache_of(s), key, &cached)) return false;
 	free(cached.block);
 	return true;
 }
 
-static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters *counters,
-                        char *why, size_t cap) {
+static NativeCode *make(const NativeService *s, const KModule *m, const NativeOptions *o,
+                        NativeCounters *counters, char *why, size_t cap) {
 	char symbol[ENTRY_BYTES];
 	NativeKey key;
 	if (cap) *why = 0;
@@ -395,7 +407,7 @@ static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters
 		counters->failed++;
 		return NULL;
 	}
-	NativeCache *cache = o->debug_lines ? NULL : store.cache;
+	NativeCache *cache = o->debug_lines ? NULL : cache_of(s);
 	entry_symbol(key, o->name, symbol);
 	pthread_mutex_lock(&store.lock);
 	NativeCode *code = find_code(key);
@@ -423,7 +435,7 @@ static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters
 
 NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why,
                            size_t cap) {
-	return make(m, o, &s->counters, why, cap);
+	return make(s, m, o, &s->counters, why, cap);
 }
 
 /* ---- the background ------------------------------------------------------ */
@@ -445,7 +457,7 @@ static void *background(void *unused) {
 		if (!store.first) store.last = NULL;
 		store.running = r;
 		pthread_mutex_unlock(&store.lock);
-		r->code = make(r->module, &r->options, &r->counters, r->why, sizeof r->why);
+		r->code = make(r->service, r->module, &r->options, &r->counters, r->why, sizeof r->why);
 		pthread_mutex_lock(&store.lock);
 		store.running = NULL;
 		set_done(r);
@@ -457,7 +469,7 @@ static void *background(void *unused) {
 
 static void *run_apart(void *arg) {
 	NativeRequest *r = arg;
-	r->code = make(r->module, &r->options, &r->counters, r->why, sizeof r->why);
+	r->code = make(r->service, r->module, &r->options, &r->counters, r->why, sizeof r->why);
 	pthread_mutex_lock(&store.lock);
 	NativeRequest **at = &store.apart;
 	while (*at != r) at = &(*at)->next;
@@ -608,18 +620,19 @@ static void wait_for(NativeRequest *r) {
 	pthread_mutex_unlock(&store.lock);
 }
 
-static bool wait_briefly(const NativeRequest *r) {
+static void wait_briefly(const NativeRequest *r) {
 	const struct timespec t = clock_deadline(POLL_NS);
 	pthread_mutex_lock(&store.lock);
 	while (!atomic_load(&r->done) &&
 	       pthread_cond_timedwait(&store.finished, &store.lock, &t) != ETIMEDOUT) {}
 	pthread_mutex_unlock(&store.lock);
-	return native_request_done(r);
 }
 
-bool native_request_wait(const NativeRequest *r) {
-	while (!wait_briefly(r))
-		if (ctx_stops(r->service->ctx)) return false;
+bool native_request_wait(const NativeRequest *r, double until) {
+	while (!native_request_done(r)) {
+		if (ctx_stops(r->service->ctx) || clock_seconds() >= until) return false;
+		wait_briefly(r);
+	}
 	return true;
 }
 
@@ -681,14 +694,41 @@ static void watch_forks(void) { pthread_atfork(before_fork, after_fork_parent, a
 
 /* ---- services ------------------------------------------------------------ */
 
-NativeService *native_service_new(Ctx *c) {
+/* The caller holds store.life. */
+static OpenCache *take_cache(const char *folder) {
+	if (folder && !*folder) return NULL;
+	for (OpenCache *o = store.caches; o; o = o->next)
+		if (folder ? o->named && !strcmp(o->folder, folder) : !o->named) {
+			o->users++;
+			return o;
+		}
+	const size_t n = folder ? strlen(folder) + 1 : 0;
+	OpenCache *o = malloc(sizeof *o + n);
+	if (!o) return NULL;
+	*o = (OpenCache){.next = store.caches, .users = 1, .named = folder != NULL};
+	if (n) memcpy(o->folder, folder, n);
+	o->cache = native_cache_open(folder, 0);
+	return store.caches = o;
+}
+
+static void give_cache(OpenCache *o) {
+	if (!o || --o->users) return;
+	OpenCache **at = &store.caches;
+	while (*at != o) at = &(*at)->next;
+	*at = o->next;
+	native_cache_close(o->cache);
+	free(o);
+}
+
+NativeService *native_service_new(Ctx *c, const char *folder) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	NativeService *s = heap_alloc(c, sizeof *s);
 	if (!s) return NULL;
 	*s = (NativeService){.ctx = c};
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&store.life);
-	if (!store.services++) store.cache = native_cache_open(NULL, 0);
+	store.services++;
+	s->files = take_cache(folder);
 	pthread_mutex_unlock(&store.life);
 	return s;
 }
@@ -719,9 +759,8 @@ void native_service_free(NativeService *s) {
 		pthread_mutex_unlock(&store.lock);
 		if (join) pthread_join(store.thread, NULL);
 		store.quit = store.started = false;
-		native_cache_close(store.cache);
-		store.cache = NULL;
 	}
+	give_cache(s->files);
 	pthread_mutex_unlock(&store.life);
 	heap_free(s->ctx, s, sizeof *s);
 }

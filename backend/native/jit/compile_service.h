@@ -38,7 +38,9 @@ typedef struct NativeCounters {
 	double compile_seconds, load_seconds;
 } NativeCounters;
 
-NativeService *native_service_new(Ctx *c); /* NULL when memory fails */
+/* folder: of the cache on disk, see native_cache_open; "" for none. Services
+ * with the same folder share it. Returns NULL when memory fails. */
+NativeService *native_service_new(Ctx *c, const char *folder);
 /* Cancels pending work. Code that was taken remains with its holder. Requests
  * must still be ended, and yield no result. */
 void native_service_free(NativeService *s);
@@ -49,7 +51,7 @@ bool native_available(NativeService *s, char *why, size_t cap);
 
 /* Whether code for m is in memory or on disk, so that it need not be
  * compiled. */
-bool native_is_cached(const KModule *m, const NativeOptions *o);
+bool native_is_cached(const NativeService *s, const KModule *m, const NativeOptions *o);
 NativeEntry native_code_entry(const NativeCode *code);
 size_t native_code_bytes(const NativeCode *code);
 /* Releases one reference. Allowed on any thread; code may be NULL. */
@@ -69,9 +71,9 @@ typedef struct NativeRequest NativeRequest;
 NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o);
 /* The same on a thread of its own, for a caller that waits for the code. */
 NativeRequest *native_request_apart(NativeService *s, KModule *m, const NativeOptions *o);
-/* Waits until the request is done. False when the context must stop before
- * (ctx_stops). */
-bool native_request_wait(const NativeRequest *r);
+/* Waits until the request is done, or until clock_seconds() is `until`. Returns
+ * whether it is done. Returns early when the context must stop (ctx_stops). */
+bool native_request_wait(const NativeRequest *r, double until);
 bool native_request_done(const NativeRequest *r); /* cheap */
 /* The number of unfinished requests of s, cancelled ones included. */
 uint64_t native_requests_pending(const NativeService *s);

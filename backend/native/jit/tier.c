@@ -25,6 +25,9 @@
  *   exceeds its worth so far. Code that is already in memory or on disk is
  *   used.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "backend/native/jit/tier.h"
 #include "backend/native/run/unit_step.h"
 #include "lang/base/clock.h"
@@ -81,22 +84,39 @@ typedef struct TierState {
 
 /* ---- settings ------------------------------------------------------------ */
 
+static const NativePolicy *policy_of(const Backend *be) {
+	static const NativePolicy usual = {.environment = true};
+	return be->policy ? be->policy : &usual;
+}
+
+static NativeMode initial_mode(const NativePolicy *p) {
+	if (p->never) return NATIVE_OFF;
+	const char *word = p->environment ? secure_getenv("ATLED_NATIVE") : NULL;
+	return !word                     ? NATIVE_ON
+	       : !strcmp(word, "off")    ? NATIVE_OFF
+	       : !strcmp(word, "always") ? NATIVE_ALWAYS
+	                                 : NATIVE_ON;
+}
+
+static const char *cache_folder(const NativePolicy *p) {
+	if (p->cache || !p->environment) return p->cache;
+	const char *asked = secure_getenv("ATLED_CACHE");
+	return !asked || !*asked ? NULL : strcmp(asked, "off") ? asked : "";
+}
+
 static TierState *state_of(Backend *be) {
 	if (be->tiers) return be->tiers;
 	TierState *s = heap_alloc(be->ctx, sizeof *s);
 	if (!s) return NULL;
-	const char *word = getenv("ATLED_NATIVE");
-	NativeMode mode = !word                     ? NATIVE_ON
-	                  : !strcmp(word, "off")    ? NATIVE_OFF
-	                  : !strcmp(word, "always") ? NATIVE_ALWAYS
-	                                            : NATIVE_ON;
-	*s = (TierState){.mode = mode};
+	*s = (TierState){.mode = initial_mode(policy_of(be))};
 	return be->tiers = s;
 }
 
+void backend_set_policy(Ctx *c, const NativePolicy *policy) { backend_of(c)->policy = policy; }
+
 void backend_set_native(Ctx *c, NativeMode mode) {
 	TierState *s = state_of(backend_of(c));
-	if (s) s->mode = mode;
+	if (s && !policy_of(backend_of(c))->never) s->mode = mode;
 }
 
 void tier_state_free(Ctx *c, TierState *s) {
@@ -108,7 +128,7 @@ void tier_state_free(Ctx *c, TierState *s) {
 static bool is_available(Ctx *c, TierState *s) {
 	if (s->asked) return s->available;
 	s->asked = true;
-	s->service = native_service_new(c);
+	s->service = native_service_new(c, cache_folder(policy_of(backend_of(c))));
 	char why[128];
 	s->available = s->service && native_available(s->service, why, sizeof why);
 	return s->available;
@@ -422,17 +442,33 @@ static double planned_seconds(const Tier *t) {
 	return seconds;
 }
 
+static bool compile_async(Backend *be, TierState *s, Tier *t, Code *code) {
+	for (uint32_t i = 0; i < t->plan->units.n; i++) {
+		NativeUnit *nu = t->plan->units.at[i];
+		if (!nu->unit->module) continue; /* requested before the deadline */
+		NativeOptions o = options_of(be->ctx, code, nu->unit);
+		nu->request = native_request(s->service, nu->unit->module, &o);
+		if (!nu->request) return false;
+		nu->unit->module = NULL;
+	}
+	t->stage = TIER_PENDING;
+	return true;
+}
+
 /* LLVM cannot be interrupted. An interrupt or a limit leaves the compilation
- * behind. */
+ * behind. After the policy's deadline it continues in the background. */
 static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code) {
 	char why[256];
+	const double most = policy_of(be)->wait_seconds,
+				 until = most > 0 ? clock_seconds() + most : HUGE_VAL;
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
 		NativeOptions o = options_of(be->ctx, code, nu->unit);
 		nu->request = native_request_apart(s->service, nu->unit->module, &o);
 		if (nu->request) {
 			nu->unit->module = NULL;
-			if (!native_request_wait(nu->request)) return false;
+			if (!native_request_wait(nu->request, until))
+				return !ctx_stops(be->ctx) && compile_async(be, s, t, code);
 			nu->code = native_request_take(nu->request, why, sizeof why);
 			nu->request = NULL;
 		} else { /* no thread */
@@ -445,18 +481,6 @@ static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
-static bool compile_async(Backend *be, TierState *s, Tier *t, Code *code) {
-	for (uint32_t i = 0; i < t->plan->units.n; i++) {
-		NativeUnit *nu = t->plan->units.at[i];
-		NativeOptions o = options_of(be->ctx, code, nu->unit);
-		nu->request = native_request(s->service, nu->unit->module, &o);
-		if (!nu->request) return false;
-		nu->unit->module = NULL;
-	}
-	t->stage = TIER_PENDING;
-	return true;
-}
-
 /* Installs the code when all requests are done; until then does nothing.
  * Returns false on failure. */
 static bool install(Backend *be, Tier *t, Code *code) {
@@ -466,6 +490,7 @@ static bool install(Backend *be, Tier *t, Code *code) {
 			return true;
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
+		if (nu->code) continue; /* taken before the deadline */
 		nu->code = native_request_take(nu->request, why, sizeof why);
 		nu->request = NULL;
 		if (!nu->code) return false;
@@ -477,7 +502,7 @@ static bool is_cached(Backend *be, const Tier *t, const Code *code) {
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		const Unit *u = t->plan->units.at[i]->unit;
 		const NativeOptions o = options_of(be->ctx, code, u);
-		if (!native_is_cached(u->module, &o)) return false;
+		if (!native_is_cached(be->tiers->service, u->module, &o)) return false;
 	}
 	return true;
 }
@@ -501,8 +526,9 @@ static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Va
 	t->deferred = good && t->compile_seconds > worth && !is_cached(be, t, code);
 	good = good && !t->deferred;
 	if (good)
-		good = ahead > planned_seconds(t) ? compile_now(be, s, t, code)
-		                                  : compile_async(be, s, t, code);
+		good = ahead > planned_seconds(t) && !policy_of(be)->background
+		           ? compile_now(be, s, t, code)
+		           : compile_async(be, s, t, code);
 	be->counters.compile_seconds += clock_seconds() - from;
 	return good;
 }

@@ -289,14 +289,11 @@ static void test_entry(T *t) {
  * extents, results over arguments, failures. */
 static void test_entry_machine_code(T *unused) {
 	(void)unused;
-	const char *before = getenv("ATLED_NATIVE");
-	char kept[32];
-	snprintf(kept, sizeof kept, "%s", before ? before : "");
-	setenv("ATLED_NATIVE", "always", 1);
 	T fresh = {.x = atled_context_new(NULL)}, *t = &fresh;
 	atled_function *f = NULL;
 	atled_raw raw;
 	void *ud;
+	FINE(t, atled_machine(t->x, ATLED_MACHINE_ALWAYS));
 	FINE(t, atled_compile(t->x,
 	                      "g(v, a) = exp(0v)*a + v\npick(v, i) = v[i]*2 + 1\nproduct(a, b) = a @ b",
 	                      ATLED_ZERO, NULL));
@@ -342,8 +339,6 @@ static void test_entry_machine_code(T *unused) {
 	}
 	atled_function_free(f);
 	atled_context_free(fresh.x);
-	if (before) setenv("ATLED_NATIVE", kept, 1);
-	else unsetenv("ATLED_NATIVE");
 }
 
 int main(void) {

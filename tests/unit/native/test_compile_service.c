@@ -18,7 +18,9 @@
 #include "backend/native/jit/compile_service.h"
 #include "backend/native/kir/cpu.h"
 #include "tests/unit/support/check.h"
+#include "lang/base/clock.h"
 #include <dirent.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,8 +98,8 @@ static long calls(void) {
 	return n;
 }
 
-static void empty_cache(void) {
-	DIR *d = opendir(cache);
+static void empty_folder(const char *path) {
+	DIR *d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (*e->d_name != '.') unlinkat(dirfd(d), e->d_name, 0);
 	if (d) closedir(d);
@@ -136,7 +138,7 @@ static const NativeOptions full = {.name = "a function of 2 words", .level = 2},
 static void test_order(void) {
 	char why[300] = "";
 	Ctx *c = ctx_new(NULL), *d = ctx_new(NULL);
-	NativeService *s = native_service_new(c), *t = native_service_new(d);
+	NativeService *s = native_service_new(c, cache), *t = native_service_new(d, cache);
 	CHECK(native_available(s, why, sizeof why));
 	KModule *m = module_of(c, 1), *same = module_of(d, 1), *other = module_of(c, 2);
 	calls();
@@ -192,7 +194,7 @@ static void test_order(void) {
  * again. */
 static void test_damage(void) {
 	Ctx *c = ctx_new(NULL);
-	NativeService *s = native_service_new(c);
+	NativeService *s = native_service_new(c, cache);
 	KModule *m = module_of(c, 3);
 	native_code_free(native_compile(s, m, &full, NULL, 0));
 	CHECK(calls() == 1);
@@ -214,10 +216,34 @@ static void test_damage(void) {
 	ctx_free(c);
 }
 
+/* Services with different folders do not see each other's files. */
+static void test_caches(void) {
+	char other[120];
+	snprintf(other, sizeof other, "%s/other", folder);
+	const char *const where[] = {cache, other, "", cache, "not/absolute"};
+	static const long expected[] = {1, 1, 1, 0, 1};
+	Ctx *c = ctx_new(NULL);
+	KModule *m = module_of(c, 5);
+	calls();
+	for (int i = 0; i < 5; i++) {
+		NativeService *s = native_service_new(c, where[i]), *same = native_service_new(c, where[i]);
+		CHECK(!native_is_cached(s, m, &full) == expected[i]);
+		native_code_free(native_compile(s, m, &full, NULL, 0));
+		CHECK(calls() == expected[i]);
+		native_service_free(s);
+		CHECK(native_is_cached(same, m, &full) == (i != 2 && i != 4));
+		native_service_free(same);
+	}
+	kmodule_free(m);
+	ctx_free(c);
+	empty_folder(other);
+	CHECK(!rmdir(other));
+}
+
 static void test_failures(void) {
 	char why[300] = "";
 	Ctx *c = ctx_new(NULL);
-	NativeService *s = native_service_new(c);
+	NativeService *s = native_service_new(c, cache);
 	KModule *m = module_of(c, 4);
 	setenv("ATLED_TEST_CODEGEN", "fail", 1);
 	CHECK(!native_compile(s, m, &full, why, sizeof why) && !strcmp(why, "it was told to fail"));
@@ -262,7 +288,7 @@ static void test_failures(void) {
 	native_forget_library();
 	CHECK(native_codegen(why, sizeof why) != NULL);
 	heap_fail_at(c, 1, false);
-	CHECK(!native_service_new(c));
+	CHECK(!native_service_new(c, cache));
 	heap_fail_at(c, 0, false);
 	kmodule_free(m);
 	native_service_free(s);
@@ -272,9 +298,9 @@ static void test_failures(void) {
 static void test_background(void) {
 	char why[300] = "";
 	Ctx *c = ctx_new(NULL);
-	NativeService *s = native_service_new(c);
+	NativeService *s = native_service_new(c, cache);
 	NativeRequest *r[6];
-	empty_cache();
+	empty_folder(cache);
 	calls();
 	for (int i = 0; i < 6; i++) {
 		KModule *m = module_of(c, 100 + i);
@@ -319,7 +345,7 @@ static void test_background(void) {
 	CHECK(!native_request_take(r[3], why, sizeof why));
 	CHECK(native_codes_alive() == 1); /* the first code was never freed */
 	c = ctx_new(NULL);                /* the owner of the cancelled request can get it again */
-	s = native_service_new(c);
+	s = native_service_new(c, cache);
 	KModule *m = module_of(c, 100);
 	NativeCode *code = native_compile(s, m, &full, why, sizeof why);
 	CHECK(code && native_counters(s)->from_memory == 1);
@@ -336,7 +362,7 @@ static void test_background(void) {
 static void test_cancelled_in_order(void) {
 	enum { MANY = 5 };
 	Ctx *c = ctx_new(NULL);
-	NativeService *s = native_service_new(c);
+	NativeService *s = native_service_new(c, cache);
 	NativeRequest *r[MANY];
 	calls();
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
@@ -375,23 +401,28 @@ static void test_cancelled_in_order(void) {
 static void test_apart(void) {
 	char why[300] = "";
 	Ctx *c = ctx_new(NULL);
-	NativeService *s = native_service_new(c);
+	NativeService *s = native_service_new(c, cache);
 	calls();
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
 	NativeRequest *queued = native_request(s, module_of(c, 801), &quick);
 	usleep(50000);
 	unsetenv("ATLED_TEST_CODEGEN");
 	NativeRequest *r = native_request_apart(s, module_of(c, 800), &quick);
-	CHECK(r && native_request_wait(r) && !native_request_done(queued));
+	CHECK(r && native_request_wait(r, HUGE_VAL) && !native_request_done(queued));
 	NativeCode *code = native_request_take(r, why, sizeof why);
 	CHECK(result_of(code) == 40);
 	native_code_free(code);
-	CHECK(native_request_wait(queued));
+	CHECK(native_request_wait(queued, HUGE_VAL));
 	native_code_free(native_request_take(queued, why, sizeof why));
+	/* The wait has an end; the request goes on. */
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
+	r = native_request_apart(s, module_of(c, 803), &quick);
+	CHECK(r && !native_request_wait(r, clock_seconds() + 0.01) && !native_request_done(r));
+	CHECK(!native_request_wait(r, 0) && native_request_wait(r, HUGE_VAL));
+	native_code_free(native_request_take(r, why, sizeof why));
 	r = native_request_apart(s, module_of(c, 802), &quick);
 	ctx_interrupt(c);
-	CHECK(r && !native_request_wait(r) && !native_request_done(r));
+	CHECK(r && !native_request_wait(r, HUGE_VAL) && !native_request_done(r));
 	native_request_cancel(r);
 	CHECK(native_requests_pending(s) == 1);
 	ctx_clear_interrupt(c);
@@ -399,14 +430,14 @@ static void test_apart(void) {
 	native_service_free(s);
 	unsetenv("ATLED_TEST_CODEGEN");
 	ctx_free(c);
-	CHECK(calls() == 3 && native_codes_alive() == 0);
+	CHECK(calls() == 4 && native_codes_alive() == 0);
 }
 
 static void *one_thread(void *arg) {
 	uintptr_t wrong = 0;
 	for (int round = 0; round < 5; round++) {
 		Ctx *c = ctx_new(NULL);
-		NativeService *s = native_service_new(c);
+		NativeService *s = native_service_new(c, cache);
 		for (int i = 0; i < 10; i++) {
 			KModule *m = module_of(c, i % 4 + 400);
 			if (i & 1) {
@@ -452,7 +483,7 @@ static int exit_of(pid_t child) {
  * not. */
 static void test_fork(void) {
 	Ctx *c = ctx_new(NULL);
-	NativeService *s = native_service_new(c);
+	NativeService *s = native_service_new(c, cache);
 	KModule *m = module_of(c, 1000);
 	NativeCode *code = native_compile(s, m, &full, NULL, 0);
 	pid_t child = fork();
@@ -515,12 +546,12 @@ int main(void) {
 	snprintf(library, sizeof library, "%s/libstandin.so", folder);
 	snprintf(cache, sizeof cache, "%s/cache", folder);
 	setenv("ATLED_CODEGEN", library, 1);
-	setenv("ATLED_CACHE", cache, 1);
 	setenv("ATLED_TEST_FOLDER", folder, 1);
 	const bool able = native_target()->vector_bytes && make_library(generator, library);
 	if (able) {
 		test_order();
 		test_damage();
+		test_caches();
 		test_failures();
 		test_background();
 		test_cancelled_in_order();
@@ -528,7 +559,7 @@ int main(void) {
 		test_threads();
 		test_fork();
 	} else check_skip("no compiler makes a stand-in for the code generator");
-	empty_cache();
+	empty_folder(cache);
 	rmdir(cache);
 	unlink(library);
 	calls();

@@ -54,7 +54,7 @@ static void make_unit(Ctx *c, void *ud) {
 }
 
 static bool native_make(T *t, Native *n, Fn *f, const int64_t *hints, bool verbose) {
-	*n = (Native){.arena = arena_new(t->c), .service = native_service_new(t->c)};
+	*n = (Native){.arena = arena_new(t->c), .service = native_service_new(t->c, NULL)};
 	Make m = {.f = f, .n = n, .hints = hints};
 	m.target = *native_target();
 	if (ctx_protect(t->c, make_unit, &m) != ST_OK || !n->unit) return false;
