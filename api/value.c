@@ -41,7 +41,7 @@ atled_kind atled_value_kind(const atled_value *v) {
 		[V_SCALAR] = ATLED_ARRAY,  [V_TENSOR] = ATLED_ARRAY,      [V_STRING] = ATLED_STRING,
 		[V_RANGE] = ATLED_RANGE,   [V_TUPLE] = ATLED_TUPLE,       [V_LIST] = ATLED_LIST,
 		[V_RECORD] = ATLED_RECORD, [V_FUNCTION] = ATLED_FUNCTION, [V_PROBLEM] = ATLED_PROBLEM,
-		[V_TOKEN] = ATLED_NONE};
+		[V_HOST] = ATLED_HOST,     [V_TOKEN] = ATLED_NONE};
 	return v ? of[v->v.kind] : ATLED_NONE;
 }
 
@@ -73,6 +73,20 @@ int atled_value_range(const atled_value *v, int64_t *start, int64_t *stop, int64
 	if (stop) *stop = r->stop;
 	if (step) *step = r->step;
 	return 1;
+}
+
+static const HostObject *host_object(const atled_value *v) {
+	return v && v->v.kind == V_HOST ? (const HostObject *)v->v.object : NULL;
+}
+
+const char *atled_value_host_type(const atled_value *v) {
+	const HostObject *h = host_object(v);
+	return h ? atom_text(v->c, h->type) : NULL;
+}
+
+void *atled_value_host(const atled_value *v, const char *type) {
+	const HostObject *h = host_object(v);
+	return h && (!type || !strcmp(type, atom_text(v->c, h->type))) ? h->pointer : NULL;
 }
 
 atled_tensor *atled_value_tensor(const atled_value *v) {
@@ -115,7 +129,8 @@ static atled_status give_text(Text *t, atled_sink sink, void *ud) {
 
 atled_status atled_value_write(const atled_value *v, const char *spec, int edge, atled_sink sink,
                                void *ud) {
-	if (!v || !v->c || !sink) return ATLED_MISUSE;
+	if (!v || !v->c) return ATLED_MISUSE;
+	API_WANT(api_of(v->c), sink, "sink is NULL");
 	Text t;
 	text_init(&t, v->c);
 	value_print(&t, v->v, spec ? spec : "", edge);
@@ -123,7 +138,8 @@ atled_status atled_value_write(const atled_value *v, const char *spec, int edge,
 }
 
 atled_status atled_value_describe(const atled_value *v, int summary, atled_sink sink, void *ud) {
-	if (!v || !v->c || !sink) return ATLED_MISUSE;
+	if (!v || !v->c) return ATLED_MISUSE;
+	API_WANT(api_of(v->c), sink, "sink is NULL");
 	Text t;
 	text_init(&t, v->c);
 	if (summary) value_header(&t, v->v);
@@ -142,6 +158,8 @@ typedef struct Build {
 	const atled_value *const *items;
 	const Tensor *tensor;
 	bool is_tensor;
+	void *pointer; /* of V_HOST, whose type is `text` */
+	void (*finalise)(void *pointer);
 	Arena *scratch; /* freed by the caller in any case */
 	atled_value *out;
 } Build;
@@ -153,12 +171,27 @@ static void want_utf8(Ctx *c, const char *what, const char *text, size_t n) {
 		           (unsigned char)text[wrong]);
 }
 
+#define TYPE_NAME_MOST 100
+
+static void want_type_name(Ctx *c, const char *name) {
+	const size_t n = strnlen(name, TYPE_NAME_MOST + 1);
+	if (!n || n > TYPE_NAME_MOST)
+		api_misuse(c, "the name of a type has 1 to %d bytes", TYPE_NAME_MOST);
+	want_utf8(c, "the name of the type", name, n);
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 127)
+			api_misuse(c, "the name of a type contains the control character 0x%02x", name[i]);
+}
+
 static void build_body(Ctx *c, void *arg) {
 	Build *b = arg;
 	if (b->is_tensor) b->v = value_from_tensor(tensor_ref((Tensor *)(uintptr_t)b->tensor));
 	else if (b->kind == V_STRING) {
 		want_utf8(c, "the string", b->text, b->n);
 		b->v = value_string(c, b->text, b->n);
+	} else if (b->kind == V_HOST) {
+		want_type_name(c, b->text);
+		b->v = value_host(c, atom(c, b->text), b->pointer);
 	} else if (b->kind == V_TUPLE || b->kind == V_LIST || b->kind == V_RECORD) {
 		if (b->n > UINT32_MAX / 64) api_misuse(c, "too many items");
 		if (b->n && (!b->items || (b->kind == V_RECORD && !b->names)))
@@ -185,6 +218,7 @@ static void build_body(Ctx *c, void *arg) {
 	Value v = b->v;
 	b->v = value_none();
 	if (!(b->out = value_handle(api_of(c), v))) ctx_throw(c, ST_NOMEM);
+	if (v.kind == V_HOST) ((HostObject *)v.object)->finalise = b->finalise;
 }
 
 static atled_value *build_value(atled_context *x, Build *b) {
@@ -232,6 +266,14 @@ atled_value *atled_value_of_items(atled_context *x, atled_kind kind, size_t n,
 atled_value *atled_value_of_fields(atled_context *x, size_t n, const char *const *names,
                                    const atled_value *const *items) {
 	return build_value(x, &(Build){.kind = V_RECORD, .n = n, .items = items, .names = names});
+}
+
+atled_value *atled_value_of_host(atled_context *x, const char *type, void *pointer,
+                                 void (*finalise)(void *pointer)) {
+	if (!type) return refuse(x, __func__, "type is NULL");
+	if (!pointer) return refuse(x, __func__, "pointer is NULL");
+	return build_value(
+		x, &(Build){.kind = V_HOST, .text = type, .pointer = pointer, .finalise = finalise});
 }
 
 /* ---- variables ----------------------------------------------------------- */

@@ -492,6 +492,7 @@ static Status put_value(OutputFile *out, Value v, int depth) {
 		output_str(out, "}");
 		break;
 	}
+	case V_HOST: return output_bad(out, "a host value exists in this process only");
 	default: return output_bad(out, "JSON has no functions; .h5 and .npz keep them");
 	}
 	return out->status;

@@ -108,6 +108,9 @@ static Status out_value(Ctx *c, const char *path, Value v, Value *out, int depth
 		value_unref(record);
 		break;
 	}
+	case V_HOST:
+		st = cannot(c, path, "a host value, which exists in this process only, cannot be saved");
+		break;
 	default: st = add_kind(c, &f, "none");
 	}
 	if (st != ST_OK) {

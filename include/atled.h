@@ -493,7 +493,8 @@ typedef enum atled_kind {
 	ATLED_LIST = 5,
 	ATLED_RECORD = 6,
 	ATLED_FUNCTION = 7,
-	ATLED_PROBLEM = 8
+	ATLED_PROBLEM = 8,
+	ATLED_HOST = 9 /* a pointer of the host: atled_value_of_host */
 } atled_kind;
 
 /* Queries of values. They are allowed in callbacks, and on any thread while no
@@ -511,6 +512,12 @@ ATLED_API int atled_value_bool(const atled_value *v, int *out);
  * long as the handle. n may be NULL. */
 ATLED_API const char *atled_value_string(const atled_value *v, size_t *n);
 ATLED_API int atled_value_range(const atled_value *v, int64_t *start, int64_t *stop, int64_t *step);
+/* The pointer of a host value of this type (NULL: of any type). NULL for other
+ * values. */
+ATLED_API void *atled_value_host(const atled_value *v, const char *type);
+/* The name of a host value's type; NULL for other values. It lives as long as
+ * the handle. */
+ATLED_API const char *atled_value_host_type(const atled_value *v);
 /* An array as a new tensor handle. NULL for other kinds or when memory
  * fails. */
 ATLED_API atled_tensor *atled_value_tensor(const atled_value *v);
@@ -542,6 +549,21 @@ ATLED_API atled_value *atled_value_of_items(atled_context *ctx, atled_kind tuple
                                             const atled_value *const *items);
 ATLED_API atled_value *atled_value_of_fields(atled_context *ctx, size_t n, const char *const *names,
                                              const atled_value *const *items);
+
+/* A pointer of the host as a value, for example an open file.
+ * - Programs keep it in variables, records and lists, hand it to functions,
+ *   which may be C functions of atled_define_native, and compare it by identity
+ *   (==). Anything else is an error: arithmetic, derivatives, saving to a file.
+ * - type: a name of up to 100 bytes, for messages and atled_value_host; copied.
+ *   pointer must not be NULL.
+ * - finalise(pointer), which may be NULL, is called once, when neither the
+ *   context nor a handle needs the value any more, and at the latest when the
+ *   context is freed. It may be called on any thread and must not use the
+ *   context. It is not called when this call fails.
+ * A context keeps the constants of its last program: a value that the program
+ * used may live until the next one. */
+ATLED_API atled_value *atled_value_of_host(atled_context *ctx, const char *type, void *pointer,
+                                           void (*finalise)(void *pointer));
 
 /* Reads a variable or function by name, including the library's. Sets *out to
  * NULL and returns ATLED_ERROR when the name is undefined. */

@@ -429,6 +429,11 @@ static void add_value(ValuePrinter *p, Value v, int depth) {
 		text_str(t, ">");
 		break;
 	}
+	case V_HOST: {
+		const HostObject *h = (const HostObject *)v.object;
+		text_format(t, "<host %s>", atom_text(h->head.ctx, h->type));
+		break;
+	}
 	case V_TOKEN: text_str(t, "token"); break;
 	}
 }
@@ -558,8 +563,9 @@ void value_header(Text *out, Value v) {
 #define TYPE_DEPTH_MOST 8
 
 static void add_type(Text *t, Value v, int depth) {
-	static const char *const names[] = {"unset", "none", "",       "",         "string",  "range",
-	                                    "tuple", "list", "record", "function", "problem", "token"};
+	static const char *const names[] = {"unset",   "none",  "",     "",       "string",
+	                                    "range",   "tuple", "list", "record", "function",
+	                                    "problem", "host",  "token"};
 	if (v.kind == V_SCALAR) {
 		text_str(t, dtype_name((Dtype)v.dtype));
 		return;
@@ -572,6 +578,10 @@ static void add_type(Text *t, Value v, int depth) {
 		return;
 	}
 	text_str(t, names[v.kind]);
+	if (v.kind == V_HOST) {
+		text_str(t, " ");
+		text_str(t, atom_text(v.object->ctx, ((const HostObject *)v.object)->type));
+	}
 	if (v.kind != V_TUPLE && v.kind != V_LIST && v.kind != V_RECORD) return;
 	const RecordObject *r = (const RecordObject *)v.object;
 	const SeqObject *s = (const SeqObject *)v.object;

@@ -14,7 +14,7 @@ _Static_assert(sizeof(Value) == 24, "a Value is passed by value everywhere");
 
 /* ---- references ---------------------------------------------------------- */
 
-static bool is_object(uint8_t kind) { return kind >= V_STRING && kind <= V_PROBLEM; }
+static bool is_object(uint8_t kind) { return kind >= V_STRING && kind <= V_HOST; }
 
 /* The size of an object's block follows from kind and n. This frees the `bytes`
  * field for the list of dead objects. */
@@ -28,6 +28,7 @@ static size_t object_bytes(uint8_t kind, uint32_t n) {
 	case V_FUNCTION:
 	case V_PROBLEM:
 		return sizeof(FunctionObject) + (size_t)n * sizeof *((FunctionObject *)0)->captured;
+	case V_HOST: return sizeof(HostObject);
 	default: return sizeof(Object);
 	}
 }
@@ -98,6 +99,8 @@ void value_unref(Value v) {
 			also->bytes = (size_t)(uintptr_t)dead;
 			dead = also;
 		}
+		const HostObject *host = o->kind == V_HOST ? (const HostObject *)o : NULL;
+		if (host && host->finalise) host->finalise(host->pointer);
 		heap_free(o->ctx, o, object_bytes(o->kind, o->n));
 	}
 }
@@ -124,6 +127,15 @@ Value value_range(Ctx *c, int64_t start, int64_t stop, int64_t step) {
 	r->stop = stop;
 	r->step = step;
 	return of_object(&r->head);
+}
+
+Value value_host(Ctx *c, Atom type, void *pointer) {
+	HostObject *h = (HostObject *)object_new(c, V_HOST, 0);
+	if (!h) return unset;
+	h->pointer = pointer;
+	h->type = type;
+	h->finalise = NULL;
+	return of_object(&h->head);
 }
 
 Value value_seq(Ctx *c, ValueKind kind, uint32_t n, const Value *items) {
@@ -349,6 +361,7 @@ static bool heads_identical(const Object *a, const Object *b) {
 		const FunctionObject *x = (const FunctionObject *)a, *y = (const FunctionObject *)b;
 		return x->code_kind == y->code_kind && x->code_id == y->code_id && x->code == y->code;
 	}
+	case V_HOST: return false; /* another object */
 	default: return true;
 	}
 }

@@ -28,6 +28,7 @@ typedef enum ValueKind {
 	 * code. */
 	V_FUNCTION,
 	V_PROBLEM, /* a problem block with its parameters; same representation */
+	V_HOST,    /* a pointer of the host, which programs only pass on */
 	V_TOKEN
 } ValueKind;
 
@@ -103,6 +104,15 @@ typedef struct FunctionObject {
 	} captured[];
 } FunctionObject;
 
+/* V_HOST. finalise may be NULL. It is called once, with the last reference, on
+ * the thread that drops it. */
+typedef struct HostObject {
+	Object head;
+	void *pointer;
+	Atom type; /* its name, which the host chose */
+	void (*finalise)(void *pointer);
+} HostObject;
+
 static inline Value value_none(void) { return (Value){.kind = V_NONE}; }
 static inline Value value_f64(double x) {
 	return (Value){.kind = V_SCALAR, .dtype = DT_F64, .f = x};
@@ -130,6 +140,9 @@ Value value_seq(Ctx *c, ValueKind kind, uint32_t n, const Value *items);
 Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items);
 Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code,
                      Atom name, uint32_t n, const Atom *names, const Value *items);
+
+/* Without a finaliser, which the caller sets when nothing can fail any more. */
+Value value_host(Ctx *c, Atom type, void *pointer);
 
 /* A list of values whose number is not yet known; initialise with {.c = ctx}.
  */

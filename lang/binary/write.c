@@ -304,6 +304,7 @@ static void put_value(Store *w, Text *out, Value v) {
 		put_value(w, out, record);
 		break;
 	}
+	case V_HOST: refuse(w, "a host value, which exists in this process only, cannot be written");
 	}
 	w->depth--;
 }

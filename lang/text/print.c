@@ -193,6 +193,11 @@ static void put_value(const Ctx *c, Text *out, Value v) {
 		put_name(c, out, ((const FunctionObject *)v.object)->name);
 		text_str(out, ">");
 		break;
+	case V_HOST:
+		text_str(out, "<host ");
+		put_name(c, out, ((const HostObject *)v.object)->type);
+		text_str(out, ">");
+		break;
 	case V_TOKEN: text_str(out, "token"); break;
 	default: text_str(out, "<?>"); break;
 	}

@@ -318,8 +318,8 @@ BUILTIN(kind) {
 	UNUSED;
 	if (call->args[0]->kind == AV_DYN && !source_is_library(sp->c, call->span.source))
 		return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), 1, call->args, call->span);
-	static const char *const names[] = {"unset", "none", "array",  "dynamic",  "string", "range",
-	                                    "tuple", "list", "record", "function", "problem"};
+	static const char *const names[] = {"unset", "none", "array",  "dynamic",  "string",  "range",
+	                                    "tuple", "list", "record", "function", "problem", "host"};
 	return av_string(sp,
 	                 av_is_sparse(sp->c, call->args[0]) ? "sparse" : names[call->args[0]->kind]);
 }
@@ -599,7 +599,7 @@ BUILTIN(host) {
 
 /* The names of an argument's leaves, for messages: "x", "p.W", "argument 2". */
 static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom *out) {
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+	if (av_is_leaf(v)) {
 		out[(*k)++] = atom(sp->c, path);
 		return;
 	}

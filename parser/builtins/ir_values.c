@@ -126,7 +126,7 @@ static _Noreturn void misfit(Sp *sp, const KeptIr *k, uint32_t param, const Av *
  * a smaller kind are converted. */
 static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
 	const Type *t = ref_ty(k->fn, fn_param(k->fn, param));
-	if (t->kind != TY_TENSOR) return v->kind == AV_DYN ? v->ref : sp_box(sp, v);
+	if (t->kind != TY_TENSOR) return sp_box(sp, v);
 	if (v->kind != AV_ARRAY || ty(sp, v->ref)->rank != t->rank) misfit(sp, k, param, v, at);
 	const Dtype want = (Dtype)t->dtype, have = (Dtype)ty(sp, v->ref)->dtype;
 	if (want == have) return v->ref;
@@ -163,7 +163,7 @@ static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *lea
 /* The arrays inside a value in the order of its leaves, and the location of
  * each. */
 static void collect(Av *v, Span at, Av **out, Span *spans, uint32_t *n) {
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+	if (av_is_leaf(v)) {
 		spans[*n] = at;
 		out[(*n)++] = v;
 		return;
@@ -381,7 +381,7 @@ BUILTIN(read_ir) {
  * value. */
 
 static void mark_leaves(const Av *v, Value *leaf, uint32_t *n) {
-	if (v->kind == AV_DYN) leaf[(*n)++] = value_bool(true);
+	if (av_is_boxed(v)) leaf[(*n)++] = value_bool(true);
 	else if (v->kind == AV_ARRAY) leaf[(*n)++] = v->weak ? value_f64(1) : value_i64(1);
 	else
 		for (uint32_t i = 0; i < v->n; i++) mark_leaves(v->items[i], leaf, n);
@@ -527,7 +527,7 @@ static _Noreturn void unfit(Filing *in, const char *what) {
  * from *at on. */
 static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *decided,
                         uint32_t *leaf, uint32_t *at) {
-	if (v->kind != AV_ARRAY && v->kind != AV_DYN) {
+	if (!av_is_leaf(v)) {
 		for (uint32_t i = 0; i < v->n; i++)
 			if (!kinds_agree(f, v->items[i], results, decided, leaf, at)) return false;
 		return true;

@@ -743,10 +743,16 @@ bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 
 bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args,
                     Value *result) {
-	if (n != 2 || !is_text(args[0]) || !is_text(args[1]) || !self->head.n ||
+	if (n != 2 || args[0].kind != args[1].kind || !self->head.n ||
 	    !is_text(self->captured[0].value))
 		return false;
 	const char *name = chunk_of(self->captured[0].value).at;
+	if (args[0].kind == V_HOST) {
+		const bool same = args[0].object == args[1].object, equal = !strcmp(name, "==");
+		if (equal || !strcmp(name, "!=")) *result = value_bool(same == equal);
+		return result->kind != V_UNSET;
+	}
+	if (!is_text(args[0])) return false;
 	if (!strcmp(name, "+")) {
 		Text t;
 		text_init(&t, c);

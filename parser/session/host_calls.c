@@ -179,6 +179,10 @@ static void describe(const TypedCall *k, const Av *v, uint32_t *leaf) {
 		(*leaf)++;
 		text_str(k->described, "any");
 		return;
+	case AV_HOST:
+		(*leaf)++;
+		text_str(k->described, "host value");
+		return;
 	case AV_TUPLE:
 	case AV_RECORD:
 	case AV_LIST: describe_parts(k, v, leaf); return;

@@ -202,14 +202,14 @@ void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, i
 /* ---- leaves -------------------------------------------------------------- */
 
 uint32_t av_count_leaves(const Av *v) {
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) return 1;
+	if (av_is_leaf(v)) return 1;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < v->n; i++) n += av_count_leaves(v->items[i]);
 	return n;
 }
 
 void av_leaves(const Av *v, Ref *out, uint32_t *n) {
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+	if (av_is_leaf(v)) {
 		out[(*n)++] = v->ref;
 		return;
 	}
@@ -217,7 +217,7 @@ void av_leaves(const Av *v, Ref *out, uint32_t *n) {
 }
 
 void av_leaf_values(Av *v, Av **out, uint32_t *n) {
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+	if (av_is_leaf(v)) {
 		out[(*n)++] = v;
 		return;
 	}
@@ -227,7 +227,7 @@ void av_leaf_values(Av *v, Av **out, uint32_t *n) {
 Av *av_rebuild(Sp *sp, const Av *v, const Ref *refs, uint32_t *n) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+	if (av_is_leaf(v)) {
 		r->ref = refs[(*n)++];
 		return r;
 	}
@@ -249,7 +249,8 @@ bool av_same_structure(const Av *x, const Av *y) {
 	if (x->kind != y->kind || x->n != y->n) return false;
 	switch ((AvKind)x->kind) {
 	case AV_ARRAY:
-	case AV_DYN: return true;
+	case AV_DYN:
+	case AV_HOST: return true;
 	case AV_STRING: return x->text == y->text;
 	case AV_FUNCTION:
 	case AV_PROBLEM:
@@ -354,6 +355,11 @@ Av *av_of_value(Sp *sp, Value v) {
 		count_parts(sp, r);
 		return r;
 	}
+	case V_HOST: {
+		Av *r = av_new(sp, AV_HOST);
+		r->ref = build_const(sp->b, v);
+		return r;
+	}
 	}
 	return av_none(sp);
 }
@@ -365,7 +371,8 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	case AV_UNSET:
 	case AV_NONE: return value_none();
 	case AV_ARRAY:
-	case AV_DYN: {
+	case AV_DYN:
+	case AV_HOST: {
 		if (!leaf) return (Value){.kind = V_UNSET};
 		Value r = value_ref(leaf[(*n)++]);
 		r.weak = v->kind == AV_ARRAY && v->weak;
@@ -379,7 +386,7 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	bool ok = true;
 	for (uint32_t i = 0; i < v->n; i++) {
 		items[i] = av_to_value(c, v->items[i], leaf, n);
-		bool hole = !leaf && (v->items[i]->kind == AV_ARRAY || v->items[i]->kind == AV_DYN);
+		bool hole = !leaf && av_is_leaf(v->items[i]);
 		if (items[i].kind == V_UNSET && !hole) ok = false;
 	}
 	Value r = {.kind = V_UNSET};
@@ -465,7 +472,7 @@ Ref sp_const(Sp *sp, Value v) {
 }
 
 Ref sp_box(Sp *sp, Av *v) {
-	if (v->kind == AV_DYN) return v->ref;
+	if (av_is_boxed(v)) return v->ref;
 	v = boxable(sp, v);
 	uint32_t n = av_count_leaves(v), k = 0;
 	Ref *args = ARENA_ARRAY(sp->a, Ref, n + 1);

@@ -27,7 +27,8 @@ typedef enum AvKind {
 	AV_LIST,
 	AV_RECORD,
 	AV_FUNCTION,
-	AV_PROBLEM
+	AV_PROBLEM,
+	AV_HOST /* a pointer of the host: a dynamic value of known kind */
 } AvKind;
 
 /* The kinds of code that a function can have. */
@@ -41,7 +42,7 @@ typedef struct Av Av;
 struct Av {
 	uint8_t kind;   /* AvKind */
 	bool weak;      /* ARRAY: made of literals only, adopts the dtype of the other operand */
-	Ref ref;        /* ARRAY, DYN */
+	Ref ref;        /* ARRAY, DYN, HOST */
 	Span origin;    /* where the value came from, for second labels */
 	uint32_t n;     /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */
 	uint32_t parts; /* it and all values in it; a shared one counts each time */
@@ -54,6 +55,11 @@ struct Av {
 	 * HostDef; CODE_IR: KeptIr. */
 	const void *code;
 };
+
+/* Whether it is boxed: a reference of type TY_DYN. */
+static inline bool av_is_boxed(const Av *v) { return v->kind == AV_DYN || v->kind == AV_HOST; }
+/* Whether it is a reference, without parts. */
+static inline bool av_is_leaf(const Av *v) { return v->kind == AV_ARRAY || av_is_boxed(v); }
 
 typedef struct Builtin Builtin;
 

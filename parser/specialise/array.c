@@ -449,6 +449,14 @@ static Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *
 	                       args, at);
 }
 
+/* Whether two leaves of one kind are the same. */
+static Av *same_leaves(Sp *sp, Av *x, Av *y, Span at) {
+	if (x->kind == AV_ARRAY)
+		return sp_call_args(sp, av_builtin(sp, "_same", 0, NULL), 2, (Av *[]){x, y}, at);
+	Av *same = sp_dynamic_operator(sp, "==", 2, (Av *[]){x, y}, at);
+	return av_array(sp, sp_scalar(sp, same, DT_BOOL, at, "a comparison"));
+}
+
 static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	bool structural = x->kind != AV_ARRAY || y->kind != AV_ARRAY;
 	bool arrayish = (x->kind == AV_ARRAY || x->kind == AV_RANGE) &&
@@ -475,12 +483,11 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 		Av *all = NULL;
 		if (equal) {
 			uint32_t n = av_count_leaves(x), k = 0, m = 0;
-			Ref *rx = ARENA_ARRAY(sp->a, Ref, n ? n : 1), *ry = ARENA_ARRAY(sp->a, Ref, n ? n : 1);
-			av_leaves(x, rx, &k);
-			av_leaves(y, ry, &m);
+			Av **lx = ARENA_ARRAY(sp->a, Av *, n + 1), **ly = ARENA_ARRAY(sp->a, Av *, n + 1);
+			av_leaf_values(x, lx, &k);
+			av_leaf_values(y, ly, &m);
 			for (uint32_t i = 0; i < n; i++) {
-				Av *same = sp_call_args(sp, av_builtin(sp, "_same", 0, NULL), 2,
-				                        (Av *[]){av_array(sp, rx[i]), av_array(sp, ry[i])}, at);
+				Av *same = same_leaves(sp, lx[i], ly[i], at);
 				all = all ? sp_elementwise(sp, OP_MIN, 2, (Av *[]){all, same}, at) : same;
 			}
 		}

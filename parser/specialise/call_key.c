@@ -123,8 +123,9 @@ static void sign(CallKey *s, const Av *v) {
 		return;
 	}
 	case AV_DYN:
+	case AV_HOST:
 		s->leaf++;
-		text_str(&s->text, "?");
+		text_str(&s->text, v->kind == AV_DYN ? "?" : "!");
 		return;
 	case AV_STRING: tag(s, '"', v->text); return;
 	case AV_FUNCTION:

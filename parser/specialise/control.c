@@ -61,8 +61,8 @@ static Av *merge_items(Sp *sp, Av *x, Av *y, MergeLeaves *out) {
 static Av *merge_filler(Sp *sp, Av *v, int side, MergeLeaves *out) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
-		MergeLeaf l = {.box = v->kind == AV_DYN,
+	if (av_is_leaf(v)) {
+		MergeLeaf l = {.box = av_is_boxed(v),
 		               .dtype = v->kind == AV_ARRAY ? ty(sp, v->ref)->dtype : DT_F64};
 		l.side[side] = v;
 		VEC_PUSH(sp->a, out, l);
@@ -86,6 +86,11 @@ static Av *merge_values(Sp *sp, Av *x, Av *y, MergeLeaves *out) {
 		Av *r = av_array(sp, REF_NONE);
 		r->weak = x->weak && y->weak;
 		r->origin = x->origin;
+		return r;
+	}
+	if (x->kind == AV_HOST && y->kind == AV_HOST) {
+		Av *r = merge_box(sp, x, y, out);
+		r->kind = AV_HOST;
 		return r;
 	}
 	bool alike = x->kind == y->kind && x->n == y->n && x->kind != AV_DYN;

@@ -125,7 +125,7 @@ static _Noreturn void misfit(Sp *sp, const Ruled *r, Av *dy, const Av *y) {
 /* Stores the tangents of the result's leaves, taken from the value of the
  * rule. */
 static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t *k, Ref *out) {
-	if (y->kind == AV_ARRAY || y->kind == AV_DYN) {
+	if (av_is_leaf(y)) {
 		out[*k] = REF_NONE;
 		if (y->kind == AV_ARRAY && has_slope(sp, y->ref)) {
 			if (dy->kind != AV_ARRAY) misfit(sp, r, dy, y);

@@ -155,6 +155,7 @@ const char *av_kind_text(const Av *v) {
 	case AV_RECORD: return "a record";
 	case AV_FUNCTION: return "a function";
 	case AV_PROBLEM: return "a problem";
+	case AV_HOST: return "a host value";
 	}
 	return "a value";
 }

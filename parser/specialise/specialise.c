@@ -151,9 +151,9 @@ typedef struct LengthWords {
 
 static void word_lengths(LengthWords *w, const Av *v, const Path *path, Span at) {
 	Ctx *c = w->j->sp->c;
-	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+	if (av_is_leaf(v)) {
 		const uint32_t leaf = w->leaf++;
-		if (v->kind == AV_DYN || !path || w->j->frame.baked[leaf]) return;
+		if (v->kind != AV_ARRAY || !path || w->j->frame.baked[leaf]) return;
 		const Type t = *ref_ty(w->of, w->j->args[leaf]);
 		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) {
 			int64_t small;

@@ -222,7 +222,7 @@ bool suggest_fits_value(const Suggest *s, const Av *v) {
 	if (v->kind == AV_PROBLEM)
 		return u->kind == USE_CALL ? function_fits(c, u, CODE_AST, v->code)
 		                           : u->kind == USE_ANY || u->kind == USE_FIELD;
-	if (v->kind == AV_NONE) return u->kind == USE_ANY;
+	if (v->kind == AV_NONE || v->kind == AV_HOST) return u->kind == USE_ANY;
 	if (v->kind == AV_RECORD && u->kind == USE_FIELD) return av_field(v, u->at->field.name) != NULL;
 	const bool record = v->kind == AV_RECORD && !av_is_sparse(c, v);
 	return data_fits(u, v->kind == AV_ARRAY || (v->kind == AV_RECORD && !record),

@@ -137,6 +137,10 @@ static void test_values(T *t) {
 #define NONE(call, what) (stale(t), CHECK(says(t, made(t, (call)), split(#call), what)))
 	NONE(atled_value_of_string(x, NULL, 0), "text is NULL");
 	NONE(atled_value_of_tensor(x, NULL), "t is NULL");
+	NONE(atled_value_of_host(x, NULL, t, NULL), "type is NULL");
+	NONE(atled_value_of_host(x, "t", NULL, NULL), "pointer is NULL");
+	REFUSED(atled_value_write(one, NULL, 0, NULL, NULL), "sink is NULL");
+	REFUSED(atled_value_describe(one, 0, NULL, NULL), "sink is NULL");
 	NONE(atled_value_of_items(x, ATLED_RECORD, 0, NULL), "kind");
 	/* Messages from inside a call have no prefix. */
 	const atled_value *items[] = {one};
