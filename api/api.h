@@ -115,6 +115,8 @@ struct atled_context {
 	atled_error error; /* storage of atled_last_error */
 	atled_progress_tell tell;
 	void *tell_ud;
+	atled_warning_tell warned;
+	void *warned_ud;
 	VEC(Wrapper) wrappers;
 	VEC(const atled_host *) hosts; /* hosts that have a free_ud */
 };

@@ -376,6 +376,7 @@ atled_status api_leave(atled_context *x, Status st) {
 		atomic_fetch_sub_explicit(&x->busy, 1, memory_order_relaxed);
 		return out;
 	}
+	diag_tell_warnings(x->c);
 	if (st == ST_INTERRUPTED) ctx_clear_interrupt(x->c);
 	if (x->limits.steps) ctx_set_step_limit(x->c, 0);
 	if (x->limits.seconds > 0) ctx_set_time_limit(x->c, 0);
@@ -607,6 +608,27 @@ static void fill_error(const atled_context *x, const Diag *d, atled_error *out) 
 		out->second_file = source_name(c, d->second.source);
 		source_position(c, d->second, &out->second_line, &out->second_column);
 	}
+}
+
+static void tell_warning(void *ud, uint32_t i) {
+	const atled_context *x = ud;
+	atled_error e;
+	fill_error(x, diag_at(x->c, i), &e);
+	e.status = ATLED_OK;
+	x->warned(x->warned_ud, i, &e);
+}
+
+static void warnings_body(Ctx *c, void *arg) {
+	const atled_context *with = arg;
+	atled_context *x = api_of(c);
+	x->warned = with->warned;
+	x->warned_ud = with->warned_ud;
+	diag_on_warning(c, x->warned ? tell_warning : NULL, x);
+}
+
+atled_status atled_warnings(atled_context *x, atled_warning_tell tell, void *ud) {
+	return api_run(x, ENTER_ALONE, warnings_body,
+	               &(atled_context){.warned = tell, .warned_ud = ud});
 }
 
 const atled_error *atled_last_error(const atled_context *cx) {

@@ -242,6 +242,16 @@ typedef enum atled_error_form {
 ATLED_API atled_status atled_error_write(const atled_context *ctx, size_t i, atled_error_form form,
                                          atled_sink sink, void *ud);
 
+/* Receives a warning, which is valid during the call. i: its index for
+ * atled_error_write, which tell may call. It must not make other calls into the
+ * context. */
+typedef void (*atled_warning_tell)(void *ud, size_t i, const atled_error *warning);
+/* Calls tell once for each stored warning of a call: for one of running code
+ * when it arises, on the thread of that call and before the calls around it
+ * are added to its trace; for others at the end of the call. NULL: no reports.
+ * The warnings stay available as above. */
+ATLED_API atled_status atled_warnings(atled_context *ctx, atled_warning_tell tell, void *ud);
+
 /* ==== programs ============================================================ */
 
 /* Runs a program for its definitions: functions, problems, variables. It shows

@@ -222,6 +222,7 @@ void step_warned(Frame *f, const Step *s, uint32_t diags_before) {
 	warnings_called(f->ctx, s->span, diags_before);
 	if (s->chain)
 		chain_calls(f->ctx, s->chain, warned_inlined, &(struct warned){f->ctx, diags_before});
+	diag_tell_warnings(f->ctx);
 }
 
 static void trace_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {

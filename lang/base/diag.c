@@ -42,6 +42,8 @@ typedef struct DiagState {
 	/* Stands for diagnostics beyond the limit; never refined, never shown. */
 	Diag spill;
 	char no_memory[16];
+	WarningTell tell;
+	void *tell_ud;
 } DiagState;
 
 static DiagState *state_of(const Ctx *c) { return ctx_slot(c, SLOT_DIAG); }
@@ -413,6 +415,21 @@ void diag_sort(Ctx *c) {
 			st->kept[k] = st->kept[k - 1];
 		}
 		st->kept[k] = d;
+	}
+}
+
+void diag_on_warning(Ctx *c, WarningTell tell, void *ud) {
+	DiagState *st = state_of(c);
+	st->tell = tell;
+	st->tell_ud = ud;
+}
+
+void diag_tell_warnings(Ctx *c) {
+	DiagState *st = state_of(c);
+	for (uint32_t i = 0; st->tell && i < st->n; i++) {
+		if (st->kept[i].severity != SEV_WARNING || st->kept[i].told) continue;
+		st->kept[i].told = true;
+		st->tell(st->tell_ud, i);
 	}
 }
 

@@ -83,6 +83,7 @@ typedef struct Diag {
 	char *hint; /* the suggested correction; may be NULL */
 	/* Call path or transform chain, separated by newlines; may be NULL. */
 	char *trace;
+	bool told; /* to the function of diag_on_warning */
 } Diag;
 
 const char *diag_code_id(DiagCode code); /* "E0302" */
@@ -109,6 +110,14 @@ void diag_clear(Ctx *c);
 /* Discards the diagnostics after the first `total`: a caught error, or an
  * attempt to be repeated. */
 void diag_truncate(Ctx *c, uint32_t total);
+
+/* Sets the function that receives the place of each stored warning; NULL:
+ * none. */
+typedef void (*WarningTell)(void *ud, uint32_t i);
+void diag_on_warning(Ctx *c, WarningTell tell, void *ud);
+/* Tells the stored warnings that were not told yet. The caller has completed
+ * them. */
+void diag_tell_warnings(Ctx *c);
 
 /* Sorts by location, diagnostics without one last; stable. */
 void diag_sort(Ctx *c);

@@ -154,6 +154,70 @@ static void test_errors(T *t) {
 	      strstr(e->message, "so it is"));
 }
 
+/* ---- warnings ------------------------------------------------------------ */
+
+typedef struct Heard {
+	atled_context *x;
+	Said said; /* what print wrote, and the warnings */
+	int warnings;
+} Heard;
+
+static void hear_print(void *ud, const char *text, size_t n) {
+	Heard *h = ud;
+	hear(&h->said, text, n);
+}
+
+static void hear_warning(void *ud, size_t i, const atled_error *w) {
+	Heard *h = ud;
+	h->warnings++;
+	CHECK(w->warning && w->status == ATLED_OK && w->size == sizeof *w && *w->code);
+	hear(&h->said, "!", 1);
+	hear(&h->said, w->message, strlen(w->message));
+	Said form = {.n = 0};
+	CHECK(atled_error_write(h->x, i, ATLED_ERROR_TEXT, hear, &form) == ATLED_OK &&
+	      strstr(form.text, w->message));
+	CHECK(atled_compile(h->x, "1", ATLED_ZERO, NULL) == ATLED_BUSY);
+	CHECK(atled_warnings(h->x, NULL, NULL) == ATLED_BUSY);
+}
+
+/* The rule of k is wrong, which its first derivative tells. */
+static const char wrong_rule[] =
+	"k(x) = x^2\nderivative k(x) = x\nprint(\"before\")\nz = k'(3.0)\nprint(\"after\")\n";
+
+static void test_warnings(T *unused) {
+	(void)unused;
+	Heard h = {.x = atled_context_new(NULL)};
+	T own = {.x = h.x}, *t = &own;
+	FINE(t, atled_grant(h.x, ATLED_GRANT_OUTPUT));
+	FINE(t, atled_output(h.x, hear_print, &h));
+	FINE(t, atled_warnings(h.x, hear_warning, &h));
+	FINE(t, atled_check_rules(h.x, ATLED_RULES_WARN));
+	FINE(t, atled_eval(h.x, wrong_rule, ATLED_ZERO, "w", NULL));
+	const char *before = strstr(h.said.text, "before"), *warning = strchr(h.said.text, '!'),
+			   *after = strstr(h.said.text, "after");
+	CHECK(h.warnings == 1 && before && warning && after && before < warning && warning < after);
+	CHECK(atled_error_count(h.x) == 1); /* still there */
+	/* Warnings without a run, at the end of the call. */
+	FINE(t, atled_check(h.x, "f(x) = {\n  y = 1\n  x\n}\n", ATLED_ZERO, "c"));
+	CHECK(h.warnings == 1 + (int)atled_error_count(h.x) && h.warnings > 1);
+	const int so_far = h.warnings;
+	FINE(t, atled_eval(h.x, "1 + 1", ATLED_ZERO, NULL, NULL));
+	CHECK(h.warnings == so_far);
+	FINE(t, atled_warnings(h.x, NULL, NULL));
+	FINE(t, atled_check(h.x, "f(x) = {\n  y = 1\n  x\n}\n", ATLED_ZERO, "c"));
+	CHECK(h.warnings == so_far && atled_error_count(h.x));
+	CHECK(atled_warnings(NULL, hear_warning, &h) == ATLED_MISUSE);
+	/* Warnings whose texts find no memory. */
+	FINE(t, atled_warnings(h.x, hear_warning, &h));
+	for (unsigned n = 1; n < 400; n += 3) {
+		atled_fail_allocation(h.x, n, 0);
+		const atled_status st = atled_eval(h.x, wrong_rule, ATLED_ZERO, "w", NULL);
+		atled_fail_allocation(h.x, 0, 0);
+		CHECK(st == ATLED_OK || st == ATLED_NOMEM);
+	}
+	atled_context_free(h.x);
+}
+
 int main(void) {
 	T t = {.x = atled_context_new(NULL)};
 	if (!t.x) return 1;
@@ -161,6 +225,7 @@ int main(void) {
 		{"programs", test_programs},
 		{"looking", test_looking},
 		{"errors", test_errors},
+		{"warnings", test_warnings},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
 	atled_context_free(t.x);
