@@ -301,10 +301,12 @@ atled_status atled_signature(atled_context *x, const char *name, atled_sink sink
 static void type_body(Ctx *c, void *arg) {
 	Write *w = arg;
 	Session *s = api_of(c)->session;
-	char *text = arena_printf(ctx_arena(c), "() -> (%.*s\n)", (int)w->n, w->name);
+	Arena *a = arena_new(c);
+	char *text = arena_printf(a, "() -> (%.*s\n)", (int)w->n, w->name);
 	Value f = value_none();
 	Fn *fn = NULL;
 	Status st = session_run(s, "<type>", text, strlen(text), NULL, NULL, &f);
+	arena_free(a);
 	if (st == ST_OK) st = session_specialise_described(s, f, &fn, &w->text);
 	value_unref(f);
 	api_want(c, st);

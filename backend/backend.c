@@ -22,6 +22,7 @@ static const NativeHooks hooks = {
 	.pending = tier_pending,
 	.loop = osr_enter,
 	.drop = tier_drop,
+	.each = tier_each,
 	.free_state = free_native,
 };
 
@@ -29,6 +30,8 @@ static void install(Ctx *c, void *arg) {
 	(void)arg;
 	ir_services(c)->show_native = native_show;
 }
+
+void backend_trim(Ctx *c) { eval_trim(c); }
 
 Status backend_init(Ctx *c) {
 	const Status st = eval_init(c, &hooks);

@@ -11,5 +11,8 @@
  * and ->show_native. A second call does nothing. On ST_NOMEM nothing is
  * installed. */
 Status backend_init(Ctx *c);
+/* Frees the evaluator's stacks and the plans of Fourier transforms. Nothing may
+ * be running. */
+void backend_trim(Ctx *c);
 
 #endif

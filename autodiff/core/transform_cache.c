@@ -37,6 +37,7 @@ static TransformSet *set_of(Ctx *c, Fn *f) {
 	if (f->derived) return f->derived;
 	TransformSet *set = ARENA_NEW(f->arena, TransformSet);
 	fn_hooks(c)->free_derived = transforms_free;
+	fn_hooks(c)->each_derived = transforms_each;
 	f->derived = set;
 	return set;
 }
@@ -130,6 +131,14 @@ void transforms_free(Ctx *c, void *derived) {
 	for (Transform *d = set->first; d; d = d->next) release(d);
 	if (set->unoptimised) fn_unref(set->unoptimised);
 	if (set->mixed_partials.other) fn_unref(set->mixed_partials.other);
+}
+
+void transforms_each(const void *derived, const RefVisitor *v) {
+	const TransformSet *set = derived;
+	for (const Transform *d = set->first; d; d = d->next)
+		for (uint32_t i = 0; i < d->owned.n; i++) v->fn(v->ud, d->owned.at[i]);
+	if (set->unoptimised) v->fn(v->ud, set->unoptimised);
+	if (set->mixed_partials.other) v->fn(v->ud, set->mixed_partials.other);
 }
 
 static void forget(Transform *d) {

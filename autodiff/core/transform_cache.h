@@ -152,8 +152,9 @@ typedef struct MixedPartials {
 MixedPartials mixed_partials_of(const Fn *f);
 void mixed_partials_set(Ctx *c, Fn *f, MixedPartials p);
 
-/* The free_derived hook. */
+/* The hooks free_derived and each_derived. */
 void transforms_free(Ctx *c, void *derived);
+void transforms_each(const void *derived, const RefVisitor *v);
 
 /* The name of a transform of f, for example "f.jvp". */
 Atom transform_name(Ctx *c, const Fn *f, const char *transform);

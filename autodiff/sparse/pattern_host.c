@@ -37,7 +37,7 @@ enum { RESULTS = 13, ALL_RESULTS, KEPT = 16 };
 
 typedef struct CachedPattern {
 	uint64_t used; /* 0: free */
-	const Fn *program;
+	FnId program;  /* an id, since the function may have been freed */
 	int64_t symmetric;
 	uint32_t nparams;
 	int64_t *shapes; /* rank and extents of each parameter */
@@ -75,7 +75,7 @@ static void forget_all(Ctx *c, void *state) {
 
 static bool same(const CachedPattern *k, const Fn *program, int64_t symmetric, uint32_t n,
                  const Value *args) {
-	if (!k->used || k->program != program || k->symmetric != symmetric || k->nparams != n)
+	if (!k->used || k->program != program->id || k->symmetric != symmetric || k->nparams != n)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t shape[MAX_RANK + 1];
@@ -118,7 +118,7 @@ static Status keep(Ctx *c, PatternCache *s, Fn *program, int64_t symmetric, uint
 	}
 	heap_free(c, uses, room);
 	for (uint32_t i = 0; i < RESULTS; i++) k->results[i] = value_ref(results[i]);
-	k->program = program;
+	k->program = program->id;
 	k->symmetric = symmetric;
 	k->used = ++s->clock;
 	return ST_OK;

@@ -598,6 +598,11 @@ static void free_code(Ctx *c, void *code) {
 	arena_free(k->arena);
 }
 
+static void each_code(const void *code, const RefVisitor *v) {
+	const Code *k = code;
+	k->hooks->each(k, v);
+}
+
 Code *code_of(Ctx *c, Fn *f) {
 	if (!f->code) f->code = prepare(c, f, NULL);
 	return f->code;
@@ -628,6 +633,15 @@ static void free_backend(Ctx *c, void *state) {
 	heap_free(c, be, sizeof *be);
 }
 
+void eval_trim(Ctx *c) {
+	Backend *be = backend_of(c);
+	if (be->depth) return;
+	fft_plans_free(c, be->fft);
+	be->fft = NULL;
+	stack_free(c, &be->values);
+	stack_free(c, &be->syms);
+}
+
 typedef struct Hooks {
 	FnHooks *fn;
 	IrServices *services;
@@ -650,6 +664,7 @@ Status eval_init(Ctx *c, const NativeHooks *hooks) {
 	*be = (Backend){.ctx = c, .stack = ctx_stack(c), .hooks = hooks};
 	ctx_set_slot(c, SLOT_BACKEND, be, free_backend);
 	h.fn->free_code = free_code;
+	h.fn->each_code = each_code;
 	h.services->run = run_fn;
 	return ST_OK;
 }

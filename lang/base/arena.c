@@ -25,6 +25,7 @@
 #define CHUNK_FIRST ((size_t)16 * 1024)
 #define CHUNK_MOST ((size_t)1024 * 1024)
 #endif
+#define CHUNK_SMALL ((size_t)512)
 
 typedef struct ArenaChunk {
 	struct ArenaChunk *before;
@@ -55,6 +56,12 @@ Arena *arena_new(Ctx *c) {
 		if (a->next) a->next->prev = a;
 		root->next = a;
 	}
+	return a;
+}
+
+Arena *arena_small(Ctx *c) {
+	Arena *a = arena_new(c);
+	if (a->next_chunk > CHUNK_SMALL) a->next_chunk = CHUNK_SMALL;
 	return a;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 Arena *arena_new(Ctx *c);
+Arena *arena_small(Ctx *c); /* for a few hundred bytes: its first chunks are small */
 void arena_free(Arena *a);
 void *arena_alloc(Arena *a, size_t bytes);              /* not zeroed */
 void *arena_zalloc(Arena *a, size_t bytes);             /* zeroed */

@@ -285,6 +285,8 @@ void heap_free(Ctx *c, void *p, size_t bytes) {
 	if (p) account_release(c->account, p, bytes ? bytes : 1);
 }
 
+void heap_trim(Ctx *c) { spares_drop(c->account, false); }
+
 size_t heap_used(const Ctx *c) {
 	return atomic_load_explicit(&c->account->used, memory_order_relaxed) -
 	       atomic_load_explicit(&c->account->spare_bytes, memory_order_relaxed);

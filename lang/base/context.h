@@ -65,6 +65,7 @@ size_t heap_limit(const Ctx *c);
  * `forever`, all later ones too. 0 switches it off. */
 void heap_fail_at(Ctx *c, uint64_t n, bool forever);
 uint64_t heap_allocation_count(const Ctx *c);
+void heap_trim(Ctx *c); /* gives unused blocks back to the host's allocator */
 
 /* The heap of tensors: blocks that may outlive the context and be freed on any
  * thread. Each block keeps the account alive. */
@@ -89,10 +90,10 @@ bool ctx_verifies(const Ctx *c);
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg);
 _Noreturn void ctx_throw(Ctx *c, Status s);
 
-/* Counts the live function values whose code is of this kind and has the id
- * `first` or a larger one. */
+/* Counts the live function values that were made in this epoch, which the
+ * session begins with each program. */
 typedef struct CodeCount {
-	uint32_t kind, first;
+	uint32_t epoch;
 	_Atomic uint32_t live;
 } CodeCount;
 CodeCount *ctx_code_count(Ctx *c);

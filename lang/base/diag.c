@@ -27,14 +27,17 @@ struct Source {
 	uint32_t *line_start; /* byte offset of each line */
 	uint32_t lines;
 	bool library;
-	void *block; /* of the heap; it holds the lines, the name and the text */
+	uint32_t holders; /* of a counted source; 0: it is not counted */
+	void *block;      /* of the heap; it holds the lines, the name and the text */
 	size_t bytes;
 };
 
 typedef struct DiagState {
-	VEC(Source) sources;  /* at[0] stands for "no location" */
-	VEC(Span) spans;      /* at[0] is NO_SPAN */
-	uint32_t *span_slots; /* open addressing; SpanId, 0 is free */
+	VEC(Source) sources;           /* at[0] stands for "no location"; without a block: freed */
+	uint32_t added;                /* the number of sources ever added */
+	VEC(SourceId) dropped, unused; /* without holders: not yet freed, freed */
+	VEC(Span) spans;               /* at[0] is NO_SPAN */
+	uint32_t *span_slots;          /* open addressing; SpanId, 0 is free */
 	uint32_t span_slot_count;
 	Diag kept[KEPT];
 	uint32_t n;        /* number stored */
@@ -105,20 +108,54 @@ SourceId source_add(Ctx *c, const char *name, const char *text, size_t n) {
 	s.text = at + named;
 	if (n) memcpy(at + named, text, n);
 	at[named + n] = 0;
-	st->sources.at[st->sources.n] = s;
-	return st->sources.n++;
+	const SourceId id = st->unused.n ? st->unused.at[--st->unused.n] : st->sources.n++;
+	st->added++;
+	st->sources.at[id] = s;
+	return id;
+}
+
+void source_count(Ctx *c, SourceId s) {
+	DiagState *st = state_of(c);
+	/* The lists have room for all of them, so that dropping cannot fail. */
+	VEC_RESERVE(ctx_arena(c), &st->dropped, st->sources.n);
+	VEC_RESERVE(ctx_arena(c), &st->unused, st->sources.n);
+	st->sources.at[s].holders = 1;
+}
+
+void source_hold(Ctx *c, SourceId s) {
+	DiagState *st = state_of(c);
+	if (s < st->sources.n && st->sources.at[s].holders) st->sources.at[s].holders++;
+}
+
+void source_drop(Ctx *c, SourceId s) {
+	DiagState *st = state_of(c);
+	Source *k = s < st->sources.n ? &st->sources.at[s] : NULL;
+	if (k && k->holders && !--k->holders) st->dropped.at[st->dropped.n++] = s;
+}
+
+void sources_free(Ctx *c) {
+	DiagState *st = state_of(c);
+	while (st->dropped.n) {
+		const SourceId s = st->dropped.at[--st->dropped.n];
+		free_source(c, &st->sources.at[s]);
+		st->sources.at[s] = (Source){.name = "", .text = ""};
+		st->unused.at[st->unused.n++] = s;
+	}
 }
 
 SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n) {
 	const DiagState *st = state_of(c);
 	for (SourceId i = 1; i < st->sources.n; i++) {
 		const Source *s = &st->sources.at[i];
-		if (s->n == n && !strcmp(s->name, name) && !memcmp(s->text, text, n)) return i;
+		if (s->block && s->n == n && !strcmp(s->name, name) && !memcmp(s->text, text, n)) return i;
 	}
 	return 0;
 }
 
-bool source_known(const Ctx *c, SourceId s) { return s > 0 && s < state_of(c)->sources.n; }
+bool source_known(const Ctx *c, SourceId s) {
+	const DiagState *st = state_of(c);
+	return s < st->sources.n && st->sources.at[s].block;
+}
 
 static const Source *source_of(const Ctx *c, SourceId id) {
 	const DiagState *st = state_of(c);
@@ -234,10 +271,10 @@ SpanId span_intern(Ctx *c, Span s) {
 
 SourceMark source_mark(const Ctx *c) {
 	const DiagState *st = state_of(c);
-	return (SourceMark){st->sources.n, st->spans.n};
+	return (SourceMark){st->added, st->spans.n};
 }
 
-void source_release(Ctx *c, SourceMark m) {
+void spans_release(Ctx *c, SourceMark m) {
 	DiagState *st = state_of(c);
 	const uint32_t mask = st->span_slot_count - 1;
 	/* The newest first: a search for an older span passes no newer one. */
@@ -246,7 +283,6 @@ void source_release(Ctx *c, SourceMark m) {
 		while (st->span_slots[i] != st->spans.n) i = (i + 1) & mask;
 		st->span_slots[i] = 0;
 	}
-	while (st->sources.n > m.sources) free_source(c, &st->sources.at[--st->sources.n]);
 }
 
 Span span_of(const Ctx *c, SpanId id) {

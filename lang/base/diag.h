@@ -16,7 +16,7 @@
 
 void diag_setup(Ctx *c); /* called by ctx_new; throws when memory fails */
 
-typedef struct Source Source; /* name, text and line table; lives as long as the context */
+typedef struct Source Source; /* name, text and line table */
 typedef uint32_t SourceId;
 
 /* A byte range [start, end) in a source. SourceId 0 means "no location". */
@@ -45,13 +45,21 @@ Span span_of(const Ctx *c, SpanId id);
 SourceId source_add(Ctx *c, const char *name, const char *text, size_t n); /* copies both */
 /* the source with this name and text; 0: none */
 SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n);
-/* The number of sources and spans. source_release forgets those that came after
- * the mark, which nothing may mention any more. */
+/* A source lives as long as the context, unless source_count has begun to count
+ * its holders. The caller is the first of them. source_hold and source_drop
+ * have no effect on other sources. sources_free frees those without holders;
+ * later sources get their ids. */
+void source_count(Ctx *c, SourceId s);
+void source_hold(Ctx *c, SourceId s);
+void source_drop(Ctx *c, SourceId s);
+void sources_free(Ctx *c);
+/* The number of spans, and of sources ever added. spans_release forgets the
+ * spans that came after the mark, which nothing may mention any more. */
 typedef struct SourceMark {
-	uint32_t sources, spans;
+	uint32_t added, spans;
 } SourceMark;
 SourceMark source_mark(const Ctx *c);
-void source_release(Ctx *c, SourceMark m);
+void spans_release(Ctx *c, SourceMark m);
 bool source_known(const Ctx *c, SourceId s);
 const char *source_name(const Ctx *c, SourceId s);
 const char *source_text(const Ctx *c, SourceId s, size_t *n);

@@ -68,7 +68,7 @@ static CodeCount *count_of(const Object *o) {
 	if (o->kind != V_FUNCTION && o->kind != V_PROBLEM) return NULL;
 	const FunctionObject *f = (const FunctionObject *)o;
 	CodeCount *k = ctx_code_count(o->ctx);
-	return f->code_kind == k->kind && f->code_id >= k->first ? k : NULL;
+	return f->epoch == k->epoch ? k : NULL;
 }
 
 /* Drops one reference; returns the object when that was the last. */
@@ -192,8 +192,9 @@ Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_i
 	f->code_id = code_id;
 	f->code = code;
 	f->name = name;
-	CodeCount *k = count_of(&f->head);
-	if (k) atomic_fetch_add_explicit(&k->live, 1, memory_order_relaxed);
+	CodeCount *k = ctx_code_count(c);
+	f->epoch = k->epoch;
+	atomic_fetch_add_explicit(&k->live, 1, memory_order_relaxed);
 	for (uint32_t i = 0; i < n; i++) {
 		f->captured[i].name = names[i];
 		f->captured[i].value = value_ref(items[i]);

@@ -98,6 +98,7 @@ typedef struct FunctionObject {
 	uint32_t code_id;
 	const void *code;
 	Atom name;
+	uint32_t epoch; /* in which it was made; see CodeCount */
 	struct {
 		Atom name;
 		Value value;

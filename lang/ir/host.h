@@ -76,13 +76,17 @@ typedef struct HostDef {
 	/* The value is that of fns[0], which may be called instead wherever no
 	 * derivative is requested. */
 	bool written;
+	/* Called when no call has the definition any more. */
 	void (*free_ud)(Ctx *c, void *ud);
+	/* Visits the references that `ud` holds; NULL: none. */
+	void (*each_ud)(const void *ud, const RefVisitor *v);
 } HostDef;
 
 /* One use of a host function: the definition, its function arguments, and
  * static options. Interned per call site. */
 struct HostCall {
 	const HostDef *def;
+	uint32_t id;
 	uint32_t nfns;
 	Fn **fns; /* one reference each */
 	uint32_t noptions;
@@ -101,11 +105,12 @@ Status host_value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
                        uint32_t nresults, Value *results);
 
 typedef uint32_t HostId;
-/* Copies def; fns each gain a reference. The call lives as long as the context.
- * Equal calls get equal ids. */
+/* Copies def; fns each gain a reference. The call lives as long as the
+ * functions that mention it, see fn_collect. Equal calls get equal ids. */
 HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns,
                         uint32_t noptions, const int64_t *options);
 const HostCall *host_call(const Ctx *c, HostId id);
+HostId host_next(const Ctx *c); /* the id of the next call */
 /* Whether the definition is pure, or, with `written`, whether fns[0] contains
  * nothing that must run. */
 bool host_is_pure(const HostCall *call);

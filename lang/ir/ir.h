@@ -225,9 +225,21 @@ Fn *inst_callee(const Ctx *c, const Inst *in);
 const Fn **fn_callees(Arena *a, const Fn *f, bool to_run, uint32_t *n);
 void fn_ref(Fn *f);
 void fn_unref(Fn *f);
+/* Frees the functions from `first` on, and the host calls from `first_host` on,
+ * that are referenced only by each other. Nothing may be under construction. */
+void fn_collect(Ctx *c, FnId first, uint32_t first_host);
+/* Receives the references that something holds, each once: to functions, and
+ * the ids of host calls. */
+typedef struct RefVisitor {
+	void *ud;
+	void (*fn)(void *ud, Fn *f);
+	void (*host)(void *ud, uint32_t host);
+} RefVisitor;
 typedef struct FnHooks {
 	void (*free_derived)(Ctx *c, void *derived);
 	void (*free_code)(Ctx *c, void *code);
+	void (*each_derived)(const void *derived, const RefVisitor *v);
+	void (*each_code)(const void *code, const RefVisitor *v);
 } FnHooks;
 FnHooks *fn_hooks(Ctx *c); /* filled in by autodiff and the backend */
 

@@ -39,7 +39,7 @@ typedef struct IrState {
 	VEC(FnPage *) fn_pages; /* NULL: freed */
 	FnId next_fn;
 	VEC(HostDef *) host_defs;
-	VEC(HostCall *) hosts; /* by id; 0: none */
+	VEC(HostCall *) hosts; /* by id; 0: none. NULL: freed */
 	FnHooks hooks;
 	IrServices services;
 	Builder *open;   /* innermost open builder */
@@ -48,5 +48,11 @@ typedef struct IrState {
 } IrState;
 IrState *ir_state(Ctx *c);       /* created on first use */
 void fn_register(Ctx *c, Fn *f); /* assigns f's id */
+/* For fn_collect. fn_release_contents releases all that f owns; f stays, empty.
+ * fn_forget removes it from the table. host_call_forget frees a call, and its
+ * definition after the last call. */
+void fn_release_contents(Fn *f);
+void fn_forget(IrState *st, FnId id);
+void host_call_forget(Ctx *c, HostId id);
 
 #endif

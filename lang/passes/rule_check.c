@@ -23,6 +23,7 @@ enum { POINTS = 3, FEW_ELEMENTS = 32, RANDOM_DIRECTIONS = 6, SLOT_TRIES = 4 };
 
 typedef struct RuleCheck {
 	struct RuleCheck *next;
+	Arena *a; /* holds all of it */
 	HostId id;
 	Span rule;
 	Atom *names;
@@ -526,6 +527,17 @@ static void check_batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs,
 	arena_free(a);
 }
 
+static void free_check(Ctx *c, void *ud) {
+	RuleCheck *r = ud, **at = &checks_of(c)->first;
+	while (*at && *at != r) at = &(*at)->next;
+	if (*at) *at = r->next;
+	arena_free(r->a);
+}
+
+static void each_check(const void *ud, const RefVisitor *v) {
+	v->host(v->ud, ((const RuleCheck *)ud)->id);
+}
+
 void rule_check_emit(Builder *b, HostId id, uint32_t nargs, const Ref *args, const Atom *names,
                      Span rule) {
 	Ctx *c = build_ctx(b);
@@ -534,23 +546,29 @@ void rule_check_emit(Builder *b, HostId id, uint32_t nargs, const Ref *args, con
 	RuleCheck *r = all->first;
 	while (r && r->id != id) r = r->next;
 	if (!r) {
-		r = ARENA_NEW(ctx_arena(c), RuleCheck);
+		Arena *a = arena_small(c);
+		r = ARENA_NEW(a, RuleCheck);
 		*r = (RuleCheck){.next = all->first,
+		                 .a = a,
 		                 .id = id,
 		                 .rule = rule,
-		                 .names = ARENA_ARRAY(ctx_arena(c), Atom, nargs + 1),
-		                 .captures = ARENA_ARRAY(ctx_arena(c), bool, nargs + 1)};
+		                 .names = ARENA_ARRAY(a, Atom, nargs + 1),
+		                 .captures = ARENA_ARRAY(a, bool, nargs + 1)};
 		for (uint32_t k = 0; k < nargs && names; k++) {
 			r->names[k] = names[k];
 			r->captures[k] = !names[k];
 		}
-		all->first = r;
 	}
 	const HostDef def = {.name = "check of a derivative rule",
 	                     .ud = r,
 	                     .types = check_types,
 	                     .eval = check_eval,
 	                     .jvp = check_jvp,
-	                     .batch = check_batch};
-	build_host(b, host_call_intern(c, &def, 0, NULL, 0, NULL), nargs, args, NULL, 0);
+	                     .batch = check_batch,
+	                     .free_ud = free_check,
+	                     .each_ud = each_check};
+	const HostId check = host_call_intern(c, &def, 0, NULL, 0, NULL);
+	/* Only now is there a call whose end removes it. */
+	if (r->next == all->first) all->first = r;
+	build_host(b, check, nargs, args, NULL, 0);
 }

@@ -16,10 +16,10 @@ static Av *mask_tuple(Sp *sp, const bool *mask, uint32_t n) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* Closures store the functions of a linearisation by number. A reference keeps
- * them alive for the session. */
-static Av *fn_number(Sp *sp, Fn *f) {
-	fn_ref(f);
+/* Closures store the functions of a linearisation by number. The session keeps
+ * them alive. */
+static Av *fn_number(Sp *sp, Fn *f, uint32_t newest) {
+	session_keep_numbered(sp->session, f, newest);
 	return av_string(sp, arena_printf(sp->a, "%u", f->id));
 }
 
@@ -52,7 +52,7 @@ static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	for (uint32_t i = 0; i < nres; i++)
 		res[i] = ty(sp, results[nf + i])->kind == TY_DYN ? av_dyn(sp, results[nf + i])
 		                                                 : av_array(sp, results[nf + i]);
-	Av *items[6] = {fn_number(sp, linear),
+	Av *items[6] = {fn_number(sp, linear, s->spec.newest),
 	                s->x,
 	                y,
 	                mask_tuple(sp, x_mask, s->nx),

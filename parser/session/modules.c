@@ -89,9 +89,11 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	g->baked = false;
 	value_unref(g->value);
 	g->value = value_ref(v);
+	source_hold(s->c, span.source);
+	source_drop(s->c, g->span.source);
 	g->span = span;
-	/* The name's span needs the text of the program that binds it. */
-	if (span.source >= s->last.sources.sources) s->last.any = false;
+	/* Its function needs the whole program. */
+	if (is_code && span.source == s->last.source) s->last.any = false;
 }
 
 /* ---- the library --------------------------------------------------------- */

@@ -88,6 +88,7 @@ static void session_free(Ctx *c, void *state) {
 		fn_unref(s->wholes.at[i].fn);
 		fn_unref(s->wholes.at[i].from);
 	}
+	session_forget_numbered(s, 0);
 	session_forget_specialisations(s);
 	bytes_free(c, &s->module_text);
 }

@@ -35,6 +35,9 @@ uint32_t session_done(const Session *s, const StatementDone **at);
  * once. */
 Status session_check(Session *s, const char *name, const char *text, size_t n);
 
+/* Frees everything that can be made again. */
+void session_compact(Session *s);
+
 /* A global of the user's module, else of the library. Borrowed; V_UNSET when
  * unknown. Throws when memory fails or a poll asks to stop. */
 Value session_get(Session *s, const char *name);

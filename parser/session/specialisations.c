@@ -26,31 +26,55 @@ struct Family *session_find_family(Session *s, const char *key) {
 	return NULL;
 }
 
-Arena *session_family_arena(Session *s, uint32_t newest) {
-	return newest >= s->last.first_node ? s->programs : s->a;
-}
-
 void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest) {
-	FamilyEntry *e = ARENA_NEW(session_family_arena(s, newest), FamilyEntry);
+	FamilyEntry *e = ARENA_NEW(family_arena(f), FamilyEntry);
+	/* Room for all of them, so that releasing cannot fail. */
+	VEC_RESERVE(s->a, &s->retired, s->retired.n + s->nfamilies + 1);
+	s->nfamilies++;
 	*e = (FamilyEntry){.key = key, .hash = hash_text(key), .family = f, .newest = newest};
 	if (newest > s->newest_family) s->newest_family = newest;
 	e->next = s->families[e->hash % FAMILY_BUCKETS];
 	s->families[e->hash % FAMILY_BUCKETS] = e;
 }
 
+/* Its arena stays until no call can be using it. */
+static void retire(Session *s, struct Family *f) {
+	family_release(f);
+	s->retired.at[s->retired.n++] = family_arena(f);
+	s->nfamilies--;
+}
+
 void session_forget_specialisations(Session *s) {
 	for (int i = 0; i < FAMILY_BUCKETS; i++) {
-		for (FamilyEntry *e = s->families[i]; e; e = e->next) family_release(e->family);
+		for (FamilyEntry *e = s->families[i], *next; e; e = next) {
+			next = e->next;
+			retire(s, e->family);
+		}
 		s->families[i] = NULL;
 	}
 }
 
-void session_forget_code(Session *s, uint32_t first, FnId first_fn) {
-	while (s->wholes.n && s->wholes.at[s->wholes.n - 1].from->id >= first_fn) {
-		const WholeFn *w = &s->wholes.at[--s->wholes.n];
-		fn_unref(w->fn);
-		fn_unref(w->from);
+void session_free_retired(Session *s) {
+	session_start_anew(s); /* it may still mention finished members */
+	while (s->retired.n) arena_free(s->retired.at[--s->retired.n]);
+}
+
+static void forget_wholes(Session *s, FnId first_fn) {
+	const uint32_t nwholes = s->wholes.n;
+	s->wholes.n = 0;
+	for (uint32_t i = 0; i < nwholes; i++) {
+		const WholeFn w = s->wholes.at[i];
+		if (w.from->id < first_fn) {
+			s->wholes.at[s->wholes.n++] = w;
+			continue;
+		}
+		fn_unref(w.fn);
+		fn_unref(w.from);
 	}
+}
+
+void session_forget_code(Session *s, uint32_t first, FnId first_fn) {
+	forget_wholes(s, first_fn);
 	while (s->lambdas.n && s->lambdas.at[s->lambdas.n - 1].body->id >= first) s->lambdas.n--;
 	if (s->newest_family < first) return;
 	s->newest_family = 0;
@@ -60,13 +84,21 @@ void session_forget_code(Session *s, uint32_t first, FnId first_fn) {
 			FamilyEntry *e = *at;
 			if (e->newest >= first) {
 				*at = e->next;
-				family_release(e->family);
+				retire(s, e->family);
 				continue;
 			}
 			if (e->newest > s->newest_family) s->newest_family = e->newest;
 			at = &e->next;
 		}
 	}
+}
+
+void session_forget_caches(Session *s) {
+	session_forget_specialisations(s);
+	s->newest_family = 0;
+	forget_wholes(s, 0);
+	session_free_retired(s);
+	fn_collect(s->c, 0, 0);
 }
 
 void session_count_specialised(Session *s) { s->specialised++; }
@@ -81,10 +113,31 @@ Fn *session_whole(Session *s, const Fn *f, const bool *active) {
 }
 
 void session_keep_whole(Session *s, Fn *f, const bool *active, Fn *whole) {
-	WholeFn w = {.from = f, .fn = whole, .active = ARENA_ARRAY(s->a, bool, fn_nparams(f) + 1u)};
+	WholeFn w = {.from = f, .fn = whole, .active = ARENA_ARRAY(f->arena, bool, fn_nparams(f) + 1u)};
 	memcpy(w.active, active, fn_nparams(f) * sizeof *active);
 	VEC_PUSH(s->a, &s->wholes, w);
 	fn_ref(f);
+}
+
+void session_keep_numbered(Session *s, Fn *f, uint32_t newest) {
+	for (uint32_t i = s->numbered.n; i-- > 0;) {
+		NumberedFn *k = &s->numbered.at[i];
+		if (k->fn != f) continue;
+		if (newest < k->newest) k->newest = newest;
+		return;
+	}
+	VEC_PUSH(s->a, &s->numbered, ((NumberedFn){f, newest}));
+	fn_ref(f);
+}
+
+void session_forget_numbered(Session *s, uint32_t first) {
+	const uint32_t n = s->numbered.n;
+	s->numbered.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const NumberedFn k = s->numbered.at[i];
+		if (k.newest < first) s->numbered.at[s->numbered.n++] = k;
+		else fn_unref(k.fn);
+	}
 }
 
 /* ---- requests for another attempt ---------------------------------------- */
@@ -121,7 +174,7 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 	for (uint32_t i = 0; i < s->lambdas.n; i++)
 		if (s->lambdas.at[i].body == body && s->lambdas.at[i].n == n)
 			return s->lambdas.at[i].lambda;
-	Arena *a = session_family_arena(s, body->id);
+	Arena *a = body->id >= s->last.first_node ? s->programs : s->a;
 	Ast *l = ARENA_NEW(a, Ast);
 	l->kind = A_LAMBDA;
 	l->id = body->id;
@@ -134,4 +187,13 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 	IndexLambda entry = {body, n, l};
 	VEC_PUSH(s->a, &s->lambdas, entry);
 	return l;
+}
+
+const Ast **session_rule_lambda(Session *s, const Ast *e, const Param *params) {
+	for (uint32_t i = 0; i < s->rule_lambdas.n; i++)
+		if (s->rule_lambdas.at[i].rule == e && s->rule_lambdas.at[i].params == params)
+			return &s->rule_lambdas.at[i].lambda;
+	RuleLambda entry = {.rule = e, .params = params};
+	VEC_PUSH(s->a, &s->rule_lambdas, entry);
+	return &s->rule_lambdas.at[s->rule_lambdas.n - 1].lambda;
 }

@@ -50,6 +50,18 @@ typedef struct IndexLambda {
 	const Ast *lambda;
 } IndexLambda;
 
+/* A function of which closures store the id; one reference. */
+typedef struct NumberedFn {
+	Fn *fn;
+	uint32_t newest; /* see session_keep_numbered */
+} NumberedFn;
+
+typedef struct RuleLambda {
+	const Ast *rule;
+	const Param *params;
+	const Ast *lambda;
+} RuleLambda;
+
 /* A function and its form with derivatives where eigenvalues coincide; a
  * reference to each. */
 typedef struct WholeFn {
@@ -80,23 +92,30 @@ struct Session {
 	struct KeptIr *kept_ir; /* the code of functions that are IR */
 	VEC(CachedRule) cached_rules;
 	VEC(WholeFn) wholes;
+	VEC(NumberedFn) numbered;
 	VEC(IndexLambda) lambdas;
+	VEC(RuleLambda) rule_lambdas;
 	int64_t random_key, random_counter;
 	const char *folder;
 	AllBytes module_text; /* of the module that is read; freed when it is copied */
 	/* The programs that the host runs, and the last of them while it may be
-	 * forgotten: the state before it, and the number of sources after it. */
+	 * forgotten: the state before it, its source, and the number of sources
+	 * ever added when that was added. */
 	Arena *programs;
 	struct {
 		bool any;
 		ArenaMark arena;
 		SourceMark sources;
-		uint32_t sources_after;
+		SourceId source;
+		uint32_t added;
 		AttrMark attrs;
 		FnId first;
+		HostId first_host;
 		uint32_t first_node;
 	} last;
 	uint32_t newest_family;  /* the largest `newest` of all families */
+	uint32_t nfamilies;      /* their number */
+	VEC(Arena *) retired;    /* of released families; freed when nothing runs */
 	VEC(StatementDone) done; /* statements of the text that ran last in the user's module */
 };
 
@@ -109,6 +128,12 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span);
 void session_index_library(Session *s);
 
 /* ---- statements.c -------------------------------------------------------- */
+/* Begins a program and adds its text. The program before it is forgotten if
+ * nothing can mention it any more. */
+SourceId session_begin_program(Session *s, const char *name, const char *text, size_t n);
+/* Parses it. A program that loads a module or states a rule or a problem is
+ * never forgotten. */
+Program session_parse_program(Session *s, SourceId source, bool *ok);
 /* Runs the statements of a module; throws at the first failure. `show` and
  * `last` may be NULL. */
 void session_run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud,
@@ -118,10 +143,18 @@ void session_run_statements(Session *s, Module *m, const Program *p, ResultSink 
 /* A function's name has a new binding: everything that looked it up by name is
  * invalid. */
 void session_forget_specialisations(Session *s);
+/* Frees what released specialisations have left. Nothing may be running. */
+void session_free_retired(Session *s);
+/* Forgets all specialisations and every function that only caches reference.
+ * Nothing may be running. */
+void session_forget_caches(Session *s);
 /* Forgets the specialisations, and the syntax made for them, that have code of
  * the node `first` or a later one, and the forms of the function first_fn and
  * later ones. */
 void session_forget_code(Session *s, uint32_t first, FnId first_fn);
+/* Releases the functions of which no closure can have stored the id, if there
+ * are no closures with code of the node `first` or a later one. */
+void session_forget_numbered(Session *s, uint32_t first);
 
 /* ---- derivative_rules.c -------------------------------------------------- */
 /* Throws unless the rule fits a function of the module. */

@@ -1,7 +1,7 @@
 /* typecheck.c - checking of a program without running it: names, types, shapes,
  * derivatives, problems.
  *
- * Needs: specialise/internal.h; lint.c for checks of the text alone.
+ * Needs: state.h; lint.c for checks of the text alone.
  *
  * Contract:
  * - All errors are reported at once.
@@ -9,8 +9,7 @@
  * - Code that depends on a value known only from a run is not judged.
  * - A failed statement affects only the statements that need its result.
  */
-#include "parser/session/session.h"
-#include "parser/specialise/internal.h"
+#include "parser/session/state.h"
 
 /* The statement being checked. All statements are one function, which never
  * runs. */
@@ -212,9 +211,9 @@ typedef struct TypecheckInput {
 static void check_text(Ctx *c, void *arg) {
 	const TypecheckInput *r = arg;
 	Session *s = r->s;
-	SourceId source = source_add(c, r->name, r->text, r->n);
+	const SourceId source = session_begin_program(s, r->name, r->text, r->n);
 	bool ok;
-	Program p = parse_program(c, ctx_arena(c), source, &ok);
+	const Program p = session_parse_program(s, source, &ok);
 	Checked st = {.s = s, .a = arena_new(c)};
 	st.b = build_begin(c, atom(c, "check"), 0, NULL);
 	st.sp = (Sp){.c = c, .session = s, .a = st.a, .b = st.b, .module = session_main(s)};

@@ -32,8 +32,12 @@ typedef struct BatchedRule {
 typedef struct Ruled Ruled;
 struct Ruled {
 	Session *session;
+	Arena *a; /* holds all of it */
 	Fn *fn;
-	Ruled *next; /* in the session's list, or among the batched forms of one */
+	FnId id; /* of fn */
+	/* In the session's list, or among the batched forms of `parent`, which may
+	 * be freed first: then it is NULL. */
+	Ruled *next, *parent;
 	/* A function of the user: */
 	/* The derivative statement (NULL for linear_map), and its right side as a
 	 * function of arguments, result and tangents. */
@@ -415,7 +419,7 @@ static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
 	for (uint32_t i = 0; i < r->made.n; i++)
 		if (!memcmp(r->made.at[i].tangent, tangent, nargs * sizeof *tangent)) return &r->made.at[i];
 	Builder *b = build_begin(c, atom_f(c, "%s.jvp", in->def->name), 0, f);
-	Arena *a = ctx_arena(c);
+	Arena *a = r->a;
 	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *dx = ARENA_ARRAY(a, Ref, nargs + 1),
 		*y = ARENA_ARRAY(a, Ref, nres + 1), *dy = ARENA_ARRAY(a, Ref, nres + 1);
 	bool *lanes = ARENA_ARRAY(a, bool, 2 * nargs + nres + 1);
@@ -507,6 +511,31 @@ static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, 
 	arena_free(a);
 }
 
+static void release_contents(Ruled *r) {
+	const uint32_t nleaves = r->baked ? r->nleaves : 0, nmade = r->made.n;
+	r->nleaves = r->made.n = 0;
+	for (uint32_t i = 0; i < nleaves; i++) value_unref(r->baked[i]);
+	for (uint32_t i = 0; i < nmade; i++) fn_unref(r->made.at[i].from);
+}
+
+static void free_ruled(Ctx *c, void *ud) {
+	(void)c;
+	Ruled *r = ud, **at = r->parent  ? &r->parent->batched
+	                      : r->inner ? NULL
+	                                 : session_ruled(r->session);
+	while (at && *at && *at != r) at = &(*at)->next;
+	if (at && *at) *at = r->next;
+	for (Ruled *k = r->batched; k; k = k->next) k->parent = NULL;
+	release_contents(r);
+	arena_free(r->a);
+}
+
+static void each_ruled(const void *ud, const RefVisitor *v) {
+	const Ruled *r = ud;
+	if (r->inner) v->host(v->ud, r->inner->id);
+	for (uint32_t i = 0; i < r->made.n; i++) v->fn(v->ud, r->made.at[i].from);
+}
+
 static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t nargs,
                         const Ref *args, const bool *batched, Ref *results) {
 	(void)length;
@@ -516,15 +545,17 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 		r = r->next;
 	if (!r) {
 		Fn *fn = ir_services(c)->batch(c, call->fns[0], batched);
-		Arena *a = ctx_arena(c);
+		Arena *a = arena_small(c);
 		r = ARENA_NEW(a, Ruled);
 		*r = (Ruled){.session = from->session,
+		             .a = a,
 		             .fn = fn,
+		             .id = fn->id,
 		             .next = from->batched,
+		             .parent = from,
 		             .inner = call,
 		             .lanes = ARENA_ARRAY(a, bool, nargs + 1)};
 		for (uint32_t i = 0; i < nargs; i++) r->lanes[i] = batched[i];
-		from->batched = r;
 	}
 	HostDef def = {.name = call->def->name,
 	               .ud = r,
@@ -533,9 +564,13 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 	               .jvp = batched_jvp,
 	               .transpose = call->def->transpose ? batched_transpose : NULL,
 	               .batch = ruled_batch,
-	               .written = call->def->written};
-	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results,
-	           fn_nresults(r->fn));
+	               .written = call->def->written,
+	               .free_ud = free_ruled,
+	               .each_ud = each_ruled};
+	const HostId id = host_call_intern(c, &def, 1, &r->fn, 0, NULL);
+	/* Only now is there a call whose end removes it. */
+	if (r->next == from->batched) from->batched = r;
+	build_host(b, id, nargs, args, results, fn_nresults(r->fn));
 }
 
 /* ---- calls --------------------------------------------------------------- */
@@ -551,6 +586,8 @@ static bool stands_alone(const Ast *fallback, uint32_t n, const Param *params) {
  * argument is that of the function. A default that depends on other arguments
  * would have a tangent, so the rule must state it. */
 static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
+	const Ast **known = session_rule_lambda(sp->session, e, params);
+	if (*known) return *known;
 	Arena *a = ctx_arena(sp->c);
 	Ast *l = ARENA_NEW(a, Ast);
 	uint32_t np = e->derivative.nparams, nd = e->derivative.ntangents, n = np + nd;
@@ -577,7 +614,7 @@ static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
 			(Param){.name = y, .span = e->derivative.name_span, .named = true};
 	l->function.nparams = n;
 	l->function.body = e->derivative.body;
-	return l;
+	return *known = l;
 }
 
 /* By operand: the rule's name of its argument. */
@@ -607,9 +644,9 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 	                       "`%s` has a derivative rule, so it cannot print or draw random numbers",
 	                       name));
 	Ruled **list = session_ruled(sp->session), *r = *list;
-	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
+	while (r && (r->id != s.fn->id || r->rule != rule)) r = r->next;
 	if (!r) {
-		Arena *a = ctx_arena(sp->c);
+		Arena *a = arena_small(sp->c);
 		r = ARENA_NEW(a, Ruled);
 		uint32_t n = f->n + call->n + call->nnamed, k = 0;
 		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
@@ -627,7 +664,9 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		av_leaves(all, leaves, &k);
 		*r =
 			(Ruled){.session = sp->session,
+		            .a = a,
 		            .fn = s.fn,
+		            .id = s.fn->id,
 		            .next = *list,
 		            .rule = rule,
 		            .lambda = rule ? rule_lambda(sp, rule, params) : NULL,
@@ -637,7 +676,7 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		            .nnamed = call->nnamed,
 		            .nleaves = s.nleaves,
 		            .args = av_keep(a, all),
-		            .result = s.result,
+		            .result = av_keep(a, s.result),
 		            .call = call->span};
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
@@ -661,7 +700,9 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 	               .jvp = ruled_jvp,
 	               .transpose = rule ? NULL : linear_transpose,
 	               .batch = ruled_batch,
-	               .written = true};
+	               .written = true,
+	               .free_ud = free_ruled,
+	               .each_ud = each_ruled};
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
 	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED)
@@ -686,8 +727,7 @@ Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
 
 void ruled_release(struct Ruled *r) {
 	for (; r; r = r->next) {
-		for (uint32_t i = 0; r->baked && i < r->nleaves; i++) value_unref(r->baked[i]);
-		for (uint32_t i = 0; i < r->made.n; i++) fn_unref(r->made.at[i].from);
+		release_contents(r);
 		ruled_release(r->batched);
 	}
 }

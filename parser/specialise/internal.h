@@ -402,6 +402,7 @@ typedef struct Specialisation {
 	const TypeId *promised;
 	uint32_t npromised;
 	int *param_of_leaf; /* -1: baked into the function */
+	uint32_t newest;    /* the largest id of a node whose code is part of its key */
 } Specialisation;
 /* Fails, with the call's span, where f is not a function. */
 void sp_want_function(Sp *sp, const Av *f, const CallArguments *call);
@@ -414,6 +415,9 @@ Specialisation sp_specialise_underived(Sp *sp, Av *f, const CallArguments *call)
  * decomposes a matrix, the form has derivatives also where eigenvalues or
  * singular values coincide (decompositions.c). Borrowed. */
 Fn *sp_whole(Sp *sp, Fn *f, const bool *active);
+/* Keeps a function of which a closure stores the id, as long as the program
+ * that has the node `newest`. */
+void session_keep_numbered(Session *s, Fn *f, uint32_t newest);
 /* The stored form; NULL: none. */
 Fn *session_whole(Session *s, const Fn *f, const bool *active);
 /* Stores the form; takes the reference to `whole`. */
@@ -434,11 +438,11 @@ Av *sp_failed(Sp *sp, const Specialisation *s, Span at);
  * the session. */
 struct Family;
 struct Family *session_find_family(Session *s, const char *key);
-/* newest: the largest id of a node whose code is part of the key. The arena is
- * that of the program that has this node, which may be forgotten. */
+/* newest: the largest id of a node whose code is part of the key. */
 void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest);
-Arena *session_family_arena(Session *s, uint32_t newest);
+/* Releases the functions of the family. What else it has is in its arena. */
 void family_release(struct Family *f);
+Arena *family_arena(struct Family *f);
 /* Emits a call of fn, which comes from a Specialisation or a transform, and
  * stores its results. Threads the effects when `effects`. */
 void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects, Ref *results);
@@ -495,6 +499,9 @@ Av *call_named(const CallArguments *call, const char *name, Ctx *c); /* NULL whe
 /* A lambda over the indices of an expression of index notation: one for each
  * expression, owned by the session. */
 const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names);
+/* Where the session keeps the right side of the rule `e`, as a function of
+ * these parameters; NULL: not made yet. Valid until the next call. */
+const Ast **session_rule_lambda(Session *s, const Ast *e, const Param *params);
 
 /* After a certain failure: the remaining statements of the block do not run and
  * have no value. */

@@ -122,6 +122,8 @@ void family_release(struct Family *fam) {
 	fam->members = fam->forgotten = NULL;
 }
 
+Arena *family_arena(struct Family *fam) { return fam->a; }
+
 /* ---- words for extents --------------------------------------------------- */
 
 /* How the program would write a part of an argument: a name, or a field or item
@@ -480,7 +482,7 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 	const char *key = call_key_write(&j.sig, f, call, n, items);
 	struct Family *fam = session_find_family(sp->session, key);
 	if (!fam) {
-		Arena *a = session_family_arena(sp->session, j.sig.newest);
+		Arena *a = arena_small(sp->c);
 		fam = ARENA_NEW(a, struct Family);
 		fam->a = a;
 		fam->key = arena_copy(a, key, strlen(key));
@@ -544,7 +546,7 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 		if (finished) break;
 		forget_member(m);
 	}
-	Specialisation r = {.effects = fam->effects, .nleaves = j.nleaves};
+	Specialisation r = {.effects = fam->effects, .nleaves = j.nleaves, .newest = j.sig.newest};
 	FamilyMember *m = j.member;
 	*session_yielded(sp->session) += m->yields;
 	*session_left_out(sp->session) += m->underived;

@@ -127,6 +127,7 @@ typedef struct NativeHooks {
 	bool (*loop)(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
 	             Status *st, bool *soon);
 	void (*drop)(Ctx *c, Code *code);
+	void (*each)(const Code *code, const RefVisitor *v); /* see FnHooks.each_code */
 	void (*free_state)(Ctx *c, Backend *be);
 } NativeHooks;
 
@@ -210,6 +211,7 @@ typedef struct Observer {
 
 /* Makes the context's evaluator once. backend_init (backend.h) calls it. */
 Status eval_init(Ctx *c, const NativeHooks *hooks);
+void eval_trim(Ctx *c); /* see backend_trim */
 
 static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEND); }
 

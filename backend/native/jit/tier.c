@@ -699,6 +699,12 @@ bool osr_enter(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	return ready;
 }
 
+void tier_each(const Code *code, const RefVisitor *v) {
+	for (const LoopSite *l = code->loops; l; l = l->next)
+		if (l->osr) v->fn(v->ud, l->osr->fn);
+	if (code->tier && code->tier->flat) v->fn(v->ud, code->tier->flat);
+}
+
 void tier_drop(Ctx *c, Code *code) {
 	for (const LoopSite *l = code->loops; l; l = l->next)
 		if (l->osr) fn_unref(l->osr->fn);

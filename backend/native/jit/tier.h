@@ -74,6 +74,8 @@ double native_module_seconds(const KModule *m);
 int native_level(const KModule *m);
 /* Frees the tier state of a code that is about to be freed. */
 void tier_drop(Ctx *c, Code *code);
+/* Visits the functions of which that state holds references. */
+void tier_each(const Code *code, const RefVisitor *v);
 void tier_state_free(Ctx *c, struct TierState *s);
 
 #endif

@@ -1,0 +1,147 @@
+/* collect.c - freeing of functions that only reference each other.
+ *
+ * Needs: state.h.
+ *
+ * Method: trial deletion (Bacon and Rajan). The references among the candidates
+ * are subtracted from their counts. What has references left is in use, and so
+ * is everything that it references. The other candidates are freed.
+ *
+ * Contract:
+ * - A reference that is not enumerated here keeps its function: it is counted
+ *   as one from outside.
+ * - Older functions mention no younger host call, because a function is
+ *   immutable once it is finished.
+ * - Nothing is freed when memory fails, or while a function is being built.
+ */
+#include "lang/ir/state.h"
+
+typedef struct Collection {
+	Ctx *c;
+	IrState *st;
+	FnId first, end;   /* candidates */
+	HostId first_host; /* host calls from here on are candidates */
+	uint32_t *outside; /* by candidate: references from elsewhere */
+	bool *fn_used, *host_used;
+	FnId *queue; /* used candidates */
+	uint32_t n;
+} Collection;
+
+static bool candidate(const Collection *k, const Fn *f) { return f && f->id >= k->first; }
+
+/* Visits the functions and host calls of which f holds a reference, once for
+ * each reference. */
+static void each_reference(const Collection *k, const Fn *f, const RefVisitor *v) {
+	const FnHooks *hooks = &k->st->hooks;
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		if (in->op == OP_CALL) {
+			Fn *callee = inst_callee(k->c, in);
+			if (callee && callee != f) v->fn(v->ud, callee);
+		} else if (in->op == OP_HOST) {
+			v->host(v->ud, (HostId)attr_int(k->c, OP_HOST, in->attr, 0));
+		}
+	}
+	if (f->derived && hooks->each_derived) hooks->each_derived(f->derived, v);
+	if (f->code && hooks->each_code) hooks->each_code(f->code, v);
+}
+
+static void host_references(const Collection *k, HostId id, const RefVisitor *v) {
+	const HostCall *h = k->st->hosts.at[id];
+	for (uint32_t i = 0; i < h->nfns; i++) v->fn(v->ud, h->fns[i]);
+}
+
+/* ---- counting ------------------------------------------------------------ */
+
+static void subtract(void *ud, Fn *f) {
+	const Collection *k = ud;
+	if (candidate(k, f)) k->outside[f->id - k->first]--;
+}
+
+static void no_host(void *ud, HostId id) { (void)ud, (void)id; }
+
+static void count(Collection *k) {
+	const RefVisitor v = {.ud = k, .fn = subtract, .host = no_host};
+	for (FnId id = k->first; id < k->end; id++) {
+		const Fn *f = fn_get(k->c, id);
+		if (f) k->outside[id - k->first] += f->refs;
+		if (f) each_reference(k, f, &v);
+	}
+	for (HostId id = k->first_host; id < k->st->hosts.n; id++)
+		if (k->st->hosts.at[id]) host_references(k, id, &v);
+	/* A definition may be that of several calls. */
+	for (uint32_t i = 0; i < k->st->host_defs.n; i++) {
+		const HostDef *d = k->st->host_defs.at[i];
+		if (d->each_ud) d->each_ud(d->ud, &v);
+	}
+}
+
+/* ---- marking ------------------------------------------------------------- */
+
+static void use_fn(void *ud, Fn *f) {
+	Collection *k = ud;
+	if (!candidate(k, f) || k->fn_used[f->id - k->first]) return;
+	k->fn_used[f->id - k->first] = true;
+	k->queue[k->n++] = f->id;
+}
+
+static void use_host(void *ud, HostId id) {
+	Collection *k = ud;
+	if (id < k->first_host || k->host_used[id - k->first_host]) return;
+	k->host_used[id - k->first_host] = true;
+	const RefVisitor v = {.ud = k, .fn = use_fn, .host = use_host};
+	host_references(k, id, &v);
+	const HostDef *d = k->st->hosts.at[id]->def;
+	if (d->each_ud) d->each_ud(d->ud, &v);
+}
+
+static void mark(Collection *k) {
+	const RefVisitor v = {.ud = k, .fn = use_fn, .host = use_host};
+	for (FnId id = k->first; id < k->end; id++)
+		if (k->outside[id - k->first] && fn_get(k->c, id)) use_fn(k, fn_get(k->c, id));
+	for (uint32_t i = 0; i < k->n; i++) each_reference(k, fn_get(k->c, k->queue[i]), &v);
+}
+
+/* ---- freeing ------------------------------------------------------------- */
+
+static void sweep_hosts(Collection *k) {
+	IrState *st = k->st;
+	for (HostId id = k->first_host; id < st->hosts.n; id++)
+		if (st->hosts.at[id] && !k->host_used[id - k->first_host]) host_call_forget(k->c, id);
+}
+
+static void sweep(Collection *k) {
+	/* All are pinned first, so that none is freed while another releases it. */
+	for (FnId id = k->first; id < k->end; id++)
+		if (fn_get(k->c, id) && !k->fn_used[id - k->first]) fn_get(k->c, id)->refs = UINT32_MAX / 2;
+	sweep_hosts(k);
+	for (FnId id = k->first; id < k->end; id++)
+		if (fn_get(k->c, id) && !k->fn_used[id - k->first]) fn_release_contents(fn_get(k->c, id));
+	for (FnId id = k->first; id < k->end; id++) {
+		Fn *f = fn_get(k->c, id);
+		if (!f || k->fn_used[id - k->first]) continue;
+		fn_forget(k->st, id);
+		arena_free(f->arena);
+	}
+}
+
+void fn_collect(Ctx *c, FnId first, HostId first_host) {
+	IrState *st = ir_state(c);
+	if (st->open) return;
+	Collection k = {.c = c, .st = st, .first = first ? first : 1, .end = st->next_fn};
+	k.first_host = first_host ? first_host : 1;
+	const size_t fns = k.end > k.first ? k.end - k.first : 0,
+				 hosts = st->hosts.n > k.first_host ? st->hosts.n - k.first_host : 0,
+				 bytes = fns * (sizeof *k.outside + sizeof *k.queue + 1) + hosts;
+	if (!fn_any_since(c, k.first) && !hosts) return;
+	char *block = heap_alloc(c, bytes);
+	if (!block) return;
+	memset(block, 0, bytes);
+	k.outside = (uint32_t *)(void *)block;
+	k.queue = (FnId *)(void *)(block + fns * sizeof *k.outside);
+	k.fn_used = (bool *)(block + fns * (sizeof *k.outside + sizeof *k.queue));
+	k.host_used = k.fn_used + fns;
+	count(&k);
+	mark(&k);
+	sweep(&k);
+	heap_free(c, block, bytes);
+}
