@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "data/io.h"
 #include "lang/base/c_stack.h"
+#include "lang/base/page_pool.h"
 #if __has_include("solvers/solvers.h")
 #include "solvers/solvers.h"
 #include "lang/base/parallel.h"
@@ -494,6 +495,19 @@ atled_status atled_limits(atled_context *x, const atled_limit *limit) {
 	atled_limit copy = {0};
 	memcpy(&copy, limit, limit->size < sizeof copy ? limit->size : sizeof copy);
 	return api_run(x, ENTER_ALONE, limits_body, &copy);
+}
+
+static void compact_body(Ctx *c, void *unused) {
+	(void)unused;
+	session_compact(api_of(c)->session);
+	backend_trim(c);
+	c_stack_trim(ctx_stack(c));
+	heap_trim(c);
+	page_trim();
+}
+
+atled_status atled_context_compact(atled_context *x) {
+	return api_run(x, ENTER_ALONE, compact_body, NULL);
 }
 
 void atled_interrupt(atled_context *x) {

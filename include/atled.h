@@ -133,6 +133,12 @@ ATLED_API atled_context *atled_context_new(atled_engine *engine);
 /* Frees a context, which must not be in use. NULL is allowed. */
 ATLED_API void atled_context_free(atled_context *ctx);
 
+/* Frees everything that the context can make again: specialisations,
+ * derivatives, compiled code, unused memory. Variables, functions and handles
+ * stay. The next calls are slower. A context that lives long needs no call:
+ * what a program leaves behind is freed when the next one runs. */
+ATLED_API atled_status atled_context_compact(atled_context *ctx);
+
 /* Stores a pointer of the host with the context, for callbacks. free_data(data)
  * is called once, when the pointer is replaced or the context is freed. It may
  * be NULL, and must not use the context. Allowed in callbacks. */

@@ -72,8 +72,14 @@ static char *map_stack(void) {
 
 static void unmap_stack(char *at) { munmap(at - GUARD_BYTES, GUARD_BYTES + C_STACK_BYTES); }
 
-void c_stack_free(CStack *s) {
+void c_stack_trim(CStack *s) {
+	if (s->busy) return;
 	if (s->mapped) unmap_stack(s->mapped);
+	s->mapped = NULL;
+}
+
+void c_stack_free(CStack *s) {
+	c_stack_trim(s);
 	*s = (CStack){0};
 }
 

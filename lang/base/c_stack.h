@@ -38,6 +38,7 @@ typedef struct CStack {
  * stack can be mapped. The body must not throw. */
 Status c_stack_run(CStack *s, Status (*body)(void *arg), void *arg);
 void c_stack_free(CStack *s);
+void c_stack_trim(CStack *s); /* unmaps the stack unless it is in use */
 /* The lowest address of the calling thread's own stack. */
 uintptr_t c_stack_low(void);
 

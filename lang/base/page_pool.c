@@ -37,6 +37,8 @@ void page_free(void *p, size_t bytes) {
 	free(p);
 }
 
+void page_trim(void) {}
+
 #else
 
 enum { BLOCKS = 256 };
@@ -145,8 +147,7 @@ static bool gather(char *p, size_t want) {
 }
 #endif
 
-/* Returns all free blocks to the system. */
-static void page_trim(void) {
+void page_trim(void) {
 	PooledBlock out[BLOCKS];
 	pthread_mutex_lock(&kept.lock);
 	unsigned n = kept.n;

@@ -25,5 +25,6 @@ static inline bool is_large(size_t bytes) { return bytes >= LARGE_LEAST; }
  * undefined. */
 void *page_alloc(size_t bytes);
 void page_free(void *p, size_t bytes);
+void page_trim(void); /* gives unused blocks back to the system */
 
 #endif

@@ -111,6 +111,107 @@ static void stays(T *t, const char *what, void (*call)(T *t, int i)) {
 		printf("  %s: %.1f bytes a call\n", what, (double)(after - before) / (CALLS - WARM));
 }
 
+/* ---- texts of every kind ------------------------------------------------- */
+
+/* The text has the number of the call in place of each %d. The context holds
+ * the same after `calls` texts as after `warm`. */
+typedef struct Kind {
+	const char *text;
+	int warm, calls;
+	bool check; /* it is only checked */
+	/* It makes a new atom, and these stay: a table of them may have grown. */
+	bool atoms;
+} Kind;
+
+static const Kind kinds[] = {
+	{"grad(x -> x^2*%d.0)(1.5)", 200, 1000, false, true},
+	{"grad(x -> sum(tanh(x*%d.0)))([1.5, 2, 3])", 200, 800, false, true},
+	{"jacobian(x -> sin(x)*%d.0)([1.5, 2, 3])", 200, 800, false, true},
+	{"map(grad(x -> x^3*%d.0), [1.5, 2, 3])", 200, 800, false, true},
+	{"integrate(x -> x*%d.0, 0.0, 1.0)", 10, 40, false, false},
+	{"root(x -> x^2 - %d.0, 1.0)", 20, 100, false, false},
+	{"minimize(x -> sum((x - %d.0)^2), [1.0, 2.0]).x", 10, 40, false, false},
+	{"ode((t, y) -> -y*%d.0, [1.0], [0.0, 1.0])", 5, 20, false, true},
+	{"n = %d", 200, 3000, false, false},
+	{"a = [1.0, %d] * 2", 200, 3000, false, false},
+	{"s = 0.0; for k in 0..10 { s = s + k*%d }", 200, 1000, false, false},
+	{"B[i] := %d.0*[1.0, 2][i]", 200, 1000, false, false},
+	{"f(3.0) + %d", 200, 3000, true, false},
+	{"g(x) = x*%d; g(2.0)", 200, 2000, true, false},
+};
+
+static bool run(T *t, const Kind *k, int i) {
+	char text[200];
+	snprintf(text, sizeof text, k->text, i + 1);
+	atled_value *v = NULL;
+	const bool fine = k->check ? FINE(t, atled_check(t->x, text, ATLED_ZERO, "service"))
+	                           : FINE(t, atled_eval(t->x, text, ATLED_ZERO, "service", &v));
+	atled_value_free(v);
+	return fine;
+}
+
+static void kind_stays(T *t, const Kind *k) {
+	int i = 0;
+	while (i < k->warm && run(t, k, i)) i++;
+	const uint64_t before = held(t);
+	while (i < k->calls && run(t, k, i)) i++;
+	const uint64_t after = held(t);
+	/* The table of functions has a page for some hundred of them. */
+	const uint64_t more = 8192 + (k->atoms ? (uint64_t)1 << 20 : 0);
+	if (!CHECK(after <= before + more))
+		printf("  %s: %.1f bytes a text\n", k->text,
+		       ((double)after - (double)before) / (k->calls - k->warm));
+}
+
+/* What a host keeps works after the program has been forgotten, and after the
+ * context was made compact. */
+static void compact(T *t) {
+	atled_value *d = NULL, *g = NULL, *x = atled_value_of_f64(t->x, 3), *y = NULL;
+	atled_function *h = NULL;
+	double r = 0;
+	FINE(t, atled_eval(t->x, "grad(x -> x^3)", ATLED_ZERO, "service", &d));
+	FINE(t, atled_eval(t->x, "(back = vjp(x -> x^2, 3.0), k = 1)", ATLED_ZERO, "service", &g));
+	FINE(t, atled_compile(t->x, "cube(x) = x^3\nkept = 7.5", ATLED_ZERO, "program"));
+	FINE(t, atled_lookup(t->x, "cube", "(f64) -> f64", &h));
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < 20; i++) run(t, &kinds[i % 8], i);
+		const uint64_t before = held(t);
+		FINE(t, atled_context_compact(t->x));
+		CHECK(held(t) < before);
+		FINE(t, atled_value_call(t->x, d, 1, (const atled_value *[]){x}, &y));
+		CHECK(atled_value_f64(y, &r) && near(r, 27, 1e-12));
+		atled_value_free(y);
+		CHECK(near(number(t, "cube(2.0) + kept"), 15.5, 1e-14));
+		CHECK(near(number(t, "grad(cube)(2.0)"), 12, 1e-14));
+		atled_tensor *in = scalar(t, 2), *out = NULL;
+		FINE(t, atled_call(t->x, h, 1, &in, 1, &out));
+		CHECK(near(element(out, 0), 8, 1e-14));
+		atled_tensor_free(in);
+		atled_tensor_free(out);
+	}
+	atled_function_free(h);
+	atled_value_free(d);
+	atled_value_free(g);
+	atled_value_free(x);
+	const Kind *k = &kinds[0];
+	uint64_t least = 0;
+	for (int round = 0; round < 30; round++) {
+		for (int i = 0; i < 10; i++) run(t, k, i);
+		FINE(t, atled_context_compact(t->x));
+		if (round == 10) least = held(t);
+	}
+	CHECK(held(t) <= least);
+}
+
+/* The place of a definition is reported as long as the name is bound to it. */
+static void tell_place(T *t) {
+	number(t, "u = [1.0, 2, 3]; 1.0");
+	for (int i = 0; i < 50; i++) number(t, i % 2 ? "w = [1.0, 2]; 1.0" : "1.0");
+	if (!CHECK(atled_eval(t->x, "\n u + w", ATLED_ZERO, "late", NULL) == ATLED_ERROR)) return;
+	const atled_error *e = atled_last_error(t->x);
+	CHECK(e && e->line == 2 && !strcmp(e->file, "late"));
+}
+
 int main(void) {
 	T own = {.x = atled_context_new(NULL)}, *t = &own;
 	if (!CHECK(own.x)) return check_end();
@@ -123,6 +224,9 @@ int main(void) {
 	stays(t, "value_call", call_value);
 	stays(t, "set and get", set_and_get);
 	stays(t, "lookup", look_up);
+	tell_place(t);
+	compact(t);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) kind_stays(t, &kinds[i]);
 	atled_context_free(own.x);
 	return check_end();
 }
