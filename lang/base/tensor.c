@@ -363,27 +363,50 @@ void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud
 
 /* ---- copying ------------------------------------------------------------- */
 
+/* A copy that looks at limits and interrupts; NULL: it does not. */
+typedef struct CopyPace {
+	Ctx *c;
+	int64_t left; /* elements until the next look */
+	bool stopped;
+} CopyPace;
+enum { COPY_PIECE = 1 << 20 };
+
+static bool copy_goes_on(CopyPace *p, int64_t n) {
+	if (p->stopped) return false;
+	p->left -= n;
+	if (p->left > 0) return true;
+	p->left = COPY_PIECE;
+	p->stopped = ctx_stops(p->c);
+	return !p->stopped;
+}
+
 #define COPY_BODY(bytes)                                                                           \
 	static void copy_##bytes(void *ud, int64_t n, char **ptr, const int64_t *stride) {             \
-		(void)ud;                                                                                  \
 		char *to = ptr[0];                                                                         \
 		const char *from = ptr[1];                                                                 \
-		if (stride[0] == bytes && stride[1] == bytes) {                                            \
-			memmove(to, from, (size_t)n *bytes);                                                   \
-			return;                                                                                \
+		while (n > 0) {                                                                            \
+			int64_t part = ud && n > COPY_PIECE ? COPY_PIECE : n;                                  \
+			if (ud && !copy_goes_on(ud, part)) return;                                             \
+			n -= part;                                                                             \
+			if (stride[0] == bytes && stride[1] == bytes) {                                        \
+				memmove(to, from, (size_t)part *bytes);                                            \
+				to += part * bytes;                                                                \
+				from += part * bytes;                                                              \
+				continue;                                                                          \
+			}                                                                                      \
+			for (; part > 0; part--, to += stride[0], from += stride[1]) memcpy(to, from, bytes);  \
 		}                                                                                          \
-		for (; n > 0; n--, to += stride[0], from += stride[1]) memcpy(to, from, bytes);            \
 	}
 COPY_BODY(1)
 COPY_BODY(4)
 COPY_BODY(8)
 COPY_BODY(16)
 
-void tensor_assign(Tensor *dst, const Tensor *src) {
+static void assign(Tensor *dst, const Tensor *src, CopyPace *pace) {
 	assert(tensor_same_shape(dst, src) && dst->dtype == src->dtype);
 	size_t size = dtype_size((Dtype)src->dtype);
 	if (!src->count) return;
-	if (dst->contiguous && src->contiguous) {
+	if (dst->contiguous && src->contiguous && !pace) {
 		memmove(dst->data, src->data, (size_t)src->count * size);
 		return;
 	}
@@ -394,13 +417,19 @@ void tensor_assign(Tensor *dst, const Tensor *src) {
 	            : size == 4 ? copy_4
 	            : size == 8 ? copy_8
 	                        : copy_16,
-	            NULL);
+	            pace);
 }
+
+void tensor_assign(Tensor *dst, const Tensor *src) { assign(dst, src, NULL); }
 
 Tensor *tensor_copy(Ctx *c, const Tensor *t) {
 	Tensor *copy = tensor_new(c, (Dtype)t->dtype, t->rank, t->shape);
-	if (copy) tensor_assign(copy, t);
-	return copy;
+	if (!copy) return NULL;
+	CopyPace pace = {.c = c, .left = COPY_PIECE};
+	assign(copy, t, t->count > COPY_PIECE ? &pace : NULL);
+	if (!pace.stopped) return copy;
+	tensor_unref(copy);
+	return NULL;
 }
 
 Tensor *tensor_contiguous(Ctx *c, Tensor *t) {

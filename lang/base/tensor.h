@@ -63,7 +63,9 @@ Tensor *tensor_view(Ctx *c, Tensor *t, uint32_t rank, const int64_t *shape, cons
                     int64_t offset);
 /* t itself, with one more reference, when it is contiguous; else a copy. */
 Tensor *tensor_contiguous(Ctx *c, Tensor *t);
-Tensor *tensor_copy(Ctx *c, const Tensor *t); /* fresh, contiguous, unshared */
+/* Fresh, contiguous, unshared. NULL when memory fails or the context must stop:
+ * ctx_failure says which. */
+Tensor *tensor_copy(Ctx *c, const Tensor *t);
 /* Appends an undefined row along axis 0 to a contiguous tensor. Works in place
  * when the tensor is unshared and its buffer has capacity, which doubles on
  * growth. Consumes t. */

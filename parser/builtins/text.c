@@ -137,20 +137,39 @@ static Status give(Value *result, Value v) {
 	return v.kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-static Status give_text(Ctx *c, Value *result, Text *t) {
-	const bool failed = t->failed;
-	if (!failed) *result = value_string(c, t->n ? t->at : "", t->n);
+/* Looks at limits and interrupts after about so many bytes. */
+typedef struct Pace {
+	Ctx *c;
+	size_t bytes; /* since the last look */
+	bool stopped;
+} Pace;
+
+static bool goes_on(Pace *p, size_t bytes) {
+	enum { BYTES = 1 << 16 };
+	p->bytes += bytes + 16;
+	if (p->bytes < BYTES) return true;
+	p->bytes = 0;
+	p->stopped = p->stopped || ctx_stops(p->c);
+	return !p->stopped;
+}
+
+static Status give_text(const Pace *p, Value *result, Text *t) {
+	const bool failed = t->failed || p->stopped;
+	if (!failed) *result = value_string(p->c, t->n ? t->at : "", t->n);
 	text_free(t);
-	return failed || result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+	return failed || result->kind == V_UNSET ? ctx_failure(p->c) : ST_OK;
 }
 
 static void items_text(ValueList *l, const char *from, const char *to) {
 	value_list_add(l, value_string(l->c, from, (size_t)(to - from)));
 }
 
-static Status give_items(ValueList *l, Value *result) {
+static Status give_items(const Pace *p, ValueList *l, Value *result) {
 	*result = value_list_end(l);
-	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+	if (!p->stopped) return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+	value_unref(*result);
+	*result = (Value){.kind = V_UNSET};
+	return ctx_failure(p->c);
 }
 
 /* The next occurrence of `part` from p on, or NULL. */
@@ -170,10 +189,12 @@ FUNCTION(text_split) {
 		return refuse(c, result,
 		              "split needs a separator that is not empty; chars(s) has the characters");
 	ValueList l = {.c = c};
+	Pace pace = {.c = c};
 	const char *p = s.at, *end = s.at + s.n, *q;
-	for (; (q = next_of(p, end, by)); p = q + by.n) items_text(&l, p, q);
+	for (; (q = next_of(p, end, by)) && goes_on(&pace, (size_t)(q - p)); p = q + by.n)
+		items_text(&l, p, q);
 	items_text(&l, p, end);
-	return give_items(&l, result);
+	return give_items(&pace, &l, result);
 }
 
 static bool is_blank(char x) { return x == ' ' || (x >= '\t' && x <= '\r'); }
@@ -182,55 +203,59 @@ FUNCTION(text_words) {
 	WANT_TEXTS(1, "split");
 	const StringView s = chunk_of(args[0]);
 	ValueList l = {.c = c};
-	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
+	Pace pace = {.c = c};
+	for (const char *p = s.at, *end = s.at + s.n; p < end && goes_on(&pace, 16);) {
 		while (p < end && is_blank(*p)) p++;
 		const char *from = p;
 		while (p < end && !is_blank(*p)) p++;
 		if (p > from) items_text(&l, from, p);
 	}
-	return give_items(&l, result);
+	return give_items(&pace, &l, result);
 }
 
 FUNCTION(text_lines) {
 	WANT_TEXTS(1, "lines");
 	const StringView s = chunk_of(args[0]);
 	ValueList l = {.c = c};
-	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
+	Pace pace = {.c = c};
+	for (const char *p = s.at, *end = s.at + s.n; p < end && goes_on(&pace, 16);) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p)), *last = stop ? stop : end;
 		items_text(&l, p, last > p && stop && last[-1] == '\r' ? last - 1 : last);
 		p = stop ? stop + 1 : end;
 	}
-	return give_items(&l, result);
+	return give_items(&pace, &l, result);
 }
 
 FUNCTION(text_chars) {
 	WANT_TEXTS(1, "chars");
 	const StringView s = chunk_of(args[0]);
 	ValueList l = {.c = c};
-	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
+	Pace pace = {.c = c};
+	for (const char *p = s.at, *end = s.at + s.n; p < end && goes_on(&pace, 16);) {
 		const char *from = p;
 		p += char_bytes(p, end);
 		items_text(&l, from, p);
 	}
-	return give_items(&l, result);
+	return give_items(&pace, &l, result);
 }
 
 FUNCTION(text_join) {
 	(void)ud, (void)n;
 	if (!is_text(args[1])) return refuse(c, result, "join takes a separator that is a string");
 	const StringView by = chunk_of(args[1]);
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
 	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
 		const SeqObject *l = (const SeqObject *)args[0].object;
-		for (uint32_t i = 0; i < l->head.n; i++) {
+		for (uint32_t i = 0; i < l->head.n && goes_on(&pace, by.n); i++) {
 			if (i) text_add(&t, by.at, by.n);
 			value_print(&t, l->items[i], "", 0);
 		}
 	} else if (args[0].kind == V_TENSOR && args[0].tensor->rank == 1) {
 		const Tensor *x = args[0].tensor;
 		const int64_t size = (int64_t)dtype_size((Dtype)x->dtype);
-		for (int64_t i = 0; i < x->shape[0]; i++) {
+		for (int64_t i = 0; i < x->shape[0] && goes_on(&pace, by.n); i++) {
 			if (i) text_add(&t, by.at, by.n);
 			value_print(&t,
 			            value_scalar_from_bytes((Dtype)x->dtype,
@@ -241,31 +266,35 @@ FUNCTION(text_join) {
 		text_free(&t);
 		return refuse(c, result, "join takes a list or tuple of strings, or a vector");
 	}
-	return give_text(c, result, &t);
+	return give_text(&pace, result, &t);
 }
 
 FUNCTION(text_replace) {
 	WANT_TEXTS(3, "replace");
 	const StringView s = chunk_of(args[0]), from = chunk_of(args[1]), to = chunk_of(args[2]);
 	if (!from.n) return refuse(c, result, "replace needs a part that is not empty");
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
 	const char *p = s.at, *end = s.at + s.n, *q;
-	for (; (q = next_of(p, end, from)); p = q + from.n) {
+	for (; (q = next_of(p, end, from)) && goes_on(&pace, (size_t)(q - p) + to.n); p = q + from.n) {
 		text_add(&t, p, (size_t)(q - p));
 		text_add(&t, to.at, to.n);
 	}
 	text_add(&t, p, (size_t)(end - p));
-	return give_text(c, result, &t);
+	return give_text(&pace, result, &t);
 }
 
 FUNCTION(text_count) {
 	WANT_TEXTS(2, "count");
 	const StringView s = chunk_of(args[0]), part = chunk_of(args[1]);
 	if (!part.n) return refuse(c, result, "count needs a part that is not empty");
+	Pace pace = {.c = c};
 	int64_t times = 0;
-	for (const char *p = s.at, *end = s.at + s.n; (p = next_of(p, end, part)); p += part.n) times++;
-	return give(result, value_i64(times));
+	for (const char *p = s.at, *end = s.at + s.n;
+	     (p = next_of(p, end, part)) && goes_on(&pace, part.n); p += part.n)
+		times++;
+	return pace.stopped ? ctx_failure(c) : give(result, value_i64(times));
 }
 
 /* The position, in characters, of the first occurrence of a part at or after
@@ -278,7 +307,9 @@ FUNCTION(text_find) {
 	const char *p = s.at, *end = s.at + s.n, *q;
 	int64_t at = 0;
 	if (start < 0) start += char_count(s);
-	for (; p < end && at < start; at++) p += char_bytes(p, end);
+	Pace pace = {.c = c};
+	for (; p < end && at < start && goes_on(&pace, 1); at++) p += char_bytes(p, end);
+	if (pace.stopped) return ctx_failure(c);
 	q = part.n ? next_of(p, end, part) : p;
 	if (!q) return give(result, value_i64(-1));
 	return give(result, value_i64(at + char_count((StringView){p, (size_t)(q - p)})));
@@ -297,7 +328,9 @@ FUNCTION(text_contains) {
 	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
 		const SeqObject *l = (const SeqObject *)args[0].object;
 		uint32_t i = 0;
-		while (i < l->head.n && !same_item(l->items[i], args[1])) i++;
+		Pace pace = {.c = c};
+		while (i < l->head.n && !same_item(l->items[i], args[1]) && goes_on(&pace, 16)) i++;
+		if (pace.stopped) return ctx_failure(c);
 		return give(result, value_bool(i < l->head.n));
 	}
 	WANT_TEXTS(2, "contains");
@@ -323,16 +356,17 @@ FUNCTION(text_case) {
 	const StringView s = chunk_of(args[0]);
 	bool upper = false;
 	value_as_bool(args[1], &upper);
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
-	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
+	for (const char *p = s.at, *end = s.at + s.n; p < end && goes_on(&pace, 4);) {
 		const size_t k = char_bytes(p, end);
 		char out[4];
 		if (k == 1 && (unsigned char)*p >= 0x80) text_add(&t, p, 1);
 		else text_add(&t, out, char_write(in_case(char_code(p, k), upper), out));
 		p += k;
 	}
-	return give_text(c, result, &t);
+	return give_text(&pace, result, &t);
 }
 
 /* args[1]: 1 at the start, 2 at the end, 3 both. */
@@ -354,14 +388,16 @@ FUNCTION(text_repeat) {
 	if (!value_as_i64(args[1], &times) || times < 0)
 		return refuse(c, result,
 		              "a string is repeated a number of times, an integer that is not negative");
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
 	if (s.n && (uint64_t)times > (uint64_t)UINT32_MAX / s.n) {
 		text_free(&t);
 		return refuse(c, result, "a string of more than 4 GB");
 	}
-	for (int64_t i = 0; i < times && s.n && !t.failed; i++) text_add(&t, s.at, s.n);
-	return give_text(c, result, &t);
+	for (int64_t i = 0; i < times && s.n && !t.failed && goes_on(&pace, s.n); i++)
+		text_add(&t, s.at, s.n);
+	return give_text(&pace, result, &t);
 }
 
 /* args: string, width, fill character, true to fill before the string. */
@@ -375,12 +411,14 @@ FUNCTION(text_pad) {
 	if (!value_as_i64(args[1], &width) || width > INT32_MAX)
 		return refuse(c, result, "a width is an integer");
 	value_as_bool(args[3], &front);
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
 	if (!front) text_add(&t, s.at, s.n);
-	for (int64_t k = char_count(s); k < width && !t.failed; k++) text_add(&t, by.at, by.n);
+	for (int64_t k = char_count(s); k < width && !t.failed && goes_on(&pace, by.n); k++)
+		text_add(&t, by.at, by.n);
 	if (front) text_add(&t, s.at, s.n);
-	return give_text(c, result, &t);
+	return give_text(&pace, result, &t);
 }
 
 static int text_order(const void *a, const void *b) {
@@ -432,6 +470,7 @@ FUNCTION(text_of_codes) {
 	(void)ud, (void)n;
 	Tensor *given = value_is_array(args[0]) ? value_to_tensor(c, args[0]) : NULL;
 	if (!given) return refuse(c, result, "from_codes takes integers");
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
 	Status st = given->rank <= 1 && dtype_is_int((Dtype)given->dtype)
@@ -445,7 +484,7 @@ FUNCTION(text_of_codes) {
 		else text_add(&t, out, char_write((uint32_t)code, out));
 	}
 	tensor_unref(given);
-	if (st == ST_OK) return give_text(c, result, &t);
+	if (st == ST_OK) return give_text(&pace, result, &t);
 	text_free(&t);
 	return st;
 }
@@ -489,6 +528,7 @@ FUNCTION(text_slice) {
 		at += char_bytes(s.at + at, s.at + s.n);
 	}
 	starts[count] = s.n;
+	Pace pace = {.c = c};
 	Text t;
 	text_init(&t, c);
 	if (by == 1) {
@@ -497,7 +537,7 @@ FUNCTION(text_slice) {
 		for (int64_t i = from; by > 0 ? i < to : i > to; i += by)
 			text_add(&t, s.at + starts[i], starts[i + 1] - starts[i]);
 	heap_free(c, starts, ((size_t)count + 1) * sizeof *starts);
-	return give_text(c, result, &t);
+	return give_text(&pace, result, &t);
 }
 
 /* Copies text without surrounding blanks and without _ between digits, for
@@ -754,10 +794,11 @@ bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value 
 	}
 	if (!is_text(args[0])) return false;
 	if (!strcmp(name, "+")) {
+		const Pace pace = {.c = c};
 		Text t;
 		text_init(&t, c);
 		for (int i = 0; i < 2; i++) text_add(&t, chunk_of(args[i]).at, chunk_of(args[i]).n);
-		give_text(c, result, &t);
+		give_text(&pace, result, &t);
 		return true;
 	}
 	const int order = text_order(&args[0], &args[1]);
