@@ -299,6 +299,10 @@ every_test() {
 			run counts "${script#tests/}" $((limit * limits)) \
 				python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
 			;;
+		tests/cli/test_hostile.py) # a third of the programs, with LONG all
+			run counts "${script#tests/}" $((limit * 5)) \
+				python3 "$script" --jobs 1 --every "$([ -n "$long" ] && echo 1 || echo 3)"
+			;;
 		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
 		# it builds a copy of the tree
 		tests/tree/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;;

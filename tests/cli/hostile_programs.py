@@ -129,7 +129,7 @@ program('text: fields of fields', 'r = (a = 1)\nr' + '.a' * many, REFUSED)
 program('text: indices', 'x = [1.0]\nx' + '[0]' * many, REFUSED)
 program('text: calls', 'f() = f\nf' + '()' * many, REFUSED)
 program('text: powers', 'x = 2' + '^2' * many, REFUSED)
-program('text: comparisons', 'x = 1' + ' < 2' * many, REFUSED)
+program('text: comparisons', 'x = 1' + ' < 2' * many, OK)
 program('text: negations', 'x = ' + 'not ' * 10 + '!' * many + 'true', REFUSED)
 program('text: compositions', 'f = sin' + ' ∘ sin' * 100000 + '\nf(1.0)', REFUSED, LIMIT)
 program('text: ranges', 'x = 0' + '..1' * many, REFUSED)
@@ -222,7 +222,7 @@ program('doubling: default values', 'f0(a = 1) = a\n' + ''.join(f'f{k}(a = f{k-1
 program('doubling: hessians', 'f(x) = sum(x^3)\nhessian(f)(rand(30000))', LIMIT, options=SMALL)
 program('doubling: jacobians', 'f(x) = cumsum(sin(x))\njacobian(f)(rand(100000))', LIMIT,
     options=SMALL)
-program('doubling: jets', 'jet(sin, 1.0, (' + '1.0, ' * 3000 + '))', LIMIT, REFUSED, OK)
+program('doubling: jets', 'jet(sin, 1.0, (' + '1.0, ' * 3000 + '))', FAILED)
 program('doubling: derivatives of high order', 'nth_derivative(x -> exp(sin(x)), 0.5, 100000)',
     LIMIT, REFUSED, FAILED)
 program('doubling: series', 'taylor(x -> exp(sin(x)), 0.5, 100000)', LIMIT, REFUSED, FAILED)
@@ -240,7 +240,6 @@ RUNS = {
     'a loop in a derivative': "f(x) = { while x > 0 { x = x/2 + 1 }; x }\nf'(1.0)",
     'a loop in a map': 'map(x -> { y = x; while y < 2 { y = y/2 }; y }, rand(10))',
     'a loop in a loop': 's = 0\nfor i in 0..10^9 { for j in 0..10^9 { s += i*j } }',
-    'a loop over nothing': 'for i in 0..9*10^18 { }',
     'a loop by steps': 'i = 0.0\nwhile i != 1.0 { i = i + 0.3 }',
     'a loop over an array': 'for x in zeros(10^12) { }',
     'a loop that prints nothing': 'while true { print("") }',
@@ -249,7 +248,6 @@ RUNS = {
     'a loop of strings': 'while true { s = str(rand(100)) }',
     'a loop of lists': 't = list(1, 2)\nwhile true { t = list(t[1], t[0]) }',
     'a loop of records': 'r = (a = 1)\nwhile true { r = (a = r.a + 1) }',
-    'a loop of functions': 'f = x -> x\nwhile true { f = x -> x + 1 }',
     'a loop of random numbers': 'while true { rand(1000) }',
     'a loop of seeds': 'while true { seed(1) }',
     'a loop of solutions': 'while true { ode((t, y) -> -y, [1.0], (0, 1)) }',
@@ -268,14 +266,12 @@ RUNS = {
     'a sum': 'sum(sin(i) for i in 0..10^12)',
     'a product of sums': 'prod(1 + 1/(i + 1)^2 for i in 0..10^12)',
     'a map of a range': 'sum(map(i -> sin(i), 0..10^11))',
-    'a sum of sums': 'sum(sum(i*j for j in 0..10^6) for i in 0..10^6)',
     'prime numbers': 'isprime(2^61 - 1)\nk = 0\nwhile true { if isprime(2^61 - 1) { k += 1 } }',
     'a stiff equation': 'ode((t, y) -> [-1e8*(y[0] - sin(1e6*t))], [1.0], (0, 1e6); method = '
     'dop853(), partial = false)',
     'chaos': 'ode((t, y) -> [10*(y[1] - y[0]), y[0]*(28 - y[2]) - y[1], y[0]*y[1] - 8*y[2]/3], '
     '[1.0, 1, 1], (0, 1e7))',
     'an oscillator': 'ode((t, y) -> [y[1], -1e12*y[0]], [1.0, 0], (0, 1e3))',
-    'many events': 'ode((t, y) -> [1.0], [0.0], (0, 1e6); events = event((t, y) -> sin(1e4*t)))',
     'a minimum far away': 'minimize(x -> { s = 0.0; for i in 0..10^6 { s += sin(x[0] + i) }; s '
     '+ 1e-9*x[0]^2 }, [1.0], steps = 10^9)',
     'a simplex': 'minimize(x -> sum(abs(x)^0.5), rand(200), nelder_mead(); steps = 10^9, tol = '
@@ -309,6 +305,44 @@ RUNS = {
 for name, text in RUNS.items():
     program('endless: ' + name, text, LIMIT)
 
+# Nests of loops too short to look at the clock themselves.
+DEEP = 14
+
+
+def nest(inner, count='9', depth=DEEP, name='i'):
+    return ''.join(f'for {name}{k} in 0..{count} {{ ' for k in range(depth)) + inner + ' }' * depth
+
+
+def calls(count, more=''):
+    return f'g0(x{more}) = x + 1\n' + ''.join(
+        f'g{k}(x{more}) = '
+            f'{{\n s = 0.0\n for i in 0..{count} {{ s += g{k-1}(x + i{more}) }}\n s\n}}\n'
+        for k in range(1, DEEP + 1))
+
+
+NINE = 'i64(9 + rand())'
+NESTS = {
+    'loops': 's = 0\n' + nest('s += 1'),
+    'unknown loops': f'f(n) = {{\n s = 0.0\n {nest("s += 1", "n")}\n s\n}}\nf({NINE})',
+    'loops in a map': f'map(x -> {{\n s = x\n {nest("s = sin(s)")}\n s\n}}, rand(4))',
+    'unknown loops in a map':
+        f'f(n) = map(x -> {{\n s = x\n {nest("s = sin(s)", "n")}\n s\n}}, rand(4))\nf({NINE})',
+    'loops in reverse': f'f(x) = {{\n s = x\n {nest("s = sin(s)")}\n s\n}}\ngrad(f)(1.0)',
+    'loops forwards': f'f(x) = {{\n s = x\n {nest("s = sin(s)")}\n s\n}}\njvp(f, 1.0, 1.0)',
+    'while loops': 's = 0\n' + ''.join(
+        f'i{k} = 0\nwhile i{k} < 9 {{ i{k} += 1; ' for k in range(DEEP)) + 's += 1' + ' }' * DEEP,
+    'calls': calls('9') + f'g{DEEP}(rand())',
+    'unknown calls': calls('n', ', n') + f'g{DEEP}(rand(), {NINE})',
+    'loops of short arrays': f'f(x) = {{\n s = x\n {nest("s = s + 1")}\n s\n}}\nf(rand(3))',
+    'loops of arrays': f'f(x) = {{\n s = x\n {nest("s = sin(s)")}\n s\n}}\nf(rand(300))',
+    'loops in choices': 'f(x) = {\n s = x\n ' + nest(
+        'if s < 0.5 { ' + nest('s += 1e-12', depth=7, name='j') + ' } else { s = 0.1 }',
+        depth=7) + '\n s\n}\nf(0.1)',
+}
+for name, text in NESTS.items():
+    program('nest: ' + name, text, LIMIT)
+    program('nest, compiled at once: ' + name, text, LIMIT, shell='export ATLED_NATIVE=always; ')
+
 # ---- more memory -------------------------------------------------------------
 
 for text in ('linspace(0, 1, 10^12)', 'x = collect(0..10^12); sum(x*x)', 'eye(10^5) @ rand(10^5)',
@@ -318,12 +352,11 @@ for text in ('linspace(0, 1, 10^12)', 'x = collect(0..10^12); sum(x*x)', 'eye(10
              'x = rand(10^4); x @ transpose(x)\nouter(x, x) + 1',
              'one_hot(3, 10^12) + rand(1)', 'windows(rand(10^6), 10^5) + 1',
              'circulant(rand(10^5))',
-             'hilbert_matrix(10^5)', 'meshgrid(rand(10^6), rand(10^6))',
-             'block_diag(list(rand(10^4, 10), rand(10, 10^5)))',
+             'hilbert_matrix(10^5)', 'block_diag(list(rand(10^4, 10), rand(10, 10^5)))',
              'bincount([10^12])', 'histogram(rand(10), 10^12)', 'fft(rand(2^30))',
              'cumsum(rand(10^10))',
              'str(rand(10^8))', 's = "x"; for i in 0..40 { s = s + s }',
-             'join(map(i -> "x", 0..10^9), "")',
+             's = "x"; for i in 0..9 { s = join(list(s, s, s, s), s + s) }; len(s)',
              'chars(str(iota(10^7)))', 'list(rand(10^7), rand(10^7), rand(10^7))',
              'randn(10^5, 10^5)[0, 0]',
              'x = zeros(10^5, 10^5); x[0, 0] = 1; sum(x)', 'A = zeros(3*10^4, 3*10^4) + rand(1);'
@@ -336,9 +369,7 @@ for text in ('linspace(0, 1, 10^12)', 'x = collect(0..10^12); sum(x*x)', 'eye(10
              'minimize(x -> sum(x^2), rand(10^5), bfgs())', 'least_squares(x -> x, rand(10^5))',
              'f(x, n) = if n < 1 { x } else { f(x, n - 1) + rand(10^5) }\nf(rand(10^5), 1900)',
              'mlp(list(10^5, 10^5, 1))', 'plot(rand(10^7), rand(10^7); file = "a.png")',
-             'image(rand(4000, 4000); file = "a.png")', 'plot([1, 2], [1, 2]; size = (10^6, '
-             '10^6), file = "a.png")',
-             'plot([1, 2], [1, 2]; dpi = 10^6, file = "a.png")', 'gauss_legendre(10^6)',
+             'image(rand(4000, 4000); file = "a.png")', 'gauss_legendre(10^6)',
              'delaunay(rand(10^6, 2))'):
     program('memory: ' + text, text, LIMIT, options=SMALL)
 
@@ -355,7 +386,7 @@ for text, *statuses in (
         ('load("")', FAILED), ('load("x" * 10)', REFUSED),
         ('s = "a"; for i in 0..14 { s = s + s }; load(s + ".npy")', FAILED),
         ('read_text("a\\0b")', FAILED, REFUSED), ('use "/dev/zero"', FAILED, REFUSED, LIMIT),
-        ('use "/"', FAILED, REFUSED), ('use "program.dsl"', FAILED, REFUSED),
+        ('use "/"', FAILED, REFUSED), ('use "program.dsl"', OK),
         ('write_text("a.dsl", "use \\"b.dsl\\""); write_text("b.dsl", "use \\"a.dsl\\""); 1', OK),
         ('write_text("a.csv", "1,2\\n3"); load("a.csv")', FAILED),
         ('write_text("a.npy", "NUMPY"); load("a.npy")', FAILED),
@@ -370,10 +401,10 @@ for text, *statuses in (
         'mesh("a.msh")', FAILED),
         ('write_text("a.air", "no"); load("a.air")', FAILED),
         ('write_text("a.npz", "PK"); load("a.npz")', FAILED),
-        ('save("a.npy", x -> x)', FAILED, REFUSED), ('save("a.npy", "text")', FAILED, REFUSED),
-        ('save("a.csv", rand(2, 2, 2))', FAILED, REFUSED), ('save("a.npz", 1)', FAILED, REFUSED),
+        ('save("a.npy", x -> x)', FAILED, REFUSED), ('save("a.npy", "text")', OK),
+        ('save("a.csv", rand(2, 2, 2))', FAILED, REFUSED), ('save("a.npz", 1)', OK),
         ('save("a.npy", zeros(10^12))', LIMIT, FAILED), ('list_files("/proc/self/fd")', OK, FAILED),
-        ('load("/proc/self/mem")', FAILED), ('read_text("/proc/self/mem")', FAILED, LIMIT),
+        ('load("/proc/self/mem")', FAILED), ('read_text("/proc/self/mem")', FAILED),
         ('save("program.dsl", 1)', FAILED, REFUSED), ('plot([1], [1]; file = "/dev/full")',
         FAILED, REFUSED),
         ('plot([1], [1]; file = "a.xyz")', FAILED, REFUSED), ('plot([1], [1]; file = '
@@ -399,11 +430,13 @@ for name, shell, text, *statuses in (
         ('no standard input', 'exec 0<&-; ', '1 + 1', OK),
         ('no standard output', 'exec 1>&-; ', 'print("x")', FAILED, OK),
         ('no standard error', 'exec 2>&-; ', 'error("x")', FAILED),
-        ('no standard streams', 'exec 0<&- 1>&- 2>&-; ', 'save("a.npy", [1.0])\nload("a.npy")', OK),
+        ('no standard streams', 'exec 0<&- 1>&- 2>&-; ', 'save("a.npy", [1.0])\nload("a.npy")',
+         FAILED),
         ('a full disk', 'exec >/dev/full; ', 'print("x")', FAILED),
-        ('a full disk, much', 'exec >/dev/full; ', 'while true { print("x") }', FAILED),
+        ('a full disk, much', 'exec >/dev/full; ', 'while true { print("x") }', FAILED,
+         LIMIT),
         ('a reader that is gone', 'exec > >(exit); sleep 0.05; ', 'while true { print("x") }',
-        141, FAILED, LIMIT),
+        -13),
         ('few descriptors', 'ulimit -n 4; ', 'save("a.npy", [1.0])\nload("a.npy")', OK, FAILED),
         ('small files', 'ulimit -f 8; ', 'save("a.npy", rand(10^5))', FAILED),
         ('small files, text', 'ulimit -f 8; ', 's = "x"; for i in 0..20 { s = s + s }; '
@@ -467,7 +500,7 @@ for name, text, *statuses in (
         'zeros(10^10, 10^10)', FAILED, REFUSED, LIMIT),
         ('an index', '[1, 2][10^18]', FAILED, REFUSED), ('a negative index', '[1, 2][-10^18]',
         FAILED, REFUSED),
-        ('a reshape', 'reshape([1, 2], 10^10, 10^10)', FAILED, REFUSED), ('a power', '2^(10^18)',
+        ('a reshape', 'reshape([1, 2], 10^10, 10^10)', REFUSED, LIMIT), ('a power', '2^(10^18)',
         OK, FAILED),
         ('a power of a matrix', 'matrix_power([1, 1; 1, 0], 10^18)', OK, FAILED), ('a factorial',
         'factorial(10^18)', OK, FAILED),
@@ -479,14 +512,16 @@ for name, text, *statuses in (
         ('an empty system', 'linsolve(zeros(0, 0), zeros(0))', OK, FAILED, REFUSED),
         ('nothing to reduce', 'max(zeros(0))', FAILED, REFUSED), ('nothing to average',
         'mean(zeros(0))', OK, FAILED, REFUSED),
-        ('nan everywhere', 'eig([nan, 1; 1, nan])', FAILED), ('infinite values',
-        'svd([inf, 1; 1, 2])', FAILED),
+        ('nan everywhere', 'eig([nan, 1; 1, nan])', OK), ('infinite values',
+        'svd([inf, 1; 1, 2])', OK),
         ('an ill-posed problem', 'problem p { domain x in [0, 1]\n field u\n u_xx == 1 '
         '}\nsolve(p)', FAILED, REFUSED),
-        ('an empty domain', 'problem p { domain x in [1, 0]\n field u\n u == x }\nsolve(p)',
-        FAILED, REFUSED),
+        ('an empty domain', 'problem p { domain x in [1, 1]\n field u\n u == x }\nsolve(p)',
+        OK),
         ('an endless domain', 'problem p { domain x in [0, inf]\n field u\n u_x == -u\n u == 1 '
         'at x = 0 }\nsolve(p)', FAILED, REFUSED),
+        ('a large picture', 'plot([1, 2], [1, 2]; size = (10^6, 10^6), file = "a.png")', FAILED),
+        ('fine pixels', 'plot([1, 2], [1, 2]; dpi = 10^6, file = "a.png")', FAILED),
         ('a domain of nan', 'problem p { domain x in [0, nan]\n field u\n u_x == -u\n u == 1 at '
         'x = 0 }\nsolve(p)', FAILED, REFUSED)):
     program('end: ' + name, text, *statuses)
