@@ -10,7 +10,8 @@
  * - A reference that is not enumerated here keeps its function: it is counted
  *   as one from outside.
  * - Older functions mention no younger host call, because a function is
- *   immutable once it is finished.
+ *   immutable once it is finished. The definition of an older call may gain
+ *   younger functions, and a definition without calls keeps its own.
  * - Nothing is freed when memory fails, or while a function is being built.
  */
 #include "lang/ir/state.h"
@@ -59,6 +60,14 @@ static void subtract(void *ud, Fn *f) {
 
 static void no_host(void *ud, HostId id) { (void)ud, (void)id; }
 
+/* A definition may be that of several calls. */
+static bool first_of_def(const Collection *k, HostId id) {
+	const HostDef *def = k->st->hosts.at[id]->def;
+	for (HostId i = k->first_host; i < id; i++)
+		if (k->st->hosts.at[i] && k->st->hosts.at[i]->def == def) return false;
+	return true;
+}
+
 static void count(Collection *k) {
 	const RefVisitor v = {.ud = k, .fn = subtract, .host = no_host};
 	for (FnId id = k->first; id < k->end; id++) {
@@ -66,12 +75,11 @@ static void count(Collection *k) {
 		if (f) k->outside[id - k->first] += f->refs;
 		if (f) each_reference(k, f, &v);
 	}
-	for (HostId id = k->first_host; id < k->st->hosts.n; id++)
-		if (k->st->hosts.at[id]) host_references(k, id, &v);
-	/* A definition may be that of several calls. */
-	for (uint32_t i = 0; i < k->st->host_defs.n; i++) {
-		const HostDef *d = k->st->host_defs.at[i];
-		if (d->each_ud) d->each_ud(d->ud, &v);
+	for (HostId id = k->first_host; id < k->st->hosts.n; id++) {
+		const HostCall *h = k->st->hosts.at[id];
+		if (!h) continue;
+		host_references(k, id, &v);
+		if (h->def->each_ud && first_of_def(k, id)) h->def->each_ud(h->def->ud, &v);
 	}
 }
 
@@ -96,6 +104,11 @@ static void use_host(void *ud, HostId id) {
 
 static void mark(Collection *k) {
 	const RefVisitor v = {.ud = k, .fn = use_fn, .host = use_host};
+	/* Definitions of older calls gain functions later: batched rules. */
+	for (HostId id = 1; id < k->first_host && id < k->st->hosts.n; id++) {
+		const HostDef *d = k->st->hosts.at[id] ? k->st->hosts.at[id]->def : NULL;
+		if (d && d->each_ud) d->each_ud(d->ud, &v);
+	}
 	for (FnId id = k->first; id < k->end; id++)
 		if (k->outside[id - k->first] && fn_get(k->c, id)) use_fn(k, fn_get(k->c, id));
 	for (uint32_t i = 0; i < k->n; i++) each_reference(k, fn_get(k->c, k->queue[i]), &v);
