@@ -12,6 +12,7 @@
  *   files.
  * - A lock admits one file at a time, because the library is not thread-safe.
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "data/internal.h"
 #include "lang/base/dynlib.h"
 
@@ -20,6 +21,8 @@
 #include <sonames.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef hid_t hid;
 typedef hsize_t hsize;
@@ -33,74 +36,26 @@ typedef herr_t herr;
 	F(H5Eset_auto2)                                                                                \
 	F(H5Eclear2)                                                                                   \
 	F(H5Ewalk2)                                                                                    \
-	F(H5Fopen)                                                                                     \
-	F(H5Fcreate)                                                                                   \
-	F(H5Fclose)                                                                                    \
-	F(H5Gcreate2)                                                                                  \
-	F(H5Gget_info)                                                                                 \
-	F(H5Gget_create_plist)                                                                         \
-	F(H5Oopen)                                                                                     \
-	F(H5Oclose)                                                                                    \
-	F(H5Iget_type)                                                                                 \
-	F(H5Lget_name_by_idx)                                                                          \
-	F(H5Rcreate)                                                                                   \
-	F(H5Dget_space)                                                                                \
-	F(H5Dget_type)                                                                                 \
-	F(H5Dget_create_plist)                                                                         \
-	F(H5Dread)                                                                                     \
-	F(H5Dcreate2)                                                                                  \
-	F(H5Dwrite)                                                                                    \
-	F(H5Dclose)                                                                                    \
-	F(H5Dvlen_reclaim)                                                                             \
-	F(H5Sget_simple_extent_type)                                                                   \
-	F(H5Sget_simple_extent_ndims)                                                                  \
-	F(H5Sget_simple_extent_dims)                                                                   \
-	F(H5Screate)                                                                                   \
-	F(H5Screate_simple)                                                                            \
-	F(H5Sclose)                                                                                    \
-	F(H5Sselect_hyperslab)                                                                         \
-	F(H5Tget_class)                                                                                \
-	F(H5Tget_size)                                                                                 \
-	F(H5Tget_sign)                                                                                 \
-	F(H5Tget_nmembers)                                                                             \
-	F(H5Tget_member_name)                                                                          \
-	F(H5Tget_member_type)                                                                          \
-	F(H5Tget_member_value)                                                                         \
-	F(H5free_memory)                                                                               \
-	F(H5Tis_variable_str)                                                                          \
-	F(H5Tcopy)                                                                                     \
-	F(H5Tset_size)                                                                                 \
-	F(H5Tset_cset)                                                                                 \
-	F(H5Tget_cset)                                                                                 \
-	F(H5Tset_strpad)                                                                               \
-	F(H5Tcreate)                                                                                   \
-	F(H5Tinsert)                                                                                   \
-	F(H5Tenum_create)                                                                              \
-	F(H5Tenum_insert)                                                                              \
-	F(H5Tclose)                                                                                    \
-	F(H5Tget_super)                                                                                \
-	F(H5Acreate2)                                                                                  \
-	F(H5Awrite)                                                                                    \
-	F(H5Aexists)                                                                                   \
-	F(H5Aopen)                                                                                     \
-	F(H5Aread)                                                                                     \
-	F(H5Aget_type)                                                                                 \
-	F(H5Aget_space)                                                                                \
-	F(H5Aclose)                                                                                    \
-	F(H5Pcreate)                                                                                   \
-	F(H5Pclose)                                                                                    \
-	F(H5Pset_chunk)                                                                                \
-	F(H5Pget_chunk)                                                                                \
-	F(H5Pset_deflate)                                                                              \
-	F(H5Pset_shuffle)                                                                              \
-	F(H5Pget_layout)                                                                               \
-	F(H5Pget_external_count)                                                                       \
-	F(H5Pset_link_creation_order)                                                                  \
-	F(H5Pget_link_creation_order)                                                                  \
-	F(H5Pset_elink_cb)                                                                             \
-	F(H5Pset_obj_track_times)                                                                      \
-	F(H5Pset_fapl_core)                                                                            \
-	F(H5Pset_file_image)
+	F(H5Fopen) F(H5Fcreate) F(H5Fclose) F(H5Gcreate2) F(H5Gget_info) F(H5Gget_create_plist)        \
+		F(H5Oopen) F(H5Oclose) F(H5Iget_type) F(H5Lget_name_by_idx) F(H5Rcreate) F(H5Dget_space)   \
+			F(H5Dget_type) F(H5Dget_create_plist) F(H5Dread) F(H5Dcreate2) F(H5Dwrite) F(H5Dclose) \
+				F(H5Dvlen_reclaim) F(H5Sget_simple_extent_type) F(H5Sget_simple_extent_ndims)      \
+					F(H5Sget_simple_extent_dims) F(H5Screate) F(H5Screate_simple) F(H5Sclose) F(   \
+						H5Sselect_hyperslab) F(H5Tget_class) F(H5Tget_size) F(H5Tget_sign)         \
+						F(H5Tget_nmembers) F(H5Tget_member_name) F(H5Tget_member_type) F(          \
+							H5Tget_member_value) F(H5free_memory) F(H5Tis_variable_str) F(H5Tcopy) \
+							F(H5Tset_size) F(H5Tset_cset) F(H5Tget_cset) F(H5Tset_strpad)          \
+								F(H5Tcreate) F(H5Tinsert) F(H5Tenum_create) F(H5Tenum_insert)      \
+									F(H5Tclose) F(H5Tget_super) F(H5Acreate2) F(H5Awrite)          \
+										F(H5Aexists) F(H5Aopen) F(H5Aread) F(H5Aget_type)          \
+											F(H5Aget_space) F(H5Aclose) F(H5Pcreate) F(H5Pclose)   \
+												F(H5Pset_chunk) F(H5Pget_chunk) F(H5Pset_deflate)  \
+													F(H5Pset_shuffle) F(H5Pget_layout)             \
+														F(H5Pget_external_count)                   \
+															F(H5Pset_link_creation_order)          \
+																F(H5Pget_link_creation_order)      \
+																	F(H5Pset_elink_cb)             \
+																		F(H5Pset_obj_track_times)
 
 #define VARIABLES(V)                                                                               \
 	V(H5T_NATIVE_INT8_g)                                                                           \
@@ -108,13 +63,8 @@ typedef herr_t herr;
 	V(H5T_NATIVE_INT64_g)                                                                          \
 	V(H5T_NATIVE_UINT64_g)                                                                         \
 	V(H5T_NATIVE_FLOAT_g)                                                                          \
-	V(H5T_NATIVE_DOUBLE_g)                                                                         \
-	V(H5T_C_S1_g)                                                                                  \
-	V(H5P_CLS_DATASET_CREATE_ID_g)                                                                 \
-	V(H5P_CLS_GROUP_CREATE_ID_g)                                                                   \
-	V(H5P_CLS_FILE_CREATE_ID_g)                                                                    \
-	V(H5P_CLS_LINK_ACCESS_ID_g)                                                                    \
-	V(H5P_CLS_FILE_ACCESS_ID_g)
+	V(H5T_NATIVE_DOUBLE_g) V(H5T_C_S1_g) V(H5P_CLS_DATASET_CREATE_ID_g)                            \
+		V(H5P_CLS_GROUP_CREATE_ID_g) V(H5P_CLS_FILE_CREATE_ID_g) V(H5P_CLS_LINK_ACCESS_ID_g)
 
 static struct {
 #define F(name) __typeof__(&(name)) name;
@@ -563,35 +513,16 @@ static herr no_other_files(const char *parent, const char *group, const char *fi
 	return -1;
 }
 
-/* Opens a file, or bytes in memory as if they were one. */
-static Status open_input(Input *in, hid *file) {
-	static const char wrong[] = "this is no HDF5 file, or a damaged one";
-	*file = -1;
-	if (in->fd >= 0) {
-		char path[40];
-		snprintf(path, sizeof path, "/proc/self/fd/%d", in->fd);
-		*file = h5.H5Fopen(path, 0, 0);
-		return *file < 0 ? h5_bad(in, "/", wrong) : ST_OK;
-	}
-	hid access = h5.H5Pcreate(*h5.H5P_CLS_FILE_ACCESS_ID_g);
-	if (access >= 0 && h5.H5Pset_fapl_core(access, SLAB, false) >= 0 &&
-	    h5.H5Pset_file_image(access, (void *)in->mem, in->size) >= 0)
-		*file = h5.H5Fopen("memory", 0, access);
-	const Status st = *file < 0 ? h5_bad(in, "/", wrong) : ST_OK;
-	if (access >= 0) h5.H5Pclose(access);
-	return st;
-}
-
-static Status read_file(Hdf5Reader *r, Value *out) {
-	hid file;
-	Status st = open_input(r->in, &file);
-	if (st != ST_OK) return st;
+static Status read_file(Hdf5Reader *r, const char *path, Value *out) {
+	hid file = h5.H5Fopen(path, 0, 0);
+	if (file < 0) return h5_bad(r->in, "/", "this is no HDF5 file, or a damaged one");
 	r->lapl = h5.H5Pcreate(*h5.H5P_CLS_LINK_ACCESS_ID_g);
 	if (r->lapl >= 0) h5.H5Pset_elink_cb(r->lapl, no_other_files, NULL);
 	hid root = h5.H5Oopen(file, "/", 0);
 	Value tree = {.kind = V_UNSET};
-	if (r->lapl < 0 || root < 0 || h5.H5Rcreate(&r->around[0], file, "/", 0, -1) < 0)
-		st = h5_bad(r->in, "/", "the file has no first group");
+	Status st = r->lapl < 0 || root < 0 || h5.H5Rcreate(&r->around[0], file, "/", 0, -1) < 0
+	                ? h5_bad(r->in, "/", "the file has no first group")
+	                : ST_OK;
 	r->depth = 1;
 	if (st == ST_OK) st = read_group(r, root, &tree);
 	if (root >= 0) h5.H5Oclose(root);
@@ -610,20 +541,39 @@ static Status read_file(Hdf5Reader *r, Value *out) {
 }
 
 /* One write() takes at most 2 GiB. */
+static bool write_all(int fd, const void *bytes, size_t n) {
+	for (size_t at = 0; at < n;) {
+		const ssize_t more = write(fd, (const char *)bytes + at, n - at);
+		if (more <= 0) return false;
+		at += (size_t)more;
+	}
+	return true;
+}
+
 Status hdf5_read(Input *in, const IoOptions *o, Value *out) {
 	(void)o;
 	pthread_mutex_lock(&lock);
 	const char *missing = open_library();
 	Status st = missing ? input_bad(in, "%s", missing) : ST_OK;
-	if (st == ST_OK && in->size < 8)
+	int fd = in->fd;
+	if (st == ST_OK && fd < 0) { /* bytes in memory or from a pipe */
+		fd = memfd_create("hdf5", MFD_CLOEXEC);
+		if (fd < 0 || !write_all(fd, in->mem, in->size))
+			st = input_bad(in, "the bytes cannot be put into a file of their own");
+	}
+	uint8_t magic[8];
+	if (st == ST_OK && (in->size < 8 || pread(fd, magic, 8, 0) != 8))
 		st = input_bad_byte(in, in->size, "the file ends before an HDF5 file could");
 	Hdf5Reader *r = heap_alloc(in->c, sizeof *r);
 	if (st == ST_OK && !r) st = data_no_memory(in->c, in->path, sizeof *r);
 	if (st == ST_OK) {
 		*r = (Hdf5Reader){.in = in, .c = in->c, .path = "/"};
-		st = read_file(r, out);
+		char path[40];
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		st = read_file(r, path, out);
 	}
 	heap_free(in->c, r, sizeof *r);
+	if (fd >= 0 && fd != in->fd) close(fd);
 	pthread_mutex_unlock(&lock);
 	return st;
 }

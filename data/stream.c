@@ -133,8 +133,8 @@ Status input_open(Input *in, Ctx *c, const char *path) {
 	if (fstat(in->fd, &about)) st = input_bad(in, "%s", strerror(errno));
 	else if (S_ISDIR(about.st_mode)) st = input_bad(in, "this is a folder");
 	else if (!S_ISREG(about.st_mode)) st = read_stream(in, PIECE);
-	/* files of /proc and /sys have size 0 or a page, whatever they hold */
-	else if (about.st_size <= SMALL) st = read_stream(in, 2 * SMALL);
+	/* files of /proc have size 0, whatever they hold */
+	else if (!about.st_size) st = read_stream(in, SMALL);
 	else in->size = (uint64_t)about.st_size;
 	if (st != ST_OK) input_close(in);
 	return st;

@@ -59,8 +59,6 @@ holds 'a file of the kernel, of size 0' ends 0 'true' \
 holds 'its lines' ends 0 'true' "$atled" -e 'len(read_lines("/proc/meminfo")) > 10'
 holds 'a file that cannot be read' ends 1 'Input/output error' \
 	"$atled" -e 'read_text("/proc/self/mem")'
-holds 'HDF5 in a pipe' ends 0 '20' bash -c "cat tests/io/samples/latest.h5 |
-	'$atled' -e 'len(load(\"/dev/stdin\", format = \"h5\").c)'"
 printf 'two = 2\n' >"$folder/two.dsl"
 holds 'a module in a pipe' ends 0 '4' bash -c "sleep 0.2 | cat '$folder/two.dsl' - |
 	'$atled' -e 'use \"/dev/stdin\" as m' -e 'm.two + 2'"
