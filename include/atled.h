@@ -133,10 +133,10 @@ ATLED_API atled_context *atled_context_new(atled_engine *engine);
 /* Frees a context, which must not be in use. NULL is allowed. */
 ATLED_API void atled_context_free(atled_context *ctx);
 
-/* Frees everything that the context can make again: specialisations,
- * derivatives, compiled code, unused memory. Variables, functions and handles
- * stay. The next calls are slower. A context that lives long needs no call:
- * what a program leaves behind is freed when the next one runs. */
+/* Frees what the context can make again: specialisations, idle stacks, unused
+ * memory, and derivatives and compiled code of functions that no variable or
+ * handle needs. Variables and handles stay. The next calls are slower. A long
+ * life needs no call: what a program leaves is freed when the next one runs. */
 ATLED_API atled_status atled_context_compact(atled_context *ctx);
 
 /* Stores a pointer of the host with the context, for callbacks. free_data(data)

@@ -137,27 +137,23 @@ static Status give(Value *result, Value v) {
 	return v.kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-/* Looks at limits and interrupts after about so many bytes. */
+/* A loop over the bytes of strings, which polls. */
 typedef struct Pace {
 	Ctx *c;
-	size_t bytes; /* since the last look */
-	bool stopped;
+	Status st; /* of the poll that stopped it */
 } Pace;
 
 static bool goes_on(Pace *p, size_t bytes) {
-	enum { BYTES = 1 << 16 };
-	p->bytes += bytes + 16;
-	if (p->bytes < BYTES) return true;
-	p->bytes = 0;
-	p->stopped = p->stopped || ctx_stops(p->c);
-	return !p->stopped;
+	p->st = ctx_poll(p->c, 1 + bytes / 8);
+	return p->st == ST_OK;
 }
 
 static Status give_text(const Pace *p, Value *result, Text *t) {
-	const bool failed = t->failed || p->stopped;
-	if (!failed) *result = value_string(p->c, t->n ? t->at : "", t->n);
+	Status st = t->failed ? ST_NOMEM : p->st;
+	if (st == ST_OK) *result = value_string(p->c, t->n ? t->at : "", t->n);
+	if (st == ST_OK && result->kind == V_UNSET) st = ST_NOMEM;
 	text_free(t);
-	return failed || result->kind == V_UNSET ? ctx_failure(p->c) : ST_OK;
+	return st;
 }
 
 static void items_text(ValueList *l, const char *from, const char *to) {
@@ -166,10 +162,10 @@ static void items_text(ValueList *l, const char *from, const char *to) {
 
 static Status give_items(const Pace *p, ValueList *l, Value *result) {
 	*result = value_list_end(l);
-	if (!p->stopped) return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+	if (p->st == ST_OK) return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 	value_unref(*result);
 	*result = (Value){.kind = V_UNSET};
-	return ctx_failure(p->c);
+	return p->st;
 }
 
 /* The next occurrence of `part` from p on, or NULL. */
@@ -294,7 +290,7 @@ FUNCTION(text_count) {
 	for (const char *p = s.at, *end = s.at + s.n;
 	     (p = next_of(p, end, part)) && goes_on(&pace, part.n); p += part.n)
 		times++;
-	return pace.stopped ? ctx_failure(c) : give(result, value_i64(times));
+	return pace.st == ST_OK ? give(result, value_i64(times)) : pace.st;
 }
 
 /* The position, in characters, of the first occurrence of a part at or after
@@ -309,7 +305,7 @@ FUNCTION(text_find) {
 	if (start < 0) start += char_count(s);
 	Pace pace = {.c = c};
 	for (; p < end && at < start && goes_on(&pace, 1); at++) p += char_bytes(p, end);
-	if (pace.stopped) return ctx_failure(c);
+	if (pace.st != ST_OK) return pace.st;
 	q = part.n ? next_of(p, end, part) : p;
 	if (!q) return give(result, value_i64(-1));
 	return give(result, value_i64(at + char_count((StringView){p, (size_t)(q - p)})));
@@ -330,7 +326,7 @@ FUNCTION(text_contains) {
 		uint32_t i = 0;
 		Pace pace = {.c = c};
 		while (i < l->head.n && !same_item(l->items[i], args[1]) && goes_on(&pace, 16)) i++;
-		if (pace.stopped) return ctx_failure(c);
+		if (pace.st != ST_OK) return pace.st;
 		return give(result, value_bool(i < l->head.n));
 	}
 	WANT_TEXTS(2, "contains");

@@ -17,7 +17,9 @@
  *   when nothing failed.
  */
 #include "atled.h"
+#include "lang/base/clock.h"
 #include "tests/calls/signatures.h"
+#include "tests/unit/support/draw.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +28,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { JOBS_MOST = 16, TEXT_MOST = 4000 };
@@ -137,20 +138,6 @@ typedef struct Watched {
 	volatile unsigned denied; /* grants */
 	bool large;
 } Watched;
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static uint64_t draw(uint64_t *state, uint64_t below) {
-	*state += 0x9e3779b97f4a7c15;
-	uint64_t z = *state;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (z ^ z >> 31) % below;
-}
 
 /* Line number k of an example, from the start again after the last. */
 static void write_line(const char *example, int64_t k, char *text) {
@@ -279,10 +266,10 @@ static void run_calls(const Options *o, const Signature *s, Watched *w) {
 	atled_context *x = new_context(o);
 	while (w->next < o->count) {
 		write_call(s, o, w->next, text);
-		w->since = now();
+		w->since = clock_seconds();
 		atled_value *v = NULL;
 		const atled_status st = atled_eval(x, text, ATLED_ZERO, NULL, &v);
-		const double took = now() - w->since;
+		const double took = clock_seconds() - w->since;
 		w->answered += st == ATLED_OK;
 		if (st == ATLED_DENIED) w->denied |= denied(x, text, s->name);
 		if (o->list) printf("%d %.2f %s\n", (int)st, took, text);
@@ -338,7 +325,7 @@ static void watch(Job *jobs, const Options *o) {
 		struct rusage used;
 		int status;
 		const double since = j->w->since;
-		const bool hung = since > 0 && now() - since > hopeless * o->slower;
+		const bool hung = since > 0 && clock_seconds() - since > hopeless * o->slower;
 		if (hung) kill(j->pid, SIGKILL);
 		const pid_t got = wait4(j->pid, &status, hung ? 0 : WNOHANG, &used);
 		if (got != j->pid) continue;

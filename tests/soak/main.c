@@ -12,14 +12,15 @@
  * - The last line is "N passed, N failed", counting pieces or calls. --flat
  *   fails when the process grows by more percent.
  */
+#include "lang/base/clock.h"
 #include "tests/soak/work.h"
+#include "tests/unit/support/draw.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { THREADS_MOST = 64, TENTHS = 10, WARM = 2, BUCKETS = 40 };
@@ -45,12 +46,6 @@ typedef struct Worker {
 	int64_t right, stopped, wrong;
 	Times times[PIECES];
 } Worker;
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double megabytes(void) {
 	long all = 0, resident = 0;
@@ -94,13 +89,13 @@ static bool renew(Worker *w, Work *work) {
 static void *work_until(void *arg) {
 	Worker *w = arg;
 	Work work = {.random = w->seed};
-	const double end = now() + w->o->seconds;
-	for (int64_t k = 0; now() < end; k++) {
+	const double end = clock_seconds() + w->o->seconds;
+	for (int64_t k = 0; clock_seconds() < end; k++) {
 		if (k % PIECES_PER_CONTEXT == 0 && !renew(w, &work)) abort();
-		const uint64_t which = work_draw(&work, PIECES);
-		const double start = now();
+		const uint64_t which = draw(&work.random, PIECES);
+		const double start = clock_seconds();
 		const WorkResult r = pieces[which].run(&work);
-		times_add(&w->times[which], now() - start);
+		times_add(&w->times[which], clock_seconds() - start);
 		w->right += r == WORK_RIGHT;
 		w->stopped += r == WORK_STOPPED;
 		if (r == WORK_WRONG && w->wrong++ < 5)
@@ -156,10 +151,10 @@ static int run_threads(const Options *o) {
 		if (pthread_create(&w[k].thread, NULL, work_until, &w[k])) abort();
 	}
 	double size[TENTHS];
-	const double start = now();
+	const double start = clock_seconds();
 	uint64_t turn = 0;
 	for (int k = 0; k < TENTHS; k++) {
-		while (now() - start < o->seconds * (k + 1) / TENTHS) {
+		while (clock_seconds() - start < o->seconds * (k + 1) / TENTHS) {
 			usleep(200000);
 			interrupt_one(&w[turn++ % (uint64_t)o->threads]);
 		}
@@ -208,18 +203,18 @@ static int run_service(const Options *o) {
 	int64_t right = 0, wrong = 0;
 	for (int64_t k = 0; k < o->calls; k++) {
 		const double a = (double)(k % 1000) / 100;
-		double y = NAN, start = now();
+		double y = NAN, start = clock_seconds();
 		const atled_status st = call_once(work.ctx, f, a, &y);
-		times_add(&calls, now() - start);
+		times_add(&calls, clock_seconds() - start);
 		if (st == ATLED_OK && fabs(y - a * exp(-a)) <= 1e-15) right++;
 		else wrong++;
 		if (k % o->every == 0) {
-			start = now();
+			start = clock_seconds();
 			const Piece *compile = pieces;
 			while (!compile->compiles) compile++;
 			if (compile->run(&work) == WORK_RIGHT) right++;
 			else if (wrong++ < 5) printf("failed: %s\n", work.why);
-			times_add(&compilations, now() - start);
+			times_add(&compilations, clock_seconds() - start);
 		}
 		if ((k + 1) * TENTHS / o->calls > k * TENTHS / o->calls)
 			size[k * TENTHS / o->calls] = megabytes();

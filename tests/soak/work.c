@@ -6,19 +6,12 @@
  * there is.
  */
 #include "tests/soak/work.h"
+#include "tests/unit/support/draw.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-uint64_t work_draw(Work *w, uint64_t n) {
-	w->random += 0x9e3779b97f4a7c15;
-	uint64_t z = w->random;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (z ^ z >> 31) % n;
-}
-
-static double parameter(Work *w) { return 0.5 + (double)work_draw(w, 1000) / 1000; }
+static double parameter(Work *w) { return 0.5 + (double)draw(&w->random, 1000) / 1000; }
 
 static WorkResult wrong(Work *w, const char *text, double got, double want) {
 	snprintf(w->why, sizeof w->why, "%.150s: %.17g, not %.17g", text, got, want);
@@ -120,13 +113,13 @@ static WorkResult system_of_equations(Work *w) {
 static WorkResult mistake(Work *w) {
 	static const char *const texts[] = {"1 +", "nothing + 1", "[1, 2] + [1, 2, 3]",
 	                                    "f(x) = g(x)\nf(1)"};
-	return fails(w, texts[work_draw(w, 4)], ATLED_ERROR);
+	return fails(w, texts[draw(&w->random, 4)], ATLED_ERROR);
 }
 
 static WorkResult failure(Work *w) {
 	char text[100];
 	snprintf(text, sizeof text, "k = %llu\nif k > 0 { error(\"no {k}\") }\n[1, 2][k + 7]",
-	         (unsigned long long)work_draw(w, 5));
+	         (unsigned long long)draw(&w->random, 5));
 	return fails(w, text, ATLED_ERROR);
 }
 
@@ -136,7 +129,7 @@ static WorkResult what_is_denied(Work *w) { return fails(w, "load(\"x.npy\")", A
 static WorkResult limited(Work *w) {
 	atled_context *x = atled_context_new(NULL), *own = w->ctx;
 	if (!x) return WORK_STOPPED;
-	const bool memory = work_draw(w, 2);
+	const bool memory = draw(&w->random, 2);
 	const atled_limit l = {
 		.size = sizeof l, .seconds = 0.02, .memory = memory ? (size_t)16 << 20 : 0};
 	atled_limits(x, &l);

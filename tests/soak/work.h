@@ -35,7 +35,5 @@ extern const Piece pieces[PIECES];
 
 /* Prepares a context: grants, a host function, functions that pieces call. */
 bool work_prepare(Work *w);
-/* A number below n. */
-uint64_t work_draw(Work *w, uint64_t n);
 
 #endif
