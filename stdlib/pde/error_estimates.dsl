@@ -190,11 +190,11 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   later = if info.time < 0 {
     none
   } else {
-    _in_finer_steps(info, rough.method, quiet, last, s, a, b)
+    _in_finer_steps(info, m, rough.method, (...quiet, estimate = _is_asked(o)), last, s, a, b)
   }
   time = if kind(later) == "none" { 0.0 } else if later.factor == 0 { 0.0 } else {
     C = _values_at_all(info, later.method.solve(info, later.method, later.o), at, taus)
-    later.factor * _gap(m, B, C, size, meshed)
+    later.factor * _gap(m, if later.own { X } else { B }, C, size, meshed)
   }
   stack(space, time)
 }
@@ -498,11 +498,14 @@ _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
   (((method = a, h = 2.0), (method = b, h = 4.0)), log2(factor) + 1, none)
 }
 
-# Returns the method of the solution `last` with finer time steps, its options,
-# and the factor from its difference to the error of s. Returns none where the
-# grid alone determines the steps.
-_in_finer_steps(info, m, o, last, s, a, b) =
-  if has(m, "in_halves") { m.in_halves(info, m, o, last, s, a) } else {
+# Returns a method with finer time steps, its options, and the factor from a
+# difference to the error of s. own: whether the difference is to s itself, by
+# method own_method, or to the solution `last` on another grid, by method m.
+# Returns none where the grid alone determines the steps. o.estimate: whether
+# the user asks for an estimate, which may then take longer than the solution.
+_in_finer_steps(info, own_method, m, o, last, s, a, b) =
+  if has(m, "in_halves") { m.in_halves(info, own_method, m, o, last, s, a, b) } else {
+    o = (...o, estimate = false)
     given = if has(m, "step") { m.step } else { none }
     spectral = m.name == "fourier" and
       (if kind(given) == "none" { true } else { has(given, "spectral") })
@@ -510,21 +513,22 @@ _in_finer_steps(info, m, o, last, s, a, b) =
     if waves {
       step = if kind(given) == "none" { etdrk4() } else { given }
       (method = (...m, step = (...step, dt = abs(b - a) / (2.0 * last.stats.steps))), o = o,
-        factor = 2.0)
+        factor = 2.0, own = false)
     } else if has(m, "time") {
       stepper = if kind(given) == "none" { m.time } else { given }
       fixed = stepper.name == "rk4" or stepper.name == "euler" or stepper.name == "symplectic"
       if fixed {
         half = _in_halves(stepper)
         (method = if kind(given) == "none" { (...m, time = half) } else { (...m, step = half) },
-          o = o, factor = 2.0)
+          o = o, factor = 2.0, own = false)
       } else { _to_finer_tolerances(m, o) }
     } else if m.name == "fem" { _to_finer_tolerances(m, o) } else { none }
   }
 # Near rounding, wider tolerances are more informative than narrower ones.
 _to_finer_tolerances(m, o) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
-  (method = m, o = (...o, rtol = by * o.rtol, atol = by * o.atol, shorter = 4.0), factor = 1.25)
+  (method = m, o = (...o, rtol = by * o.rtol, atol = by * o.atol, shorter = 4.0), factor = 1.25,
+    own = false)
 }
 
 # ---- values
@@ -697,22 +701,30 @@ _with_cells(m, num, den, s) = {
   })
 }
 _fv_ends_often(s) = s.stats.steps < 4 * len(s.times)
-# Returns the method with twice as many steps as `last`, also where steps end at
-# given times.
-_fv_in_halves(info, m, o, last, s, a) = {
+# Returns a method with twice as many steps, also where steps end at given
+# times. Where short features in time limit the steps, a solution on a coarser
+# grid may see them better by chance, in steps of equal length. There s itself
+# is solved again: on a line always, which is cheap, elsewhere on request.
+_fv_in_halves(info, own_method, m, o, last, s, a, b) = {
+  clock = _clock_of(info)
+  own = (len(info.space) == 1 or o.estimate) and len(clock.watched(a)) > 0
+  (m, last) = if own { (own_method, s) } else { (m, last) }
   order = if _switches_by_clock(info) or m.steps == "euler" { 1.0 } else { 2.0 }
   times = f64(o.saveat)[f64(o.saveat) > a]
   between = concat(expand(a, 0), times[..-1])
   halves = ravel(stack(0.5 * (between + times), times; axis = 1))
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
-  (method = (...m, cfl = 0.5 * cfl, calm = 2.0, pace = 2 * m.pace,
-    at_least = 2.0 * last.stats.steps),
-    o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol),
-    factor = if _fv_ends_often(s) {
+  # Steps an eighth as long as features require add no error that counts.
+  switches = if own { _restarts_along(clock, a, b, 16) } else { zeros(0) }
+  limited = own and 8 * _fv_steps_for_features(clock, switches, a, b, 1.0) > s.stats.steps
+  (method = (...m, cfl = 0.5 * cfl, calm = 2.0, pace = 2 * _fv_pace_factor(m),
+    at_least = 2.0 * last.stats.steps, max_steps = 4 * m.max_steps),
+    o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol, estimate = false),
+    factor = if _fv_ends_often(s) or limited {
       (f64(last.stats.steps) / s.stats.steps)^order / (1 - 0.5^order)
     } else {
       0.0
-  })
+    }, own = own)
 }
 # For fem: elements of twice and four times the length, or shorter ones where
 # there are few. A given mesh is refined once, and the error is assumed to fall

@@ -709,15 +709,14 @@ _solve_fv(info, m, o) = {
   clock = _clock_of(info)
   firm = clock.firm(span[0])
   U = map(u -> u + firm, U)
-  pace = if has(m, "pace") { m.pace } else { 1.0 }
+  pace = _fv_pace_factor(m)
   switches = _restarts_along(clock, span[0], span[1], i64(ceil(16 * pace)))
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
     sharp = _is_sharp(clock, span[0] + 0.0),
     # These steps have no error control. The factor keeps rounding from adding a
     # step to the number requested.
-    pace = max(16 * pace / _longest_seeing(clock.watched, switches, f64(span[0]),
-      f64(span[1])),
-      (if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0])),
+    pace = max(_fv_steps_for_features(clock, switches, span[0], span[1], pace),
+      if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0]),
     least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 {
@@ -753,6 +752,13 @@ _solve_fv(info, m, o) = {
     error = none,
     info = (..._info_known(info, 0, span), sizes = info.sizes, periodic = info.periodic))
 }
+
+# Returns the factor by which steps are shorter than usual.
+_fv_pace_factor(m) = if has(m, "pace") { m.pace } else { 1.0 }
+# Returns the least number of steps from a to b for which short features in time
+# are resolved. switches: the restarts between them.
+_fv_steps_for_features(clock, switches, a, b, pace) =
+  16 * pace * (b - a) / _longest_seeing(clock.watched, switches, f64(a), f64(b))
 
 # Returns the thinness of fronts: the growth rate of the source within a front,
 # relative to the rate at which waves and diffusion cross a cell, as the maximum
