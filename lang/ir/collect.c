@@ -60,14 +60,6 @@ static void subtract(void *ud, Fn *f) {
 
 static void no_host(void *ud, HostId id) { (void)ud, (void)id; }
 
-/* A definition may be that of several calls. */
-static bool first_of_def(const Collection *k, HostId id) {
-	const HostDef *def = k->st->hosts.at[id]->def;
-	for (HostId i = k->first_host; i < id; i++)
-		if (k->st->hosts.at[i] && k->st->hosts.at[i]->def == def) return false;
-	return true;
-}
-
 static void count(Collection *k) {
 	const RefVisitor v = {.ud = k, .fn = subtract, .host = no_host};
 	for (FnId id = k->first; id < k->end; id++) {
@@ -79,7 +71,9 @@ static void count(Collection *k) {
 		const HostCall *h = k->st->hosts.at[id];
 		if (!h) continue;
 		host_references(k, id, &v);
-		if (h->def->each_ud && first_of_def(k, id)) h->def->each_ud(h->def->ud, &v);
+		/* A definition may be that of several calls. */
+		if (h->def->each_ud && !host_def_visited(h->def, k->st->collections))
+			h->def->each_ud(h->def->ud, &v);
 	}
 }
 
@@ -153,6 +147,7 @@ void fn_collect(Ctx *c, FnId first, HostId first_host) {
 	k.queue = (FnId *)(void *)(block + fns * sizeof *k.outside);
 	k.fn_used = (bool *)(block + fns * (sizeof *k.outside + sizeof *k.queue));
 	k.host_used = k.fn_used + fns;
+	st->collections++;
 	count(&k);
 	mark(&k);
 	sweep(&k);

@@ -1,5 +1,5 @@
 /* ir.c - IR data that outlives one function: attributes, transform chains, the
- * registry of functions, host calls, services.
+ * registry of functions, services.
  *
  * Needs: state.h. Everything interned is stored in the context's
  * arena.
@@ -64,21 +64,6 @@ void fn_release_contents(Fn *f) {
 	}
 }
 
-static size_t host_call_bytes(uint32_t nfns, uint32_t noptions) {
-	return sizeof(HostCall) + nfns * sizeof(Fn *) + noptions * sizeof(int64_t);
-}
-
-static void free_hosts(IrState *st) {
-	for (uint32_t i = 0; i < st->host_defs.n; i++) {
-		HostDef *d = st->host_defs.at[i];
-		heap_free(st->ctx, d, sizeof *d + strlen(d->name) + 1);
-	}
-	for (HostId i = 1; i < st->hosts.n; i++) {
-		HostCall *h = st->hosts.at[i];
-		if (h) heap_free(st->ctx, h, host_call_bytes(h->nfns, h->noptions));
-	}
-}
-
 static void free_state(Ctx *c, void *state) {
 	IrState *st = state;
 	build_unwind(c, 0);
@@ -88,10 +73,6 @@ static void free_state(Ctx *c, void *state) {
 		if (fn_get(c, i)) fn_get(c, i)->refs++;
 	for (FnId i = 0; i < st->next_fn; i++)
 		if (fn_get(c, i)) fn_release_contents(fn_get(c, i));
-	for (uint32_t i = 0; i < st->host_defs.n; i++) {
-		const HostDef *d = st->host_defs.at[i];
-		if (d->free_ud) d->free_ud(c, d->ud);
-	}
 	free_hosts(st);
 	free_arenas(st);
 }
@@ -360,92 +341,6 @@ bool ref_splat(const Fn *f, Ref r, Value *scalar) {
 	if (in && in->op == OP_BROADCAST) r = inst_arg(f, in, 0);
 	const Const *k = ref_constant(f, r);
 	return k && constant_splat(k->value, scalar);
-}
-
-/* ---- host calls ---------------------------------------------------------- */
-
-static bool same_def(const HostDef *a, const HostDef *b) {
-	return !strcmp(a->name, b->name) && a->ud == b->ud && a->types == b->types &&
-	       a->eval == b->eval && a->jvp == b->jvp && a->transpose == b->transpose &&
-	       a->batch == b->batch && a->free_ud == b->free_ud;
-}
-
-static const HostDef *intern_def(Ctx *c, IrState *st, const HostDef *def) {
-	for (uint32_t i = 0; i < st->host_defs.n; i++)
-		if (same_def(st->host_defs.at[i], def)) return st->host_defs.at[i];
-	VEC_RESERVE(ctx_arena(c), &st->host_defs, st->host_defs.n + 1);
-	const size_t named = strlen(def->name) + 1;
-	HostDef *copy = heap_alloc(c, sizeof *copy + named);
-	if (!copy) ctx_throw(c, ST_NOMEM);
-	*copy = *def;
-	copy->name = memcpy(copy + 1, def->name, named);
-	st->host_defs.at[st->host_defs.n++] = copy;
-	return copy;
-}
-
-static void free_def(Ctx *c, IrState *st, uint32_t i) {
-	HostDef *d = st->host_defs.at[i];
-	st->host_defs.at[i] = st->host_defs.at[--st->host_defs.n];
-	if (d->free_ud) d->free_ud(c, d->ud);
-	heap_free(c, d, sizeof *d + strlen(d->name) + 1);
-}
-
-HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns,
-                        uint32_t noptions, const int64_t *options) {
-	IrState *st = ir_state(c);
-	const HostDef *known = intern_def(c, st, def);
-	for (uint32_t i = 1; i < st->hosts.n; i++) {
-		const HostCall *h = st->hosts.at[i];
-		if (h && h->def == known && h->nfns == nfns && h->noptions == noptions &&
-		    (!nfns || !memcmp(h->fns, fns, nfns * sizeof *fns)) &&
-		    (!noptions || !memcmp(h->options, options, noptions * sizeof *options)))
-			return i;
-	}
-	VEC_RESERVE(ctx_arena(c), &st->hosts, st->hosts.n + 1);
-	HostCall *h = heap_alloc(c, host_call_bytes(nfns, noptions));
-	if (!h) ctx_throw(c, ST_NOMEM);
-	int64_t *copy = (int64_t *)(void *)(h + 1);
-	*h = (HostCall){.def = known,
-	                .nfns = nfns,
-	                .fns = (Fn **)(void *)(copy + noptions),
-	                .noptions = noptions,
-	                .options = copy};
-	if (nfns) memcpy(h->fns, fns, nfns * sizeof *fns);
-	if (noptions) memcpy(copy, options, noptions * sizeof *options);
-	h->id = st->hosts.n++;
-	st->hosts.at[h->id] = h;
-	for (uint32_t i = 0; i < nfns; i++) fn_ref(fns[i]);
-	return h->id;
-}
-
-void host_call_forget(Ctx *c, HostId id) {
-	IrState *st = ir_state(c);
-	HostCall *h = st->hosts.at[id];
-	st->hosts.at[id] = NULL;
-	while (st->hosts.n > 1 && !st->hosts.at[st->hosts.n - 1]) st->hosts.n--;
-	bool used = false;
-	for (uint32_t i = 1; i < st->hosts.n && !used; i++)
-		used = st->hosts.at[i] && st->hosts.at[i]->def == h->def;
-	for (uint32_t i = 0; i < st->host_defs.n && !used; i++)
-		if ((used = st->host_defs.at[i] == h->def)) free_def(c, st, i);
-	for (uint32_t i = 0; i < h->nfns; i++) fn_unref(h->fns[i]);
-	heap_free(c, h, host_call_bytes(h->nfns, h->noptions));
-}
-
-HostId host_next(const Ctx *c) {
-	const IrState *st = ctx_slot(c, SLOT_IR);
-	return st ? st->hosts.n : 1;
-}
-
-bool host_is_pure(const HostCall *call) {
-	if (!call->def->written) return call->def->pure;
-	const Fn *f = call->fns[0];
-	return f->finished && !f->effects && !f->has_side_effects;
-}
-
-const HostCall *host_call(const Ctx *c, HostId id) {
-	const IrState *st = ctx_slot(c, SLOT_IR);
-	return st && id < st->hosts.n ? st->hosts.at[id] : NULL;
 }
 
 /* ---- extents in messages ------------------------------------------------- */

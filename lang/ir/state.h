@@ -29,6 +29,17 @@ typedef struct FnPage {
 	Fn *at[FN_PAGE]; /* NULL: freed */
 } FnPage;
 
+/* A hash table of hosts.c: chains of entries, each of which begins with a link.
+ * The number of buckets is a power of two, or 0 at first. */
+typedef struct HostLink {
+	struct HostLink *next;
+	uint32_t hash;
+} HostLink;
+typedef struct HostTable {
+	HostLink **buckets;
+	uint32_t count, n; /* buckets, entries */
+} HostTable;
+
 typedef struct IrState {
 	Ctx *ctx;
 	AttrSchema schema[OP_COUNT];
@@ -38,8 +49,9 @@ typedef struct IrState {
 	/* By id, which is never used again; id 0: none. */
 	VEC(FnPage *) fn_pages; /* NULL: freed */
 	FnId next_fn;
-	VEC(HostDef *) host_defs;
 	VEC(HostCall *) hosts; /* by id; 0: none. NULL: freed */
+	HostTable host_defs, host_calls;
+	uint32_t collections; /* how many there were */
 	FnHooks hooks;
 	IrServices services;
 	Builder *open;   /* innermost open builder */
@@ -54,5 +66,8 @@ void fn_register(Ctx *c, Fn *f); /* assigns f's id */
 void fn_release_contents(Fn *f);
 void fn_forget(IrState *st, FnId id);
 void host_call_forget(Ctx *c, HostId id);
+/* Whether this collection has visited the definition before. */
+bool host_def_visited(const HostDef *def, uint32_t collection);
+void free_hosts(IrState *st); /* frees all of them, with their own data */
 
 #endif
