@@ -25,9 +25,7 @@ void session_seed(Session *s, int64_t seed) {
 
 Ctx *ctx_of_session(const Session *s) { return s->c; }
 
-struct Ruled **session_ruled(Session *s) {
-	return &s->ruled;
-}
+RuledTable *session_ruled(Session *s) { return &s->ruled; }
 struct KeptIr **session_kept_ir(Session *s) {
 	return &s->kept_ir;
 }
@@ -79,7 +77,7 @@ void session_back_to(Session *s, const SessionMark *k) {
 
 static void session_free(Ctx *c, void *state) {
 	Session *s = state;
-	ruled_release(s->ruled);
+	ruled_release(c, &s->ruled);
 	kept_ir_release(s->kept_ir);
 	for (Module *m = s->modules; m; m = m->next)
 		for (uint32_t i = 0; i < m->globals.n; i++) value_unref(m->globals.at[i].value);

@@ -518,13 +518,39 @@ static void release_contents(Ruled *r) {
 	for (uint32_t i = 0; i < nmade; i++) fn_unref(r->made.at[i].from);
 }
 
+static Ruled **chain_of(const RuledTable *t, FnId id) {
+	return &t->chains[(id * 0x9e3779b1u >> 12) & (t->count - 1)];
+}
+
+/* Makes room for one more. */
+static void reserve_ruled(Ctx *c, RuledTable *t) {
+	if (t->n < t->count) return;
+	RuledTable more = {.count = t->count ? 2 * t->count : 16, .n = t->n};
+	more.chains = heap_alloc(c, more.count * sizeof *more.chains);
+	if (!more.chains) ctx_throw(c, ST_NOMEM);
+	memset(more.chains, 0, more.count * sizeof *more.chains);
+	for (uint32_t i = 0; i < t->count; i++)
+		for (Ruled *r = t->chains[i], *next; r; r = next) {
+			Ruled **chain = chain_of(&more, r->id);
+			next = r->next;
+			r->next = *chain;
+			*chain = r;
+		}
+	heap_free(c, t->chains, t->count * sizeof *t->chains);
+	*t = more;
+}
+
 static void free_ruled(Ctx *c, void *ud) {
 	(void)c;
-	Ruled *r = ud, **at = r->parent  ? &r->parent->batched
-	                      : r->inner ? NULL
-	                                 : session_ruled(r->session);
+	Ruled *r = ud;
+	RuledTable *t = session_ruled(r->session);
+	const bool listed = !r->parent && !r->inner && t->count;
+	Ruled **at = r->parent ? &r->parent->batched : listed ? chain_of(t, r->id) : NULL;
 	while (at && *at && *at != r) at = &(*at)->next;
-	if (at && *at) *at = r->next;
+	if (at && *at) {
+		*at = r->next;
+		if (listed) t->n--;
+	}
 	for (Ruled *k = r->batched; k; k = k->next) k->parent = NULL;
 	release_contents(r);
 	arena_free(r->a);
@@ -643,7 +669,9 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 			: arena_printf(sp->a,
 	                       "`%s` has a derivative rule, so it cannot print or draw random numbers",
 	                       name));
-	Ruled **list = session_ruled(sp->session), *r = *list;
+	RuledTable *known = session_ruled(sp->session);
+	reserve_ruled(sp->c, known);
+	Ruled **chain = chain_of(known, s.fn->id), *r = *chain;
 	while (r && (r->id != s.fn->id || r->rule != rule)) r = r->next;
 	if (!r) {
 		Arena *a = arena_small(sp->c);
@@ -667,7 +695,7 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		            .a = a,
 		            .fn = s.fn,
 		            .id = s.fn->id,
-		            .next = *list,
+		            .next = *chain,
 		            .rule = rule,
 		            .lambda = rule ? rule_lambda(sp, rule, params) : NULL,
 		            .params = params,
@@ -689,7 +717,8 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 			if (s.param_of_leaf[i] < 0)
 				r->baked[i] = value_ref(ref_constant(build_fn(sp->b), leaves[i])->value);
 		}
-		*list = r;
+		*chain = r;
+		known->n++;
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
@@ -725,9 +754,15 @@ Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
 	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL);
 }
 
-void ruled_release(struct Ruled *r) {
+static void release_all(Ruled *r) {
 	for (; r; r = r->next) {
 		release_contents(r);
-		ruled_release(r->batched);
+		release_all(r->batched);
 	}
+}
+
+void ruled_release(Ctx *c, RuledTable *t) {
+	for (uint32_t i = 0; i < t->count; i++) release_all(t->chains[i]);
+	heap_free(c, t->chains, t->count * sizeof *t->chains);
+	*t = (RuledTable){.n = 0};
 }

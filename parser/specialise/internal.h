@@ -383,9 +383,14 @@ uint32_t kept_ir_nargs(const struct KeptIr *k);
 /* f itself; when it has a rule, a function that calls it. For transforms of a
  * finished function. */
 Av *sp_keep_rule(Sp *sp, Av *f);
-struct Ruled;
-struct Ruled **session_ruled(Session *s);
-void ruled_release(struct Ruled *r);
+/* Calls of functions with a rule: a hash table by the id of the function. Its
+ * chains are on the heap. */
+typedef struct RuledTable {
+	struct Ruled **chains;
+	uint32_t count, n; /* chains, a power of two or 0; calls */
+} RuledTable;
+RuledTable *session_ruled(Session *s);
+void ruled_release(Ctx *c, RuledTable *t);
 /* A finished function of f at the arguments of a call. Its parameters are the
  * leaves of f, then of the arguments, then (with `effects`) the random state
  * and the token. Its results are the leaves of `result`, then state and
