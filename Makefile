@@ -307,7 +307,7 @@ include backend/codegen/codegen.mk
 
 # the library embeds the files of the standard library as a table of strings
 $(BUILD)/embed_library: scripts/build/embed_stdlib.c $(BUILD)/flags
-	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -o $@
+	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -lz -o $@
 
 $(BUILD)/library_texts.c: $(BUILD)/embed_library $(BUILD)/stdlib $(STDLIB)
 	$(call say,make)$(BUILD)/embed_library $(STDLIB) >$@

@@ -33,11 +33,17 @@ typedef struct Module {
 /* A text of the library, embedded in the program. */
 typedef struct LibraryText {
 	const char *name;
-	const char *text;
-	size_t size;
+	const char *names; /* that it defines, one a line */
+	const unsigned char *packed;
+	size_t packed_size, size;
+	_Atomic(char *) text; /* NULL before library_text */
 } LibraryText;
 /* Generated at build time from stdlib/; ends with a name NULL. */
-extern const LibraryText library_texts[];
+extern LibraryText library_texts[];
+
+/* Unpacks the text at the first call in the process, and ends it with a zero
+ * byte. NULL when memory fails. */
+const char *library_text(LibraryText *t);
 
 /* The session of a context; NULL before session_init. */
 Session *session_of(const Ctx *c);

@@ -62,7 +62,8 @@ static uint32_t comment_above(const char *text, uint32_t start, const char *name
 static void builtin_details(const char *name, Text *out) {
 	for (uint32_t k = 0; library_texts[k].name; k++) {
 		if (strcmp(library_texts[k].name, "builtins")) continue;
-		const char *text = library_texts[k].text;
+		const char *text = library_text(&library_texts[k]);
+		if (!text) return;
 		const size_t n = strlen(name);
 		for (const char *p = text; (p = strstr(p, name)) != NULL; p += n)
 			if (p >= text + 2 && p[-1] == ' ' && p[-2] == '#' && p[n] == '\n') {

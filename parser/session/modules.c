@@ -13,7 +13,6 @@
  */
 #include "parser/session/state.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -98,27 +97,11 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 
 /* ---- the library --------------------------------------------------------- */
 
-/* Indexes the names that a library text defines at the start of a line. */
 static void index_library(Session *s, uint32_t k) {
-	const char *t = library_texts[k].text, *end = t + library_texts[k].size;
-	while (t < end) {
-		const char *line_end = memchr(t, '\n', (size_t)(end - t));
-		if (!line_end) line_end = end;
-		const char *p = t;
-		const bool problem = (size_t)(line_end - p) > 8 && !strncmp(p, "problem ", 8);
-		if (problem) p += 8;
-		const char *name = p;
-		while (p < line_end &&
-		       (isalnum((unsigned char)*p) || *p == '_' || (unsigned char)*p >= 0x80))
-			p++;
-		size_t n = (size_t)(p - name);
-		if (p + 1 < line_end && *p == ' ') p++;
-		bool defines = p < line_end && (*p == '(' || *p == '=' || (problem && *p == '{'));
-		if (n && defines && !isdigit((unsigned char)*name) && strncmp(name, "derivative", 10)) {
-			LibraryExport e = {.name = atom_n(s->c, name, n), .library = k};
-			VEC_PUSH(s->a, &s->exports, e);
-		}
-		t = line_end + 1;
+	for (const char *name = library_texts[k].names, *end; *name; name = end + 1) {
+		end = strchr(name, '\n');
+		LibraryExport e = {.name = atom_n(s->c, name, (size_t)(end - name)), .library = k};
+		VEC_PUSH(s->a, &s->exports, e);
 	}
 }
 
@@ -163,8 +146,10 @@ static Status load_module(Session *s, Module *m) {
 
 static Module *load_library(Session *s, uint32_t k) {
 	if (s->loaded.at[k]) return s->loaded.at[k];
-	const LibraryText *lib = &library_texts[k];
-	SourceId source = source_add(s->c, arena_printf(s->a, "<%s>", lib->name), lib->text, lib->size);
+	LibraryText *lib = &library_texts[k];
+	const char *text = library_text(lib);
+	if (!text) ctx_throw(s->c, ST_NOMEM);
+	SourceId source = source_add(s->c, arena_printf(s->a, "<%s>", lib->name), text, lib->size);
 	source_set_library(s->c, source);
 	Module *m = session_new_module(s, atom(s->c, lib->name), source, true);
 	s->loaded.at[k] = m; /* modules may use one another */

@@ -133,14 +133,9 @@ static void allocation(void) {
  * silently replace the builtin in all modules. */
 static void library_names(void) {
 	for (const LibraryText *t = library_texts; t->name; t++)
-		for (const char *line = t->text; *line;
-		     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
+		for (const char *p = t->names; *p; p += strcspn(p, "\n") + 1) {
 			char name[64];
-			const size_t n = strcspn(line, " (.[,;:#\n\t");
-			if (!n || n >= sizeof name || !(line[n] == '(' || !strncmp(line + n, " = ", 3)))
-				continue;
-			memcpy(name, line, n);
-			name[n] = 0;
+			snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "\n"), p);
 			if (builtin_find(name)) printf("%s.dsl defines %s, which is built in\n", t->name, name);
 			CHECK(!builtin_find(name));
 		}
