@@ -190,7 +190,7 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   later = if info.time < 0 {
     none
   } else {
-    _in_finer_steps(info, m, rough.method, (...quiet, estimate = _is_asked(o)), last, s, a, b)
+    _in_finer_steps(info, m, rough.method, quiet, last, s, a, b)
   }
   time = if kind(later) == "none" { 0.0 } else if later.factor == 0 { 0.0 } else {
     C = _values_at_all(info, later.method.solve(info, later.method, later.o), at, taus)
@@ -501,11 +501,9 @@ _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
 # Returns a method with finer time steps, its options, and the factor from a
 # difference to the error of s. own: whether the difference is to s itself, by
 # method own_method, or to the solution `last` on another grid, by method m.
-# Returns none where the grid alone determines the steps. o.estimate: whether
-# the user asks for an estimate, which may then take longer than the solution.
+# Returns none where the grid alone determines the steps.
 _in_finer_steps(info, own_method, m, o, last, s, a, b) =
   if has(m, "in_halves") { m.in_halves(info, own_method, m, o, last, s, a, b) } else {
-    o = (...o, estimate = false)
     given = if has(m, "step") { m.step } else { none }
     spectral = m.name == "fourier" and
       (if kind(given) == "none" { true } else { has(given, "spectral") })
@@ -704,10 +702,10 @@ _fv_ends_often(s) = s.stats.steps < 4 * len(s.times)
 # Returns a method with twice as many steps, also where steps end at given
 # times. Where short features in time limit the steps, a solution on a coarser
 # grid may see them better by chance, in steps of equal length. There s itself
-# is solved again: on a line always, which is cheap, elsewhere on request.
+# is solved again, which takes twice as long as s.
 _fv_in_halves(info, own_method, m, o, last, s, a, b) = {
   clock = _clock_of(info)
-  own = (len(info.space) == 1 or o.estimate) and len(clock.watched(a)) > 0
+  own = len(clock.watched(a)) > 0
   (m, last) = if own { (own_method, s) } else { (m, last) }
   order = if _switches_by_clock(info) or m.steps == "euler" { 1.0 } else { 2.0 }
   times = f64(o.saveat)[f64(o.saveat) > a]
@@ -719,7 +717,7 @@ _fv_in_halves(info, own_method, m, o, last, s, a, b) = {
   limited = own and 8 * _fv_steps_for_features(clock, switches, a, b, 1.0) > s.stats.steps
   (method = (...m, cfl = 0.5 * cfl, calm = 2.0, pace = 2 * _fv_pace_factor(m),
     at_least = 2.0 * last.stats.steps, max_steps = 4 * m.max_steps),
-    o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol, estimate = false),
+    o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol),
     factor = if _fv_ends_often(s) or limited {
       (f64(last.stats.steps) / s.stats.steps)^order / (1 - 0.5^order)
     } else {
