@@ -56,7 +56,8 @@ static void bound_memory(Ctx *c) {
 	FILE *f = fopen("/proc/self/statm", "r");
 	if (f && fscanf(f, "%llu", &pages) != 1) pages = 0;
 	if (f) fclose(f);
-	const uint64_t limit = heap_limit(c), used = heap_used(c), now = pages * 4096;
+	const uint64_t limit = heap_limit(c), used = heap_used(c),
+				   now = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!pages || !limit) return;
 	const rlim_t most = now + (limit > used ? limit - used : 0) + LIBRARY_MEMORY;
 	setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
