@@ -305,7 +305,7 @@ B := $(if $(filter release,$(MODE)),$(BUILD),build)
 include backend/vmath/vmath.mk
 include backend/codegen/codegen.mk
 
-# the library embeds the files of the standard library as a table of strings
+# the library embeds the files of the standard library, compressed
 $(BUILD)/embed_library: scripts/build/embed_stdlib.c $(BUILD)/flags
 	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -lz -o $@
 

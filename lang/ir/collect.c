@@ -11,7 +11,7 @@
  *   as one from outside.
  * - Older functions mention no younger host call, because a function is
  *   immutable once it is finished. The definition of an older call may gain
- *   younger functions, and a definition without calls keeps its own.
+ *   younger functions.
  * - Nothing is freed when memory fails, or while a function is being built.
  */
 #include "lang/ir/state.h"

@@ -9,21 +9,15 @@
  */
 #include "lang/ir/state.h"
 
-#ifdef ATLED_STRESS
-#define BUCKETS_FIRST 2u
-#else
-#define BUCKETS_FIRST 64u
-#endif
-
 typedef struct KnownDef {
-	HostLink link;
+	HashLink link;
 	uint32_t calls; /* calls that have this definition */
 	uint32_t seen;  /* number of the last collection that visited it */
 	HostDef def;
 } KnownDef;
 
 typedef struct KnownCall {
-	HostLink link;
+	HashLink link;
 	HostCall call;
 } KnownCall;
 
@@ -39,61 +33,20 @@ static size_t call_bytes(uint32_t nfns, uint32_t noptions) {
 	return sizeof(KnownCall) + nfns * sizeof(Fn *) + noptions * sizeof(int64_t);
 }
 
-/* ---- tables -------------------------------------------------------------- */
-
-static HostLink **bucket_of(const HostTable *t, uint32_t hash) {
-	return &t->buckets[hash & (t->count - 1)];
-}
-
-static void put(HostTable *t, HostLink *l) {
-	HostLink **bucket = bucket_of(t, l->hash);
-	l->next = *bucket;
-	*bucket = l;
-	t->n++;
-}
-
-static void take(HostTable *t, const HostLink *l) {
-	HostLink **at = bucket_of(t, l->hash);
-	while (*at != l) at = &(*at)->next;
-	*at = l->next;
-	t->n--;
-}
-
-/* Makes room for one more. */
-static void reserve(Ctx *c, HostTable *t) {
-	if (t->n < t->count) return;
-	HostTable more = {.count = t->count ? 2 * t->count : BUCKETS_FIRST};
-	more.buckets = heap_alloc(c, more.count * sizeof *more.buckets);
-	if (!more.buckets) ctx_throw(c, ST_NOMEM);
-	memset(more.buckets, 0, more.count * sizeof *more.buckets);
-	for (uint32_t i = 0; i < t->count; i++)
-		for (HostLink *l = t->buckets[i], *next; l; l = next) {
-			next = l->next;
-			put(&more, l);
-		}
-	heap_free(c, t->buckets, t->count * sizeof *t->buckets);
-	*t = more;
-}
-
 /* ---- keys ---------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t h, uint64_t word) {
-	h = (h ^ word) * 0x9e3779b97f4a7c15u;
-	return h ^ h >> 29;
-}
-
 static uint32_t hash_def(const HostDef *d) {
-	uint64_t h = mix(0, (uintptr_t)d->ud);
-	for (const char *p = d->name; *p; p++) h = mix(h, (unsigned char)*p);
-	return (uint32_t)h;
+	uint32_t h = hash_word(0, (uintptr_t)d->ud);
+	for (const char *p = d->name; *p; p++) h = hash_word(h, (unsigned char)*p);
+	return h;
 }
 
 static uint32_t hash_call(const HostDef *d, uint32_t nfns, Fn *const *fns, uint32_t noptions,
                           const int64_t *options) {
-	uint64_t h = mix(nfns, (uintptr_t)d);
-	for (uint32_t i = 0; i < nfns; i++) h = mix(h, (uintptr_t)fns[i]);
-	for (uint32_t i = 0; i < noptions; i++) h = mix(h, (uint64_t)options[i]);
-	return (uint32_t)h;
+	uint32_t h = hash_word(nfns, (uintptr_t)d);
+	for (uint32_t i = 0; i < nfns; i++) h = hash_word(h, (uintptr_t)fns[i]);
+	for (uint32_t i = 0; i < noptions; i++) h = hash_word(h, (uint64_t)options[i]);
+	return h;
 }
 
 static bool same_def(const HostDef *a, const HostDef *b) {
@@ -104,19 +57,22 @@ static bool same_def(const HostDef *a, const HostDef *b) {
 
 /* ---- definitions --------------------------------------------------------- */
 
-static KnownDef *intern_def(Ctx *c, HostTable *t, const HostDef *def) {
-	reserve(c, t);
+static KnownDef *find_def(const HashChains *t, const HostDef *def) {
 	const uint32_t hash = hash_def(def);
-	for (HostLink *l = *bucket_of(t, hash); l; l = l->next) {
+	for (HashLink *l = hash_chain(t, hash); l; l = l->next) {
 		KnownDef *d = (KnownDef *)(void *)l;
 		if (l->hash == hash && same_def(&d->def, def)) return d;
 	}
+	return NULL;
+}
+
+/* A copy that is not yet in the table. NULL when memory fails. */
+static KnownDef *copy_def(Ctx *c, const HostDef *def) {
 	const size_t named = strlen(def->name) + 1;
 	KnownDef *d = heap_alloc(c, sizeof *d + named);
-	if (!d) ctx_throw(c, ST_NOMEM);
-	*d = (KnownDef){.link.hash = hash, .def = *def};
+	if (!d) return NULL;
+	*d = (KnownDef){.link.hash = hash_def(def), .def = *def};
 	d->def.name = memcpy(d + 1, def->name, named);
-	put(t, &d->link);
 	return d;
 }
 
@@ -129,26 +85,43 @@ bool host_def_visited(const HostDef *def, uint32_t collection) {
 
 /* ---- calls --------------------------------------------------------------- */
 
+static KnownCall *find_call(const HashChains *t, uint32_t hash, const HostDef *def, uint32_t nfns,
+                            Fn *const *fns, uint32_t noptions, const int64_t *options) {
+	for (HashLink *l = hash_chain(t, hash); l; l = l->next) {
+		KnownCall *k = (KnownCall *)(void *)l;
+		const HostCall *h = &k->call;
+		if (l->hash == hash && h->def == def && h->nfns == nfns && h->noptions == noptions &&
+		    (!nfns || !memcmp(h->fns, fns, nfns * sizeof *fns)) &&
+		    (!noptions || !memcmp(h->options, options, noptions * sizeof *options)))
+			return k;
+	}
+	return NULL;
+}
+
 HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns,
                         uint32_t noptions, const int64_t *options) {
 	IrState *st = ir_state(c);
-	KnownDef *known = intern_def(c, &st->host_defs, def);
-	HostTable *t = &st->host_calls;
-	reserve(c, t);
-	const uint32_t hash = hash_call(&known->def, nfns, fns, noptions, options);
-	for (const HostLink *l = *bucket_of(t, hash); l; l = l->next) {
-		const HostCall *h = &((const KnownCall *)(const void *)l)->call;
-		if (l->hash == hash && h->def == &known->def && h->nfns == nfns &&
-		    h->noptions == noptions && (!nfns || !memcmp(h->fns, fns, nfns * sizeof *fns)) &&
-		    (!noptions || !memcmp(h->options, options, noptions * sizeof *options)))
-			return h->id;
+	KnownDef *d = find_def(&st->host_defs, def);
+	if (d) {
+		const uint32_t hash = hash_call(&d->def, nfns, fns, noptions, options);
+		const KnownCall *k =
+			find_call(&st->host_calls, hash, &d->def, nfns, fns, noptions, options);
+		if (k) return k->call.id;
 	}
+	hash_reserve(c, &st->host_defs);
+	hash_reserve(c, &st->host_calls);
 	VEC_RESERVE(ctx_arena(c), &st->hosts, st->hosts.n + 1);
 	KnownCall *k = heap_alloc(c, call_bytes(nfns, noptions));
-	if (!k) ctx_throw(c, ST_NOMEM);
+	KnownDef *fresh = d || !k ? NULL : copy_def(c, def);
+	if (!k || !(d || fresh)) {
+		heap_free(c, k, call_bytes(nfns, noptions));
+		ctx_throw(c, ST_NOMEM);
+	}
+	if (fresh) hash_put(&st->host_defs, &fresh->link);
+	d = d ? d : fresh;
 	int64_t *copy = (int64_t *)(void *)(k + 1);
-	*k = (KnownCall){.link.hash = hash,
-	                 .call = {.def = &known->def,
+	*k = (KnownCall){.link.hash = hash_call(&d->def, nfns, fns, noptions, options),
+	                 .call = {.def = &d->def,
 	                          .id = st->hosts.n,
 	                          .nfns = nfns,
 	                          .fns = (Fn **)(void *)(copy + noptions),
@@ -156,9 +129,9 @@ HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fn
 	                          .options = copy}};
 	if (nfns) memcpy(k->call.fns, fns, nfns * sizeof *fns);
 	if (noptions) memcpy(copy, options, noptions * sizeof *options);
-	put(t, &k->link);
+	hash_put(&st->host_calls, &k->link);
 	st->hosts.at[st->hosts.n++] = &k->call;
-	known->calls++;
+	d->calls++;
 	for (uint32_t i = 0; i < nfns; i++) fn_ref(fns[i]);
 	return k->call.id;
 }
@@ -168,10 +141,10 @@ void host_call_forget(Ctx *c, HostId id) {
 	KnownCall *k = known_call(st->hosts.at[id]);
 	st->hosts.at[id] = NULL;
 	while (st->hosts.n > 1 && !st->hosts.at[st->hosts.n - 1]) st->hosts.n--;
-	take(&st->host_calls, &k->link);
+	hash_take(&st->host_calls, &k->link);
 	KnownDef *d = known_def(k->call.def);
 	if (!--d->calls) {
-		take(&st->host_defs, &d->link);
+		hash_take(&st->host_defs, &d->link);
 		if (d->def.free_ud) d->def.free_ud(c, d->def.ud);
 		heap_free(c, d, def_bytes(d));
 	}
@@ -180,14 +153,14 @@ void host_call_forget(Ctx *c, HostId id) {
 }
 
 void free_hosts(IrState *st) {
-	HostTable *defs = &st->host_defs, *calls = &st->host_calls;
+	HashChains *defs = &st->host_defs;
 	for (uint32_t i = 0; i < defs->count; i++)
-		for (const HostLink *l = defs->buckets[i]; l; l = l->next) {
+		for (const HashLink *l = defs->chains[i]; l; l = l->next) {
 			const HostDef *d = &((const KnownDef *)(const void *)l)->def;
 			if (d->free_ud) d->free_ud(st->ctx, d->ud);
 		}
 	for (uint32_t i = 0; i < defs->count; i++)
-		for (HostLink *l = defs->buckets[i], *next; l; l = next) {
+		for (HashLink *l = defs->chains[i], *next; l; l = next) {
 			next = l->next;
 			heap_free(st->ctx, l, def_bytes((KnownDef *)(void *)l));
 		}
@@ -195,8 +168,8 @@ void free_hosts(IrState *st) {
 		const HostCall *h = st->hosts.at[i];
 		if (h) heap_free(st->ctx, known_call(h), call_bytes(h->nfns, h->noptions));
 	}
-	heap_free(st->ctx, defs->buckets, defs->count * sizeof *defs->buckets);
-	heap_free(st->ctx, calls->buckets, calls->count * sizeof *calls->buckets);
+	hash_free(st->ctx, defs);
+	hash_free(st->ctx, &st->host_calls);
 }
 
 HostId host_next(const Ctx *c) {

@@ -5,6 +5,7 @@
 #ifndef ATLED_LANG_IR_STATE_H
 #define ATLED_LANG_IR_STATE_H
 
+#include "lang/base/hash_chains.h"
 #include "lang/ir/host.h"
 
 /* Constants of up to this many elements are folded while building. */
@@ -29,17 +30,6 @@ typedef struct FnPage {
 	Fn *at[FN_PAGE]; /* NULL: freed */
 } FnPage;
 
-/* A hash table of hosts.c: chains of entries, each of which begins with a link.
- * The number of buckets is a power of two, or 0 at first. */
-typedef struct HostLink {
-	struct HostLink *next;
-	uint32_t hash;
-} HostLink;
-typedef struct HostTable {
-	HostLink **buckets;
-	uint32_t count, n; /* buckets, entries */
-} HostTable;
-
 typedef struct IrState {
 	Ctx *ctx;
 	AttrSchema schema[OP_COUNT];
@@ -49,9 +39,9 @@ typedef struct IrState {
 	/* By id, which is never used again; id 0: none. */
 	VEC(FnPage *) fn_pages; /* NULL: freed */
 	FnId next_fn;
-	VEC(HostCall *) hosts; /* by id; 0: none. NULL: freed */
-	HostTable host_defs, host_calls;
-	uint32_t collections; /* how many there were */
+	VEC(HostCall *) hosts;            /* by id; 0: none. NULL: freed */
+	HashChains host_defs, host_calls; /* of hosts.c */
+	uint32_t collections;             /* how many there were */
 	FnHooks hooks;
 	IrServices services;
 	Builder *open;   /* innermost open builder */

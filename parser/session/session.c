@@ -25,7 +25,7 @@ void session_seed(Session *s, int64_t seed) {
 
 Ctx *ctx_of_session(const Session *s) { return s->c; }
 
-RuledTable *session_ruled(Session *s) { return &s->ruled; }
+HashChains *session_ruled(Session *s) { return &s->ruled; }
 struct KeptIr **session_kept_ir(Session *s) {
 	return &s->kept_ir;
 }

@@ -88,7 +88,7 @@ struct Session {
 	uint32_t export_heads[EXPORT_BUCKETS]; /* by name */
 	VEC(Module *) loaded;                  /* by library index */
 	VEC(RuleDef) rules;
-	RuledTable ruled;       /* calls of functions with a rule */
+	HashChains ruled;       /* calls of functions with a rule */
 	struct KeptIr *kept_ir; /* the code of functions that are IR */
 	VEC(CachedRule) cached_rules;
 	VEC(WholeFn) wholes;

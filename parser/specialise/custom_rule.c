@@ -31,12 +31,13 @@ typedef struct BatchedRule {
  * batched form of one. */
 typedef struct Ruled Ruled;
 struct Ruled {
+	HashLink link; /* of the session's table, by id */
 	Session *session;
 	Arena *a; /* holds all of it */
 	Fn *fn;
 	FnId id; /* of fn */
-	/* In the session's list, or among the batched forms of `parent`, which may
-	 * be freed first: then it is NULL. */
+	/* Of a batched form: the next one of `parent`, which may be freed first:
+	 * then it is NULL. */
 	Ruled *next, *parent;
 	/* A function of the user: */
 	/* The derivative statement (NULL for linear_map), and its right side as a
@@ -518,39 +519,15 @@ static void release_contents(Ruled *r) {
 	for (uint32_t i = 0; i < nmade; i++) fn_unref(r->made.at[i].from);
 }
 
-static Ruled **chain_of(const RuledTable *t, FnId id) {
-	return &t->chains[(id * 0x9e3779b1u >> 12) & (t->count - 1)];
-}
-
-/* Makes room for one more. */
-static void reserve_ruled(Ctx *c, RuledTable *t) {
-	if (t->n < t->count) return;
-	RuledTable more = {.count = t->count ? 2 * t->count : 16, .n = t->n};
-	more.chains = heap_alloc(c, more.count * sizeof *more.chains);
-	if (!more.chains) ctx_throw(c, ST_NOMEM);
-	memset(more.chains, 0, more.count * sizeof *more.chains);
-	for (uint32_t i = 0; i < t->count; i++)
-		for (Ruled *r = t->chains[i], *next; r; r = next) {
-			Ruled **chain = chain_of(&more, r->id);
-			next = r->next;
-			r->next = *chain;
-			*chain = r;
-		}
-	heap_free(c, t->chains, t->count * sizeof *t->chains);
-	*t = more;
-}
-
 static void free_ruled(Ctx *c, void *ud) {
 	(void)c;
 	Ruled *r = ud;
-	RuledTable *t = session_ruled(r->session);
-	const bool listed = !r->parent && !r->inner && t->count;
-	Ruled **at = r->parent ? &r->parent->batched : listed ? chain_of(t, r->id) : NULL;
+	HashChains *known = session_ruled(r->session);
+	/* The table is empty when the session has ended. */
+	if (!r->inner && known->n) hash_take(known, &r->link);
+	Ruled **at = r->parent ? &r->parent->batched : NULL;
 	while (at && *at && *at != r) at = &(*at)->next;
-	if (at && *at) {
-		*at = r->next;
-		if (listed) t->n--;
-	}
+	if (at && *at) *at = r->next;
 	for (Ruled *k = r->batched; k; k = k->next) k->parent = NULL;
 	release_contents(r);
 	arena_free(r->a);
@@ -669,11 +646,12 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 			: arena_printf(sp->a,
 	                       "`%s` has a derivative rule, so it cannot print or draw random numbers",
 	                       name));
-	RuledTable *known = session_ruled(sp->session);
-	reserve_ruled(sp->c, known);
-	Ruled **chain = chain_of(known, s.fn->id), *r = *chain;
-	while (r && (r->id != s.fn->id || r->rule != rule)) r = r->next;
+	HashChains *known = session_ruled(sp->session);
+	const uint32_t hash = hash_word(0, s.fn->id);
+	Ruled *r = (Ruled *)(void *)hash_chain(known, hash);
+	while (r && (r->id != s.fn->id || r->rule != rule)) r = (Ruled *)(void *)r->link.next;
 	if (!r) {
+		hash_reserve(sp->c, known);
 		Arena *a = arena_small(sp->c);
 		r = ARENA_NEW(a, Ruled);
 		uint32_t n = f->n + call->n + call->nnamed, k = 0;
@@ -691,11 +669,11 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		k = 0;
 		av_leaves(all, leaves, &k);
 		*r =
-			(Ruled){.session = sp->session,
+			(Ruled){.link.hash = hash,
+		            .session = sp->session,
 		            .a = a,
 		            .fn = s.fn,
 		            .id = s.fn->id,
-		            .next = *chain,
 		            .rule = rule,
 		            .lambda = rule ? rule_lambda(sp, rule, params) : NULL,
 		            .params = params,
@@ -717,8 +695,7 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 			if (s.param_of_leaf[i] < 0)
 				r->baked[i] = value_ref(ref_constant(build_fn(sp->b), leaves[i])->value);
 		}
-		*chain = r;
-		known->n++;
+		hash_put(known, &r->link);
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
@@ -761,8 +738,12 @@ static void release_all(Ruled *r) {
 	}
 }
 
-void ruled_release(Ctx *c, RuledTable *t) {
-	for (uint32_t i = 0; i < t->count; i++) release_all(t->chains[i]);
-	heap_free(c, t->chains, t->count * sizeof *t->chains);
-	*t = (RuledTable){.n = 0};
+void ruled_release(Ctx *c, HashChains *t) {
+	for (uint32_t i = 0; i < t->count; i++)
+		for (HashLink *l = t->chains[i]; l; l = l->next) {
+			Ruled *r = (Ruled *)(void *)l;
+			release_contents(r);
+			release_all(r->batched);
+		}
+	hash_free(c, t);
 }

@@ -22,6 +22,7 @@
 #ifndef ATLED_PARSER_SPECIALISE_INTERNAL_H
 #define ATLED_PARSER_SPECIALISE_INTERNAL_H
 
+#include "lang/base/hash_chains.h"
 #include "parser/specialise/abstract_value.h"
 #include "parser/scope/module.h"
 
@@ -383,14 +384,9 @@ uint32_t kept_ir_nargs(const struct KeptIr *k);
 /* f itself; when it has a rule, a function that calls it. For transforms of a
  * finished function. */
 Av *sp_keep_rule(Sp *sp, Av *f);
-/* Calls of functions with a rule: a hash table by the id of the function. Its
- * chains are on the heap. */
-typedef struct RuledTable {
-	struct Ruled **chains;
-	uint32_t count, n; /* chains, a power of two or 0; calls */
-} RuledTable;
-RuledTable *session_ruled(Session *s);
-void ruled_release(Ctx *c, RuledTable *t);
+/* Calls of functions with a rule, by the id of the function. */
+HashChains *session_ruled(Session *s);
+void ruled_release(Ctx *c, HashChains *t);
 /* A finished function of f at the arguments of a call. Its parameters are the
  * leaves of f, then of the arguments, then (with `effects`) the random state
  * and the token. Its results are the leaves of `result`, then state and

@@ -14,7 +14,7 @@ set -uo pipefail
 modules='
 lang      lang
 data      lang data                                    zip hdf5 xml
-parser    lang parser                                 zip
+parser    lang parser                                  zip
 autodiff  lang autodiff
 backend   lang backend                                blas fft
 solvers   lang autodiff backend solvers               blas fft solver
