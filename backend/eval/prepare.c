@@ -60,7 +60,11 @@ static const AttrField *decode_fields(Prep *p, Op op, AttrId attr) {
 	uint32_t k = 0;
 	for (const char *t = schema; *t; t++) {
 		if (*t != ':') continue;
-		fields[k].words = attr_field(p->c, op, attr, k, &fields[k].n);
+		/* A copy, since the attribute may be freed. */
+		const int64_t *words = attr_field(p->c, op, attr, k, &fields[k].n);
+		int64_t *copy = ARENA_ARRAY(p->keep, int64_t, fields[k].n);
+		if (fields[k].n) memcpy(copy, words, fields[k].n * sizeof *copy);
+		fields[k].words = copy;
 		if (t[1] == 'D') {
 			DimRef *dims = ARENA_ARRAY(p->keep, DimRef, fields[k].n);
 			for (uint32_t i = 0; i < fields[k].n; i++)

@@ -78,7 +78,6 @@ struct Ctx {
 	Arena *arena;
 	Protect *protect;
 	CStack stack;
-	CodeCount code_count;
 	CtxHooks hooks;
 
 	VEC(AtomText) atoms;
@@ -325,6 +324,7 @@ static void set_up(Ctx *c, void *unused) {
 	VEC_PUSH(c->arena, &c->atoms, empty);
 	c->atom_slots = ARENA_ARRAY(c->arena, uint32_t, ATOM_SLOTS_FIRST);
 	c->atom_slot_count = ATOM_SLOTS_FIRST;
+	sources_setup(c);
 	diag_setup(c);
 	type_setup(c);
 }
@@ -367,8 +367,6 @@ void ctx_free(Ctx *c) {
 bool ctx_verifies(const Ctx *c) { return c->verifies; }
 
 Arena *ctx_arena(Ctx *c) { return c->arena; }
-
-CodeCount *ctx_code_count(Ctx *c) { return &c->code_count; }
 
 CStack *ctx_stack(Ctx *c) { return &c->stack; }
 

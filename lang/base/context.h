@@ -90,14 +90,6 @@ bool ctx_verifies(const Ctx *c);
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg);
 _Noreturn void ctx_throw(Ctx *c, Status s);
 
-/* Counts the live function values that were made in this epoch, which the
- * session begins with each program. */
-typedef struct CodeCount {
-	uint32_t epoch;
-	_Atomic uint32_t live;
-} CodeCount;
-CodeCount *ctx_code_count(Ctx *c);
-
 /* The C stacks of the context; see c_stack.h. */
 struct CStack *ctx_stack(Ctx *c);
 
@@ -208,6 +200,8 @@ Arena *ctx_arena(Ctx *c);
 /* A module stores its per-context state in a slot; `free_state` runs in reverse
  * slot order at ctx_free. */
 typedef enum Slot {
+	SLOT_CODE_OWNERS,
+	SLOT_SOURCES,
 	SLOT_DIAG,
 	SLOT_TYPE,
 	SLOT_IR,

@@ -1,6 +1,6 @@
-/* diag.h - source texts, spans, and diagnostics for the user.
+/* diag.h - diagnostics for the user.
  *
- * Needs: context.h, arena.h.
+ * Needs: source.h, text_width.h.
  *
  * Contract:
  * - A diagnostic owns its text.
@@ -12,63 +12,10 @@
 #ifndef ATLED_LANG_BASE_DIAG_H
 #define ATLED_LANG_BASE_DIAG_H
 
-#include "lang/base/arena.h"
+#include "lang/base/source.h"
+#include "lang/base/text_width.h"
 
 void diag_setup(Ctx *c); /* called by ctx_new; throws when memory fails */
-
-typedef struct Source Source; /* name, text and line table */
-typedef uint32_t SourceId;
-
-/* A byte range [start, end) in a source. SourceId 0 means "no location". */
-typedef struct Span {
-	SourceId source;
-	uint32_t start, end;
-	/* The span of a call of the library: the message is about code inside that
-	 * call. */
-	bool inside;
-} Span;
-#define NO_SPAN ((Span){0})
-static inline Span span_made(SourceId source, uint32_t start, uint32_t end) {
-	return (Span){.source = source, .start = start, .end = end};
-}
-static inline Span span_join(Span a, Span b) {
-	if (!a.source) return b;
-	if (!b.source || a.source != b.source) return a;
-	return (Span){a.source, a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end,
-	              a.inside && b.inside};
-}
-
-typedef uint32_t SpanId; /* an interned span, as stored in an IR instruction */
-SpanId span_intern(Ctx *c, Span s);
-Span span_of(const Ctx *c, SpanId id);
-
-SourceId source_add(Ctx *c, const char *name, const char *text, size_t n); /* copies both */
-/* the source with this name and text; 0: none */
-SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n);
-/* A source lives as long as the context, unless source_count has begun to count
- * its holders. The caller is the first of them. source_hold and source_drop
- * have no effect on other sources. sources_free frees those without holders;
- * later sources get their ids. */
-void source_count(Ctx *c, SourceId s);
-void source_hold(Ctx *c, SourceId s);
-void source_drop(Ctx *c, SourceId s);
-void sources_free(Ctx *c);
-/* The number of spans, and of sources ever added. spans_release forgets the
- * spans that came after the mark, which nothing may mention any more. */
-typedef struct SourceMark {
-	uint32_t added, spans;
-} SourceMark;
-SourceMark source_mark(const Ctx *c);
-void spans_release(Ctx *c, SourceMark m);
-bool source_known(const Ctx *c, SourceId s);
-const char *source_name(const Ctx *c, SourceId s);
-const char *source_text(const Ctx *c, SourceId s, size_t *n);
-/* Marks a source as part of the standard library. Messages point to the user's
- * text and only mention library locations. */
-void source_set_library(Ctx *c, SourceId s);
-bool source_is_library(const Ctx *c, SourceId s);
-/* 1-based; column in characters */
-void source_position(const Ctx *c, Span s, uint32_t *line, uint32_t *column);
 
 typedef enum DiagCode {
 #define DIAG(id, number, title) id,
@@ -134,12 +81,6 @@ void diag_sort(Ctx *c);
 void diag_render(const Ctx *c, const Diag *d, bool colour, OutputSink sink, void *ud);
 /* Renders it as one JSON object on one line. */
 void diag_render_json(const Ctx *c, const Diag *d, OutputSink sink, void *ud);
-
-/* The columns of UTF-8 text on a terminal: East Asian wide 2, combining 0, all
- * others 1. */
-size_t text_columns(const char *text, size_t n);
-/* The bytes of its longest prefix that fits into so many columns. */
-size_t text_fitting(const char *text, size_t n, size_t columns);
 
 /* The candidate with the smallest edit distance to `name`, or NULL when none is
  * near, for "did you mean". */

@@ -63,19 +63,19 @@ Value value_ref(Value v) {
 	return v;
 }
 
-/* The count that includes a function object; NULL: none. */
-static CodeCount *count_of(const Object *o) {
+/* The count that includes an object; NULL: none. */
+static _Atomic uint32_t *count_of(const Object *o) {
 	if (o->kind != V_FUNCTION && o->kind != V_PROBLEM) return NULL;
 	const FunctionObject *f = (const FunctionObject *)o;
-	CodeCount *k = ctx_code_count(o->ctx);
-	return f->epoch == k->epoch ? k : NULL;
+	if (!f->owner) return NULL;
+	return f->code_kind == CODE_KIND_AST ? &f->owner->values : &f->owner->others;
 }
 
 /* Drops one reference; returns the object when that was the last. */
 static Object *drop(Object *o) {
 	if (atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) != 1) return NULL;
-	CodeCount *k = count_of(o);
-	if (k) atomic_fetch_sub_explicit(&k->live, 1, memory_order_relaxed);
+	_Atomic uint32_t *count = count_of(o);
+	if (count) atomic_fetch_sub_explicit(count, 1, memory_order_relaxed);
 	return o;
 }
 
@@ -192,9 +192,9 @@ Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_i
 	f->code_id = code_id;
 	f->code = code;
 	f->name = name;
-	CodeCount *k = ctx_code_count(c);
-	f->epoch = k->epoch;
-	atomic_fetch_add_explicit(&k->live, 1, memory_order_relaxed);
+	f->owner = code_kind == CODE_KIND_AST ? code_owner_of(c, code_id) : code_owner_last(c);
+	_Atomic uint32_t *count = count_of(&f->head);
+	if (count) atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 	for (uint32_t i = 0; i < n; i++) {
 		f->captured[i].name = names[i];
 		f->captured[i].value = value_ref(items[i]);

@@ -1,6 +1,6 @@
 /* value.h - the run-time value of a variable.
  *
- * Needs: tensor.h.
+ * Needs: tensor.h, code_owner.h.
  *
  * Contract:
  * - A Value is 24 bytes and passed by value.
@@ -11,6 +11,7 @@
 #ifndef ATLED_LANG_BASE_VALUE_H
 #define ATLED_LANG_BASE_VALUE_H
 
+#include "lang/base/code_owner.h"
 #include "lang/base/tensor.h"
 #include <complex.h>
 
@@ -88,9 +89,11 @@ typedef struct RecordObject {
  * that begins with the Fn, and they are written as its text form. Each module
  * defines the other kinds. */
 #define CODE_KIND_IR 4
+/* Of functions whose code is a node of syntax; its number is the code_id. */
+#define CODE_KIND_AST 1
 
 /* V_FUNCTION and V_PROBLEM. The creator owns `code` (an AST node, a builtin's
- * descriptor, a host function), which lives as long as the context. `code_id`
+ * descriptor, a host function), which lives as long as the value. `code_id`
  * is equal for equal code, throughout the session. */
 typedef struct FunctionObject {
 	Object head; /* n: number of captured values */
@@ -98,7 +101,7 @@ typedef struct FunctionObject {
 	uint32_t code_id;
 	const void *code;
 	Atom name;
-	uint32_t epoch; /* in which it was made; see CodeCount */
+	CodeOwner *owner; /* counts it; may be NULL */
 	struct {
 		Atom name;
 		Value value;

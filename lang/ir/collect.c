@@ -19,11 +19,13 @@
 typedef struct Collection {
 	Ctx *c;
 	IrState *st;
-	FnId first, end;   /* candidates */
+	FnId first;        /* functions from here on are candidates */
+	Fn **fns;          /* they, each with its index in `candidate` */
+	uint32_t nfns;     /* their number */
 	HostId first_host; /* host calls from here on are candidates */
 	uint32_t *outside; /* by candidate: references from elsewhere */
 	bool *fn_used, *host_used;
-	FnId *queue; /* used candidates */
+	uint32_t *queue; /* used candidates */
 	uint32_t n;
 } Collection;
 
@@ -55,17 +57,16 @@ static void host_references(const Collection *k, HostId id, const RefVisitor *v)
 
 static void subtract(void *ud, Fn *f) {
 	const Collection *k = ud;
-	if (candidate(k, f)) k->outside[f->id - k->first]--;
+	if (candidate(k, f)) k->outside[f->candidate]--;
 }
 
 static void no_host(void *ud, HostId id) { (void)ud, (void)id; }
 
 static void count(Collection *k) {
 	const RefVisitor v = {.ud = k, .fn = subtract, .host = no_host};
-	for (FnId id = k->first; id < k->end; id++) {
-		const Fn *f = fn_get(k->c, id);
-		if (f) k->outside[id - k->first] += f->refs;
-		if (f) each_reference(k, f, &v);
+	for (uint32_t i = 0; i < k->nfns; i++) {
+		k->outside[i] += k->fns[i]->refs;
+		each_reference(k, k->fns[i], &v);
 	}
 	for (HostId id = k->first_host; id < k->st->hosts.n; id++) {
 		const HostCall *h = k->st->hosts.at[id];
@@ -81,9 +82,9 @@ static void count(Collection *k) {
 
 static void use_fn(void *ud, Fn *f) {
 	Collection *k = ud;
-	if (!candidate(k, f) || k->fn_used[f->id - k->first]) return;
-	k->fn_used[f->id - k->first] = true;
-	k->queue[k->n++] = f->id;
+	if (!candidate(k, f) || k->fn_used[f->candidate]) return;
+	k->fn_used[f->candidate] = true;
+	k->queue[k->n++] = f->candidate;
 }
 
 static void use_host(void *ud, HostId id) {
@@ -103,9 +104,9 @@ static void mark(Collection *k) {
 		const HostDef *d = k->st->hosts.at[id] ? k->st->hosts.at[id]->def : NULL;
 		if (d && d->each_ud) d->each_ud(d->ud, &v);
 	}
-	for (FnId id = k->first; id < k->end; id++)
-		if (k->outside[id - k->first] && fn_get(k->c, id)) use_fn(k, fn_get(k->c, id));
-	for (uint32_t i = 0; i < k->n; i++) each_reference(k, fn_get(k->c, k->queue[i]), &v);
+	for (uint32_t i = 0; i < k->nfns; i++)
+		if (k->outside[i]) use_fn(k, k->fns[i]);
+	for (uint32_t i = 0; i < k->n; i++) each_reference(k, k->fns[k->queue[i]], &v);
 }
 
 /* ---- freeing ------------------------------------------------------------- */
@@ -118,35 +119,40 @@ static void sweep_hosts(Collection *k) {
 
 static void sweep(Collection *k) {
 	/* All are pinned first, so that none is freed while another releases it. */
-	for (FnId id = k->first; id < k->end; id++)
-		if (fn_get(k->c, id) && !k->fn_used[id - k->first]) fn_get(k->c, id)->refs = UINT32_MAX / 2;
+	for (uint32_t i = 0; i < k->nfns; i++)
+		if (!k->fn_used[i]) k->fns[i]->refs = UINT32_MAX / 2;
 	sweep_hosts(k);
-	for (FnId id = k->first; id < k->end; id++)
-		if (fn_get(k->c, id) && !k->fn_used[id - k->first]) fn_release_contents(fn_get(k->c, id));
-	for (FnId id = k->first; id < k->end; id++) {
-		Fn *f = fn_get(k->c, id);
-		if (!f || k->fn_used[id - k->first]) continue;
-		fn_forget(k->st, id);
-		arena_free(f->arena);
+	for (uint32_t i = 0; i < k->nfns; i++)
+		if (!k->fn_used[i]) fn_release_contents(k->fns[i]);
+	for (uint32_t i = 0; i < k->nfns; i++) {
+		if (k->fn_used[i]) continue;
+		fn_forget(k->st, k->fns[i]->id);
+		arena_free(k->fns[i]->arena);
 	}
 }
 
 void fn_collect(Ctx *c, FnId first, HostId first_host) {
 	IrState *st = ir_state(c);
 	if (st->open) return;
-	Collection k = {.c = c, .st = st, .first = first ? first : 1, .end = st->next_fn};
+	Collection k = {.c = c, .st = st, .first = first ? first : 1};
 	k.first_host = first_host ? first_host : 1;
-	const size_t fns = k.end > k.first ? k.end - k.first : 0,
-				 hosts = st->hosts.n > k.first_host ? st->hosts.n - k.first_host : 0,
-				 bytes = fns * (sizeof *k.outside + sizeof *k.queue + 1) + hosts;
-	if (!fn_any_since(c, k.first) && !hosts) return;
+	size_t fns = 0;
+	for (const Fn *f = fn_from(c, k.first); f; f = fn_from(c, f->id + 1)) fns++;
+	const size_t hosts = st->hosts.n > k.first_host ? st->hosts.n - k.first_host : 0,
+				 bytes = fns * (sizeof *k.fns + sizeof *k.outside + sizeof *k.queue + 1) + hosts;
+	if (!bytes) return;
 	char *block = heap_alloc(c, bytes);
 	if (!block) return;
 	memset(block, 0, bytes);
-	k.outside = (uint32_t *)(void *)block;
-	k.queue = (FnId *)(void *)(block + fns * sizeof *k.outside);
-	k.fn_used = (bool *)(block + fns * (sizeof *k.outside + sizeof *k.queue));
+	k.fns = (Fn **)(void *)block;
+	k.outside = (uint32_t *)(void *)(k.fns + fns);
+	k.queue = k.outside + fns;
+	k.fn_used = (bool *)(k.queue + fns);
 	k.host_used = k.fn_used + fns;
+	for (Fn *f = fn_from(c, k.first); f; f = fn_from(c, f->id + 1)) {
+		f->candidate = k.nfns;
+		k.fns[k.nfns++] = f;
+	}
 	st->collections++;
 	count(&k);
 	mark(&k);

@@ -15,13 +15,9 @@
 #include "lang/ir/state.h"
 #include <stdio.h>
 
-#ifdef ATLED_STRESS
-#define SLOTS_FIRST 2u
-#else
-#define SLOTS_FIRST 256u
-#endif
-
 /* ---- state --------------------------------------------------------------- */
+
+static size_t attr_bytes(uint32_t n) { return sizeof(KnownAttr) + n * sizeof(int64_t); }
 
 /* Parses a schema such as "start:D* length:D*". */
 static AttrSchema parse_schema(const char *text) {
@@ -75,6 +71,9 @@ static void free_state(Ctx *c, void *state) {
 		if (fn_get(c, i)) fn_release_contents(fn_get(c, i));
 	free_hosts(st);
 	free_arenas(st);
+	for (AttrId id = 1; id < st->attrs.n; id++)
+		if (st->attrs.at[id]) heap_free(c, st->attrs.at[id], attr_bytes(st->attrs.at[id]->n));
+	hash_free(c, &st->attrs_by_words);
 }
 
 static void print_code(Text *out, const void *code) { fn_print(out, *(const Fn *const *)code); }
@@ -85,12 +84,8 @@ IrState *ir_state(Ctx *c) {
 	Arena *a = ctx_arena(c);
 	st = ARENA_NEW(a, IrState);
 	st->ctx = c;
-	st->words = arena_new(c);
 	for (int op = 0; op < OP_COUNT; op++) st->schema[op] = parse_schema(prims[op].attr);
-	st->attr_slots = ARENA_ARRAY(a, uint32_t, SLOTS_FIRST);
-	st->attr_slot_count = SLOTS_FIRST;
-	AttrWords none = {0};
-	VEC_PUSH(a, &st->attrs, none);
+	VEC_PUSH(a, &st->attrs, NULL);
 	st->next_fn = 1;
 	VEC_PUSH(a, &st->hosts, NULL);
 	ctx_set_slot(c, SLOT_IR, st, free_state);
@@ -104,69 +99,60 @@ IrServices *ir_services(Ctx *c) { return &ir_state(c)->services; }
 
 /* ---- attributes ---------------------------------------------------------- */
 
-static uint32_t hash_words(const int64_t *words, uint32_t n) {
-	uint64_t h = 0xcbf29ce484222325u ^ n;
-	for (uint32_t i = 0; i < n; i++)
-		h = (h ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-	return (uint32_t)(h ^ h >> 32);
-}
-
-static uint32_t *free_slot(uint32_t *slots, uint32_t count, uint32_t hash) {
-	uint32_t i = hash & (count - 1);
-	while (slots[i]) i = (i + 1) & (count - 1);
-	return &slots[i];
-}
-
 AttrId attr_intern(Ctx *c, const int64_t *words, uint32_t n) {
 	if (!n) return 0;
 	IrState *st = ir_state(c);
 	Arena *a = ctx_arena(c);
-	uint32_t hash = hash_words(words, n), mask = st->attr_slot_count - 1;
-	for (uint32_t i = hash & mask; st->attr_slots[i]; i = (i + 1) & mask) {
-		const AttrWords *w = &st->attrs.at[st->attr_slots[i]];
-		if (w->hash == hash && w->n == n && !memcmp(w->words, words, n * sizeof *words))
-			return st->attr_slots[i];
+	uint32_t hash = n;
+	for (uint32_t i = 0; i < n; i++) hash = hash_word(hash, (uint64_t)words[i]);
+	for (const HashLink *l = hash_chain(&st->attrs_by_words, hash); l; l = l->next) {
+		const KnownAttr *k = (const KnownAttr *)l;
+		if (l->hash == hash && k->n == n && !memcmp(k->words, words, n * sizeof *words))
+			return k->id;
 	}
+	hash_reserve(c, &st->attrs_by_words);
 	VEC_RESERVE(a, &st->attrs, st->attrs.n + 1);
-	if (st->attrs.n * 2 >= st->attr_slot_count) {
-		uint32_t count = st->attr_slot_count * 4;
-		uint32_t *slots = ARENA_ARRAY(a, uint32_t, count);
-		for (uint32_t i = 1; i < st->attrs.n; i++)
-			*free_slot(slots, count, st->attrs.at[i].hash) = i;
-		st->attr_slots = slots;
-		st->attr_slot_count = count;
-	}
-	int64_t *copy = arena_alloc(st->words, n * sizeof *words);
-	memcpy(copy, words, n * sizeof *words);
-	AttrId id = st->attrs.n;
-	st->attrs.at[st->attrs.n++] = (AttrWords){.words = copy, .n = n, .hash = hash};
-	*free_slot(st->attr_slots, st->attr_slot_count, hash) = id;
-	return id;
+	VEC_RESERVE(a, &st->free_attrs, st->attrs.n + 1);
+	VEC_RESERVE(a, &st->newest_attrs, st->newest_attrs.n + 1);
+	KnownAttr *k = heap_alloc(c, attr_bytes(n));
+	if (!k) ctx_throw(c, ST_NOMEM);
+	k->link.hash = hash;
+	k->n = n;
+	k->id = st->free_attrs.n ? st->free_attrs.at[--st->free_attrs.n] : st->attrs.n++;
+	memcpy(k->words, words, n * sizeof *words);
+	st->attrs.at[k->id] = k;
+	hash_put(&st->attrs_by_words, &k->link);
+	st->newest_attrs.at[st->newest_attrs.n++] = k->id;
+	return k->id;
 }
 
-AttrMark attr_mark(Ctx *c) {
-	const IrState *st = ir_state(c);
-	return (AttrMark){st->attrs.n, arena_mark(st->words)};
+static void free_attr(IrState *st, KnownAttr *k) {
+	hash_take(&st->attrs_by_words, &k->link);
+	st->attrs.at[k->id] = NULL;
+	st->free_attrs.at[st->free_attrs.n++] = k->id;
+	heap_free(st->ctx, k, attr_bytes(k->n));
 }
 
-void attr_release(Ctx *c, AttrMark m) {
+void attrs_mark(Ctx *c) { ir_state(c)->newest_attrs.n = 0; }
+
+void attrs_release(Ctx *c) {
 	IrState *st = ir_state(c);
-	const uint32_t mask = st->attr_slot_count - 1;
-	/* The newest first: a search for an older one passes no newer one. */
-	while (st->attrs.n > m.n) {
-		uint32_t i = st->attrs.at[--st->attrs.n].hash & mask;
-		while (st->attr_slots[i] != st->attrs.n) i = (i + 1) & mask;
-		st->attr_slots[i] = 0;
-	}
-	arena_release(st->words, m.words);
+	while (st->newest_attrs.n)
+		free_attr(st, st->attrs.at[st->newest_attrs.at[--st->newest_attrs.n]]);
+}
+
+void attrs_keep(Ctx *c, const bool *used) {
+	IrState *st = ir_state(c);
+	st->newest_attrs.n = 0;
+	for (AttrId id = 1; id < st->attrs.n; id++)
+		if (st->attrs.at[id] && !used[id]) free_attr(st, st->attrs.at[id]);
 }
 
 const int64_t *attr_words(const Ctx *c, AttrId a, uint32_t *n) {
 	const IrState *st = ctx_slot(c, SLOT_IR);
-	*n = 0;
-	if (!a || !st || a >= st->attrs.n) return NULL;
-	*n = st->attrs.at[a].n;
-	return st->attrs.at[a].words;
+	const KnownAttr *k = a && st && a < st->attrs.n ? st->attrs.at[a] : NULL;
+	*n = k ? k->n : 0;
+	return k ? k->words : NULL;
 }
 
 const int64_t *attr_field(const Ctx *c, Op op, AttrId a, uint32_t k, uint32_t *count) {
@@ -272,10 +258,15 @@ FnId fn_next(const Ctx *c) {
 	return st ? st->next_fn : 1;
 }
 
-bool fn_any_since(const Ctx *c, FnId first) {
-	for (FnId id = first, end = fn_next(c); id < end; id++)
-		if (fn_get(c, id)) return true;
-	return false;
+Fn *fn_from(const Ctx *c, FnId first) {
+	const FnId end = fn_next(c);
+	for (FnId id = first ? first : 1; id < end;) {
+		const IrState *st = ctx_slot(c, SLOT_IR);
+		const FnPage *page = st->fn_pages.at[id / FN_PAGE];
+		if (page && page->at[id % FN_PAGE]) return page->at[id % FN_PAGE];
+		id = page ? id + 1 : (id / FN_PAGE + 1) * FN_PAGE;
+	}
+	return NULL;
 }
 
 Fn *inst_callee(const Ctx *c, const Inst *in) {

@@ -81,16 +81,15 @@ static inline Ref ref_const(uint32_t i) { return REF_CONST_TAG | i; }
  * its count. Interned in the context. 0: none. */
 typedef uint32_t AttrId;
 AttrId attr_intern(Ctx *c, const int64_t *words, uint32_t n);
-/* The attributes so far. attr_release forgets those that came after the mark,
- * which no function may mention any more. */
-typedef struct AttrMark {
-	uint32_t n;
-	ArenaMark words;
-} AttrMark;
-AttrMark attr_mark(Ctx *c);
-void attr_release(Ctx *c, AttrMark m);
-/* The words of a, and their number in *n. Valid for the life of the context;
- * NULL for none. */
+/* attrs_release frees the attributes that are new since the last attrs_mark or
+ * sweep. No function may mention them any more. */
+void attrs_mark(Ctx *c);
+void attrs_release(Ctx *c);
+/* Frees the attributes and spans that no function mentions. Nothing may be
+ * running. Does nothing when memory fails. */
+void ir_sweep(Ctx *c);
+/* The words of a, and their number in *n. Valid as long as a function mentions
+ * it; NULL for none. */
 const int64_t *attr_words(const Ctx *c, AttrId a, uint32_t *n);
 /* The k-th field of op's schema: a single word (*count is set to 1) or a list.
  */
@@ -207,6 +206,7 @@ typedef struct Fn {
 	 * Where that parameter differs between batch elements, batching turns the
 	 * call into a loop. Until then it stays a call. 0: none. */
 	uint32_t batch_sequentially_by;
+	uint32_t candidate; /* of fn_collect */
 } Fn;
 
 /* Finds a function by its id, as long as it has a reference. fn_unref frees the
@@ -214,8 +214,9 @@ typedef struct Fn {
  * below, `derived` and `code`. */
 Fn *fn_get(const Ctx *c, FnId id);
 FnId fn_next(const Ctx *c); /* the id of the next function */
-/* Does any function live whose id is `first` or larger? */
-bool fn_any_since(const Ctx *c, FnId first);
+/* The living function with the smallest id that is not below `first`; NULL:
+ * none. */
+Fn *fn_from(const Ctx *c, FnId first);
 /* The callee of a `call`; NULL for any other instruction. */
 Fn *inst_callee(const Ctx *c, const Inst *in);
 /* f and every function that it calls, directly or indirectly, each once and f

@@ -17,10 +17,12 @@ typedef struct AttrSchema {
 	bool list[MAX_FIELDS];
 } AttrSchema;
 
-typedef struct AttrWords {
-	const int64_t *words;
-	uint32_t n, hash;
-} AttrWords;
+typedef struct KnownAttr {
+	HashLink link;
+	AttrId id;
+	uint32_t n;
+	int64_t words[];
+} KnownAttr;
 
 /* A part of the table of functions. A page whose functions are all freed is
  * freed, unless it is the newest. */
@@ -33,9 +35,9 @@ typedef struct FnPage {
 typedef struct IrState {
 	Ctx *ctx;
 	AttrSchema schema[OP_COUNT];
-	VEC(AttrWords) attrs;                  /* 0: none */
-	Arena *words;                          /* of the attributes */
-	uint32_t *attr_slots, attr_slot_count; /* open addressing */
+	VEC(KnownAttr *) attrs; /* by id; 0: none. NULL: freed */
+	VEC(AttrId) free_attrs, newest_attrs;
+	HashChains attrs_by_words;
 	/* By id, which is never used again; id 0: none. */
 	VEC(FnPage *) fn_pages; /* NULL: freed */
 	FnId next_fn;
@@ -48,7 +50,9 @@ typedef struct IrState {
 	uint32_t serial; /* serial number of the next builder */
 	uint32_t broken; /* number of functions that failed verification */
 } IrState;
-IrState *ir_state(Ctx *c);       /* created on first use */
+IrState *ir_state(Ctx *c); /* created on first use */
+/* Frees the attributes of which used[id] is false. */
+void attrs_keep(Ctx *c, const bool *used);
 void fn_register(Ctx *c, Fn *f); /* assigns f's id */
 /* For fn_collect. fn_release_contents releases all that f owns; f stays, empty.
  * fn_forget removes it from the table. host_call_forget frees a call, and its

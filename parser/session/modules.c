@@ -91,8 +91,8 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	source_hold(s->c, span.source);
 	source_drop(s->c, g->span.source);
 	g->span = span;
-	/* Its function needs the whole program. */
-	if (is_code && span.source == s->last.source) s->last.any = false;
+	ProgramRecord *last = s->programs.n ? &s->programs.at[s->programs.n - 1] : NULL;
+	if (is_code && last && span.source == last->source) last->binds = true;
 }
 
 /* ---- the library --------------------------------------------------------- */

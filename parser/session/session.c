@@ -97,8 +97,6 @@ static void init_protected(Ctx *c, void *arg) {
 	Session *s = ARENA_NEW(a, Session);
 	s->c = c;
 	s->a = a;
-	s->programs = arena_new(c);
-	s->last.first_node = UINT32_MAX;
 	s->hidden = (Hidden){.io = atom(c, "$io"),
 	                     .rng = atom(c, "$rng"),
 	                     .brk = atom(c, "$break"),

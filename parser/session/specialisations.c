@@ -26,12 +26,14 @@ struct Family *session_find_family(Session *s, const char *key) {
 	return NULL;
 }
 
-void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest) {
+void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest,
+                        uint32_t oldest) {
 	FamilyEntry *e = ARENA_NEW(family_arena(f), FamilyEntry);
 	/* Room for all of them, so that releasing cannot fail. */
 	VEC_RESERVE(s->a, &s->retired, s->retired.n + s->nfamilies + 1);
 	s->nfamilies++;
-	*e = (FamilyEntry){.key = key, .hash = hash_text(key), .family = f, .newest = newest};
+	*e = (FamilyEntry){
+		.key = key, .hash = hash_text(key), .family = f, .newest = newest, .oldest = oldest};
 	if (newest > s->newest_family) s->newest_family = newest;
 	e->next = s->families[e->hash % FAMILY_BUCKETS];
 	s->families[e->hash % FAMILY_BUCKETS] = e;
@@ -59,12 +61,12 @@ void session_free_retired(Session *s) {
 	while (s->retired.n) arena_free(s->retired.at[--s->retired.n]);
 }
 
-static void forget_wholes(Session *s, FnId first_fn) {
+void session_forget_wholes(Session *s, FnId first) {
 	const uint32_t nwholes = s->wholes.n;
 	s->wholes.n = 0;
 	for (uint32_t i = 0; i < nwholes; i++) {
 		const WholeFn w = s->wholes.at[i];
-		if (w.from->id < first_fn) {
+		if (w.from->id < first) {
 			s->wholes.at[s->wholes.n++] = w;
 			continue;
 		}
@@ -73,30 +75,43 @@ static void forget_wholes(Session *s, FnId first_fn) {
 	}
 }
 
-void session_forget_code(Session *s, uint32_t first, FnId first_fn) {
-	forget_wholes(s, first_fn);
-	while (s->lambdas.n && s->lambdas.at[s->lambdas.n - 1].body->id >= first) s->lambdas.n--;
-	if (s->newest_family < first) return;
+/* Forgets the families with code of the node `first` or a later one, or of
+ * programs that nothing uses. */
+static void forget_families(Session *s, uint32_t first) {
 	s->newest_family = 0;
 	for (int i = 0; i < FAMILY_BUCKETS; i++) {
 		FamilyEntry **at = &s->families[i];
 		while (*at) {
 			FamilyEntry *e = *at;
-			if (e->newest >= first) {
-				*at = e->next;
-				retire(s, e->family);
+			if (e->newest < first && !session_any_unused(s, e->oldest, e->newest)) {
+				if (e->newest > s->newest_family) s->newest_family = e->newest;
+				at = &e->next;
 				continue;
 			}
-			if (e->newest > s->newest_family) s->newest_family = e->newest;
-			at = &e->next;
+			*at = e->next;
+			retire(s, e->family);
 		}
+	}
+}
+
+void session_forget_code(Session *s, uint32_t first) {
+	if (s->newest_family >= first) forget_families(s, first);
+}
+
+void session_forget_unused(Session *s) { forget_families(s, UINT32_MAX); }
+
+void session_forget_syntax(Session *s, uint32_t first, uint32_t end) {
+	const uint32_t n = s->lambdas.n;
+	s->lambdas.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t id = s->lambdas.at[i].body->id;
+		if (id < first || id >= end) s->lambdas.at[s->lambdas.n++] = s->lambdas.at[i];
 	}
 }
 
 void session_forget_caches(Session *s) {
 	session_forget_specialisations(s);
-	s->newest_family = 0;
-	forget_wholes(s, 0);
+	session_forget_wholes(s, 0);
 	session_free_retired(s);
 	fn_collect(s->c, 0, 0);
 }
@@ -174,7 +189,7 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 	for (uint32_t i = 0; i < s->lambdas.n; i++)
 		if (s->lambdas.at[i].body == body && s->lambdas.at[i].n == n)
 			return s->lambdas.at[i].lambda;
-	Arena *a = body->id >= s->last.first_node ? s->programs : s->a;
+	Arena *a = session_tree_of(s, body->id);
 	Ast *l = ARENA_NEW(a, Ast);
 	l->kind = A_LAMBDA;
 	l->id = body->id;

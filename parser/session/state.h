@@ -16,7 +16,7 @@ typedef struct FamilyEntry {
 	const char *key;
 	uint64_t hash;
 	struct Family *family;
-	uint32_t newest; /* see session_add_family */
+	uint32_t newest, oldest; /* see CallKey */
 	struct FamilyEntry *next;
 } FamilyEntry;
 
@@ -69,6 +69,18 @@ typedef struct WholeFn {
 	bool *active;
 } WholeFn;
 
+/* A program of the host of which something lives: its tree, as long as there
+ * are function values with code of it; or places in its text. */
+typedef struct ProgramRecord {
+	Arena *tree;         /* NULL: freed */
+	uint32_t first, end; /* its nodes */
+	SourceId source;
+	CodeOwner *values;
+	bool binds; /* a name to a function of it, or to one that it has */
+	bool stays;
+	bool unused; /* when the records were last looked through */
+} ProgramRecord;
+
 struct Session {
 	Ctx *c;
 	Arena *a;
@@ -97,21 +109,14 @@ struct Session {
 	VEC(RuleLambda) rule_lambdas;
 	int64_t random_key, random_counter;
 	const char *folder;
-	AllBytes module_text; /* of the module that is read; freed when it is copied */
-	/* The programs that the host runs, and the last of them while it may be
-	 * forgotten: the state before it, its source, and the number of sources
-	 * ever added when that was added. */
-	Arena *programs;
-	struct {
-		bool any;
-		ArenaMark arena;
-		SourceMark sources;
-		SourceId source;
-		uint32_t added;
-		AttrMark attrs;
+	AllBytes module_text;        /* of the module that is read; freed when it is copied */
+	VEC(ProgramRecord) programs; /* of the host, in the order of their nodes */
+	uint32_t many_programs;      /* so many are looked through */
+	struct {                     /* the state before the last of them */
+		bool any;                /* it was not yet forgotten */
+		uint32_t added;          /* the number of sources ever added, with its own */
 		FnId first;
 		HostId first_host;
-		uint32_t first_node;
 	} last;
 	uint32_t newest_family;  /* the largest `newest` of all families */
 	uint32_t nfamilies;      /* their number */
@@ -127,13 +132,19 @@ void session_set_global(Session *s, Module *m, Atom name, Value v, Span span);
 /* Indexes the names of all library texts. */
 void session_index_library(Session *s);
 
-/* ---- statements.c -------------------------------------------------------- */
-/* Begins a program and adds its text. The program before it is forgotten if
- * nothing can mention it any more. */
+/* ---- programs.c ---------------------------------------------------------- */
+/* Begins a program and adds its text. Programs of which nothing can mention
+ * anything any more are forgotten. Nothing may be running. */
 SourceId session_begin_program(Session *s, const char *name, const char *text, size_t n);
-/* Parses it. A program that loads a module or states a rule or a problem is
- * never forgotten. */
+/* Whether a program that nothing used has nodes between these two. */
+bool session_any_unused(const Session *s, uint32_t oldest, uint32_t newest);
+/* Parses it. A program that loads a module or states a rule is never
+ * forgotten. */
 Program session_parse_program(Session *s, SourceId source, bool *ok);
+/* The arena for syntax that is made of a node and lives as long. */
+Arena *session_tree_of(Session *s, uint32_t node);
+
+/* ---- statements.c -------------------------------------------------------- */
 /* Runs the statements of a module; throws at the first failure. `show` and
  * `last` may be NULL. */
 void session_run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud,
@@ -148,10 +159,14 @@ void session_free_retired(Session *s);
 /* Forgets all specialisations and every function that only caches reference.
  * Nothing may be running. */
 void session_forget_caches(Session *s);
-/* Forgets the specialisations, and the syntax made for them, that have code of
- * the node `first` or a later one, and the forms of the function first_fn and
- * later ones. */
-void session_forget_code(Session *s, uint32_t first, FnId first_fn);
+/* Forgets the forms of the function `first` and later ones. */
+void session_forget_wholes(Session *s, FnId first);
+/* Forgets the specialisations with code of the node `first` or a later one. */
+void session_forget_code(Session *s, uint32_t first);
+/* Forgets those with code of programs that nothing uses. */
+void session_forget_unused(Session *s);
+/* Forgets the syntax made of the nodes from `first` to before `end`. */
+void session_forget_syntax(Session *s, uint32_t first, uint32_t end);
 /* Releases the functions of which no closure can have stored the id, if there
  * are no closures with code of the node `first` or a later one. */
 void session_forget_numbered(Session *s, uint32_t first);

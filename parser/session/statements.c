@@ -255,66 +255,6 @@ typedef struct ProgramRun {
 	Value *last;
 } ProgramRun;
 
-/* A long-lived host evaluates many expressions. Before the next program runs,
- * the last one is forgotten: its specialisations; the functions of the IR that
- * only reference each other; its tree and spans, unless a function that it made
- * lives on, or a function value has its code. Its text lives as long as a name
- * that it bound. The diagnostics of the last program have been read by now. */
-static void forget_last(Session *s) {
-	Ctx *c = s->c;
-	const bool any = s->last.any;
-	s->last.any = false;
-	/* The specialisations of a module that it loaded are for later programs. */
-	if (!any || source_mark(c).added != s->last.added) {
-		session_free_retired(s);
-		return;
-	}
-	session_forget_code(s, s->last.first_node, s->last.first);
-	const CodeCount *k = ctx_code_count(c);
-	if (!atomic_load(&k->live)) session_forget_numbered(s, s->last.first_node);
-	session_free_retired(s);
-	fn_collect(c, s->last.first, s->last.first_host);
-	if (atomic_load(&k->live) || fn_any_since(c, s->last.first)) return;
-	arena_release(s->programs, s->last.arena);
-	spans_release(c, s->last.sources);
-	attr_release(c, s->last.attrs);
-	source_drop(c, s->last.source);
-	sources_free(c);
-}
-
-SourceId session_begin_program(Session *s, const char *name, const char *text, size_t n) {
-	Ctx *c = s->c;
-	forget_last(s);
-	s->last.arena = arena_mark(s->programs);
-	s->last.sources = source_mark(c);
-	s->last.attrs = attr_mark(c);
-	s->last.first = fn_next(c);
-	s->last.first_host = host_next(c);
-	s->last.first_node = parse_next_id(c);
-	CodeCount *k = ctx_code_count(c);
-	k->epoch++;
-	atomic_store(&k->live, 0);
-	s->last.source = source_add(c, name, text, n);
-	source_count(c, s->last.source);
-	s->last.added = source_mark(c).added;
-	s->last.any = true;
-	return s->last.source;
-}
-
-Program session_parse_program(Session *s, SourceId source, bool *ok) {
-	const Program p = parse_program(s->c, s->programs, source, ok);
-	for (uint32_t i = 0; i < p.n; i++) {
-		const AstKind kind = (AstKind)p.items[i]->kind;
-		if (kind == A_USE || kind == A_DERIVATIVE || kind == A_PROBLEM) s->last.any = false;
-	}
-	return p;
-}
-
-void session_compact(Session *s) {
-	forget_last(s);
-	session_forget_caches(s);
-}
-
 static void run_text(Ctx *c, void *arg) {
 	ProgramRun *r = arg;
 	Session *s = r->s;

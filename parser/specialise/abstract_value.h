@@ -32,7 +32,12 @@ typedef enum AvKind {
 } AvKind;
 
 /* The kinds of code that a function can have. */
-typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST, CODE_IR = CODE_KIND_IR } CodeKind;
+typedef enum CodeKind {
+	CODE_AST = CODE_KIND_AST,
+	CODE_BUILTIN,
+	CODE_HOST,
+	CODE_IR = CODE_KIND_IR
+} CodeKind;
 
 /* A value is walked part by part; shared parts would take an exponential
  * time. */

@@ -33,8 +33,10 @@ typedef struct CallKey {
 	bool any_row;   /* the current value represents any row of an array */
 	uint32_t leaf;
 	bool fix_numbers; /* integers and booleans from here on become part of the key */
-	uint32_t newest;  /* the largest id of a node whose code is part of the key */
-	VEC(Dim) dims;    /* caller's dims in order of first appearance */
+	/* Of the nodes whose code is part of the key: the largest id; the smallest
+	 * of a program of the host, or UINT32_MAX. */
+	uint32_t newest, oldest;
+	VEC(Dim) dims; /* caller's dims in order of first appearance */
 } CallKey;
 
 /* The number of an extent that is not part of the type. */

@@ -86,6 +86,8 @@ static void tag(CallKey *s, char what, uint64_t number) {
 
 static void sign_code(CallKey *s, const Av *f) {
 	if (f->code_kind == CODE_AST && f->code_id > s->newest) s->newest = f->code_id;
+	if (f->code_kind == CODE_AST && f->code_id < s->oldest && code_owner_of(s->sp->c, f->code_id))
+		s->oldest = f->code_id;
 	tag(s, 'f', f->code_kind);
 	tag(s, '.', f->code_id);
 	tag(s, '.', (uint64_t)(uintptr_t)f->code);

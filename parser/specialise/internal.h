@@ -439,8 +439,9 @@ Av *sp_failed(Sp *sp, const Specialisation *s, Span at);
  * the session. */
 struct Family;
 struct Family *session_find_family(Session *s, const char *key);
-/* newest: the largest id of a node whose code is part of the key. */
-void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest);
+/* newest, oldest: see CallKey. */
+void session_add_family(Session *s, struct Family *f, const char *key, uint32_t newest,
+                        uint32_t oldest);
 /* Releases the functions of the family. What else it has is in its arena. */
 void family_release(struct Family *f);
 Arena *family_arena(struct Family *f);

@@ -477,6 +477,7 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 	uint32_t k = 0;
 	av_leaves(j.all, j.args, &k);
 	j.sig.sp = sp;
+	j.sig.oldest = UINT32_MAX;
 	j.sig.fixed = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
 	j.sig.negative = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
 	const char *key = call_key_write(&j.sig, f, call, n, items);
@@ -490,7 +491,7 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 		fam->demanded = ARENA_ARRAY(a, bool, j.nleaves + 1);
 		fam->signs = ARENA_ARRAY(a, bool, j.nleaves + 1);
 		for (uint32_t i = 0; i < j.nleaves; i++) fam->demanded[i] = j.sig.fixed[i];
-		session_add_family(sp->session, fam, fam->key, j.sig.newest);
+		session_add_family(sp->session, fam, fam->key, j.sig.newest, j.sig.oldest);
 	}
 	j.family = fam;
 	for (;;) {

@@ -141,6 +141,21 @@ static const Kind kinds[] = {
 	{"g(x) = x*%d; g(2.0)", 200, 2000, true, false},
 };
 
+/* Texts that define. What they defined before is forgotten from time to
+ * time. */
+static const Kind definitions[] = {
+	{"h(x) = x + %d.5", 400, 1200, false, true},
+	{"h(x) = x + %d.5; h(1.0)", 400, 1200, false, true},
+	{"h(x) = x^2 + %d; q(x) = h(x)*2; grad(q)(1.5)", 400, 1200, false, true},
+	{"h(x) = map(y -> y*x, [1.0, 2]); sum(h(%d.0))", 400, 1200, false, true},
+	{"k = x -> x*%d; k(2.0)", 400, 1200, false, true},
+	{"m = %d; k = x -> x*m; k(2.0)", 400, 1200, false, true},
+	{"k = (name = \"k\", f = x -> x*%d); k.f(2.0)", 400, 1200, false, true},
+	{"problem p { domain x in [0, 1]\n field u\n u_xx == -%d.0\n u == 0 at x = 0, x = 1 }\n"
+     "solve(p, fd(n = 12)).u(0.5)",
+     80, 240, false, true},
+};
+
 static bool run(T *t, const Kind *k, int i) {
 	char text[200];
 	snprintf(text, sizeof text, k->text, i + 1);
@@ -162,6 +177,24 @@ static void kind_stays(T *t, const Kind *k) {
 	if (!CHECK(after <= before + more))
 		printf("  %s: %.1f bytes a text\n", k->text,
 		       ((double)after - (double)before) / (k->calls - k->warm));
+}
+
+/* The largest number of bytes that the context holds at texts from..to-1. */
+static uint64_t most_held(T *t, const Kind *k, int from, int to) {
+	uint64_t most = 0;
+	for (int i = from; i < to && run(t, k, i); i++)
+		if (held(t) > most) most = held(t);
+	return most;
+}
+
+static void definition_stays(T *t, const Kind *k) {
+	const int third = k->warm;
+	(void)most_held(t, k, 0, third);
+	const uint64_t before = most_held(t, k, third, 2 * third),
+				   after = most_held(t, k, 2 * third, 3 * third);
+	/* As above; a little of what is left when programs are looked through. */
+	if (!CHECK(after <= before + 16384))
+		printf("  %s: %.1f bytes a text\n", k->text, (double)(after - before) / third);
 }
 
 /* What a host keeps works after the program has been forgotten, and after the
@@ -228,6 +261,8 @@ int main(void) {
 	tell_place(t);
 	compact(t);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) kind_stays(t, &kinds[i]);
+	for (size_t i = 0; i < sizeof definitions / sizeof *definitions; i++)
+		definition_stays(t, &definitions[i]);
 	atled_context_free(own.x);
 	return check_end();
 }

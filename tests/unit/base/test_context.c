@@ -442,48 +442,6 @@ static void test_sources(void) {
 	ctx_free(c);
 }
 
-/* Spans after a mark are forgotten, and a source without holders. The earlier
- * spans are found as before, whatever their order in the table. */
-static void test_source_release(void) {
-	Ctx *c = ctx_new(NULL);
-	SourceId s = source_add(c, "kept.dsl", "a + b\n", 6);
-	SpanId kept[700];
-	uint32_t random = 12345;
-	SourceId other = 0;
-	for (uint32_t round = 0; round < 40; round++) {
-		/* The table grows in some rounds, while it has spans to forget. */
-		for (uint32_t i = 17 * round; i < 17 * (round + 1); i++)
-			kept[i] = span_intern(c, span_made(s, i, i + 5));
-		const SourceMark m = source_mark(c);
-		const size_t before = heap_used(c);
-		SourceId fresh = source_add(c, "new.dsl", "x\ny\n", 4);
-		source_count(c, fresh);
-		for (uint32_t i = 0; i < 300; i++) {
-			random = random * 1664525u + 1013904223u;
-			(void)span_intern(c, span_made(random >> 31 ? s : fresh, random >> 8 & 0xfff, 5000));
-		}
-		CHECK(!strcmp(source_name(c, fresh), "new.dsl") && source_known(c, fresh));
-		source_hold(c, fresh);
-		source_drop(c, fresh);
-		source_hold(c, s); /* it is not counted */
-		source_drop(c, s);
-		sources_free(c);
-		CHECK(source_known(c, fresh));
-		spans_release(c, m);
-		source_drop(c, fresh);
-		sources_free(c);
-		CHECK(!source_known(c, fresh) && source_known(c, s) && source_mark(c).spans == m.spans);
-		CHECK(!round || fresh == other);
-		other = fresh;
-		CHECK(round < 20 || heap_used(c) == before);
-		bool found = true;
-		for (uint32_t i = 0; i < 17 * (round + 1); i++)
-			found &= span_intern(c, span_made(s, i, i + 5)) == kept[i];
-		CHECK(found && source_mark(c).spans == m.spans);
-	}
-	ctx_free(c);
-}
-
 static void test_render(void) {
 	Ctx *c = ctx_new(NULL);
 	static Sink s;
@@ -976,7 +934,6 @@ int main(void) {
 		test_arena_polls,
 		test_arena_release,
 		test_sources,
-		test_source_release,
 		test_render,
 		test_diag_store,
 		test_nearest,
