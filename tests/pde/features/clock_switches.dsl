@@ -1,5 +1,6 @@
 # Conditions and equations that switch with time: implicit integrations restart
 # at each switch.
+# In a long check only: it takes half a minute.
 
 # Insulated until 0.5, then cooled. Oracle: the series solution of the plate
 # (Biot number 20).
