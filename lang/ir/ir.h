@@ -219,6 +219,9 @@ FnId fn_next(const Ctx *c); /* the id of the next function */
 Fn *fn_from(const Ctx *c, FnId first);
 /* The callee of a `call`; NULL for any other instruction. */
 Fn *inst_callee(const Ctx *c, const Inst *in);
+/* The function that an instruction runs: its callee, or what a host call
+ * stands for. NULL: none. */
+Fn *inst_callee_to_run(const Fn *f, const Inst *in);
 /* f and every function that it calls, directly or indirectly, each once and f
  * first; *n is their number. The callees of an unfinished function are unknown.
  * With `to_run`, a host call whose value is an IR function (HostDef.written)

@@ -23,6 +23,11 @@ typedef struct Flat {
 	Fn *from, *to; /* to: one reference */
 } Flat;
 
+typedef struct Recursion {
+	const Fn *fn;
+	bool recursive;
+} Recursion;
+
 typedef struct Inlining {
 	Ctx *c;
 	Fn *f;
@@ -31,17 +36,20 @@ typedef struct Inlining {
 	bool to_run;
 	Arena *scratch;
 	VEC(Flat) done;
+	VEC(Recursion) asked;
 	Fn *result;
 } Inlining;
 
 /* ---- call graph ---------------------------------------------------------- */
 
-/* The callee of an instruction. With to_run, also the function that a host call
- * stands for. NULL: none. */
-static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
-	if (in->op != OP_HOST || !to_run) return inst_callee(f->ctx, in);
+Fn *inst_callee_to_run(const Fn *f, const Inst *in) {
+	if (in->op != OP_HOST) return inst_callee(f->ctx, in);
 	const HostCall *h = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0));
 	return h->def->written ? h->fns[0] : NULL;
+}
+
+static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
+	return to_run ? inst_callee_to_run(f, in) : inst_callee(f->ctx, in);
 }
 
 const Fn **fn_callees(Arena *a, const Fn *f, bool to_run, uint32_t *n) {
@@ -70,6 +78,14 @@ static bool is_recursive(Arena *scratch, const Fn *g, bool to_run) {
 	return false;
 }
 
+static bool asked_recursive(Inlining *w, const Fn *g) {
+	for (uint32_t i = 0; i < w->asked.n; i++)
+		if (w->asked.at[i].fn == g) return w->asked.at[i].recursive;
+	const Recursion r = {g, is_recursive(w->scratch, g, w->to_run)};
+	VEC_PUSH(w->scratch, &w->asked, r);
+	return r.recursive;
+}
+
 static bool has_calls(const Fn *f, bool to_run) {
 	for (uint32_t i = 0; i < f->insts.n; i++)
 		if (callee_of(f, &f->insts.at[i], to_run) || (to_run && f->insts.at[i].op == OP_SOLVED))
@@ -90,7 +106,7 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 	Fn *g = callee_of(m->from, in, w->to_run);
 	if (g && w->instead) g = w->instead(w->ud, g);
 	if (!g || !g->finished || ((g->checkpoint || g->batch_sequentially_by) && !w->to_run) ||
-	    is_recursive(w->scratch, g, w->to_run))
+	    asked_recursive(w, g))
 		return false;
 	const Fn *flat = flat_of(w, g);
 	if (build_fn(b)->insts.n + flat->insts.n > FLAT_MOST) return false;

@@ -69,7 +69,7 @@ typedef struct Unit {
 
 /* A unit during compilation, and later as part of the code. */
 typedef struct NativeUnit {
-	Unit *unit;             /* its module is freed after compilation */
+	Unit *unit;                    /* its module is freed after compilation */
 	struct NativeRequest *request; /* background compilation */
 	struct NativeCode *code;
 	NativeEntry entry;
@@ -100,6 +100,8 @@ typedef struct NativePlan {
 	NativeItems *regions; /* by region; `at` is NULL when every instruction is a step of its own */
 	VEC(NativeUnit *) units;
 	uint32_t ninsts; /* in units, including nested ones */
+	double cost;     /* of the units */
+	bool cut;        /* it cost more than its limit, and is incomplete */
 } NativePlan;
 
 #endif

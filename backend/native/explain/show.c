@@ -253,7 +253,7 @@ static void show_one(NativeExplanation *s, ExplainedFn w) {
 	int64_t *syms = ARENA_ARRAY(s->keep, int64_t, n + 1);
 	for (uint32_t i = 0; i < n; i++) syms[i] = w.syms && i < s->nlengths ? w.syms[i] : -1;
 	s->syms = syms;
-	s->plan = native_plan(s->c, s->flat, syms, s->keep, true);
+	s->plan = native_plan(s->c, s->flat, syms, s->keep, true, NULL);
 	s->units = s->steps = 0;
 	if (!s->assembly) show_heading(s, &w);
 	show_region(s, 0, 0);

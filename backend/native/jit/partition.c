@@ -35,6 +35,7 @@ typedef struct Planner {
 	uint32_t *defined_at; /* by symbol: the same */
 	uint32_t *uses;       /* by value, in the whole function */
 	bool describe;
+	const PlanLimit *limit;
 } Planner;
 
 static const Inst *inst_of(const Planner *p, InstId i) { return &p->f->insts.at[i]; }
@@ -366,6 +367,9 @@ static bool try_region(Planner *p, RegionId id) {
 			 * up frees the units that are listed. */
 			p->p->units.at[p->p->units.n++] = item.unit;
 			made++;
+			if (p->limit) p->p->cost += p->limit->cost(p->limit->ud, u);
+			p->p->cut = p->limit && p->p->cost > p->limit->most;
+			if (p->p->cut) return true;
 			VEC_PUSH(p->p->keep, &items, item);
 			for (uint32_t k = 0; k < m; k++) in_units += count_insts(p, inst_of(p, chosen[k]));
 			continue;
@@ -405,7 +409,7 @@ static void plan_region(Planner *p, RegionId id) {
 	while (!try_region(p, id)) {}
 	note_definitions(p, g, false);
 	const NativeItems items = p->p->regions[id];
-	for (uint32_t i = 0; i < items.n; i++) {
+	for (uint32_t i = 0; i < items.n && !p->p->cut; i++) {
 		if (items.at[i].unit) continue;
 		const Inst *in = inst_of(p, items.at[i].inst);
 		for (uint32_t k = 0; k < in->nregions; k++)
@@ -413,13 +417,20 @@ static void plan_region(Planner *p, RegionId id) {
 	}
 }
 
-NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe) {
+NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe,
+                        const PlanLimit *limit) {
 	NativePlan *plan = ARENA_NEW(keep, NativePlan);
 	plan->c = c;
 	plan->f = f;
 	plan->keep = keep;
 	plan->regions = ARENA_ARRAY(keep, NativeItems, f->regions.n + 1);
-	Planner p = {.p = plan, .c = c, .f = f, .hints = hints, .scratch = keep, .describe = describe};
+	Planner p = {.p = plan,
+	             .c = c,
+	             .f = f,
+	             .hints = hints,
+	             .scratch = keep,
+	             .describe = describe,
+	             .limit = limit};
 	p.native = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.bears = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.at = ARENA_ARRAY(keep, uint32_t, f->vals.n + 1);

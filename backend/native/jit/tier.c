@@ -43,6 +43,7 @@
 #define COMPILE_SECONDS 2e-3
 #define COMPILE_INST_SECONDS 10e-6
 #define KERNEL_INST_SECONDS 100e-6 /* for a kernel IR instruction */
+#define PLAN_SHARE 0.03            /* of these: for making it */
 /* Assumed trip count of a loop that cannot be counted in advance. If it is too
  * low, osr_enter() adds the measured time. */
 #define TRIP_COUNT_GUESSED 20
@@ -52,10 +53,14 @@
 /* A loop with unknown trip count is predicted to continue for this multiple of
  * the time it has taken. */
 #define LEFT_TIMES 1.0
+/* Code that is compiled in the background may take so much longer than the
+ * calls so far: it costs the program only its plan. */
+#define BESIDE_TIMES 8.0
 /* Threshold for a loop in a function whose code is being compiled. The loop
  * must be worth another compilation for the current call alone. */
 #define WAITING_SECONDS 0.25
-#define DEPTH_MOST 12 /* depth of calls and expressions that estimates follow */
+#define DEPTH_MOST 12       /* depth of calls and expressions that estimates follow */
+#define INLINED_MOST 100000 /* so many instructions are counted */
 
 typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierStage;
 
@@ -65,6 +70,7 @@ typedef struct Tier {
 	/* The evaluator's time: a lower bound for a call, and an estimate of the
 	 * total so far. */
 	double call_seconds, spent;
+	double first; /* when it was first called */
 	double guess_seconds;
 	double compile_seconds; /* estimated */
 	/* Compilation is predicted to take longer than it is worth so far, or an
@@ -267,17 +273,14 @@ static double region_seconds(const Estimate *e, const Region *g) {
 	return t;
 }
 
-/* The number of instructions of the function and of its callees to that depth,
- * counted for each call. */
-static double insts_of(const Fn *f, uint32_t depth) {
-	double n = f->insts.n;
-	if (!depth) return n;
-	for (uint32_t i = 0; i < f->insts.n && n < 1e5; i++) {
-		const Inst *in = &f->insts.at[i];
-		const Fn *g = inst_callee(f->ctx, in);
-		if (g && g != f) n += insts_of(g, depth - 1);
+/* Counts the instructions of the function and of its callees, once for each
+ * call, as inlining does; to so many. */
+static void count_inlined(const Fn *f, uint32_t depth, uint32_t most, uint32_t *n) {
+	*n += f->insts.n;
+	for (uint32_t i = 0; i < f->insts.n && depth && *n < most; i++) {
+		const Fn *g = inst_callee_to_run(f, &f->insts.at[i]);
+		if (g && g != f) count_inlined(g, depth - 1, most, n);
 	}
-	return n;
 }
 
 /* The extents that the arguments determine, by symbol. */
@@ -303,8 +306,10 @@ static void estimate(Tier *t, Code *code, const Value *args) {
 	e.guess = TRIP_COUNT_GUESSED;
 	t->guess_seconds = region_seconds(&e, &code->fn->regions.at[0]);
 	if (syms != few) heap_free(code->ctx, syms, code->nsyms * sizeof *syms);
-	if (!t->compile_seconds)
-		t->compile_seconds = COMPILE_SECONDS + COMPILE_INST_SECONDS * insts_of(code->fn, 4);
+	if (t->compile_seconds) return;
+	uint32_t n = 0;
+	count_inlined(code->fn, DEPTH_MOST, INLINED_MOST, &n);
+	t->compile_seconds = COMPILE_SECONDS + COMPILE_INST_SECONDS * n;
 }
 
 /* ---- compiling ----------------------------------------------------------- */
@@ -313,12 +318,13 @@ typedef struct TierRequest {
 	Tier *t;
 	const Fn *f;
 	const int64_t *hints;
+	const PlanLimit *limit;
 } TierRequest;
 
 static void run_plan(Ctx *c, void *arg) {
 	TierRequest *m = arg;
 	m->t->keep = arena_new(c);
-	m->t->plan = native_plan(c, m->f, m->hints, m->t->keep, false);
+	m->t->plan = native_plan(c, m->f, m->hints, m->t->keep, false, m->limit);
 }
 
 static void drop_plan(Tier *t) {
@@ -334,7 +340,7 @@ static Fn *plan_fn(const Tier *t, const Code *code) { return t->flat ? t->flat :
 
 /* Everything before code generation. The hints are extents of the caller's
  * symbols, which are the first symbols of the inlined function. */
-static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
+static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args, const PlanLimit *limit) {
 	t->flat = fn_inline_for_execution(c, code->fn);
 	const Fn *f = plan_fn(t, code);
 	const uint32_t n = f->syms.n > code->nsyms ? f->syms.n : code->nsyms;
@@ -343,7 +349,7 @@ static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	for (uint32_t i = 0; i < n; i++) hints[i] = -1;
 	lengths_of(code, args, hints);
 	const uint32_t diags = diag_total(c), mark = build_mark(c);
-	TierRequest m = {.t = t, .f = f, .hints = hints};
+	TierRequest m = {.t = t, .f = f, .hints = hints, .limit = limit};
 	Status st = ctx_protect(c, run_plan, &m);
 	heap_free(c, hints, (n + 1) * sizeof *hints);
 	if (st != ST_OK) {
@@ -498,13 +504,18 @@ static bool install(Backend *be, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
-static bool is_cached(Backend *be, const Tier *t, const Code *code) {
-	for (uint32_t i = 0; i < t->plan->units.n; i++) {
-		const Unit *u = t->plan->units.at[i]->unit;
-		const NativeOptions o = options_of(be->ctx, code, u);
-		if (!native_is_cached(be->tiers->service, u->module, &o)) return false;
-	}
-	return true;
+typedef struct CostContext {
+	Backend *be;
+	const Code *code;
+	double worth;
+} CostContext;
+
+/* The predicted time to compile a unit. Code in the cache costs its plan. */
+static double unit_cost(void *ud, const Unit *u) {
+	const CostContext *k = ud;
+	const NativeOptions o = options_of(k->be->ctx, k->code, u);
+	const bool cached = !isinf(k->worth) && native_is_cached(k->be->tiers->service, u->module, &o);
+	return (cached ? PLAN_SHARE : 1) * native_module_seconds(u->module);
 }
 
 /* After a failure: the evaluator runs the function. Code that an interrupt or a
@@ -521,9 +532,14 @@ static void give_up(Backend *be, Tier *t) {
 static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args,
                         double ahead, double worth) {
 	const double from = clock_seconds();
-	bool good = make_plan(be->ctx, t, code, args) && !ctx_stops(be->ctx);
-	if (good) t->compile_seconds = planned_seconds(t);
-	t->deferred = good && t->compile_seconds > worth && !is_cached(be, t, code);
+	CostContext k = {be, code, worth};
+	const PlanLimit limit = {unit_cost, &k, worth};
+	bool good = make_plan(be->ctx, t, code, args, &limit) && !ctx_stops(be->ctx);
+	if (good) t->compile_seconds = COMPILE_SECONDS + t->plan->cost;
+	t->deferred = good && t->compile_seconds > worth;
+	/* A plan that was cut short costs at least this. The next attempt comes
+	 * when twice as much time was spent, so that all plans take little. */
+	if (good && t->plan->cut) t->compile_seconds = fmax(t->compile_seconds, 2 * worth);
 	good = good && !t->deferred;
 	if (good)
 		good = ahead > planned_seconds(t) && !policy_of(be)->background
@@ -564,6 +580,14 @@ static bool waiting(const Backend *be, const TierState *s) {
 	return be->waiting && native_requests_pending(s->service);
 }
 
+/* Whether its calls have taken so long. Where loops cannot be counted in
+ * advance, the estimate may be far too high; the time since the first call
+ * bounds it. */
+static bool has_spent(Tier *t, double seconds) {
+	if (t->spent > seconds) t->spent = fmin(t->spent, clock_seconds() - t->first);
+	return t->spent > seconds;
+}
+
 static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
 	TierState *s = state_of(be);
 	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || !may_gain(code->fn)) return code;
@@ -582,7 +606,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		good = compile_for(be, s, t, code, args, HUGE_VAL, HUGE_VAL);
 	} else {
 		if (t->calls >= t->next_estimate || !t->calls) estimate(t, code, args);
-		t->calls++;
+		if (!t->calls++) t->first = clock_seconds();
 		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
@@ -590,8 +614,8 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			/* A statement runs once. The time of its first call is in loops,
 			 * which continue as machine code by themselves, and in calls, which
 			 * are counted individually. */
-			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s))
-				good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
+			if (t->calls > 1 && has_spent(t, t->compile_seconds / BESIDE_TIMES) && !waiting(be, s))
+				good = compile_for(be, s, t, code, args, 0, BESIDE_TIMES * t->spent);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -682,9 +706,8 @@ bool osr_enter(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		if (code->tier) {
 			t = code->tier;
 			estimate(t, code, args);
-			if (!(t->deferred && t->compile_seconds > worth) &&
-			    !compile_for(be, state, t, code, args, 0, worth))
-				give_up(be, t);
+			if (t->compile_seconds > worth) t->deferred = true;
+			else if (!compile_for(be, state, t, code, args, 0, worth)) give_up(be, t);
 		}
 	}
 	*soon = code->tier && code->tier->stage == TIER_PENDING;

@@ -23,9 +23,17 @@
 
 /* ---- partition.c --------------------------------------------------------- */
 
+/* The most that a plan may cost, in seconds: of what its units cost. */
+typedef struct PlanLimit {
+	double (*cost)(void *ud, const Unit *u);
+	void *ud;
+	double most;
+} PlanLimit;
 /* Partitions f into units. hints: see lower/context.h. describe: units get
- * notes. The result is in `keep`. Throws when memory fails. */
-NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe);
+ * notes. limit NULL: none. A plan beyond the limit is incomplete (`cut`). The
+ * result is in `keep`. Throws when memory fails. */
+NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe,
+                        const PlanLimit *limit);
 /* Releases code, requests and constants. The arena remains the caller's. */
 void native_plan_drop(NativePlan *p);
 

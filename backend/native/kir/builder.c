@@ -9,6 +9,12 @@
 #include "backend/native/kir/kir.h"
 #include "backend/native/kir/abi.h"
 
+#ifdef ATLED_STRESS
+#define BUCKETS_FIRST 1u
+#else
+#define BUCKETS_FIRST 64u
+#endif
+
 KModule *kmodule_new(Ctx *c, const KTarget *target) {
 	Arena *a = arena_new(c);
 	KModule *m = ARENA_NEW(a, KModule);
@@ -33,8 +39,11 @@ uint32_t k_declare(KModule *m, uint32_t nresults, const KType *result_types) {
 }
 
 void k_function(KBuilder *b, KModule *m, uint32_t k) {
-	*b = (KBuilder){
-		.m = m, .f = m->fns.at[k], .fn = k, .buckets = ARENA_ARRAY(m->arena, uint32_t, K_BUCKETS)};
+	*b = (KBuilder){.m = m,
+	                .f = m->fns.at[k],
+	                .fn = k,
+	                .nbuckets = BUCKETS_FIRST,
+	                .buckets = ARENA_ARRAY(m->arena, uint32_t, BUCKETS_FIRST)};
 }
 
 KType k_type(const KBuilder *b, KRef x) { return (KType)b->f->vals.at[x].type; }
@@ -68,14 +77,39 @@ static uint32_t widest(const KBuilder *b, uint32_t n, const KRef *args) {
 	return lanes;
 }
 
-static uint32_t bucket_of(const KBuilder *b, const KInst *in) {
+static uint32_t hash_inst(const KBuilder *b, const KInst *in) {
 	uint64_t h =
 		(in->op | (uint64_t)in->type << 8 | (uint64_t)in->prim << 16 | (uint64_t)in->lanes << 32) *
 			0x9e3779b97f4a7c15ull +
 		(uint64_t)in->imm;
 	for (uint32_t i = 0; i < in->nargs; i++)
 		h = (h ^ b->f->refs.at[in->args + i]) * 0xd6e8feb86659fd93ull;
-	return (uint32_t)(h >> 40) % K_BUCKETS;
+	return (uint32_t)(h >> 32);
+}
+
+static void add_to_bucket(KBuilder *b, uint32_t k) {
+	KKnown *known = &b->known.at[k];
+	uint32_t *head = &b->buckets[known->hash & (b->nbuckets - 1)];
+	known->before = *head;
+	*head = k + 1;
+}
+
+static void know(KBuilder *b, uint32_t inst, uint32_t hash) {
+	VEC_PUSH(b->m->arena, &b->known, ((KKnown){.inst = inst, .hash = hash}));
+	if (b->known.n <= b->nbuckets) {
+		add_to_bucket(b, b->known.n - 1);
+		return;
+	}
+	b->nbuckets *= 4;
+	b->buckets = ARENA_ARRAY(b->m->arena, uint32_t, b->nbuckets);
+	for (uint32_t k = 0; k < b->known.n; k++) add_to_bucket(b, k);
+}
+
+void k_forget_known(KBuilder *b, uint32_t n) {
+	while (b->known.n > n) {
+		const KKnown *k = &b->known.at[--b->known.n];
+		b->buckets[k->hash & (b->nbuckets - 1)] = k->before;
+	}
 }
 
 static bool same_inst(const KBuilder *b, const KInst *x, const KInst *y) {
@@ -93,13 +127,15 @@ static KRef finish1(KBuilder *b, KInst wanted, uint32_t nargs, const KRef *args)
 	wanted.args = f->refs.n;
 	wanted.nargs = nargs;
 	for (uint32_t i = 0; i < nargs; i++) VEC_PUSH(b->m->arena, &f->refs, args[i]);
-	uint32_t bucket = 0;
+	uint32_t hash = 0;
 	bool pure = kop_is_pure((KOp)wanted.op);
 	if (pure) {
-		bucket = bucket_of(b, &wanted);
-		for (uint32_t e = b->buckets[bucket]; e; e = b->known.at[e - 1].before) {
-			const KInst *have = &f->insts.at[b->known.at[e - 1].inst];
-			if (!same_inst(b, have, &wanted)) continue;
+		hash = hash_inst(b, &wanted);
+		const KKnown *k;
+		for (uint32_t e = b->buckets[hash & (b->nbuckets - 1)]; e; e = k->before) {
+			k = &b->known.at[e - 1];
+			const KInst *have = &f->insts.at[k->inst];
+			if (k->hash != hash || !same_inst(b, have, &wanted)) continue;
 			f->refs.n = wanted.args;
 			return have->results;
 		}
@@ -110,11 +146,7 @@ static KRef finish1(KBuilder *b, KInst wanted, uint32_t nargs, const KRef *args)
 	VEC_PUSH(b->m->arena, &f->insts, wanted);
 	KRef result = new_value(b, (KType)wanted.type, wanted.lanes);
 	f->insts.at[f->insts.n - 1].results = result;
-	if (pure) {
-		KKnown k = {.inst = f->insts.n - 1, .bucket = bucket, .before = b->buckets[bucket]};
-		VEC_PUSH(b->m->arena, &b->known, k);
-		b->buckets[bucket] = b->known.n;
-	}
+	if (pure) know(b, f->insts.n - 1, hash);
 	return result;
 }
 
@@ -459,10 +491,7 @@ static uint32_t close_region(KBuilder *b, uint32_t nresults, const KRef *results
 	emit(b, K_END, KT_NONE, nresults, results);
 	KOpen o = b->open.at[--b->open.n];
 	b->lanes = o.outer_lanes;
-	while (b->known.n > o.known) {
-		const KKnown *k = &b->known.at[--b->known.n];
-		b->buckets[k->bucket] = k->before;
-	}
+	k_forget_known(b, o.known);
 	return o.inst;
 }
 

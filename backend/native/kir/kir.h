@@ -301,9 +301,9 @@ typedef struct KOpen {
 
 /* A pure value in scope, for common-subexpression elimination. */
 typedef struct KKnown {
-	uint32_t inst, bucket, before; /* before: the bucket's previous head, entry plus 1 */
+	uint32_t inst, before; /* before: the bucket's previous head, entry plus 1 */
+	uint32_t hash;
 } KKnown;
-enum { K_BUCKETS = 1024 };
 
 typedef struct KBuilder {
 	KModule *m;
@@ -314,12 +314,15 @@ typedef struct KBuilder {
 	VEC(KOpen) open;
 	VEC(KKnown) known; /* innermost scope last */
 	uint32_t *buckets; /* entry plus 1 */
+	uint32_t nbuckets; /* a power of two */
 } KBuilder;
 
 /* k_declare declares a function and returns its index, k_function begins the
  * body of function `k`. Functions may be declared before they are built. */
 uint32_t k_declare(KModule *m, uint32_t nresults, const KType *result_types);
 void k_function(KBuilder *b, KModule *m, uint32_t k);
+/* Values that became known since there were n of them go out of scope. */
+void k_forget_known(KBuilder *b, uint32_t n);
 
 KRef k_const(KBuilder *b, KType t, double x); /* x converted to t */
 KRef k_int(KBuilder *b, int64_t x);           /* i64 */

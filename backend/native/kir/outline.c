@@ -193,10 +193,7 @@ void k_outline(KBuilder *b, KMark mark) {
 	b->f->insts.n = mark.insts;
 	b->f->vals.n = mark.vals;
 	b->f->refs.n = mark.refs;
-	while (b->known.n > mark.known) {
-		const KKnown *k = &b->known.at[--b->known.n];
-		b->buckets[k->bucket] = k->before;
-	}
+	k_forget_known(b, mark.known);
 	k_call(b, number, o.captured.n, o.captured.at, NULL);
 	b->f->insts.at[b->f->insts.n - 1].flags = KF_NO_DEPTH_CHECK;
 }

@@ -165,7 +165,7 @@ static void copy_block(ArrayEmit *e, const LoopNode *n, uint32_t first, const KR
 	store_memory(e, n, at, element_at(e, inst_arg(e->l->f, node_inst(e->p, n), 0), at));
 	k_vloop_end(k, NULL, NULL);
 	for (uint32_t a = first; a < last; a++) k_loop_end(k, NULL, NULL);
-	e->memo.n = mark;
+	memo_cut(e, mark);
 }
 
 /* The same, in parallel over axis 0. */

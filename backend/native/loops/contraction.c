@@ -126,9 +126,9 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int fused, uint32_t scratch_s
 	if (base) k_vloop_end(k, NULL, NULL);
 	while (nopen) {
 		k_loop_end(k, NULL, NULL);
-		e->memo.n = mark[--nopen];
+		memo_cut(e, mark[--nopen]);
 	}
-	e->memo.n = first;
+	memo_cut(e, first);
 	e->row_local = mark_rows;
 	return m;
 }
@@ -539,7 +539,7 @@ static void rows_times_matrix(ArrayEmit *e, LoopNode *n, const LoopNode *sum) {
 	else emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
 	while (nopen) {
 		k_loop_end(k, NULL, NULL);
-		e->memo.n = mark[--nopen];
+		memo_cut(e, mark[--nopen]);
 	}
 	if (uses_scratch(e, n) && n->memory && !sum) copy_to_memory(e, n);
 }
@@ -600,7 +600,7 @@ static void products_of_rows(ArrayEmit *e, LoopNode *n) {
 	emit_product(e, t, q, 0, K_CONTRACT);
 	for (uint32_t i = nbatch; i-- > 0;) {
 		k_loop_end(k, NULL, NULL);
-		e->memo.n = mark[i];
+		memo_cut(e, mark[i]);
 	}
 	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
 }
@@ -688,7 +688,7 @@ static void columns_times_columns(ArrayEmit *e, LoopNode *n) {
 			emit_product(e, t, q, KF_ACCUMULATE, K_CONTRACT);
 			while (open.n) {
 				k_loop_end(e->k, NULL, NULL);
-				e->memo.n = open.mark[--open.n];
+				memo_cut(e, open.mark[--open.n]);
 			}
 			continue;
 		}
@@ -735,10 +735,10 @@ void emit_contraction(ArrayEmit *e, LoopNode *n) {
 	if (n->contraction == CONTRACTION_SHARED_MATRIX && sum && sum->stream_store) {
 		k_if_begin(e->k, sum->stream_store, 0);
 		rows_times_matrix(e, n, NULL);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 		k_if_else(e->k, 0, NULL);
 		rows_times_matrix(e, n, sum);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 		k_if_end(e->k, NULL, NULL);
 	} else if (n->contraction == CONTRACTION_SHARED_MATRIX) rows_times_matrix(e, n, sum);
 	else if (n->contraction == CONTRACTION_REDUCED_ROWS) columns_times_columns(e, n);

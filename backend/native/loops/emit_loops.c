@@ -40,7 +40,7 @@ void open_loop(ArrayEmit *e, uint32_t axis, Dim length) {
 
 void close_loop(ArrayEmit *e, uint32_t mark) {
 	k_loop_end(e->k, NULL, NULL);
-	e->memo.n = mark;
+	memo_cut(e, mark);
 }
 
 void open_row_loop(ArrayEmit *e) {

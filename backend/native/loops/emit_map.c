@@ -252,7 +252,7 @@ static void map_vectors(MapEmit *m) {
 	if (prefetch) prefetch_next_row(e, lanes);
 	map_body(m, params + 1, next);
 	k_vloop_end(k, next, results);
-	e->memo.n = inside;
+	memo_cut(e, inside);
 	store_sums(m, results);
 }
 
@@ -272,5 +272,5 @@ void emit_map_group(ArrayEmit *e, const LoopGroup *g) {
 		map_body(&m, NULL, NULL);
 	}
 	while (m.nopen) close_loop(e, m.mark[--m.nopen]);
-	if (e->r->has_row) e->memo.n = outermost;
+	if (e->r->has_row) memo_cut(e, outermost);
 }

@@ -277,7 +277,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 		e->axes[axis] = (Axis){.base = params[0]};
 		reduce_loops(r, axis + 1, params + 1, next);
 		k_loop_end(k, next, results);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 		return;
 	}
 	if (r->s->lane < (int)r->from) { /* the loop over lanes is outermost */
@@ -300,7 +300,7 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	if (prefetch) prefetch_next_row(e, r->g->wide ? 16 : 32);
 	reduce_iteration(r, params + 1, next, true);
 	k_vloop_end(k, next, lanes);
-	e->memo.n = mark;
+	memo_cut(e, mark);
 	for (uint32_t i = 0; i < n; i++) {
 		Op op = (Op)node_inst(e->p, r->accs.at[i].n)->op;
 		ExtremePart part = (ExtremePart)r->accs.at[i].part;
@@ -399,13 +399,13 @@ void emit_reduce_group(ArrayEmit *e, const LoopGroup *g) {
 	}
 	if (!rows && vectors) {
 		k_vloop_end(k, NULL, NULL);
-		e->memo.n = vmark;
+		memo_cut(e, vmark);
 	}
 	while (nopen > (row_loop ? 1u : 0u)) close_loop(e, mark[--nopen]);
 	if (rows) {
 		k_vloop_end(k, NULL, NULL);
-		e->memo.n = vmark;
+		memo_cut(e, vmark);
 	}
 	if (row_loop) close_loop(e, mark[--nopen]);
-	if (e->r->has_row) e->memo.n = outermost;
+	if (e->r->has_row) memo_cut(e, outermost);
 }

@@ -31,7 +31,7 @@ static void emit_group(ArrayEmit *e, const LoopGroup *g) {
 	else if (g->collapsed) emit_collapsed_group(e, g, store_element);
 	else emit_map_group(e, g);
 	if (n->bias_fused) {
-		e->memo.n = mark;
+		memo_cut(e, mark);
 		k_if_else(e->k, 0, NULL);
 		k_if_end(e->k, NULL, NULL);
 	}
@@ -54,12 +54,12 @@ static void emit_outer_fusion(ArrayEmit *e, const OuterFusion *s) {
 		memcpy(g.axes, own->axes, sizeof g.axes);
 		e->axes[0] = (Axis){.base = index};
 		emit_group(e, &g);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 	}
 	for (uint32_t i = s->from; i <= s->to; i++) {
 		e->axes[0] = (Axis){.base = index};
 		emit_group(e, &e->r->groups.at[i]);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 	}
 	e->outer_fusion = false;
 	k_loop_end(k, NULL, NULL);
@@ -260,7 +260,7 @@ void rows_block(ArrayEmit *e, const RowLoop *w) {
 		if (outer_fusion) emit_outer_fusion(e, outer_fusion), i = outer_fusion->to;
 		else emit_group(e, &r->groups.at[i]);
 		if (r->groups.n >= OUTLINE_GROUPS) k_outline(k, before);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 	}
 	e->transposed = false;
 	k_poll(k, k_mul(k, e->rows, w->work));
@@ -315,7 +315,7 @@ static void emit_rows(ArrayEmit *e) {
 	choose_collapsed(e);
 	if (r->product) emit_strips(e, &w);
 	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);
-	e->memo.n = outside;
+	memo_cut(e, outside);
 	rows_join(e, w.nparts);
 }
 
@@ -391,7 +391,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			}
 		}
 		e.r = NULL;
-		e.memo.n = 0; /* computed values are now in storage */
+		memo_cut(&e, 0); /* computed values are now in storage */
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++)
 		if (p->nodes.at[i].materialised) give_small(&e, &p->nodes.at[i]);

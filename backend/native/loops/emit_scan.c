@@ -69,7 +69,7 @@ static void close_nest(ArrayEmit *e, OpenLoops *o) {
 		o->n--;
 		if (o->vector[o->n]) k_vloop_end(e->k, NULL, NULL);
 		else k_loop_end(e->k, NULL, NULL);
-		e->memo.n = o->mark[o->n];
+		memo_cut(e, o->mark[o->n]);
 	}
 }
 
@@ -94,7 +94,7 @@ void emit_scan(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 		k_prim2(k, fold_prim((Op)in->op), params[1], element_at(e, inst_arg(e->l->f, in, 0), at));
 	store_element(e, n, at, next);
 	k_loop_end(k, &next, &sum);
-	e->memo.n = mark;
+	memo_cut(e, mark);
 	close_nest(e, &o);
 }
 
@@ -221,7 +221,7 @@ void emit_scatter(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	}
 	store_memory(e, n, x_at, value);
 	if (lane >= 0) k_vloop_end(k, NULL, NULL);
-	if (lane >= 0 || parted) e->memo.n = vmark;
+	if (lane >= 0 || parted) memo_cut(e, vmark);
 	if (parted) {
 		k_if_else(k, 0, NULL);
 		k_if_end(k, NULL, NULL);
@@ -229,7 +229,7 @@ void emit_scatter(ArrayEmit *e, const LoopGroup *g, LoopNode *n) {
 	while (nopen) close_loop(e, mark[--nopen]);
 	if (!parted) return;
 	k_parallel_end(k);
-	e->memo.n = outside_mark;
+	memo_cut(e, outside_mark);
 }
 
 /* ---- guards and copies --------------------------------------------------- */

@@ -193,5 +193,5 @@ void emit_collapsed_group(ArrayEmit *e, const LoopGroup *g,
 	KRef next = k_select(k, k_lt(k, back, zero), k_add(k, e->phase, step), back);
 	k_vloop_end(k, &next, &last);
 	e->phase = 0;
-	e->memo.n = mark;
+	memo_cut(e, mark);
 }

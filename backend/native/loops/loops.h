@@ -364,6 +364,7 @@ typedef struct Memo {
 	uint32_t rank;
 	Index at[MAX_RANK];
 	KRef value;
+	uint32_t before; /* the previous with its hash, plus 1 */
 } Memo;
 
 /* An array that a group read row by row, at an index of its own axes. */
@@ -386,7 +387,9 @@ typedef struct ArrayEmit {
 	KBuilder *k;
 	IndexContext ix;
 	Axis axes[MAX_AXES];
-	VEC(Memo) memo;         /* values of the open loops; truncated when a loop closes */
+	VEC(Memo) memo;         /* values of the open loops; memo_cut when a loop closes */
+	uint32_t *memo_heads;   /* by hash: the last, plus 1 */
+	uint32_t nmemo_heads;   /* a power of two, or 0 */
 	const LoopGroup *group; /* being emitted, or NULL */
 	/* By the groups so far, with lanes along inner axes. */
 	VEC(RowRead) row_reads;
@@ -419,6 +422,8 @@ typedef struct ArrayEmit {
 /* The element of a value at an index. Materialised values are loaded; others
  * are computed here. */
 KRef element_at(ArrayEmit *e, Ref r, const Index *at);
+/* Drops the values computed since there were n of them. */
+void memo_cut(ArrayEmit *e, uint32_t n);
 /* The element of an instruction's result, computed even where it is
  * materialised. It is memoised for other reads in the loop. */
 KRef element_recomputed(ArrayEmit *e, LoopNode *n, const Index *at);

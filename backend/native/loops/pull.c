@@ -188,9 +188,14 @@ static KType type_of_ref(const ArrayEmit *e, Ref r) {
 	return ktype_of((Dtype)ref_ty(e->l->f, r)->dtype);
 }
 
+static uint32_t *memo_head(const ArrayEmit *e, Ref r) {
+	return &e->memo_heads[r * 0x9e3779b9u >> 7 & (e->nmemo_heads - 1)];
+}
+
 static bool memo_find(const ArrayEmit *e, Ref r, uint32_t rank, const Index *at, KRef *value) {
-	for (uint32_t i = e->memo.n; i-- > 0;) {
-		const Memo *m = &e->memo.at[i];
+	const Memo *m;
+	for (uint32_t i = e->nmemo_heads ? *memo_head(e, r) : 0; i; i = m->before) {
+		m = &e->memo.at[i - 1];
 		if (m->ref != r) continue;
 		bool same = true;
 		for (uint32_t j = 0; j < rank && same; j++) same = index_equal(m->at[j], at[j]);
@@ -201,10 +206,31 @@ static bool memo_find(const ArrayEmit *e, Ref r, uint32_t rank, const Index *at,
 	return false;
 }
 
+static void memo_link(ArrayEmit *e, uint32_t k) {
+	Memo *m = &e->memo.at[k];
+	uint32_t *head = memo_head(e, m->ref);
+	m->before = *head;
+	*head = k + 1;
+}
+
 static void memo_add(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, KRef value) {
 	Memo m = {.ref = r, .rank = rank, .value = value};
 	for (uint32_t i = 0; i < rank; i++) m.at[i] = at[i];
 	VEC_PUSH(e->l->scratch, &e->memo, m);
+	if (e->memo.n <= e->nmemo_heads) {
+		memo_link(e, e->memo.n - 1);
+		return;
+	}
+	e->nmemo_heads = e->nmemo_heads ? 4 * e->nmemo_heads : 16;
+	e->memo_heads = ARENA_ARRAY(e->l->scratch, uint32_t, e->nmemo_heads);
+	for (uint32_t k = 0; k < e->memo.n; k++) memo_link(e, k);
+}
+
+void memo_cut(ArrayEmit *e, uint32_t n) {
+	while (e->memo.n > n) {
+		const Memo *m = &e->memo.at[--e->memo.n];
+		*memo_head(e, m->ref) = m->before;
+	}
 }
 
 /* The mask of active lanes for a check in the open loop; 0: all. */
@@ -268,7 +294,7 @@ static void moved_along(ArrayEmit *e, Dim length, KRef len) {
 }
 
 static void end_moved(ArrayEmit *e, Moved m) {
-	if (e->nonempty != m.nonempty) e->memo.n = m.memo;
+	if (e->nonempty != m.nonempty) memo_cut(e, m.memo);
 	e->nonempty = m.nonempty;
 }
 

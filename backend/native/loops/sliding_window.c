@@ -387,7 +387,7 @@ void emit_sliding_window(ArrayEmit *e, uint32_t region) {
 	}
 	k_loop_end(k, NULL, NULL);
 	k_parallel_end(k);
-	e->memo.n = outside;
+	memo_cut(e, outside);
 	for (uint32_t i = 0; i < count; i++) {
 		enter(e, &members[i]);
 		rows_join(e, nparts);

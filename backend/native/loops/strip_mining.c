@@ -111,7 +111,7 @@ void emit_strips(ArrayEmit *e, RowLoop *w) {
 	KRef rows = k_sub(k, k_min(k, w->n, k_mul(k, to, e->block)), start);
 	move_memory(e, base, start);
 	emit_row_blocks(e, w, from, to);
-	e->memo.n = outside;
+	memo_cut(e, outside);
 	move_memory(e, base, 0);
 	KRef more = k_select(k, k_prim2(k, OP_LT, to, w->nblocks), k_int(k, GEMM_MORE), zero);
 	KRef add = k_select(k, k_prim2(k, OP_LT, zero, strip), k_int(k, GEMM_ADD), zero);

@@ -236,7 +236,7 @@ static void emit_borders(ArrayEmit *e, const TimeTiling *t, const Region *body, 
 				from[1 + iteration];
 		}
 		emit_row_borders(e);
-		e->memo.n = 0;
+		memo_cut(e, 0);
 	}
 	k_if_else(k, 0, NULL);
 	k_if_end(k, NULL, NULL);
@@ -318,7 +318,7 @@ void time_tiling_emit(Lower *l, const SchedStep *p, const TimeTiling *t, KRef fr
 		lower_set_memory(l, t->made[i]->ref, node_memory(&e, t->made[i]));
 	const uint32_t mark = e.memo.n;
 	emit_tile_iteration(&e, &w, p, number);
-	e.memo.n = mark;
+	memo_cut(&e, mark);
 	k_loop_end(k, NULL, NULL);
 	k_loop_end(k, NULL, NULL);
 	k_parallel_end(k);

@@ -131,10 +131,10 @@ static void copy_one(ArrayEmit *e, const TransposedCopy *t) {
 	k_store(k, KM_UNIT, e->scratch_slots[t->scratch_slot], k_add(k, to, base),
 	        element_at(e, t->ref, at), 0);
 	k_vloop_end(k, NULL, NULL);
-	e->memo.n = inside;
+	memo_cut(e, inside);
 	while (open) {
 		k_loop_end(k, NULL, NULL);
-		e->memo.n = mark[--open];
+		memo_cut(e, mark[--open]);
 	}
 }
 
@@ -145,7 +145,7 @@ void emit_transposed_copies(ArrayEmit *e) {
 		KMark before = k_mark(e->k);
 		copy_one(e, &e->r->transposed.at[i]);
 		k_outline(e->k, before);
-		e->memo.n = mark;
+		memo_cut(e, mark);
 	}
 	e->transposed = true;
 }
