@@ -16,21 +16,17 @@ static Av *mask_tuple(Sp *sp, const bool *mask, uint32_t n) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* Closures store the functions of a linearisation by number. The session keeps
- * them alive. */
-static Av *fn_number(Sp *sp, Fn *f, uint32_t newest) {
+/* Closures have the functions of a linearisation. The session keeps them
+ * alive. */
+static Av *kept_fn(Sp *sp, Fn *f, uint32_t newest) {
 	session_keep_numbered(sp->session, f, newest);
-	return av_string(sp, arena_printf(sp->a, "%u", f->id));
+	return av_function(sp, CODE_FN, f->id, f, 0, 0, NULL, NULL);
 }
 
-static Fn *fn_by_number(Sp *sp, const Av *v) {
-	uint32_t id = 0;
-	for (const char *t = atom_text(sp->c, v->text); *t; t++) id = id * 10 + (uint32_t)(*t - '0');
-	return fn_get(sp->c, id);
-}
+static Fn *fn_kept(Sp *sp, const Av *v) { return fn_get(sp->c, v->code_id); }
 
 /* Returns y and stores the linear map, or its transpose, as a closure.
- * Captured: the number of the linear function, x, y, the masks of active leaves
+ * Captured: the linear function, x, y, the masks of active leaves
  * of x and of y, the residuals. */
 static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	Sp *sp = s->sp;
@@ -52,7 +48,7 @@ static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	for (uint32_t i = 0; i < nres; i++)
 		res[i] = ty(sp, results[nf + i])->kind == TY_DYN ? av_dyn(sp, results[nf + i])
 		                                                 : av_array(sp, results[nf + i]);
-	Av *items[6] = {fn_number(sp, linear, s->spec.newest),
+	Av *items[6] = {kept_fn(sp, linear, s->spec.newest),
 	                s->x,
 	                y,
 	                mask_tuple(sp, x_mask, s->nx),
@@ -70,7 +66,7 @@ static bool mask_bit(const Ctx *c, const Av *mask, uint32_t i) {
  * result. */
 static Av *apply_linear(Sp *sp, Av *const *captured, const CallArguments *call, const Av *in,
                         const Av *in_mask, const Av *out, const Av *out_mask, const char *what) {
-	Fn *linear = fn_by_number(sp, captured[0]);
+	Fn *linear = fn_kept(sp, captured[0]);
 	const Av *res = captured[5];
 	Av *given = call->args[0];
 	if (in->kind == AV_ARRAY) given = sp_want_array(sp, given, call->spans[0], what);
@@ -135,7 +131,7 @@ BUILTIN(columns) {
 	if (in->kind != AV_ARRAY || out->kind != AV_ARRAY || !mask_bit(sp->c, held[3], 0) ||
 	    !mask_bit(sp->c, held[4], 0))
 		return av_none(sp);
-	Fn *matrix = ir_services(sp->c)->small_jacobian(sp->c, fn_by_number(sp, held[0]), res->n);
+	Fn *matrix = ir_services(sp->c)->small_jacobian(sp->c, fn_kept(sp, held[0]), res->n);
 	if (!matrix) return av_none(sp);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, res->n + 1), result;
 	for (uint32_t i = 0; i < res->n; i++) args[i] = res->items[i]->ref;

@@ -67,6 +67,12 @@ static void function_out(Ctx *c, void *arg) {
 		give_record(c, 3, ir_names, values, &o->result);
 		return;
 	}
+	if (f->code_kind == CODE_FN) {
+		Diag *d = diag_error(c, E_FILE, NO_SPAN,
+		                     "a linear map that vjp or linearize returned cannot be saved");
+		diag_hint(c, d, "save the function and the place where it was linearized");
+		ctx_throw(c, ST_ERROR);
+	}
 	if (f->code_kind == CODE_BUILTIN) {
 		name = ((const Builtin *)f->code)->name;
 		if (builtin_find(name) != f->code) {

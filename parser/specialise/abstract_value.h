@@ -36,7 +36,8 @@ typedef enum CodeKind {
 	CODE_AST = CODE_KIND_AST,
 	CODE_BUILTIN,
 	CODE_HOST,
-	CODE_IR = CODE_KIND_IR
+	CODE_IR = CODE_KIND_IR,
+	CODE_FN /* a function of the IR that a closure of the library has */
 } CodeKind;
 
 /* A value is walked part by part; shared parts would take an exponential

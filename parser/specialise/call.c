@@ -363,7 +363,8 @@ Av *sp_call(Sp *sp, Av *f, const CallArguments *call) {
 	case CODE_AST: return call_ast(sp, f, call);
 	case CODE_HOST: return call_host(sp, f, call);
 	case CODE_IR: return sp_call_ir(sp, f, call);
-	case CODE_BUILTIN: break;
+	case CODE_BUILTIN:
+	case CODE_FN: break; /* nobody calls a CODE_FN */
 	}
 	const Builtin *b = f->code;
 	if ((b->min_args >= 0 && (int)call->n < b->min_args) ||
