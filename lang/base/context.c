@@ -406,6 +406,8 @@ _Noreturn void ctx_throw(Ctx *c, Status s) {
 		           (int)s);
 		abort();
 	}
+	/* A function that caught a throw, and returned nothing, has lost why. */
+	if (s == ST_ERROR && ctx_stops(c)) s = ctx_failure(c);
 	p->status = s == ST_OK ? ST_INTERNAL : s;
 	longjmp(p->at, 1);
 }

@@ -88,6 +88,8 @@ bool ctx_verifies(const Ctx *c);
 
 /* Runs body(c, arg). A ctx_throw inside returns here with its status. Nests. */
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg);
+/* ST_ERROR becomes the status of an interrupt or a limit that stops the
+ * context. */
 _Noreturn void ctx_throw(Ctx *c, Status s);
 
 /* The C stacks of the context; see c_stack.h. */
