@@ -144,6 +144,7 @@ HOST_SOURCES := $(sort $(wildcard examples/*.c))
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
 CALLS_SOURCES := $(sort $(wildcard tests/calls/*.c))
 SOAK_SOURCES := $(sort $(wildcard tests/soak/*.c))
+FAULT_SOURCES := $(sort $(wildcard tests/faults/*.c))
 BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/c_reference/*.c))
 PRECISION_SOURCES := $(wildcard bench/work_precision/*.c)
 
@@ -260,7 +261,7 @@ endef
 $(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(filter-out -Werror,$(CFLAGS_ALL)) $(KERNEL_FLAGS)))
 $(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(PACKED) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
 $(BUILD)/links: | $(COUNTS)
-$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES) $(CALLS_SOURCES) $(SOAK_SOURCES))))
+$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES) $(CALLS_SOURCES) $(SOAK_SOURCES) $(FAULT_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:
 
@@ -382,6 +383,11 @@ RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
 $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
+# programs with failing allocations and interrupts
+FAULT_TEST := $(BUILD)/tests/fault_test
+$(FAULT_TEST): $(call objects,$(FAULT_SOURCES)) $(INSIDE) $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(FAULT_SOURCES)) $(INSIDE) $(LIBRARY_LIBS) -o $@
+
 # calls of library functions, and long work in many contexts, through the
 # public header
 PUBLIC_TESTS := $(BUILD)/tests/library_calls $(BUILD)/tests/soak_test
@@ -391,7 +397,7 @@ $(PUBLIC_TESTS): $(BUILD)/libatled.so $(BUILD)/members $(BUILD)/links
 	@mkdir -p $(@D)
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
 
-tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(PUBLIC_TESTS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
+tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(FAULT_TEST) $(PUBLIC_TESTS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
 hosts-built: $(HOSTS)
 fuzzers-built: $(FUZZERS)
 benches-built: $(BENCH_PROGRAM) $(PRECISION_PROGRAM)
