@@ -144,13 +144,13 @@ static const Kind kinds[] = {
 /* Texts that define. What they defined before is forgotten from time to
  * time. */
 static const Kind definitions[] = {
-	{"h(x) = x + %d.5", 400, 1200, false, true},
-	{"h(x) = x + %d.5; h(1.0)", 400, 1200, false, true},
-	{"h(x) = x^2 + %d; q(x) = h(x)*2; grad(q)(1.5)", 400, 1200, false, true},
-	{"h(x) = map(y -> y*x, [1.0, 2]); sum(h(%d.0))", 400, 1200, false, true},
-	{"k = x -> x*%d; k(2.0)", 400, 1200, false, true},
-	{"m = %d; k = x -> x*m; k(2.0)", 400, 1200, false, true},
-	{"k = (name = \"k\", f = x -> x*%d); k.f(2.0)", 400, 1200, false, true},
+	{"h(x) = x + %d.5", 400, 1200, false, false},
+	{"h(x) = x + %d.5; h(1.0)", 400, 1200, false, false},
+	{"h(x) = x^2 + %d; q(x) = h(x)*2; grad(q)(1.5)", 400, 1200, false, false},
+	{"h(x) = map(y -> y*x, [1.0, 2]); sum(h(%d.0))", 400, 1200, false, false},
+	{"k = x -> x*%d; k(2.0)", 400, 1200, false, false},
+	{"m = %d; k = x -> x*m; k(2.0)", 400, 1200, false, false},
+	{"k = (name = \"k\", f = x -> x*%d); k.f(2.0)", 400, 1200, false, false},
 	{"problem p { domain x in [0, 1]\n field u\n u_xx == -%d.0\n u == 0 at x = 0, x = 1 }\n"
      "solve(p, fd(n = 12)).u(0.5)",
      80, 240, false, true},
@@ -192,8 +192,10 @@ static void definition_stays(T *t, const Kind *k) {
 	(void)most_held(t, k, 0, third);
 	const uint64_t before = most_held(t, k, third, 2 * third),
 				   after = most_held(t, k, 2 * third, 3 * third);
-	/* As above; a little of what is left when programs are looked through. */
-	if (!CHECK(after <= before + 16384))
+	/* What is left when programs are looked through; code of the library is
+	 * compiled once. A text that stayed would leave 30 MB. */
+	const uint64_t more = 16384 + (k->once ? (uint64_t)4 << 20 : 0);
+	if (!CHECK(after <= before + more))
 		printf("  %s: %.1f bytes a text\n", k->text, (double)(after - before) / third);
 }
 
