@@ -60,7 +60,7 @@ static const AttrField *decode_fields(Prep *p, Op op, AttrId attr) {
 	uint32_t k = 0;
 	for (const char *t = schema; *t; t++) {
 		if (*t != ':') continue;
-		/* A copy, since the attribute may be freed. */
+		/* The attribute may be freed before this code. */
 		const int64_t *words = attr_field(p->c, op, attr, k, &fields[k].n);
 		int64_t *copy = ARENA_ARRAY(p->keep, int64_t, fields[k].n);
 		if (fields[k].n) memcpy(copy, words, fields[k].n * sizeof *copy);

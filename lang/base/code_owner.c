@@ -62,5 +62,7 @@ CodeOwner *code_owner_of(const Ctx *c, uint32_t node) {
 
 CodeOwner *code_owner_last(const Ctx *c) {
 	const OwnerState *st = ctx_slot(c, SLOT_CODE_OWNERS);
-	return st && st->owners.n ? st->owners.at[st->owners.n - 1] : NULL;
+	uint32_t n = st ? st->owners.n : 0;
+	while (n && !st->owners.at[n - 1]->end) n--;
+	return n ? st->owners.at[n - 1] : NULL;
 }

@@ -505,8 +505,9 @@ void fn_print_inst(Text *out, const Fn *f, InstId id);
 Value fn_inspect(const Fn *f);
 /* Reads functions in text form. Returns the last one, with one reference; the
  * earlier ones are its callees by name. NULL and a diagnostic when the text is
- * malformed. */
-Fn *fn_read(Ctx *c, SourceId source);
+ * malformed (*why is ST_ERROR), memory fails, or the context stops. why may be
+ * NULL. */
+Fn *fn_read(Ctx *c, SourceId source, Status *why);
 /* Appends the binary form (docs/internals/binary.md) of f, its callees, and the
  * value `about`. Functions inside values are written as the records that
  * `function_out` of the services returns. Records E_FILE when something cannot

@@ -972,7 +972,7 @@ static void blame_text(IrReader *r, uint32_t total) {
 	diag_error(r->c, E_SYNTAX, span_made(r->source, (uint32_t)at, (uint32_t)at), "%s", message);
 }
 
-Fn *fn_read(Ctx *c, SourceId source) {
+Fn *fn_read(Ctx *c, SourceId source, Status *why) {
 	IrReader r = {.c = c, .source = source};
 	uint32_t total = diag_total(c);
 	r.text = source_text(c, source, &r.n);
@@ -993,5 +993,6 @@ Fn *fn_read(Ctx *c, SourceId source) {
 	if (r.arena) arena_free(r.arena);
 	if (status == ST_NOMEM)
 		diag_error(c, E_MEMORY, NO_SPAN, "out of memory while reading the text form of a function");
+	if (why) *why = status == ST_OK && !result ? ST_ERROR : status;
 	return result;
 }

@@ -343,7 +343,9 @@ BUILTIN(read_ir) {
 	UNUSED;
 	const char *text = sp_want_string(sp, call->args[0], call->spans[0], "the text of a function");
 	SourceId source = source_add(sp->c, "ir", text, strlen(text));
-	Fn *fn = fn_read(sp->c, source);
+	Status why;
+	Fn *fn = fn_read(sp->c, source, &why);
+	if (!fn && why != ST_ERROR) ctx_throw(sp->c, why);
 	if (!fn) sp_throw(sp);
 	const uint32_t np = fn_nparams(fn), nr = fn_nresults(fn);
 	bool plain = !fn->effects;

@@ -76,8 +76,8 @@ typedef struct ProgramRecord {
 	uint32_t first, end; /* its nodes */
 	SourceId source;
 	CodeOwner *values;
-	bool binds; /* a name to a function of it, or to one that it has */
-	bool stays;
+	bool binds;  /* a name to a function */
+	bool stays;  /* it loads a module or states a rule */
 	bool unused; /* when the records were last looked through */
 } ProgramRecord;
 

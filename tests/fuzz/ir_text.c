@@ -15,7 +15,7 @@ struct job {
 
 static void read_ir(Ctx *c, void *arg) {
 	struct job *j = arg;
-	Fn *f = fn_read(c, source_add(c, "fuzz.ir", (const char *)j->data, j->size));
+	Fn *f = fn_read(c, source_add(c, "fuzz.ir", (const char *)j->data, j->size), NULL);
 	if (!f) return;
 	if (!fn_verify(f, "reading")) abort();
 	fn_unref(f);

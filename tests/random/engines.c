@@ -44,7 +44,7 @@ typedef struct Reading {
 
 static void read_back(Ctx *c, void *arg) {
 	Reading *r = arg;
-	r->out = fn_read(c, r->source);
+	r->out = fn_read(c, r->source, NULL);
 }
 
 /* Returns whether the text of f is the same after writing and reading its

@@ -44,6 +44,7 @@
 #define COMPILE_INST_SECONDS 10e-6
 #define KERNEL_INST_SECONDS 100e-6 /* for a kernel IR instruction */
 #define PLAN_SHARE 0.03            /* of these: for making it */
+#define PLANNED_LEAST 20e-3        /* a smaller plan is made to its end */
 /* Assumed trip count of a loop that cannot be counted in advance. If it is too
  * low, osr_enter() adds the measured time. */
 #define TRIP_COUNT_GUESSED 20
@@ -533,7 +534,7 @@ static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Va
                         double ahead, double worth) {
 	const double from = clock_seconds();
 	CostContext k = {be, code, worth};
-	const PlanLimit limit = {unit_cost, &k, worth};
+	const PlanLimit limit = {unit_cost, &k, fmax(worth, PLANNED_LEAST)};
 	bool good = make_plan(be->ctx, t, code, args, &limit) && !ctx_stops(be->ctx);
 	if (good) t->compile_seconds = COMPILE_SECONDS + t->plan->cost;
 	t->deferred = good && t->compile_seconds > worth;

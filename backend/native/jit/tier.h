@@ -23,11 +23,11 @@
 
 /* ---- partition.c --------------------------------------------------------- */
 
-/* The most that a plan may cost, in seconds: of what its units cost. */
+/* A bound on the cost of a plan. */
 typedef struct PlanLimit {
-	double (*cost)(void *ud, const Unit *u);
+	double (*cost)(void *ud, const Unit *u); /* of a unit, in seconds */
 	void *ud;
-	double most;
+	double most; /* for all units together */
 } PlanLimit;
 /* Partitions f into units. hints: see lower/context.h. describe: units get
  * notes. limit NULL: none. A plan beyond the limit is incomplete (`cut`). The

@@ -81,7 +81,7 @@ static void put_number(char *out, size_t cap, const char *digits, Dtype d) {
 }
 
 Fn *jb_read_fn(Ctx *c, const char *text) {
-	return fn_read(c, source_add(c, "test.ir", text, strlen(text)));
+	return fn_read(c, source_add(c, "test.ir", text, strlen(text)), NULL);
 }
 
 Fn *jb_line_of_calculus(Ctx *c, Op op, Dtype d) {

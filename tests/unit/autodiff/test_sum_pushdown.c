@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 static Fn *read(Ctx *c, const char *text) {
-	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)));
+	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)), NULL);
 	for (uint32_t i = 0; !f && i < diag_total(c); i++) printf("  %s\n", diag_at(c, i)->message);
 	if (!f) abort();
 	return f;

@@ -24,7 +24,7 @@ typedef struct Program {
 } Program;
 
 static Program program(T *t, const char *text, NativeMode mode) {
-	Program p = {fn_read(t->c, source_add(t->c, "program", text, strlen(text))), mode};
+	Program p = {fn_read(t->c, source_add(t->c, "program", text, strlen(text)), NULL), mode};
 	if (!p.f) ev_show_diags(t);
 	CHECK(p.f != NULL);
 	return p;

@@ -17,7 +17,7 @@
  * derivative that b may change. */
 static void shows(int line, const char *text, const char *want) {
 	Ctx *c = ctx_new(NULL);
-	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)));
+	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)), NULL);
 	char got[256] = "";
 	if (f) {
 		const uint32_t n = fn_nparams(f);

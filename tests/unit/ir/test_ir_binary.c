@@ -130,7 +130,7 @@ static const char everything[] =
 	"2.0)}\n}\n";
 
 static Fn *read_everything(Ctx *c) {
-	Fn *f = fn_read(c, source_add(c, "form.ir", everything, sizeof everything - 1));
+	Fn *f = fn_read(c, source_add(c, "form.ir", everything, sizeof everything - 1), NULL);
 	for (uint32_t i = 0; i < diag_total(c); i++)
 		printf("%u: %s\n", diag_at(c, i)->span.start, diag_at(c, i)->message);
 	return f;

@@ -301,7 +301,7 @@ static void test_memory(void) {
 		Ctx *c = ctx_new(NULL);
 		SourceId s = source_add(c, "test.ir", texts[5], strlen(texts[5]));
 		heap_fail_at(c, n, true);
-		Fn *f = fn_read(c, s);
+		Fn *f = fn_read(c, s, NULL);
 		if (f) {
 			Text text;
 			text_init(&text, c);

@@ -30,7 +30,7 @@ static inline char *print_fn(const Fn *f) {
 }
 
 static inline Fn *read_bytes(Ctx *c, const char *text, size_t n) {
-	return fn_read(c, source_add(c, "test.ir", text, n));
+	return fn_read(c, source_add(c, "test.ir", text, n), NULL);
 }
 static inline Fn *read_fn(Ctx *c, const char *text) { return read_bytes(c, text, strlen(text)); }
 

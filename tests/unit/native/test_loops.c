@@ -195,7 +195,7 @@ static Value random_arg(T *t, const Fn *f, uint32_t k, const int64_t *syms, cons
 }
 
 static Fn *read_program(T *t, const Program *p) {
-	return fn_read(t->c, source_add(t->c, p->name, p->text, strlen(p->text)));
+	return fn_read(t->c, source_add(t->c, p->name, p->text, strlen(p->text)), NULL);
 }
 
 static void compare(T *t, const Program *p, Native *n, Fn *f, const int64_t *lengths) {
