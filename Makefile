@@ -383,10 +383,10 @@ RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
 $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
-# programs with failing allocations and interrupts
+# programs with failing allocations, calls of the system and interrupts; HDF5 calls the functions of tests/faults/io_faults.c
 FAULT_TEST := $(BUILD)/tests/fault_test
 $(FAULT_TEST): $(call objects,$(FAULT_SOURCES)) $(INSIDE) $(BUILD)/links
-	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(FAULT_SOURCES)) $(INSIDE) $(LIBRARY_LIBS) -o $@
+	$(call say,link)$(CC) $(LDFLAGS_ALL) -rdynamic $(call objects,$(FAULT_SOURCES)) $(INSIDE) $(LIBRARY_LIBS) -o $@
 
 # calls of library functions, and long work in many contexts, through the
 # public header

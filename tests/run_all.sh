@@ -232,12 +232,15 @@ every_test() {
 		--page "$PWD/docs/reference/library.md" --count "$calls" --jobs 0 --slower "$slower"
 	# many contexts at work; interrupts come by the clock
 	run counts soak "$limit" "$build/tests/soak_test" --seconds $((5 * slower))
-	# failing allocations and interrupts at random places of programs
+	# failing allocations, interrupts and system calls at random places of
+	# programs
 	places=6
 	[ -z "$long" ] || places=300
 	[ "$slower" -eq 1 ] || places=3
-	run counts faults $((limit * 5)) "$build/tests/fault_test" --count "$places" \
-		tests/language/[!_]*.dsl tests/native/[!_]*.dsl tests/errors/{files,limits}/*.dsl
+	run counts faults $((limit * 5)) "$build/tests/fault_test" --count "$places" --seconds 0.02 \
+		tests/{language,native}/[!_]*.dsl tests/errors/{files,limits}/*.dsl
+	run counts faults/io $((limit * 5)) "$build/tests/fault_test" --io --count $((places * 5)) \
+		tests/io/[!_]*.dsl
 	local corpus=(tests/language tests/derivatives tests/native)
 	# every folder of scripts: as a user runs them, and with all functions
 	# compiled

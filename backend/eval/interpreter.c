@@ -248,7 +248,7 @@ Status report_failure(Frame *f, const Step *s, Status st) {
 /* The innermost step gives a place to a diagnostic without one. Outer steps
  * find one there. */
 __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Status st) {
-	if (st == ST_NOMEM) st = ctx_failure(f->ctx);
+	if (st == ST_NOMEM || (st == ST_ERROR && diag_lacks_memory(f->ctx))) st = ctx_failure(f->ctx);
 	Diag *d = last_diag(f->ctx);
 	if (st == ST_NOMEM && (!d || d->code != E_MEMORY)) {
 		d = diag_error(f->ctx, E_MEMORY, span_of(f->ctx, s->span), "out of memory");

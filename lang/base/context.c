@@ -407,7 +407,7 @@ _Noreturn void ctx_throw(Ctx *c, Status s) {
 		abort();
 	}
 	/* A function that caught a throw, and returned nothing, has lost why. */
-	if (s == ST_ERROR && ctx_stops(c)) s = ctx_failure(c);
+	if (s == ST_ERROR && (ctx_stops(c) || diag_lacks_memory(c))) s = ctx_failure(c);
 	p->status = s == ST_OK ? ST_INTERNAL : s;
 	longjmp(p->at, 1);
 }
@@ -501,7 +501,11 @@ void ctx_enter_epoch(Ctx *c) {
 	if (c->epoch) c->entered_epoch = atomic_load_explicit(c->epoch, memory_order_relaxed);
 }
 
-void ctx_interrupt_at_poll(Ctx *c, uint64_t n) { c->interrupt_at = n; }
+uint64_t ctx_interrupt_at_poll(Ctx *c, uint64_t n) {
+	const uint64_t left = c->interrupt_at;
+	c->interrupt_at = n;
+	return left;
+}
 
 void ctx_set_step_limit(Ctx *c, uint64_t steps) {
 	c->step_limit = !steps ? 0 : c->steps > UINT64_MAX - steps ? UINT64_MAX : c->steps + steps;

@@ -172,8 +172,9 @@ void ctx_poll_throw(Ctx *c);
  * says, else ST_NOMEM. */
 Status ctx_failure(Ctx *c);
 uint64_t ctx_steps(const Ctx *c);
-/* For tests: the n-th poll from now raises the interrupt flag. */
-void ctx_interrupt_at_poll(Ctx *c, uint64_t n);
+/* For tests: the n-th poll from now raises the interrupt flag; n = 0: none
+ * does. Returns how many polls an earlier call still had to wait. */
+uint64_t ctx_interrupt_at_poll(Ctx *c, uint64_t n);
 
 /* ---- grants of the host (embedded contexts start without) ---------------- */
 

@@ -176,6 +176,11 @@ const Diag *diag_at(const Ctx *c, uint32_t i) {
 	return i < st->n ? &st->kept[i] : NULL;
 }
 
+bool diag_lacks_memory(const Ctx *c) {
+	const DiagState *st = state_of(c);
+	return st->n && st->kept[st->n - 1].code == E_MEMORY;
+}
+
 /* Diagnostics that were counted but not stored came after the stored ones, so
  * they are discarded too. */
 void diag_truncate(Ctx *c, uint32_t total) {

@@ -61,6 +61,9 @@ void diag_trace(Ctx *c, Diag *d, const char *format, ...) __attribute__((format(
 uint32_t diag_count(const Ctx *c, Severity s);
 uint32_t diag_total(const Ctx *c); /* number stored, of all severities */
 const Diag *diag_at(const Ctx *c, uint32_t i);
+/* Whether the last diagnostic says that memory was short, in place of what
+ * should have been said. */
+bool diag_lacks_memory(const Ctx *c);
 void diag_clear(Ctx *c);
 /* Discards the diagnostics after the first `total`: a caught error, or an
  * attempt to be repeated. */

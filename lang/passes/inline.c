@@ -161,8 +161,8 @@ static Fn *inline_calls(Ctx *c, Fn *f, Inlining w) {
 		/* Without inlining, the calls would still work, which would hide an
 		 * invalid function: in a build without verification, it would run and
 		 * compute wrong results. A transform must not take another way because
-		 * it was interrupted, since its result is kept. */
-		if (ir_state(c)->broken != broken || (!w.to_run && ctx_stops(c))) {
+		 * it was interrupted or short of memory, since its result is kept. */
+		if (ir_state(c)->broken != broken || (!w.to_run && (st == ST_NOMEM || ctx_stops(c)))) {
 			arena_free(w.scratch);
 			ctx_throw(c, st);
 		}
