@@ -11,6 +11,7 @@
  *
  *     base * (largest finite magnitude in that result, at least 0.01, f32: 0.1)
  *     + 16 * (change of the element when roundings change)
+ *     + 64 roundings of the terms whose difference the element is, if any
  *
  * The base is 1e-11 for f64, and 1e-4 for f32 and for values computed from f32:
  * some thousand roundings. The lower bounds apply to results that cancel.
@@ -35,7 +36,8 @@ typedef struct Outcome {
 	Status status;
 	int code; /* of the first diagnostic; -1: none */
 	uint32_t n;
-	Value *results;   /* owned; V_UNSET after a failure */
+	Value *results; /* owned; V_UNSET after a failure */
+	Value *terms;   /* NULL, or by result: the sum of two terms that were subtracted, or V_UNSET */
 	uint64_t printed; /* hash of the output */
 	char message[160];
 } Outcome;

@@ -144,12 +144,17 @@ static int32_t second_at(const Asking *a, uint32_t k) {
 }
 
 /* Compares values with the results of `f` at the indices `at` (-1: zero);
- * V_UNSET means that a value is missing. */
+ * V_UNSET means that a value is missing. terms: NULL, or by value the sum of
+ * the terms whose difference it is. */
 static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome *want,
-                  const int32_t *at, uint32_t n, const Value *got) {
+                  const int32_t *at, uint32_t n, const Value *got, const Value *terms) {
 	Outcome other = {.n = want->n, .code = -1, .results = room(want->n, sizeof(Value))};
+	other.terms = room(want->n, sizeof(Value));
 	bool finite = true;
-	for (uint32_t k = 0; k < want->n; k++) other.results[k] = value_ref(want->results[k]);
+	for (uint32_t k = 0; k < want->n; k++) {
+		other.results[k] = value_ref(want->results[k]);
+		other.terms[k].kind = V_UNSET;
+	}
 	for (uint32_t k = 0; k < n && finite; k++) {
 		if (at[k] < 0 && got[k].kind == V_UNSET) continue;
 		/* this mode knows that it is zero */
@@ -164,6 +169,7 @@ static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome 
 		}
 		value_unref(other.results[at[k]]);
 		other.results[at[k]] = value_ref(got[k]);
+		if (terms) other.terms[at[k]] = terms[k];
 	}
 	if (finite) {
 		Verdict v = compare_outcomes(a->c, f, args, want, &other, false, COMPARE_BATCHES);
@@ -172,6 +178,7 @@ static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome 
 		if (!v.same) complain(a, mode, why);
 		a->compared[mode] = v.same && !v.lenient;
 	}
+	free(other.terms);
 	outcome_free(&other);
 }
 
@@ -198,13 +205,14 @@ static void check_jets(Asking *a, const Value *args1, const Value *args2) {
 		if (way[i].status != ST_OK && way[i].code != E_SINGULAR)
 			complain(a, FIRST_JET, way[i].message);
 	}
-	Value *first = room(a->nresults, sizeof *first), *second = room(a->nresults, sizeof *second);
+	Value *first = room(a->nresults, sizeof *first), *second = room(a->nresults, sizeof *second),
+		  *terms = room(a->nresults, sizeof *terms);
 	int32_t *at1 = room(a->nresults, sizeof *at1), *at2 = room(a->nresults, sizeof *at2),
 			from = (int32_t)a->nresults;
 	for (uint32_t k = 0; k < a->nresults && good; k++) {
 		at1[k] = tangent_at(a->nresults, a->first, k);
 		at2[k] = second_at(a, k);
-		first[k].kind = second[k].kind = V_UNSET;
+		first[k].kind = second[k].kind = terms[k].kind = V_UNSET;
 		if (!a->flags[k]) continue;
 		const Value *plus = way[0].results + from, *minus = way[1].results + from;
 		Value twice = combined(a->c, plus[0], minus[0], 1); /* f'(t + u) + f'(t - u) */
@@ -212,13 +220,16 @@ static void check_jets(Asking *a, const Value *args1, const Value *args2) {
 		value_unref(twice);
 		Value difference = combined(a->c, plus[1], minus[1], -1);
 		second[k] = combined(a->c, difference, difference, -0.5);
+		terms[k] = combined(a->c, plus[1], minus[1], 1);
 		value_unref(difference);
 		from += 2;
 	}
-	if (good) judge(a, FIRST_JET, a->jvp, args1, &a->want1, at1, a->nresults, first);
-	if (good && a->jvp2) judge(a, SECOND_JET, a->jvp2, args2, &a->want2, at2, a->nresults, second);
+	if (good) judge(a, FIRST_JET, a->jvp, args1, &a->want1, at1, a->nresults, first, NULL);
+	if (good && a->jvp2)
+		judge(a, SECOND_JET, a->jvp2, args2, &a->want2, at2, a->nresults, second, terms);
 	drop(a->nresults, first);
 	drop(a->nresults, second);
+	drop(a->nresults, terms);
 	free(at1);
 	free(at2);
 	for (int i = 0; i < 2; i++) outcome_free(&way[i]);
@@ -259,7 +270,7 @@ static void check_step(Asking *a, Mode mode, Fn *f, const bool *active, const Va
 		bool finite = true; /* not finite: a power of a negative number */
 		for (uint32_t k = 0; k < m; k++)
 			finite = finite && (!flags[k] || isfinite(largest(a->c, got[k])));
-		if (finite) judge(a, mode, known, known_args, want, at, m, got);
+		if (finite) judge(a, mode, known, known_args, want, at, m, got, NULL);
 	} else if (o.code != E_SINGULAR) {
 		complain(a, mode, o.message);
 	}
