@@ -15,7 +15,7 @@
  */
 #include "parser/session/state.h"
 
-enum { MANY_PROGRAMS = 64 };
+enum { MANY_PROGRAMS = 64, MUCH_MEMORY = 8 << 20 };
 
 static bool tree_is_used(const ProgramRecord *p) {
 	return p->stays || atomic_load(&p->values->values);
@@ -89,12 +89,13 @@ static void look_through(Session *s) {
 	heap_free(c, mentioned, sources_end(c));
 	sources_free(c);
 	s->many_programs = 2 * s->programs.n + MANY_PROGRAMS;
+	s->much_memory = heap_used(c) + heap_used(c) / 2 + MUCH_MEMORY;
 }
 
 SourceId session_begin_program(Session *s, const char *name, const char *text, size_t n) {
 	Ctx *c = s->c;
 	if (s->last.any) forget_last(s);
-	if (s->programs.n >= s->many_programs) look_through(s);
+	if (s->programs.n >= s->many_programs || heap_used(c) >= s->much_memory) look_through(s);
 	VEC_RESERVE(s->a, &s->programs, s->programs.n + 1);
 	ProgramRecord p = {.first = parse_next_id(c), .end = UINT32_MAX};
 	p.source = source_add(c, name, text, n);

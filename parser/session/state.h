@@ -111,7 +111,8 @@ struct Session {
 	const char *folder;
 	AllBytes module_text;        /* of the module that is read; freed when it is copied */
 	VEC(ProgramRecord) programs; /* of the host, in the order of their nodes */
-	uint32_t many_programs;      /* so many are looked through */
+	uint32_t many_programs;      /* so many are looked through, */
+	size_t much_memory;          /* also when the context holds so many bytes */
 	struct {                     /* the state before the last of them */
 		bool any;                /* it was not yet forgotten */
 		uint32_t added;          /* the number of sources ever added, with its own */
