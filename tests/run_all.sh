@@ -303,7 +303,7 @@ every_test() {
 		case $script in
 		tests/statements/*)
 			# The methods are tested here, not their machine code.
-			statements=300 brief=(--brief) limits=8 native=off
+			statements=200 brief=(--brief) limits=8 native=off
 			[ -z "$long" ] || statements=3000 brief=() limits=80 native=
 			[ "$slower" -eq 1 ] || statements=10
 			run counts "${script#tests/}" $((limit * limits)) env ATLED_NATIVE="$native" \
