@@ -238,10 +238,13 @@ Status eval_DYNAMIC(Frame *f, const Step *s) {
 	Value few[FEW], *args = few;
 	if (!ir_services(f->ctx)->call_dynamic) return fail_internal(f, s, "nobody runs dynamic calls");
 	if (nargs > FEW && !(args = heap_alloc(f->ctx, nargs * sizeof *args))) return ST_NOMEM;
-	for (uint32_t k = 0; k < nargs; k++) args[k] = *operand(f, s, k + 3);
+	const Value callee = value_ref(*operand(f, s, 2)); /* may be an argument, too */
+	for (uint32_t k = 0; k < nargs; k++) args[k] = take_operand(f, s, k + 3);
 	Value state = take_operand(f, s, 1), result = {.kind = V_UNSET};
-	Status st = ir_services(f->ctx)->call_dynamic(f->ctx, *operand(f, s, 2), nargs, args, &state,
-	                                              &result, s->span);
+	Status st =
+		ir_services(f->ctx)->call_dynamic(f->ctx, callee, nargs, args, &state, &result, s->span);
+	value_unref(callee);
+	drop_values(args, nargs);
 	if (nargs > FEW) heap_free(f->ctx, args, nargs * sizeof *args);
 	if (st != ST_OK) {
 		value_unref(state);

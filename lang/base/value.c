@@ -16,14 +16,21 @@ _Static_assert(sizeof(Value) == 24, "a Value is passed by value everywhere");
 
 static bool is_object(uint8_t kind) { return kind >= V_STRING && kind <= V_HOST; }
 
+/* Strings and lists that grow by one item at a time are seldom moved: a block
+ * has room for up to an eighth more than its n items. */
+static size_t room_for(size_t n) {
+	const size_t step = n < 64 ? 1 : (size_t)1 << (60 - __builtin_clzll(n));
+	return (n + step - 1) / step * step;
+}
+
 /* The size of an object's block follows from kind and n. This frees the `bytes`
  * field for the list of dead objects. */
 static size_t object_bytes(uint8_t kind, uint32_t n) {
 	switch ((ValueKind)kind) {
-	case V_STRING: return sizeof(StringObject) + (size_t)n + 1;
+	case V_STRING: return sizeof(StringObject) + room_for((size_t)n + 1);
 	case V_RANGE: return sizeof(RangeObject);
 	case V_TUPLE:
-	case V_LIST: return sizeof(SeqObject) + (size_t)n * sizeof(Value);
+	case V_LIST: return sizeof(SeqObject) + room_for(n) * sizeof(Value);
 	case V_RECORD: return sizeof(RecordObject) + (size_t)n * sizeof *((RecordObject *)0)->fields;
 	case V_FUNCTION:
 	case V_PROBLEM:
@@ -142,6 +149,68 @@ Value value_seq(Ctx *c, ValueKind kind, uint32_t n, const Value *items) {
 	SeqObject *s = (SeqObject *)object_new(c, kind, n);
 	if (!s) return unset;
 	for (uint32_t i = 0; i < n; i++) s->items[i] = value_ref(items[i]);
+	return of_object(&s->head);
+}
+
+/* The object itself, moved to a block for n items, when this is its only
+ * reference; else a new object whose items the caller fills in. NULL when
+ * memory fails. */
+static Object *object_for_more(Object *o, uint32_t n, bool *moved) {
+	*moved = atomic_load_explicit(&o->refs, memory_order_acquire) == 1;
+	if (!*moved) return object_new(o->ctx, (ValueKind)o->kind, n);
+	const size_t before = object_bytes(o->kind, o->n), bytes = object_bytes(o->kind, n);
+	Object *same = bytes == before ? o : heap_resize(o->ctx, o, before, bytes);
+	if (!same) return NULL;
+	same->n = n;
+	same->bytes = bytes;
+	return same;
+}
+
+Value value_seq_with(Value *seq, Value item) {
+	const uint32_t n = seq->object->n;
+	bool moved;
+	SeqObject *s = n < UINT32_MAX ? (SeqObject *)object_for_more(seq->object, n + 1, &moved) : NULL;
+	if (!s) return unset;
+	if (!moved) {
+		const SeqObject *from = (const SeqObject *)seq->object;
+		for (uint32_t i = 0; i < n; i++) s->items[i] = value_ref(from->items[i]);
+		value_unref(*seq);
+	}
+	s->items[n] = value_ref(item);
+	seq->kind = V_UNSET;
+	return of_object(&s->head);
+}
+
+Value value_seq_replaced(Value *seq, uint32_t i, Value item) {
+	const uint32_t n = seq->object->n;
+	Value out = *seq;
+	if (atomic_load_explicit(&seq->object->refs, memory_order_acquire) != 1) {
+		out = value_seq(seq->object->ctx, (ValueKind)seq->kind, n,
+		                ((const SeqObject *)seq->object)->items);
+		if (out.kind == V_UNSET) return unset;
+		value_unref(*seq);
+	}
+	Value *at = &((SeqObject *)out.object)->items[i];
+	const Value before = *at;
+	*at = value_ref(item);
+	value_unref(before);
+	seq->kind = V_UNSET;
+	return out;
+}
+
+Value value_string_with(Value *string, const char *more, size_t bytes) {
+	const uint32_t n = string->object->n;
+	bool moved;
+	if (bytes >= UINT32_MAX - n) return unset;
+	StringObject *s = (StringObject *)object_for_more(string->object, n + (uint32_t)bytes, &moved);
+	if (!s) return unset;
+	if (!moved) {
+		memcpy(s->text, ((const StringObject *)string->object)->text, n);
+		value_unref(*string);
+	}
+	if (bytes) memcpy(s->text + n, more, bytes);
+	s->text[s->head.n] = 0;
+	string->kind = V_UNSET;
 	return of_object(&s->head);
 }
 

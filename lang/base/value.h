@@ -145,6 +145,14 @@ Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items);
 Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code,
                      Atom name, uint32_t n, const Atom *names, const Value *items);
 
+/* A list or tuple with one more item, or with another one, and a string with
+ * more bytes, which lie elsewhere. They take the reference of the first
+ * argument, which becomes V_UNSET. In amortised constant time when that was the
+ * only one. On failure they return V_UNSET and change nothing. */
+Value value_seq_with(Value *seq, Value item);
+Value value_seq_replaced(Value *seq, uint32_t i, Value item);
+Value value_string_with(Value *string, const char *more, size_t bytes);
+
 /* Without a finaliser, which the caller sets when nothing can fail any more. */
 Value value_host(Ctx *c, Atom type, void *pointer);
 

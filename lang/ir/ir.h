@@ -545,8 +545,9 @@ typedef struct IrServices {
 	 * (operands..., results..., operand tangents...) -> result tangents, with
 	 * the types of the instruction. NULL when there is none. Owned. */
 	Fn *(*structural_rule)(Ctx *c, const Fn *f, const Inst *in);
-	/* Specialises and runs a dynamic function on values. Results owned. */
-	Status (*call_dynamic)(Ctx *c, Value f, uint32_t nargs, const Value *args, Value *random_state,
+	/* Specialises and runs a dynamic function on values. It may use up the
+	 * reference of an argument, which is then V_UNSET. Results owned. */
+	Status (*call_dynamic)(Ctx *c, Value f, uint32_t nargs, Value *args, Value *random_state,
 	                       Value *result, SpanId span);
 	/* Runs a function; set by the backend. args borrowed, results owned. */
 	Status (*run)(Ctx *c, Fn *f, const Value *args, Value *results);

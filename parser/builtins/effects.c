@@ -415,20 +415,38 @@ BUILTIN(operator_on) {
 	sp_fail(sp, E_INTERNAL, call->span, "an unknown operator %s", name);
 }
 
+/* Indices of a dynamic call: a range was boxed as a tuple of its ends. */
+static Av *const *unboxed_indices(Sp *sp, uint32_t n, Av *const *boxed) {
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		items[i] = boxed[i];
+		if (items[i]->kind == AV_TUPLE && items[i]->n == 3)
+			items[i] = av_seq(sp, AV_RANGE, 3, items[i]->items);
+		if (items[i]->kind == AV_RANGE)
+			for (int k = 0; k < 3; k++)
+				if (items[i]->items[k]->kind == AV_NONE) items[i]->items[k] = av_new(sp, AV_UNSET);
+	}
+	return items;
+}
+
 BUILTIN(item) {
 	UNUSED;
-	Av **items = ARENA_ARRAY(sp->a, Av *, call->n + 1);
-	for (uint32_t i = 1; i < call->n; i++) {
-		items[i - 1] = call->args[i];
-		/* A range that was boxed. */
-		if (items[i - 1]->kind == AV_TUPLE && items[i - 1]->n == 3)
-			items[i - 1] = av_seq(sp, AV_RANGE, 3, items[i - 1]->items);
-		if (items[i - 1]->kind == AV_RANGE)
-			for (int k = 0; k < 3; k++)
-				if (items[i - 1]->items[k]->kind == AV_NONE)
-					items[i - 1]->items[k] = av_new(sp, AV_UNSET);
-	}
-	return sp_index_values(sp, call->args[0], call->n - 1, items, call->spans + 1, call->span);
+	return sp_index_values(sp, call->args[0], call->n - 1,
+	                       unboxed_indices(sp, call->n - 1, call->args + 1), call->spans + 1,
+	                       call->span);
+}
+
+/* _item_set[add](x, value, i, ...): x with other items. */
+BUILTIN(item_set) {
+	(void)self, (void)ncaptured;
+	bool add = false;
+	if (!av_static_bool(sp, captured[0], &add))
+		sp_fail(sp, E_INTERNAL, call->span, "an update without its kind");
+	if (call->args[0]->kind == AV_DYN)
+		sp_fail(sp, E_TARGET, call->span, "this value cannot be written into by index");
+	return sp_index_set(sp, call->args[0], call->n - 2,
+	                    unboxed_indices(sp, call->n - 2, call->args + 2), call->spans + 2,
+	                    call->args[1], add, call->span);
 }
 
 /* _part(x, i, n): the i-th of the n values that x is destructured into. */
@@ -727,6 +745,7 @@ const Builtin builtins_flow[] = {
      .min_args = 2,
      .max_args = 2,
      .run = push,
+     .quick = quick_push,
      .doc = "push(v, x): a list with one more item, an array with one more row"},
 	{.name = "keys",
      .min_args = 1,
@@ -806,6 +825,7 @@ const Builtin builtins_flow[] = {
      .run = operator_on,
      .quick = quick_operator},
 	{.name = "_item", .min_args = 2, .max_args = -1, .run = item, .quick = quick_item},
+	{.name = "_item_set", .min_args = 3, .max_args = -1, .run = item_set, .quick = quick_item_set},
 	{.name = "_part", .min_args = 3, .max_args = 3, .run = part, .quick = quick_part},
 	{.name = "_as_declared", .min_args = 4, .max_args = 4, .run = as_declared},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},

@@ -73,6 +73,47 @@ static Av *map_fields(Sp *sp, Av *f, const CallArguments *call) {
 	return av_record(sp, first->n, first->names, out);
 }
 
+/* ---- over rows ----------------------------------------------------------- */
+
+static _Noreturn void refuse_ranges(Sp *sp, Span at) {
+	sp_fail(sp, E_TYPE, at, "`map` makes arrays, and the function gives a range for each row");
+}
+
+/* What a function gives for each of n rows when it depends on none of them. A
+ * value whose type is not known yet is repeated when it is. */
+static Ref repeated(Sp *sp, Ref x, Dim n, Span at) {
+	const Type t = *ty(sp, x);
+	if (t.kind == TY_DYN) {
+		Av *args[2] = {av_dyn(sp, x), av_array(sp, build_extent(sp->b, n))};
+		return sp_call_dynamic(sp, av_builtin(sp, "_repeated", 0, NULL), 2, args, at)->ref;
+	}
+	if (t.kind != TY_TENSOR) return x;
+	if (t.rank == MAX_RANK)
+		sp_fail(sp, E_RANK, at, "an array has at most %d axes, and this is one of arrays with %d",
+		        MAX_RANK, MAX_RANK);
+	Dim dims[MAX_RANK] = {n};
+	int axes[MAX_RANK] = {0};
+	for (int i = 0; i < (int)t.rank; i++) {
+		dims[i + 1] = t.dims[i];
+		axes[i] = i + 1;
+	}
+	return build_broadcast(sp->b, x, t.rank + 1, dims, axes);
+}
+
+BUILTIN(repeated_rows) {
+	UNUSED;
+	Av *v = av_strong(sp, call->args[0]);
+	const Ref count = sp_want_array(sp, call->args[1], call->span, "map")->ref;
+	if (has_range(v)) refuse_ranges(sp, call->span);
+	const Dim n = build_dim_of(sp->b, count, atom(sp->c, "rows"));
+	uint32_t k = 0;
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, av_count_leaves(v) + 1);
+	av_leaves(v, leaves, &k);
+	for (uint32_t i = 0; i < k; i++) leaves[i] = repeated(sp, leaves[i], n, call->span);
+	k = 0;
+	return av_rebuild(sp, v, leaves, &k);
+}
+
 static Av *map_rows_of(Sp *sp, const char *name, Av *f, const CallArguments *call);
 
 BUILTIN(map) {
@@ -137,9 +178,7 @@ static Av *map_rows_of(Sp *sp, const char *name, Av *f, const CallArguments *cal
 	                       .spans = call->spans + 1,
 	                       .rows = true};
 	Specialisation s = sp_specialise(sp, f, &inner);
-	if (has_range(s.result))
-		sp_fail(sp, E_TYPE, call->span,
-		        "`map` makes arrays, and the function gives a range for each row");
+	if (has_range(s.result)) refuse_ranges(sp, call->span);
 	uint32_t first = 0;
 	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
 	bool *batched = ARENA_ARRAY(sp->a, bool, s.nargs + 3);
@@ -171,6 +210,9 @@ static Av *map_rows_of(Sp *sp, const char *name, Av *f, const CallArguments *cal
 		if (ty(sp, rng)->rank == 2) rng = build_gather(sp->b, rng, build_i64(sp->b, 0), 0, 0);
 		sp_set_effects(sp, rng, results[nr + 1]);
 	}
+	for (uint32_t i = 0; i < nr; i++)
+		if (ty(sp, results[i])->kind == TY_DYN)
+			results[i] = repeated(sp, results[i], length, call->span);
 	k = 0;
 	return av_rebuild(sp, s.result, results, &k);
 }
@@ -190,5 +232,6 @@ const Builtin builtins_map[] = {
      .run = map,
      .doc = "map(f, xs, ...): f of each row, all at once; over tuples, lists and the fields of "
             "records one by one"},
+	{.name = "_repeated", .min_args = 2, .max_args = 2, .run = repeated_rows},
 	{.name = NULL},
 };

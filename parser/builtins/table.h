@@ -47,13 +47,14 @@ int builtin_axis(Sp *sp, const CallArguments *call, const char *name, int rank, 
 
 /* The number of characters of a string. */
 int64_t text_length(const char *text, size_t n);
-/* len, x[i] and operators on strings and lists whose kind is known at run time,
- * without specialising anything. */
-bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
-bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
-bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
-bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args,
-                    Value *result);
+/* len, push, x[i], x[i] = y and operators on strings and lists whose kind is
+ * known at run time, without specialising anything. */
+bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
+bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
+bool quick_item_set(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
+bool quick_push(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
+bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
+bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
 /* A string, or a value of unknown type, as a number. An impossible conversion
  * fails at run time. */
 Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);

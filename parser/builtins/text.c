@@ -734,7 +734,7 @@ Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at) {
 			.span = at, .callee_span = at, .n = 5, .args = args, .spans = (Span *)spans});
 }
 
-bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result) {
 	(void)c, (void)self;
 	if (n != 1) return false;
 	const Value v = args[0];
@@ -745,7 +745,7 @@ bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args
 	return true;
 }
 
-bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result) {
 	(void)self;
 	int64_t k;
 	if (n != 2 || !value_as_i64(args[1], &k)) return false;
@@ -766,7 +766,26 @@ bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 	return true;
 }
 
-bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+bool quick_item_set(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result) {
+	(void)c;
+	int64_t k;
+	if (n != 3 || !value_as_i64(args[2], &k) || self->captured[0].value.b ||
+	    (args[0].kind != V_LIST && args[0].kind != V_TUPLE))
+		return false;
+	if (k < 0) k += args[0].object->n;
+	if (k < 0 || k >= (int64_t)args[0].object->n) return false; /* as quick_item */
+	*result = value_seq_replaced(&args[0], (uint32_t)k, args[1]);
+	return true;
+}
+
+bool quick_push(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result) {
+	(void)c, (void)self;
+	if (n != 2 || (args[0].kind != V_LIST && args[0].kind != V_TUPLE)) return false;
+	*result = value_seq_with(&args[0], args[1]);
+	return true;
+}
+
+bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result) {
 	(void)c, (void)self;
 	int64_t i, count;
 	if (n != 3 || !value_as_i64(args[1], &i) || !value_as_i64(args[2], &count)) return false;
@@ -777,8 +796,8 @@ bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 	return true;
 }
 
-bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args,
-                    Value *result) {
+bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result) {
+	(void)c;
 	if (n != 2 || args[0].kind != args[1].kind || !self->head.n ||
 	    !is_text(self->captured[0].value))
 		return false;
@@ -790,11 +809,8 @@ bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value 
 	}
 	if (!is_text(args[0])) return false;
 	if (!strcmp(name, "+")) {
-		const Pace pace = {.c = c};
-		Text t;
-		text_init(&t, c);
-		for (int i = 0; i < 2; i++) text_add(&t, chunk_of(args[i]).at, chunk_of(args[i]).n);
-		give_text(&pace, result, &t);
+		const StringView more = chunk_of(args[1]);
+		*result = value_string_with(&args[0], more.at, more.n);
 		return true;
 	}
 	const int order = text_order(&args[0], &args[1]);

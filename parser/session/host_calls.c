@@ -104,7 +104,7 @@ static void boxed_call(Ctx *c, void *arg) {
 	k->st = call_values(k->s, k->f, k->n, k->args, k->random_state, k->result, k->span);
 }
 
-Status session_call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state,
+Status session_call_dynamic(Ctx *c, Value f, uint32_t n, Value *args, Value *random_state,
                             Value *result, SpanId span) {
 	DynamicCall k = {session_of(c), f, n, args, random_state, result, span, ST_OK};
 	if (f.kind == V_FUNCTION) {
@@ -137,10 +137,18 @@ Status session_call(Session *s, Value f, uint32_t n, const Value *args, Value *r
 	int64_t two = 2;
 	Tensor *state = tensor_new(s->c, DT_I64, 1, &two);
 	if (!state) return ST_NOMEM;
+	Value *given = heap_alloc(s->c, n * sizeof *given);
+	if (!given) {
+		tensor_unref(state);
+		return ST_NOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++) given[i] = value_ref(args[i]);
 	((int64_t *)(void *)state->data)[0] = s->random_key;
 	((int64_t *)(void *)state->data)[1] = s->random_counter;
 	Value rng = value_tensor(state);
-	Status st = session_call_dynamic(s->c, f, n, args, &rng, result, span);
+	Status st = session_call_dynamic(s->c, f, n, given, &rng, result, span);
+	for (uint32_t i = 0; i < n; i++) value_unref(given[i]);
+	heap_free(s->c, given, n * sizeof *given);
 	if (st == ST_OK && rng.kind == V_TENSOR) {
 		s->random_key = ((int64_t *)(void *)rng.tensor->data)[0];
 		s->random_counter = ((int64_t *)(void *)rng.tensor->data)[rng.tensor->stride[0]];

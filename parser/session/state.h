@@ -179,8 +179,9 @@ void session_check_rule(Session *s, Module *m, const Ast *e);
 Fn *session_elementwise_rule(Ctx *c, Op op, Dtype d);
 
 /* ---- host_calls.c -------------------------------------------------------- */
-/* A call at run time, also a service of the IR. Replaces the random state. */
-Status session_call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state,
+/* A call at run time, also a service of the IR. Replaces the random state. It
+ * may use up the reference of an argument, which is then V_UNSET. */
+Status session_call_dynamic(Ctx *c, Value f, uint32_t n, Value *args, Value *random_state,
                             Value *result, SpanId span);
 
 #endif

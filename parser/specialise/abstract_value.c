@@ -126,6 +126,79 @@ Av *av_with_origin(Sp *sp, Av *v, Span origin) {
 	return s;
 }
 
+/* ---- static requirements ------------------------------------------------- */
+
+/* Finds the leaves of the frame from which a ref is computed. Returns false
+ * when it also depends on something else (a loop's variable, data). */
+static bool depends_only_on_leaves(Sp *sp, FunctionFrame *fr, Ref r, bool *which, int depth) {
+	if (ref_is_const(r)) return true;
+	for (uint32_t i = 0; i < fr->nleaves; i++)
+		if (fr->params[i] == r) {
+			which[i] = true;
+			return true;
+		}
+	const Inst *in = ref_inst(build_fn(fr->b), r);
+	if (!in || depth > 32) return false;
+	if (!prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT &&
+	    in->op != OP_GATHER && in->op != OP_SLICE && in->op != OP_RESHAPE &&
+	    in->op != OP_REDUCE_SUM && in->op != OP_REDUCE_MAX)
+		return false;
+	uint32_t nargs = in->nargs, args = in->args;
+	for (uint32_t i = 0; i < nargs; i++)
+		if (!depends_only_on_leaves(sp, fr, build_fn(fr->b)->args.at[args + i], which, depth + 1))
+			return false;
+	return true;
+}
+
+static _Noreturn void demand_static(Sp *sp, Ref r, bool needed, Span at, const char *what) {
+	FunctionFrame *fr = sp->frame;
+	if (fr && fr->nleaves) {
+		bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves);
+		if (depends_only_on_leaves(sp, fr, r, which, 0)) {
+			bool any = false;
+			for (uint32_t i = 0; i < fr->nleaves; i++) {
+				if (!which[i] || fr->baked[i]) continue;
+				any = fr->demanded[i] = true;
+				fr->needed[i] |= needed;
+			}
+			if (any) {
+				session_set_retry(sp->session, fr);
+				ctx_throw(sp->c, ST_ERROR);
+			}
+		}
+	}
+	session_set_wants_unroll(sp->session);
+	Diag *d = diag_error(sp->c, E_NOT_STATIC, at, "%s must be known before the program runs", what);
+	diag_hint(sp->c, d, "write a number here, or pass it down as a plain argument");
+	sp_throw(sp);
+}
+
+_Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
+	demand_static(sp, r, true, at, what);
+}
+
+/* r is in the code of the frame; NULL: of a statement. */
+static bool can_be_static(Sp *sp, FunctionFrame *fr, bool in_unrollable, Ref r) {
+	if (ref_is_const(r)) return true;
+	if (fr && fr->nleaves && !fr->open) {
+		bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves);
+		if (depends_only_on_leaves(sp, fr, r, which, 0)) {
+			for (uint32_t i = 0; i < fr->nleaves; i++)
+				if (which[i] && !fr->baked[i] &&
+				    !can_be_static(sp, fr->outer, fr->in_unrollable, fr->args[i]))
+					return false;
+			return true;
+		}
+	}
+	return in_unrollable;
+}
+
+bool sp_can_be_static(Sp *sp, Ref r) { return can_be_static(sp, sp->frame, sp->unrollable > 0, r); }
+
+void sp_ask_static(Sp *sp, Ref r, Span at, const char *what) {
+	if (sp_can_be_static(sp, r)) demand_static(sp, r, false, at, what);
+}
+
 /* ---- static facts -------------------------------------------------------- */
 
 static const Value *static_scalar(Sp *sp, const Av *v) {

@@ -832,7 +832,7 @@ static bool box_carried(Sp *sp, Loop *l, uint32_t i) {
 
 static void run_loop(Sp *sp, Loop *l) {
 	Env *env = sp->env;
-	uint32_t depth = sp->depth, tries = 0;
+	uint32_t depth = sp->depth, unrollable = sp->unrollable, tries = 0;
 	const Counter *counters = sp->counters;
 	Inlined *inlined = sp->inlined;
 	SpanId span = build_span(sp->b);
@@ -851,7 +851,9 @@ static void run_loop(Sp *sp, Loop *l) {
 		at.open = NULL;
 		uint32_t mark = diag_total(sp->c);
 		struct attempt_run r = {sp, &at};
+		sp->unrollable += can_unroll;
 		Status s = ctx_protect(sp->c, attempt_body, &r);
+		sp->unrollable = unrollable;
 		sp->env = env;
 		sp->depth = depth;
 		sp->inlined = inlined;

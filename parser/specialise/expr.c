@@ -14,50 +14,6 @@
 
 const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
 
-/* ---- static requirements ------------------------------------------------- */
-
-/* Finds the leaves of the frame from which a ref is computed. Returns false
- * when it also depends on something else (a loop's variable, data). */
-static bool depends_only_on_leaves(Sp *sp, FunctionFrame *fr, Ref r, bool *which, int depth) {
-	if (ref_is_const(r)) return true;
-	for (uint32_t i = 0; i < fr->nleaves; i++)
-		if (fr->params[i] == r) {
-			which[i] = true;
-			return true;
-		}
-	const Inst *in = ref_inst(build_fn(fr->b), r);
-	if (!in || depth > 32) return false;
-	if (!prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT &&
-	    in->op != OP_GATHER && in->op != OP_SLICE && in->op != OP_RESHAPE &&
-	    in->op != OP_REDUCE_SUM && in->op != OP_REDUCE_MAX)
-		return false;
-	uint32_t nargs = in->nargs, args = in->args;
-	for (uint32_t i = 0; i < nargs; i++)
-		if (!depends_only_on_leaves(sp, fr, build_fn(fr->b)->args.at[args + i], which, depth + 1))
-			return false;
-	return true;
-}
-
-_Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
-	FunctionFrame *fr = sp->frame;
-	if (fr && fr->nleaves) {
-		bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves);
-		if (depends_only_on_leaves(sp, fr, r, which, 0)) {
-			bool any = false;
-			for (uint32_t i = 0; i < fr->nleaves; i++)
-				if (which[i] && !fr->baked[i]) any = fr->demanded[i] = true;
-			if (any) {
-				session_set_retry(sp->session, fr);
-				ctx_throw(sp->c, ST_ERROR);
-			}
-		}
-	}
-	session_set_wants_unroll(sp->session);
-	Diag *d = diag_error(sp->c, E_NOT_STATIC, at, "%s must be known before the program runs", what);
-	diag_hint(sp->c, d, "write a number here, or pass it down as a plain argument");
-	sp_throw(sp);
-}
-
 /* ---- names --------------------------------------------------------------- */
 
 Env *env_new(Sp *sp, Env *outer) {

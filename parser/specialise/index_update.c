@@ -208,8 +208,21 @@ Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value,
 	return av_array(sp, build_reshape(sp->b, scatter(sp, false, x, at_true, v), t.rank, t.dims));
 }
 
-static Av *update_sequence(Sp *sp, const Av *base, uint32_t n, Av *const *items, const Span *spans,
+/* A value whose type is known only when it runs, or a sequence at an index that
+ * is. */
+static Av *update_dynamic(Sp *sp, Av *base, uint32_t n, Av *const *items, Av *value, bool add,
+                          Span at) {
+	Av **args = ARENA_ARRAY(sp->a, Av *, n + 2), *kind = av_bool(sp, add);
+	args[0] = base;
+	args[1] = value;
+	index_box_items(sp, n, items, args + 2);
+	return sp_call_dynamic(sp, av_builtin(sp, "_item_set", 1, &kind), n + 2, args, at);
+}
+
+static Av *update_sequence(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans,
                            Av *value, bool add, Span at) {
+	if (n == 1 && index_is_late(sp, items[0], spans[0]))
+		return update_dynamic(sp, base, n, items, value, add, at);
 	int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"),
 			k = i < 0 ? i + base->n : i;
 	if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
@@ -362,6 +375,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
                  bool add, Span at) {
 	if (base->kind == AV_LIST || base->kind == AV_TUPLE)
 		return update_sequence(sp, base, n, items, spans, value, add, at);
+	if (base->kind == AV_DYN) return update_dynamic(sp, base, n, items, value, add, at);
 	if (base->kind != AV_ARRAY)
 		sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
 	value = sp_want_array(sp, value, at, "an update");

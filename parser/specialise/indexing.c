@@ -246,7 +246,65 @@ uint32_t index_join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
 
 /* ---- reading ------------------------------------------------------------- */
 
+void index_box_items(Sp *sp, uint32_t n, Av *const *items, Av **boxed) {
+	for (uint32_t i = 0; i < n; i++) {
+		boxed[i] = items[i];
+		if (items[i]->kind == AV_RANGE)
+			for (int k = 0; k < 3; k++)
+				if (items[i]->items[k]->kind == AV_UNSET) items[i]->items[k] = av_none(sp);
+	}
+}
+
+static Av *index_dynamic(Sp *sp, Av *base, uint32_t n, Av *const *items, Span at) {
+	Av **args = ARENA_ARRAY(sp->a, Av *, n + 1);
+	args[0] = base;
+	index_box_items(sp, n, items, args + 1);
+	return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
+}
+
+bool index_is_late(Sp *sp, Av *item, Span at) {
+	static const char what[] = "the index of a tuple or list";
+	int64_t k;
+	if (item->kind == AV_RANGE) {
+		bool late = false;
+		for (int i = 0; i < 3; i++)
+			late |= item->items[i]->kind != AV_UNSET && index_is_late(sp, item->items[i], at);
+		return late;
+	}
+	if (item->kind == AV_DYN) return true;
+	if (av_static_int(sp, item, &k)) return false;
+	const Type *t = item->kind == AV_ARRAY ? ty(sp, item->ref) : NULL;
+	if (!t || t->rank || !dtype_is_int((Dtype)t->dtype)) return false;
+	sp_ask_static(sp, item->ref, at, what);
+	return true;
+}
+
+/* Whether the items are arrays of one shape and, with `dtypes`, of one type. */
+static bool are_alike(Sp *sp, const Av *base, bool dtypes) {
+	const Type *first = NULL;
+	for (uint32_t k = 0; k < base->n; k++) {
+		if (base->items[k]->kind != AV_ARRAY) return false;
+		const Type *t = ty(sp, base->items[k]->ref);
+		if (!first) first = t;
+		if (t->rank != first->rank || (dtypes && t->dtype != first->dtype)) return false;
+		for (uint32_t i = 0; i < t->rank; i++)
+			if (build_canon(sp->b, t->dims[i]) != build_canon(sp->b, first->dims[i])) return false;
+	}
+	return first != NULL;
+}
+
 static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
+	const bool number = item->kind == AV_ARRAY;
+	int64_t i;
+	/* At top level, arrays are stacked for an index known only at run time. In
+	 * functions they must have one type. */
+	const bool stacks =
+		number && !av_static_int(sp, item, &i) && !sp->frame && are_alike(sp, base, false);
+	if (stacks || index_is_late(sp, item, at)) {
+		if (!stacks && !(number && are_alike(sp, base, true)))
+			return index_dynamic(sp, base, 1, &item, at);
+		return sp_index_values(sp, sp_stack(sp, base->n, base->items, at), 1, &item, &at, at);
+	}
 	if (item->kind == AV_RANGE) {
 		int64_t part[3] = {0, base->n, 1};
 		for (int k = 2; k >= 0; k--) {
@@ -266,17 +324,7 @@ static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 			VEC_PUSH(sp->a, &items, base->items[i]);
 		return av_seq(sp, (AvKind)base->kind, items.n, items.at);
 	}
-	int64_t i;
-	if (!av_static_int(sp, item, &i)) {
-		/* An index known only at run time: at top level, the arrays are stacked
-		 * and indexed. */
-		bool arrays = base->n > 0;
-		for (uint32_t k = 0; k < base->n; k++) arrays &= base->items[k]->kind == AV_ARRAY;
-		if (item->kind != AV_ARRAY || !arrays || sp->frame) {
-			i = sp_want_int(sp, item, at, "the index of a tuple or list");
-		} else
-			return sp_index_values(sp, sp_stack(sp, base->n, base->items, at), 1, &item, &at, at);
-	}
+	i = sp_want_int(sp, item, at, "the index of a tuple or list");
 	int64_t k = i < 0 ? i + base->n : i;
 	if (k < 0 || k >= base->n) index_out_of_range(sp, i, base->n, at);
 	return base->items[k];
@@ -311,18 +359,6 @@ static _Noreturn void not_indexable(Sp *sp, const Av *base, Span at) {
 	Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
 	if (base->kind == AV_FUNCTION) diag_hint(sp->c, d, "a call is written f(x)");
 	sp_throw(sp);
-}
-
-static Av *index_dynamic(Sp *sp, Av *base, uint32_t n, Av *const *items, Span at) {
-	Av **args = ARENA_ARRAY(sp->a, Av *, n + 1);
-	args[0] = base;
-	for (uint32_t i = 0; i < n; i++) {
-		args[1 + i] = items[i];
-		if (items[i]->kind == AV_RANGE)
-			for (int k = 0; k < 3; k++)
-				if (items[i]->items[k]->kind == AV_UNSET) items[i]->items[k] = av_none(sp);
-	}
-	return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
 }
 
 static Av *index_sparse(Sp *sp, Av *base, uint32_t n, Av *const *items, Span at) {

@@ -8,6 +8,11 @@
 #include "parser/specialise/internal.h"
 
 _Noreturn void index_out_of_range(Sp *sp, int64_t i, int64_t n, Span at);
+/* Whether an index into a tuple or list is known only when the program runs.
+ * Does not return where it can become a constant. */
+bool index_is_late(Sp *sp, Av *item, Span at);
+/* The items as arguments of a dynamic call: open ends of ranges are `none`. */
+void index_box_items(Sp *sp, uint32_t n, Av *const *items, Av **boxed);
 /* Assigns the items to the axes: one entry for each axis, NULL where there is
  * no item. The callers handle masks of several axes. */
 uint32_t index_align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items,

@@ -58,6 +58,9 @@ struct FunctionFrame {
 	const Ref *args; /* in outer->b */
 	bool *baked;
 	bool *demanded;                /* leaves that the next attempt must bake */
+	bool *needed;                  /* those of them without which there is no code */
+	bool open;                     /* bakes what is needed only */
+	bool in_unrollable;            /* the call is in a loop that may be unrolled */
 	uint32_t code_id;              /* of the function */
 	Span call;                     /* the call that needs it */
 	const struct Inlined *inlined; /* the calls around it, in the outer frame */
@@ -100,6 +103,7 @@ typedef struct Sp {
 	Inlined *inlined;
 	const Counter *counters;
 	uint32_t depth, recursion;
+	uint32_t unrollable; /* loops of this function around it that may be unrolled */
 	/* Nothing differentiates this code: a statement of top level, or the
 	 * function of a derivative rule. */
 	bool underived;
@@ -214,6 +218,11 @@ const char *av_kind_text(const Av *v); /* "an array", "a function" */
 /* Throws so that the frame is tried again with r's parameters as constants. An
  * error when that is impossible. */
 _Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what);
+/* As sp_demand_static where r can become a constant, in its function or in a
+ * caller; else returns, and the code must do with a value of the run. */
+void sp_ask_static(Sp *sp, Ref r, Span at, const char *what);
+/* Whether it can: sp is that of the code which has r. */
+bool sp_can_be_static(Sp *sp, Ref r);
 
 /* ---- abstract values ----------------------------------------------------- */
 Av *av_new(Sp *sp, AvKind kind);
@@ -481,9 +490,10 @@ struct Builtin {
 	           const CallArguments *call);
 	Op op;           /* for builtins that share `run` */
 	const char *doc; /* signature and meaning; NULL: internal */
-	/* Handles a dynamic call on the values themselves. Returns false if it
-	 * cannot; `run` is then specialised for them. */
-	bool (*quick)(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
+	/* Handles a dynamic call on the values themselves. It may use up the
+	 * reference of an argument, which is then V_UNSET. Returns false if it
+	 * cannot, with all arguments; `run` is then specialised for them. */
+	bool (*quick)(Ctx *c, const FunctionObject *self, uint32_t n, Value *args, Value *result);
 	/* Computes on values at run time; `run` then only emits the dynamic
 	 * call. */
 	NativeFn native;

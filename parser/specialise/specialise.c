@@ -49,7 +49,9 @@ struct Family {
 	Arena *a; /* holds it and its members */
 	uint32_t nleaves;
 	bool *demanded;
-	bool *signs; /* leaves of which it matters whether they may be negative */
+	bool *needed; /* demanded leaves without which there is no code */
+	bool open;    /* bakes those only */
+	bool *signs;  /* leaves of which it matters whether they may be negative */
 	bool effects;
 	FamilyMember *members, *forgotten;
 	struct Family *next;
@@ -225,6 +227,7 @@ static void build_member(Ctx *c, void *arg) {
 	Sp *outer = j->sp;
 	FunctionFrame *fr = &j->frame;
 	inner.frame = fr;
+	inner.unrollable = 0;
 	inner.underived = j->underived;
 	inner.inlined = NULL;
 	inner.place = NO_SPAN;
@@ -349,9 +352,12 @@ static bool attempt(CallRequest *j) {
 	                           .inlined = sp->inlined,
 	                           .signs = j->family->signs,
 	                           .negative = j->sig.negative,
+	                           .open = j->family->open,
+	                           .in_unrollable = sp->unrollable > 0,
 	                           .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
+	j->frame.needed = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.asked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.baked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	for (uint32_t i = 0; i < j->nleaves; i++) j->frame.baked[i] = j->family->demanded[i];
@@ -373,6 +379,7 @@ static bool attempt(CallRequest *j) {
 			diag_truncate(c, mark);
 			for (uint32_t i = 0; i < j->nleaves; i++) {
 				j->family->demanded[i] |= j->frame.demanded[i];
+				j->family->needed[i] |= j->frame.needed[i];
 				j->family->signs[i] |= j->frame.asked[i];
 			}
 			if (j->frame.wants_effects) {
@@ -461,6 +468,35 @@ static void check_parts(Sp *sp, Av *f, const CallArguments *call) {
 		        sp_function_name(sp, f));
 }
 
+/* open: the family whose functions bake only what they need. */
+static struct Family *find_family(const CallRequest *j, const char *key, bool open) {
+	Sp *sp = j->sp;
+	struct Family *fam = session_find_family(sp->session, key);
+	if (fam) return fam;
+	Arena *a = arena_small(sp->c);
+	fam = ARENA_NEW(a, struct Family);
+	fam->a = a;
+	fam->key = arena_copy(a, key, strlen(key));
+	fam->nleaves = j->nleaves;
+	fam->open = open;
+	fam->demanded = ARENA_ARRAY(a, bool, j->nleaves + 1);
+	fam->needed = ARENA_ARRAY(a, bool, j->nleaves + 1);
+	fam->signs = ARENA_ARRAY(a, bool, j->nleaves + 1);
+	for (uint32_t i = 0; i < j->nleaves; i++) fam->demanded[i] = fam->needed[i] = j->sig.fixed[i];
+	session_add_family(sp->session, fam, fam->key, j->sig.newest, j->sig.oldest);
+	return fam;
+}
+
+/* Whether the function asks for a constant that this call does not have, and
+ * can do without. */
+static bool asks_in_vain(const CallRequest *j) {
+	const struct Family *fam = j->family;
+	for (uint32_t i = 0; i < j->nleaves; i++)
+		if (fam->demanded[i] && !fam->needed[i] && !sp_can_be_static(j->sp, j->args[i]))
+			return true;
+	return false;
+}
+
 static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool underived) {
 	sp_want_function(sp, f, call);
 	check_parts(sp, f, call);
@@ -481,20 +517,10 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 	j.sig.fixed = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
 	j.sig.negative = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
 	const char *key = call_key_write(&j.sig, f, call, n, items);
-	struct Family *fam = session_find_family(sp->session, key);
-	if (!fam) {
-		Arena *a = arena_small(sp->c);
-		fam = ARENA_NEW(a, struct Family);
-		fam->a = a;
-		fam->key = arena_copy(a, key, strlen(key));
-		fam->nleaves = j.nleaves;
-		fam->demanded = ARENA_ARRAY(a, bool, j.nleaves + 1);
-		fam->signs = ARENA_ARRAY(a, bool, j.nleaves + 1);
-		for (uint32_t i = 0; i < j.nleaves; i++) fam->demanded[i] = j.sig.fixed[i];
-		session_add_family(sp->session, fam, fam->key, j.sig.newest, j.sig.oldest);
-	}
-	j.family = fam;
+	j.family = find_family(&j, key, false);
 	for (;;) {
+		if (asks_in_vain(&j)) j.family = find_family(&j, arena_printf(sp->a, "open %s", key), true);
+		struct Family *fam = j.family;
 		const char *bk = baked_key(&j);
 		FamilyMember *m = find_member(&j, bk);
 		if (m && m->finished) {
@@ -547,6 +573,7 @@ static Specialisation specialise(Sp *sp, Av *f, const CallArguments *call, bool 
 		if (finished) break;
 		forget_member(m);
 	}
+	const struct Family *fam = j.family;
 	Specialisation r = {.effects = fam->effects, .nleaves = j.nleaves, .newest = j.sig.newest};
 	FamilyMember *m = j.member;
 	*session_yielded(sp->session) += m->yields;

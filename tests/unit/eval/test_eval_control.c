@@ -250,7 +250,7 @@ static void make_dynamic(T *t, const void *what) {
 	t->f = build_end(t->b, 6, r);
 }
 
-static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, const Value *args, Value *state,
+static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, Value *args, Value *state,
                            Value *result, SpanId span) {
 	(void)f;
 	(void)span;
