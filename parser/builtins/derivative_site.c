@@ -110,6 +110,15 @@ bool is_static_zero(Sp *sp, Ref r) {
 	return ref_splat(build_fn(sp->b), r, &v) && value_as_f64(v, &x) && x == 0;
 }
 
+Ref site_leaf(Sp *sp, Av *v, Ref like, Span at, const char *what, const char *of) {
+	v = av_array(sp, sp_want_array(sp, v, at, what)->ref);
+	const Type t = *ty(sp, like);
+	return sp_broadcast_into(sp, sp_to_dtype(sp, v, (Dtype)t.dtype), t.rank, t.dims, at,
+	                         arena_printf(sp->a, "%s is %s for %s that is %s", what,
+	                                      sp_type_text(sp, v), of,
+	                                      sp_type_text(sp, av_array(sp, like))));
+}
+
 void site_tangents(Site *s, Av *dx, Span at, const char *what, Ref *out) {
 	Sp *sp = s->sp;
 	dx = s->x->kind == AV_ARRAY ? sp_want_array(sp, dx, at, what) : dx;
@@ -119,17 +128,13 @@ void site_tangents(Site *s, Av *dx, Span at, const char *what, Ref *out) {
 	if (!fits)
 		sp_fail(sp, E_TYPE, at, "%s must be made like the argument: %s for %s", what,
 		        sp_type_text(sp, dx), sp_type_text(sp, x));
-	Ref *leaves = ARENA_ARRAY(sp->a, Ref, n + 1), *xs = ARENA_ARRAY(sp->a, Ref, n + 1);
-	av_leaves(dx, leaves, &k);
+	Av **leaves = ARENA_ARRAY(sp->a, Av *, n + 1);
+	Ref *xs = ARENA_ARRAY(sp->a, Ref, n + 1);
+	av_leaf_values(dx, leaves, &k);
 	av_leaves(x, xs, &m);
 	for (uint32_t i = 0; i < s->nactive; i++) {
-		uint32_t l = s->active_leaf[i];
-		Av *v = av_array(sp, leaves[l]), *like = av_array(sp, xs[l]);
-		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, xs[l])->dtype), same = xs[l];
-		Type t = *ty(sp, same);
-		out[i] = sp_broadcast_into(sp, r, t.rank, t.dims, at,
-		                           arena_printf(sp->a, "%s is %s for an argument that is %s", what,
-		                                        sp_type_text(sp, v), sp_type_text(sp, like)));
+		const uint32_t l = s->active_leaf[i];
+		out[i] = site_leaf(sp, leaves[l], xs[l], at, what, "an argument");
 	}
 }
 

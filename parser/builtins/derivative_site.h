@@ -40,6 +40,9 @@ Site site_of(Sp *sp, Av *f, const CallArguments *call, uint32_t which);
 /* A function that always fails has no derivative; the call of it takes its
  * place. */
 bool site_fails(const Site *s);
+/* A leaf of a tangent or cotangent, of the dtype and shape of `like`. Messages
+ * call it `what` for `of`. */
+Ref site_leaf(Sp *sp, Av *v, Ref like, Span at, const char *what, const char *of);
 /* The active leaves of a tangent, which must have the structure of x. */
 void site_tangents(Site *s, Av *dx, Span at, const char *what, Ref *out);
 /* The effects of the function, which are among the results of a transform. */

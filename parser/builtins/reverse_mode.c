@@ -74,24 +74,17 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const CallArguments *call, 
 	if (av_count_leaves(given) != n || given->kind != in->kind)
 		sp_fail(sp, E_TYPE, call->spans[0], "%s must be made like the value: %s for %s", what,
 		        sp_type_text(sp, given), sp_type_text(sp, in));
-	Ref *gl = ARENA_ARRAY(sp->a, Ref, n + 1), *il = ARENA_ARRAY(sp->a, Ref, n + 1),
-		*ol = ARENA_ARRAY(sp->a, Ref, m + 1);
-	av_leaves(given, gl, &k);
+	Av **gl = ARENA_ARRAY(sp->a, Av *, n + 1);
+	Ref *il = ARENA_ARRAY(sp->a, Ref, n + 1), *ol = ARENA_ARRAY(sp->a, Ref, m + 1);
+	av_leaf_values(given, gl, &k);
 	k = 0;
 	av_leaves(in, il, &k);
 	av_leaves(out, ol, &j);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, res->n + n + 1);
 	for (uint32_t i = 0; i < res->n; i++) args[nargs++] = res->items[i]->ref;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!mask_bit(sp->c, in_mask, i)) continue;
-		Av *v = av_array(sp, gl[i]), *like = av_array(sp, il[i]);
-		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, il[i])->dtype), same = il[i];
-		Type t = *ty(sp, same);
-		args[nargs++] =
-			sp_broadcast_into(sp, r, t.rank, t.dims, call->spans[0],
-		                      arena_printf(sp->a, "%s is %s for a value that is %s", what,
-		                                   sp_type_text(sp, v), sp_type_text(sp, like)));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (mask_bit(sp->c, in_mask, i))
+			args[nargs++] = site_leaf(sp, gl[i], il[i], call->spans[0], what, "a value");
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
 	sp_at(sp, call->span);
 	/* A guard that only the function itself knows fails here: there is no value
