@@ -120,9 +120,9 @@ static Value run_statement(Session *s, Module *m, const Ast *e) {
 				session_set_global(s, m, st.assigned.at[i].name, made[i], e->span);
 			const Value *rng = &results[n - 2];
 			if (rng->kind == V_TENSOR) {
-				s->random_key = (int64_t)tensor_get(rng->tensor, (int64_t[]){0});
-				s->random_counter = ((int64_t *)(void *)rng->tensor->data)[rng->tensor->stride[0]];
-				s->random_key = ((int64_t *)(void *)rng->tensor->data)[0];
+				const int64_t *state = (const int64_t *)(const void *)rng->tensor->data;
+				s->random_key = state[0];
+				s->random_counter = state[rng->tensor->stride[0]];
 			}
 		} else status = ST_NOMEM;
 		for (uint32_t i = 0; i < done; i++) value_unref(made[i]);

@@ -75,6 +75,10 @@ static void test_programs(T *t) {
 	double a = number(t, "rand()"), b = number(t, "rand()");
 	FINE(t, atled_seed(t->x, 7));
 	CHECK(number(t, "rand()") == a && a != b);
+	FINE(t, atled_seed(t->x, INT64_MAX));
+	a = number(t, "rand()");
+	FINE(t, atled_seed(t->x, INT64_MAX));
+	CHECK(number(t, "rand()") == a);
 	Said said = {.n = 0};
 	FINE(t, atled_type(t->x, "[1.0, 2.0] * 3", ATLED_ZERO, hear, &said));
 	CHECK(!strncmp(said.text, "f64[2]", 6));
