@@ -38,11 +38,13 @@ static const char *suggestion(void) {
 static void paint(void) {
 	painted_late = false;
 	const bool searching = rl_display_prompt != rl_prompt;
+	/* After a search, readline has the line before the cursor. */
+	const int point = rl_point < rl_end ? rl_point : rl_end;
 	screen_paint(&(ScreenContents){.prompt = searching ? rl_display_prompt : first_prompt,
 	                               .more = more_prompt,
 	                               .text = rl_line_buffer,
 	                               .n = (size_t)rl_end,
-	                               .point = (size_t)rl_point,
+	                               .point = (size_t)point,
 	                               .ghost = suggestion(),
 	                               .below = leaving ? NULL : menu.at,
 	                               .colour = in_colour,
@@ -373,6 +375,40 @@ static int key_tab(int count, int key) {
 
 /* ---- reading ------------------------------------------------------------- */
 
+/* Replaces commands of readline that end any input or write to the terminal
+ * themselves, whichever keys they are bound to. NULL: such keys do nothing. */
+static void replace_commands(Keymap map) {
+	static const struct {
+		const char *command;
+		rl_command_func_t *instead;
+	} replaced[] = {
+		{"accept-line", key_return},
+		{"operate-and-get-next", key_return},
+		{"insert-comment", NULL},
+		{"clear-screen", key_clear},
+		{"clear-display", key_clear},
+		{"redraw-current-line", key_clear},
+		{"complete", key_tab},
+		{"menu-complete", key_tab},
+		{"menu-complete-backward", key_tab},
+		{"possible-completions", key_tab},
+		{"insert-completions", key_tab},
+		{"vi-complete", key_tab},
+		{"dump-functions", NULL},
+		{"dump-macros", NULL},
+		{"dump-variables", NULL},
+	};
+	for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
+		rl_command_func_t *command = rl_named_function(replaced[i].command);
+		char **keys = command ? rl_invoking_keyseqs_in_map(command, map) : NULL;
+		for (char **k = keys; k && *k; k++) {
+			rl_bind_keyseq_in_map(*k, replaced[i].instead, map);
+			free(*k);
+		}
+		free(keys);
+	}
+}
+
 void edit_start(bool colour) {
 	static const struct {
 		const char *keys;
@@ -415,8 +451,11 @@ void edit_start(bool colour) {
 		{"]", key_close},
 		{")", key_close},
 	};
+	static const char *const maps[] = {"emacs", "vi-insert", "vi-move"};
 	in_colour = colour;
 	keys_setup();
+	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+		replace_commands(rl_get_keymap_by_name(maps[i]));
 	for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
 		rl_bind_keyseq_in_map(bindings[i].keys, bindings[i].function,
 		                      rl_get_keymap_by_name("emacs"));

@@ -212,6 +212,15 @@ static void test_blocks(T *t) {
 	type(t, "\013b\r");     /* deletes the remainder */
 	CHECK(terminal_ends(&t->at, "atled> "));
 	CHECK(line(t, "f(2)", "\n12\n"));
+	/* Other keys of readline that end an input wait for its end, too, and those
+	 * that clear the screen leave the prompt. */
+	keys(t, "\014");
+	type(t, "k(a) = {\017");
+	CHECK(terminal_ends(&t->at, "  ...>   "));
+	type(t, "\033\014");
+	CHECK(stands(t, 1, 9) && sees(t, "atled> k(a) = {\n"));
+	type(t, "a }\017");
+	CHECK(terminal_ends(&t->at, "atled> "));
 	/* A new line in a complete text; line keys stay within their line. */
 	keys(t, "\014");
 	type(t, "u = 5\033\rv = 6");
