@@ -74,12 +74,13 @@ for target in "$build"/fuzz/*; do
 	folders=("$build/corpus/$name") more=()
 	[ -d "$kept" ] && folders+=("$kept")
 	case $name in
-	parse | check | format)
+	parse | check | format | run)
 		folders+=("$seeds")
 		# Short inputs are fast. Entropic weighting of rare features is off: it
 		# takes longer than checking a program.
 		more=(-dict="$build/words" -max_len="${FUZZ_LENGTH:-400}" -entropic=0)
 		;;
+	calls | line) more=(-max_len="${FUZZ_LENGTH:-400}" -entropic=0) ;;
 	ir_text) more=(-dict="$build/words_ir" -max_len="${FUZZ_LENGTH:-1000}") ;;
 	esac
 	echo "== $name, ${extent[*]}"

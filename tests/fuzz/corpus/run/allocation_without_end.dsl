@@ -1,0 +1,2 @@
+a = [1.0]
+while true { a = concat(a, a) }

@@ -1,0 +1,1 @@
+print("before"); exit(3)

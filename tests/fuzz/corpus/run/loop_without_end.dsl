@@ -1,0 +1,2 @@
+s = 0
+while true { s += 1 }
