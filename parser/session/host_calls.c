@@ -219,6 +219,9 @@ static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf) {
 
 static void specialise_typed(Ctx *c, void *arg) {
 	TypedCall *k = arg;
+	const FunctionObject *fo = k->f.kind == V_FUNCTION ? (const FunctionObject *)k->f.object : NULL;
+	k->a = arena_new(c);
+	k->b = build_begin(c, fo ? fo->name : 0, 0, NULL);
 	Sp sp = {.c = c, .session = k->s, .a = k->a, .b = k->b, .module = k->s->main};
 	FunctionFrame frame = {.b = k->b, .fixed = true};
 	sp.frame = &frame;
@@ -254,9 +257,6 @@ static Status specialise(TypedCall *k, Fn **out) {
 	Ctx *c = k->s->c;
 	*out = NULL;
 	uint32_t mark = build_mark(c);
-	k->a = arena_new(c);
-	const FunctionObject *fo = k->f.kind == V_FUNCTION ? (const FunctionObject *)k->f.object : NULL;
-	k->b = build_begin(c, fo ? fo->name : 0, 0, NULL);
 	Status st = ctx_protect(c, specialise_typed, k);
 	if (st != ST_OK) build_unwind(c, mark);
 	else *out = k->fn;

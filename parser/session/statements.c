@@ -234,15 +234,14 @@ void session_run_statements(Session *s, Module *m, const Program *p, ResultSink 
 		case A_INDEX_DEF: value_unref(run_statement(s, m, e)); break;
 		default: v = run_statement(s, m, e); shows = !e->hidden;
 		}
-		if (shows && show && v.kind != V_NONE) show(ud, v, e);
-		if (m == s->main)
-			VEC_PUSH(s->a, &s->done,
-			         ((StatementDone){e->span.start, e->span.end, shows && v.kind != V_NONE}));
+		shows &= v.kind != V_NONE;
+		if (shows && show) show(ud, v, e);
 		if (last) {
 			value_unref(*last);
-			*last = value_ref(v);
-		}
-		value_unref(v);
+			*last = v;
+		} else value_unref(v);
+		if (m == s->main)
+			VEC_PUSH(s->a, &s->done, ((StatementDone){e->span.start, e->span.end, shows}));
 	}
 }
 

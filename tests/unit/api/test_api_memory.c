@@ -212,6 +212,28 @@ static void test_allocator(T *t) {
 	CHECK(made > 0 && lost == 0);
 }
 
+/* Calls that own a value when an allocation fails. */
+static void test_nothing_left(T *t) {
+	(void)t;
+	unsigned lost = 0;
+	for (unsigned n = 2; n < 1200; n++) {
+		Miser m = {.left = -1};
+		atled_engine_config config = {.size = sizeof config, .resize = miser_resize, .ud = &m};
+		atled_engine *e = atled_engine_new(&config);
+		atled_context *x = atled_context_new(e);
+		atled_value *v = NULL;
+		Said said = {.n = 0};
+		atled_fail_allocation(x, n / 2, 0);
+		if (n % 2) atled_type(x, "[1.0, 2] * 3", ATLED_ZERO, hear, &said);
+		else atled_eval(x, "x -> x + 1\n\"text\"\nlist(1, \"a\")", ATLED_ZERO, NULL, &v);
+		atled_value_free(v);
+		atled_context_free(x);
+		atled_engine_free(e);
+		lost += m.balance != 0;
+	}
+	CHECK(lost == 0);
+}
+
 int main(void) {
 	T t = {.x = atled_context_new(NULL)};
 	if (!t.x) return 1;
@@ -219,6 +241,7 @@ int main(void) {
 		{"life", test_life},
 		{"failing memory", test_failing_memory},
 		{"allocator", test_allocator},
+		{"nothing left", test_nothing_left},
 		{"reads behind arrays", test_reads_behind},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
