@@ -227,11 +227,32 @@ static void lay_out_below(ScreenLayout *l, const char *below) {
 
 /* ---- colours of the input ------------------------------------------------ */
 
+enum { STRINGS_MOST = 16 };
+
 typedef struct Painter {
 	const char *text;
 	unsigned char *style;
 	size_t shift;
+	/* the strings around the token; STRINGS_MOST: too many to follow */
+	uint32_t strings;
+	bool in_text;                  /* of the innermost string, not in its code */
+	uint32_t braces[STRINGS_MOST]; /* open in the code of each string */
 } Painter;
+
+/* Follows strings, whose text may hold code in braces, and that strings. */
+static void follow_strings(Painter *p, atled_token kind, char first) {
+	if (p->strings == STRINGS_MOST) return;
+	uint32_t *braces = &p->braces[p->strings];
+	if (kind == ATLED_TOKEN_BRACKET) {
+		if (first == '{' && !p->in_text) ++*braces;
+		else if (first == '}' && *braces) --*braces;
+		else if (first == '{' || first == '}') p->in_text = first == '}' && p->strings;
+	} else if ((kind == ATLED_TOKEN_STRING || kind == ATLED_TOKEN_ERROR) && first == '"') {
+		if (p->in_text) p->strings--;
+		else if (++p->strings < STRINGS_MOST) p->braces[p->strings] = 0;
+		p->in_text = !p->in_text;
+	}
+}
 
 static void paint_token(void *ud, atled_token kind, size_t start, size_t end) {
 	static const unsigned char of[] = {[ATLED_TOKEN_COMMENT] = STYLE_COMMENT,
@@ -239,11 +260,16 @@ static void paint_token(void *ud, atled_token kind, size_t start, size_t end) {
 	                                   [ATLED_TOKEN_STRING] = STYLE_STRING,
 	                                   [ATLED_TOKEN_KEYWORD] = STYLE_KEYWORD,
 	                                   [ATLED_TOKEN_ERROR] = STYLE_ERROR};
-	const Painter *p = ud;
+	Painter *p = ud;
+	const char *text = p->text + p->shift;
 	unsigned char s = (size_t)kind < sizeof of ? of[kind] : STYLE_PLAIN;
 	/* an unclosed string */
-	if (s == STYLE_ERROR && p->text[p->shift + start] == '"') s = STYLE_STRING;
+	if (s == STYLE_ERROR && text[start] == '"') s = STYLE_STRING;
 	memset(p->style + p->shift + start, s, end - start);
+	follow_strings(p, kind, text[start]);
+	/* for fresh_line */
+	for (size_t i = start; p->strings && i < end; i++)
+		if (text[i] == '\n') p->style[p->shift + i] = STYLE_STRING;
 }
 
 /* Returns the matching bracket of the one at `at`, or -1. Brackets in strings
@@ -272,7 +298,7 @@ static struct {
 } last;
 
 /* Returns the start of the last line before `limit` that begins outside
- * strings. Tokenising can restart there. */
+ * strings and the code in them. Tokenising can restart there. */
 static size_t fresh_line(size_t limit) {
 	size_t i = limit;
 	while (i > 0 && !(last.text[i - 1] == '\n' && last.style[i - 1] != STYLE_STRING)) i--;
@@ -302,7 +328,8 @@ static const unsigned char *style_text(const ScreenContents *p, size_t to) {
 		from = skip;
 	}
 	if (to < from) to = from;
-	atled_tokens(text + from, to - from, paint_token, &(Painter){text, style, from});
+	atled_tokens(text + from, to - from, paint_token,
+	             &(Painter){.text = text, .style = style, .shift = from});
 	free(last.text);
 	free(last.style);
 	last.text = text;
