@@ -357,7 +357,7 @@ enum { PREFETCH_BYTES = 1024 };
 		const int64_t whole = count / UNIT <= SCAN_PLAIN ? 0 : count / GROUP * GROUP,              \
 					  prefetch_by =                                                                \
 						  next ? next - x                                                          \
-							   : (int64_t)((BACK ? -PREFETCH_BYTES : PREFETCH_BYTES) / sizeof(B)); \
+							   : (BACK ? -PREFETCH_BYTES : PREFETCH_BYTES) / (int)sizeof(B);       \
 		for (int64_t i = 0; i < whole; i += GROUP) {                                               \
 			const int64_t at = BACK ? count - N - i : i;                                           \
 			V v[K];                                                                                \
