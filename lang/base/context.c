@@ -93,10 +93,9 @@ struct Ctx {
 	uint64_t interrupt_at;
 	/* step_limit: the largest permitted value of `steps`; 0: none. */
 	uint64_t steps, step_limit;
-	double deadline, last_look; /* in clock_seconds */
+	double deadline; /* in clock_seconds */
 	bool timed;
 	double time_limit;
-	uint32_t skip, skipped; /* number of polls between two clock reads */
 	Progress levels[PROGRESS_LEVELS];
 	uint32_t progress_depth;
 	ProgressTell report_progress;
@@ -516,9 +515,7 @@ void ctx_set_time_limit(Ctx *c, double wall_seconds) {
 	c->timed = wall_seconds > 0 && wall_seconds < 3e9;
 	if (!c->timed) return;
 	c->time_limit = wall_seconds;
-	c->last_look = clock_seconds();
-	c->deadline = c->last_look + wall_seconds;
-	c->skip = c->skipped = 0;
+	c->deadline = clock_seconds() + wall_seconds;
 }
 
 void ctx_set_depth_limit(Ctx *c, uint32_t calls) { c->depth_limit = calls; }
@@ -526,21 +523,6 @@ void ctx_set_depth_limit(Ctx *c, uint32_t calls) { c->depth_limit = calls; }
 uint32_t ctx_depth_limit(const Ctx *c) { return c->depth_limit; }
 
 uint64_t ctx_steps(const Ctx *c) { return c->steps; }
-
-/* The clock is read about once a millisecond: the number of polls skipped
- * between two reads adapts to their rate. */
-static bool out_of_time(Ctx *c) {
-	if (c->skipped < c->skip) {
-		c->skipped++;
-		return false;
-	}
-	const double now = clock_seconds(), since = now - c->last_look;
-	if (since < 0.5e-3) c->skip = c->skip < 512 ? c->skip * 2 + 1 : 1023;
-	else if (since > 2e-3) c->skip = since > 10e-3 ? 0 : c->skip / 2;
-	c->skipped = 0;
-	c->last_look = now;
-	return now >= c->deadline;
-}
 
 Progress *ctx_progress_enter(Ctx *c, bool says) {
 	if (!c->report_progress || (!says && c->progress_depth) || c->progress_depth == PROGRESS_LEVELS)
@@ -667,8 +649,9 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 			diag_error(c, E_BUDGET, NO_SPAN, "the step limit is used up");
 		return ST_LIMIT;
 	}
-	if (c->timed && out_of_time(c)) {
-		c->skip = 0; /* the next poll must detect it too */
+	/* at every poll: after a thousand fast ones, the next may come a second
+	 * later */
+	if (c->timed && clock_seconds_coarse() >= c->deadline) {
 		if (!is_last_diag(c, E_BUDGET))
 			diag_error(c, E_BUDGET, NO_SPAN, "the time limit of %g s is used up", c->time_limit);
 		return ST_LIMIT;

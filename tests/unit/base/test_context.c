@@ -8,6 +8,7 @@
  * checks.
  */
 #include "tests/unit/base/help.h"
+#include "lang/base/clock.h"
 #include "lang/base/page_pool.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -231,6 +232,13 @@ static void test_polls(void) {
 	while (ctx_poll(c, 1) == ST_OK && polls < 1000000000) polls++;
 	CHECK(polls > 0 && diag_total(c) == 1 && strstr(diag_at(c, 0)->message, "0.01 s"));
 	CHECK(ctx_poll(c, 1) == ST_LIMIT);
+	diag_clear(c);
+	/* a long step after many short ones */
+	ctx_set_time_limit(c, 0.2);
+	for (int i = 0; i < 5000; i++) ctx_poll(c, 1);
+	const double start = clock_seconds();
+	while (clock_seconds() < start + 0.25) continue;
+	CHECK(ctx_poll(c, 1) == ST_LIMIT && diag_total(c) == 1);
 	ctx_set_time_limit(c, 0);
 	CHECK(ctx_poll(c, 1) == ST_OK);
 	CHECK(ctx_depth_limit(c) == 2000);
