@@ -56,7 +56,8 @@ FLAGS_asan := $(SANITIZED) $(SANITIZERS)
 FLAGS_tsan := $(SANITIZED) -fsanitize=thread
 FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
 FLAGS_polls := $(SANITIZED) -DATLED_POLLS
-FLAGS_coverage := -O1 -g --coverage -fprofile-update=prefer-atomic
+# one form of each kernel: those for other machines never run
+FLAGS_coverage := -O1 -g --coverage -fprofile-update=prefer-atomic -DATLED_ONE_MACHINE
 # the fuzzers' dictionaries replace the tracing of comparisons, which is
 # expensive
 FLAGS_fuzz := -O2 -g -fno-omit-frame-pointer $(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp

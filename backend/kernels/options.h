@@ -15,14 +15,16 @@
  *   statements. The Makefile disables that; a file that needs it for its speed
  *   has two kinds only (CLONES_WITHOUT_FMA).
  * - Under the sanitizers there is one version, since the choice would run
- *   before they are initialised. clang follows the command line.
+ *   before they are initialised. So it is with ATLED_ONE_MACHINE, for coverage.
+ *   clang follows the command line.
  */
 #ifndef ATLED_BACKEND_KERNELS_OPTIONS_H
 #define ATLED_BACKEND_KERNELS_OPTIONS_H
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH_INDEPENDENT _Pragma("GCC ivdep")
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
+	!defined(ATLED_ONE_MACHINE)
 #if defined(CLONES_WITHOUT_FMA) || __GNUC__ < 12
 #define CLONES __attribute__((target_clones("default", "avx2")))
 #else

@@ -14,7 +14,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                             \
-	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(ATLED_ONE_MACHINE)
 #define CLONES __attribute__((target_clones("default", "fma")))
 #else
 #define CLONES
