@@ -177,6 +177,27 @@ static void test_host_rules(T *t) {
 	CHECK(gives_error(t, "grad(x -> sum(cube(x)))([2.0])", "E0401", "cube"));
 }
 
+/* What a host's jvp and vjp give is linear: it has derivatives in the tangents
+ * and cotangents, and none in the arguments. */
+static void test_linear_rules(T *t) {
+	static Power cube = {1, 3};
+	FINE(t, define_power(t, "both", &cube, true, true, false));
+	FINE(t, atled_compile(t->x,
+	                      "x0 = [1.0, 2]\nalong(v) = jvp(both, x0, v)[1]\n"
+	                      "back(w) = vjp(both, x0)[1](w)",
+	                      ATLED_ZERO, NULL));
+	CHECK(number(t, "jvp(along, [1.0, 1], [1.0, 10])[1][1]") == 120);
+	CHECK(number(t, "grad(v -> sum(along(v) * [1.0, 10]))([1.0, 1])[1]") == 120);
+	CHECK(number(t, "jvp(back, [1.0, 1], [1.0, 10])[1][1]") == 120);
+	CHECK(number(t, "grad(w -> sum(back(w) * [1.0, 10]))([1.0, 1])[1]") == 120);
+	CHECK(number(t, "jacobian(back)([1.0, 1])[0, 0]") == 3);
+	CHECK(number(t, "hessian(w -> sum(back(w)^2))([1.0, 1])[1, 1]") == 288);
+	CHECK(gives_error(t, "jvp(x -> jvp(both, x, x0)[1], x0, x0)", "E0401", "no second derivative"));
+	CHECK(gives_error(t, "grad(x -> sum(jvp(both, x, x0)[1]))(x0)", "E0401", "no second"));
+	CHECK(gives_error(t, "jvp(x -> vjp(both, x)[1](x0), x0, x0)", "E0401", "no second"));
+	CHECK(gives_error(t, "grad(x -> sum(vjp(both, x)[1](x0)))(x0)", "E0401", "no second"));
+}
+
 static void test_rule_checks(T *t) {
 	static Power cube = {1, 3}, slope = {3, 2};
 	CHECK(atled_check_rules(t->x, (atled_rule_check)7) == ATLED_MISUSE);
@@ -225,6 +246,7 @@ int main(void) {
 	static const TestCase tests[] = {
 		{"host", test_host},
 		{"host-rules", test_host_rules},
+		{"linear-rules", test_linear_rules},
 		{"rule-checks", test_rule_checks},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
