@@ -1,5 +1,5 @@
 /* abstract_value.c - construction, comparison, flattening and rebuilding of
- * abstract values.
+ * abstract values; what must be known of them before the program runs.
  *
  * Needs: specialise/internal.h.
  *
@@ -177,20 +177,20 @@ _Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
 	demand_static(sp, r, true, at, what);
 }
 
-/* r is in the code of the frame; NULL: of a statement. */
+/* r is in the code of the frame; NULL: of a statement. What depends on
+ * parameters alone is as static as the call's arguments; anything else may
+ * depend on a loop that can be unrolled. */
 static bool can_be_static(Sp *sp, FunctionFrame *fr, bool in_unrollable, Ref r) {
 	if (ref_is_const(r)) return true;
-	if (fr && fr->nleaves && !fr->open) {
-		bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves);
-		if (depends_only_on_leaves(sp, fr, r, which, 0)) {
-			for (uint32_t i = 0; i < fr->nleaves; i++)
-				if (which[i] && !fr->baked[i] &&
-				    !can_be_static(sp, fr->outer, fr->in_unrollable, fr->args[i]))
-					return false;
-			return true;
-		}
+	if (!fr || !fr->nleaves) return in_unrollable;
+	bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves), some = false;
+	if (!depends_only_on_leaves(sp, fr, r, which, 0)) return in_unrollable;
+	for (uint32_t i = 0; i < fr->nleaves; i++) {
+		if (!which[i] || fr->baked[i]) continue;
+		if (fr->open || !can_be_static(sp, fr->outer, fr->in_unrollable, fr->args[i])) return false;
+		some = true;
 	}
-	return in_unrollable;
+	return some;
 }
 
 bool sp_can_be_static(Sp *sp, Ref r) { return can_be_static(sp, sp->frame, sp->unrollable > 0, r); }

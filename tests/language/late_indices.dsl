@@ -43,6 +43,19 @@ text = ""
 while i < 5 { text = text + through(words, i); i = i + 1 }
 text                                     #> catsatonthemat
 
+thrice(l, i) = { s = ""
+  for k in 0..3 { s = s + l[i] }
+  s }
+turned(l, i) = { s = ""
+  for k in 0..3 { s = s + l[mod(i + k, 3)] }
+  s }
+letters = list("a", "b", "c")
+(thrice(letters, 1), turned(letters, 1)) #> ("bbb", "bca")
+i = 0
+text = ""
+while i < 3 { text = text + thrice(letters, i) + turned(letters, i) + " "; i = i + 1 }
+text + "."                               #> aaaabc bbbbca ccccab .
+
 # A loop of known length gives its index a value: shapes may depend on it.
 sizes = (2, 3)
 total = 0.0
@@ -58,6 +71,18 @@ chosen(x) = { t = (x, 2x, x^2)
 chosen(3.0)                              #> 42.0
 chosen'(3.0)                             #> 23.0
 chosen''(3.0)                            #> 6.0
+
+# Other items are constants of a derivative when they do not depend on x.
+number(x: f64) = x
+scaled(x) = { i = 1
+  while x + i < 3 { i = i + 1 }
+  x * number(list(5.0, "b")[i - i]) }
+scaled(3.0)                              #> 15.0
+scaled'(3.0)                             #> 5.0
+first(l) = { i = 1
+  while i > 0 { i = i - 1 }
+  l[i] }
+jacobian(x -> map(y -> y * number(first(list(2.0, "a"))), x))([1.0, 2])   #> [[2, 0], [0, 2]]
 
 # outside
 try { item(words, 6 + i64(rand() * 0)) } catch m { m }    #> index 6 is out of range for length 6
@@ -117,7 +142,7 @@ l = list(1, "b", 3.0)
 i = 1
 text = ""
 while i < 3 { text = text + "{l[i..]} {l[0..i]} "; i = i + 1 }
-text                                     #> list("b", 3.0) list(1) list(3.0) list(1, "b") 
+text + "."                               #> list("b", 3.0) list(1) list(3.0) list(1, "b") .
 many = list()
 for i in 0..5000 { many = push(many, i) }
 held = many
