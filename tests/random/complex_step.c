@@ -6,6 +6,8 @@
  *   parts, so that the complex form takes the same branches.
  * - Functions without an analytic form (abs, max, mod) are extended along the
  *   branch of the real part; ties share it.
+ * - Where a function has no real value (the root of a negative number), its
+ *   complex form has none, since the program may go on from there.
  * - Operations that the engine has for reals only are computed in parts, so
  *   that an imaginary part of 1e-170 is never added to a number of size one.
  *
@@ -226,18 +228,27 @@ static Ref complex_extreme(Step *s, Op op, Ref a, Ref b) {
 	return choose(s, first, a, choose(s, build2(s->b, OP_EQ, x, y), both, b));
 }
 
+/* Returns w = op(z) where the real function has a value, else NaN. */
+static Ref within_domain(Step *s, Op op, Ref z, Ref w) {
+	Ref y = build1(s->b, op, re(s, z));
+	return choose(s, build2(s->b, OP_EQ, y, y), w, full(s, z, NAN));
+}
+
 static Ref unary(Step *s, Op op, Ref z) {
 	Builder *b = s->b;
 	switch (op) {
+	case OP_SQRT:
+	case OP_LOG: return within_domain(s, op, z, build1(b, op, z));
 	case OP_ABS: return mul(s, z, build_convert(b, build1(b, OP_SIGN, re(s, z)), DT_C128));
 	case OP_CBRT: return complex_cbrt(s, z);
 	case OP_EXPM1: { /* 2 sinh(z/2) exp(z/2) */
 		Ref half = mul(s, full(s, z, 0.5), z);
 		return mul(s, full(s, z, 2), mul(s, build1(b, OP_SINH, half), build1(b, OP_EXP, half)));
 	}
-	case OP_LOG1P: return build1(b, OP_LOG, add(s, full(s, z, 1), z));
-	case OP_ASIN: return complex_asin(s, z);
-	case OP_ACOS: return sub(s, full(s, z, 1.5707963267948966), complex_asin(s, z));
+	case OP_LOG1P: return within_domain(s, op, z, build1(b, OP_LOG, add(s, full(s, z, 1), z)));
+	case OP_ASIN: return within_domain(s, op, z, complex_asin(s, z));
+	case OP_ACOS:
+		return within_domain(s, op, z, sub(s, full(s, z, 1.5707963267948966), complex_asin(s, z)));
 	case OP_ATAN: return parts(s, build1(b, OP_ATAN, re(s, z)), imag_of_atan(s, z));
 	/* uses the derivative of erf: no other form is usable on the whole line */
 	case OP_ERF: {
