@@ -708,12 +708,12 @@ void generate(Ctx *c, Plan *plan, Sample *out) {
 	int64_t size = 5 + below(g, 10);
 	if (chance(g, 60)) size += below(g, 16);
 	if (chance(g, 20)) size += below(g, 30);
-	if (plan->brief) size = 2 + size / 3;
+	if (plan->part) size = 2 + size / plan->part;
 	int64_t bounds[SETS][SYMS_MOST];
 	g->lengths = bounds;
 	g->callee = true;
 	for (uint32_t k = 0; k < ncallees; k++) {
-		Fn *f = make_function(g, 100 + k, 2 + (uint32_t)below(g, 5));
+		Fn *f = make_function(g, 100 + k, plan->part > 3 ? 2 : 2 + (uint32_t)below(g, 5));
 		g->callees[g->ncallees++] = f;
 		g->rng = random_mix(plan->seed, 8 + k);
 	}

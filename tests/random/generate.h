@@ -24,7 +24,7 @@ enum {
 typedef struct Plan {
 	uint64_t seed;
 	bool small;     /* every symbol has the smallest possible extent */
-	bool brief;     /* a third of the steps, of the same kinds */
+	uint32_t part;  /* this part of the steps, of the same kinds: 3 is a third; 0: all */
 	int32_t result; /* the only result that is kept; -1: all */
 	const uint64_t *skipped;
 	uint32_t nskipped;

@@ -26,7 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, WHOLE_EVERY = 20 };
+enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, LONG_EVERY = 20 };
+typedef enum Size { WHOLE, BRIEF, TINY } Size;
 
 typedef struct Options {
 	uint64_t seed;
@@ -34,7 +35,8 @@ typedef struct Options {
 	int threads[THREADS_MOST];
 	uint32_t nthreads;
 	int64_t jobs;
-	bool brief, shrink, print, coverage, self_test, times, lenient, guarded;
+	Size size;
+	bool shrink, print, coverage, self_test, times, lenient, guarded;
 	const char *only; /* name of an engine */
 	int64_t orders;   /* minimum number of programs whose derivatives are compared in every mode */
 } Options;
@@ -135,8 +137,8 @@ static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t whi
 
 static bool wants(const Options *o, const Engine *e, uint64_t seed, bool derivative) {
 	if (o->only) return !strcmp(o->only, e->name);
-	return !o->brief || !((e->every && seed % e->every) ||
-	                      (derivative && e->derivatives_every && seed % e->derivatives_every));
+	return !o->size || !((e->every && seed % e->every) ||
+	                     (derivative && e->derivatives_every && seed % e->derivatives_every));
 }
 
 /* The laws take longer than the engines, so only a third of the programs is
@@ -270,7 +272,10 @@ static bool still_fails(void *ud, Plan *plan) {
 }
 
 static Plan plan_of(uint64_t seed, const Options *o) {
-	return (Plan){.seed = seed, .result = -1, .brief = o->brief && seed % WHOLE_EVERY};
+	static const uint32_t usual[] = {[WHOLE] = 0, [BRIEF] = 3, [TINY] = 12},
+						  long_ones[] = {[WHOLE] = 0, [BRIEF] = 0, [TINY] = 3};
+	const uint32_t part = (seed % LONG_EVERY ? usual : long_ones)[o->size];
+	return (Plan){.seed = seed, .result = -1, .part = part};
 }
 
 static void show_failure(uint64_t seed, const Options *o, const Checked *k) {
@@ -332,6 +337,7 @@ static void usage(FILE *to) {
 	      "  --seed S        the first seed (1)\n"
 	      "  --count N       programs, with seeds from S on (500)\n"
 	      "  --brief         programs of a third of the steps; every twentieth as long as ever\n"
+	      "  --tiny          of a twelfth of the steps; every twentieth of a third\n"
 	      "  --jobs N        N processes share the work (1); 0: one for each processor\n"
 	      "  --threads LIST  numbers of threads for engines that use them (1,2,3)\n"
 	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its "
@@ -377,7 +383,8 @@ static bool read_options(int argc, char **argv, Options *o) {
 		long long n;
 		if (!strcmp(a, "--shrink")) o->shrink = true;
 		else if (!strcmp(a, "--print")) o->print = true;
-		else if (!strcmp(a, "--brief")) o->brief = true;
+		else if (!strcmp(a, "--brief")) o->size = BRIEF;
+		else if (!strcmp(a, "--tiny")) o->size = TINY;
 		else if (!strcmp(a, "--coverage")) o->coverage = true;
 		else if (!strcmp(a, "--times")) o->times = true;
 		else if (!strcmp(a, "--lenient")) o->lenient = true;
