@@ -100,7 +100,7 @@ TypeId type_id_at(const Gen *g, Ref r) {
 
 Type type_at(const Gen *g, Ref r) { return *type_of(g->c, type_id_at(g, r)); }
 
-static bool length_in(const Gen *g, int set, Dim d, int64_t *out) {
+bool length_in(const Gen *g, int set, Dim d, int64_t *out) {
 	return dim_eval(g->c, d, g->lengths[set], SYMS_MOST, out);
 }
 

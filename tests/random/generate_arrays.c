@@ -701,7 +701,9 @@ static bool step_bind(Gen *g) {
 	return true;
 }
 
-/* Two extents that must be equal: a guard, which fails when they differ. */
+/* Two extents that must be equal: a guard, which fails when they differ. They
+ * are equal in the first set, since n = 2 n would make n zero, and n - 1
+ * negative. */
 static bool step_guard(Gen *g) {
 	V x, y;
 	if (g->failure != FAIL_GUARD || g->callee || g->depth) return false;
@@ -709,6 +711,9 @@ static bool step_guard(Gen *g) {
 	y = choose(g, KIND_R, 1, 1);
 	Type tx = type_at(g, x.ref), ty = type_at(g, y.ref);
 	if (least(g, tx.dims[0]) < 17 || least(g, ty.dims[0]) < 17) return false;
+	int64_t a, b;
+	if (!length_in(g, 0, tx.dims[0], &a) || !length_in(g, 0, ty.dims[0], &b) || a != b)
+		return false;
 	if (!build_unify(g->b, tx.dims[0], ty.dims[0], atom(g->c, "these"))) return false;
 	y = fit_type(g, y, type_id_at(g, x.ref));
 	put(g, apply2(g, OP_ADD, x, y));

@@ -75,6 +75,8 @@ double between(Gen *g, double lo, double hi); /* three decimal places */
 
 Type type_at(const Gen *g, Ref r);
 TypeId type_id_at(const Gen *g, Ref r);
+/* The extent in this set; false when only the run knows it. */
+bool length_in(const Gen *g, int set, Dim d, int64_t *out);
 int64_t least(const Gen *g, Dim d); /* over the sets of extents; 0 when unknown */
 int64_t most(const Gen *g, Dim d);  /* 100 when unknown */
 double count_most(const Gen *g, uint32_t rank, const Dim *dims);
