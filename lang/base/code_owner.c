@@ -24,22 +24,40 @@ static void free_removed(OwnerState *st) {
 	st->removed = false;
 }
 
-CodeOwner *code_owner_add(Ctx *c, uint32_t first) {
-	Arena *a = ctx_arena(c);
+static OwnerState *state_of(Ctx *c) {
 	OwnerState *st = ctx_slot(c, SLOT_CODE_OWNERS);
-	if (!st) {
-		st = ARENA_NEW(a, OwnerState);
-		ctx_set_slot(c, SLOT_CODE_OWNERS, st, NULL);
-	}
-	if (st->removed) free_removed(st);
-	VEC_RESERVE(a, &st->owners, st->owners.n + 1);
+	if (st) return st;
+	st = ARENA_NEW(ctx_arena(c), OwnerState);
+	ctx_set_slot(c, SLOT_CODE_OWNERS, st, NULL);
+	return st;
+}
+
+CodeOwner *code_owner_make(Ctx *c) {
+	OwnerState *st = state_of(c);
 	CodeOwner *o = st->unused;
 	if (o) st->unused = o->next;
-	else o = ARENA_NEW(a, CodeOwner);
-	o->first = first;
-	o->end = UINT32_MAX;
+	else o = ARENA_NEW(ctx_arena(c), CodeOwner);
+	o->first = o->end = 0;
 	atomic_store(&o->values, 0);
 	atomic_store(&o->others, 0);
+	atomic_store(&o->records, 0);
+	o->unused = false;
+	return o;
+}
+
+void code_owner_give_back(Ctx *c, CodeOwner *o) {
+	OwnerState *st = ctx_slot(c, SLOT_CODE_OWNERS);
+	o->next = st->unused;
+	st->unused = o;
+}
+
+CodeOwner *code_owner_add(Ctx *c, uint32_t first) {
+	OwnerState *st = state_of(c);
+	if (st->removed) free_removed(st);
+	VEC_RESERVE(ctx_arena(c), &st->owners, st->owners.n + 1);
+	CodeOwner *o = code_owner_make(c);
+	o->first = first;
+	o->end = UINT32_MAX;
 	return st->owners.at[st->owners.n++] = o;
 }
 

@@ -75,7 +75,8 @@ static _Atomic uint32_t *count_of(const Object *o) {
 	if (o->kind != V_FUNCTION && o->kind != V_PROBLEM) return NULL;
 	const FunctionObject *f = (const FunctionObject *)o;
 	if (!f->owner) return NULL;
-	return f->code_kind == CODE_KIND_AST ? &f->owner->values : &f->owner->others;
+	const bool code = f->code_kind == CODE_KIND_AST || f->code_kind == CODE_KIND_IR;
+	return code ? &f->owner->values : &f->owner->others;
 }
 
 /* Drops one reference; returns the object when that was the last. */
@@ -261,7 +262,9 @@ Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_i
 	f->code_id = code_id;
 	f->code = code;
 	f->name = name;
-	f->owner = code_kind == CODE_KIND_AST ? code_owner_of(c, code_id) : code_owner_last(c);
+	f->owner = code_kind == CODE_KIND_AST  ? code_owner_of(c, code_id)
+	           : code_kind == CODE_KIND_IR ? ((const IrCode *)code)->owner
+	                                       : code_owner_last(c);
 	_Atomic uint32_t *count = count_of(&f->head);
 	if (count) atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 	for (uint32_t i = 0; i < n; i++) {

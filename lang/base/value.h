@@ -85,10 +85,16 @@ typedef struct RecordObject {
 	} fields[];
 } RecordObject;
 
-/* The code_kind of functions in finished IR: their code points to a structure
- * that begins with the Fn, and they are written as its text form. Each module
+/* The code_kind of functions in finished IR, which are written as its text
+ * form. Their code points to a structure that begins like this one. Each module
  * defines the other kinds. */
 #define CODE_KIND_IR 4
+struct Fn;
+typedef struct IrCode {
+	struct Fn *fn;
+	CodeOwner *owner; /* counts the values */
+	uint32_t newest;  /* the last node of syntax when it was made */
+} IrCode;
 /* Of functions whose code is a node of syntax; its number is the code_id. */
 #define CODE_KIND_AST 1
 

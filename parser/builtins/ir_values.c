@@ -5,7 +5,8 @@
  * Needs: table.h.
  *
  * Contract:
- * - A piece of IR lives as long as the session.
+ * - A piece of IR lives as long as a function value with it, or a rule or a
+ *   piece that needs it.
  * - It accepts arguments of the types it was made for. Anything else is an
  *   error that shows both types.
  * - A file stores it completely (docs/internals/binary.md).
@@ -20,8 +21,10 @@
 /* The code of an IR function. Its leaves are those of the captured values, then
  * those of the arguments. */
 typedef struct KeptIr {
-	Fn *fn; /* must be first: lang prints it */
+	IrCode head;
 	struct KeptIr *next;
+	Arena *a; /* holds it */
+	HeldCode held;
 	uint32_t number, ncaptured, nargs;
 	const Av *all; /* template of captured values and arguments, a tuple */
 	uint32_t nleaves;
@@ -33,10 +36,38 @@ typedef struct KeptIr {
 
 uint32_t kept_ir_nargs(const struct KeptIr *k) { return k->nargs; }
 
+/* The memory of the owner stays, since values may outlive the session. */
+static void free_piece(KeptIr *k) {
+	for (uint32_t i = 0; i < k->nleaves; i++) value_unref(k->baked[i]);
+	fn_unref(k->head.fn);
+	let_go(&k->held);
+	arena_free(k->a);
+}
+
 void kept_ir_release(KeptIr *k) {
+	for (KeptIr *next; k; k = next) {
+		next = k->next;
+		free_piece(k);
+	}
+}
+
+void kept_ir_note_unused(KeptIr *k) {
 	for (; k; k = k->next) {
-		for (uint32_t i = 0; i < k->nleaves; i++) value_unref(k->baked[i]);
-		fn_unref(k->fn);
+		CodeOwner *o = k->head.owner;
+		o->unused = !atomic_load(&o->values) && !atomic_load(&o->records);
+	}
+}
+
+void kept_ir_free_unused(Ctx *c, KeptIr **list) {
+	while (*list) {
+		KeptIr *k = *list;
+		if (!k->head.owner->unused) {
+			list = &k->next;
+			continue;
+		}
+		*list = k->next;
+		code_owner_give_back(c, k->head.owner);
+		free_piece(k);
 	}
 }
 
@@ -45,16 +76,19 @@ void kept_ir_release(KeptIr *k) {
 static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 	KeptIr **list = session_kept_ir(session_of(c)), *k = *list;
 	while (k &&
-	       !(k->fn == given.fn && k->effects == given.effects &&
+	       !(k->head.fn == given.head.fn && k->effects == given.effects &&
 	         av_same_structure(k->all, given.all) && av_same_structure(k->result, given.result)))
 		k = k->next;
 	if (k) {
-		fn_unref(given.fn);
+		fn_unref(given.head.fn);
 		return k;
 	}
-	Arena *a = ctx_arena(c);
+	Arena *a = arena_small(c);
 	k = ARENA_NEW(a, KeptIr);
 	*k = given;
+	k->a = a;
+	k->head.owner = code_owner_make(c);
+	k->head.newest = parse_next_id(c) - 1;
 	k->all = av_keep_strong(a, given.all);
 	k->result = av_keep_strong(a, given.result);
 	k->param_of_leaf = ARENA_ARRAY(a, int, k->nleaves + 1);
@@ -63,7 +97,9 @@ static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 		k->param_of_leaf[i] = given.param_of_leaf[i];
 		k->baked[i] = value_ref(given.baked[i]);
 	}
-	k->number = *list ? (*list)->number + 1 : 1;
+	hold_functions(c, a, &k->held, k->all);
+	hold_functions(c, a, &k->held, k->result);
+	k->number = session_number_ir(session_of(c));
 	k->next = *list;
 	*list = k;
 	return k;
@@ -72,7 +108,7 @@ static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 /* A function value with the captured values `captured`. */
 static Av *keep(Sp *sp, KeptIr given, const Atom *names, Av *const *captured) {
 	const KeptIr *k = keep_code(sp->c, given);
-	return av_function(sp, CODE_IR, k->number, k, k->fn->name, k->ncaptured, names, captured);
+	return av_function(sp, CODE_IR, k->number, k, k->head.fn->name, k->ncaptured, names, captured);
 }
 
 static const KeptIr *want_ir(Sp *sp, const Av *v, Span at, const char *who) {
@@ -98,7 +134,7 @@ static Av *string_of(Sp *sp, Text *t, Status st) {
 Av *builtin_ir_text(Sp *sp, const Av *f) {
 	Text t;
 	text_init(&t, sp->c);
-	fn_print(&t, ((const KeptIr *)f->code)->fn);
+	fn_print(&t, ((const KeptIr *)f->code)->head.fn);
 	return string_of(sp, &t, ST_OK);
 }
 
@@ -107,7 +143,7 @@ Av *builtin_ir_text(Sp *sp, const Av *f) {
 static _Noreturn void misfit(Sp *sp, const KeptIr *k, uint32_t param, const Av *given, Span at) {
 	Text want;
 	text_init(&want, sp->c);
-	const Type *t = ref_ty(k->fn, fn_param(k->fn, param));
+	const Type *t = ref_ty(k->head.fn, fn_param(k->head.fn, param));
 	text_str(&want, dtype_name((Dtype)t->dtype));
 	for (uint32_t i = 0; i < t->rank; i++) {
 		int64_t n;
@@ -125,7 +161,7 @@ static _Noreturn void misfit(Sp *sp, const KeptIr *k, uint32_t param, const Av *
 /* The operand for a parameter, of its dtype and rank. Weak numbers and those of
  * a smaller kind are converted. */
 static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
-	const Type *t = ref_ty(k->fn, fn_param(k->fn, param));
+	const Type *t = ref_ty(k->head.fn, fn_param(k->head.fn, param));
 	if (t->kind != TY_TENSOR) return sp_box(sp, v);
 	if (v->kind != AV_ARRAY || ty(sp, v->ref)->rank != t->rank) misfit(sp, k, param, v, at);
 	const Dtype want = (Dtype)t->dtype, have = (Dtype)ty(sp, v->ref)->dtype;
@@ -139,10 +175,10 @@ static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
  * must be these. */
 static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *leaves,
                         const Span *spans, const uint32_t *leaf_of, uint32_t nargs) {
-	Dim *map = ARENA_ARRAY(sp->a, Dim, k->fn->syms.n + 1);
-	for (uint32_t s = 0; s < k->fn->syms.n; s++) map[s] = UINT32_MAX;
+	Dim *map = ARENA_ARRAY(sp->a, Dim, k->head.fn->syms.n + 1);
+	for (uint32_t s = 0; s < k->head.fn->syms.n; s++) map[s] = UINT32_MAX;
 	for (uint32_t i = 0; i < nargs; i++) {
-		const Type want = *ref_ty(k->fn, fn_param(k->fn, i)), have = *ty(sp, args[i]);
+		const Type want = *ref_ty(k->head.fn, fn_param(k->head.fn, i)), have = *ty(sp, args[i]);
 		for (uint32_t a = 0; want.kind == TY_TENSOR && a < want.rank; a++) {
 			int64_t n;
 			SymId s;
@@ -220,7 +256,7 @@ Av *sp_call_ir(Sp *sp, Av *f, const CallArguments *call) {
 	const uint32_t nres = av_count_leaves(k->result);
 	Ref *results = ARENA_ARRAY(sp->a, Ref, nres + 2);
 	sp_at(sp, call->span);
-	sp_emit_call(sp, k->fn, nargs, args, k->effects, results);
+	sp_emit_call(sp, k->head.fn, nargs, args, k->effects, results);
 	if (k->effects) sp_set_effects(sp, results[nres], results[nres + 1]);
 	if (k->result->kind == AV_UNSET) sp_set_dead(sp);
 	uint32_t at = 0;
@@ -236,7 +272,7 @@ Specialisation builtin_spec_of(Sp *sp, const CallArguments *call) {
 		        "a function and its arguments are wanted, not %s", sp_type_text(sp, f));
 	if (f->code_kind == CODE_IR && call->n == 1) { /* it has its types already */
 		const KeptIr *k = f->code;
-		return (Specialisation){.fn = k->fn, .result = k->result, .effects = k->effects};
+		return (Specialisation){.fn = k->head.fn, .result = k->result, .effects = k->effects};
 	}
 	CallArguments inner = builtin_inner_call(call, call->n - 1);
 	return sp_specialise(sp, sp_keep_rule(sp, f), &inner);
@@ -322,7 +358,7 @@ BUILTIN(ir) {
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
 	uint32_t n = 0;
 	av_leaves(all, leaves, &n);
-	KeptIr k = {.fn = s.fn,
+	KeptIr k = {.head.fn = s.fn,
 	            .ncaptured = f->n,
 	            .nargs = call->n - 1,
 	            .all = all,
@@ -350,7 +386,7 @@ BUILTIN(read_ir) {
 	const uint32_t np = fn_nparams(fn), nr = fn_nresults(fn);
 	bool plain = !fn->effects;
 	Av **args = ARENA_ARRAY(sp->a, Av *, np + 1), **results = ARENA_ARRAY(sp->a, Av *, nr + 1);
-	KeptIr k = {.fn = fn,
+	KeptIr k = {.head.fn = fn,
 	            .nargs = np,
 	            .nleaves = np,
 	            .param_of_leaf = ARENA_ARRAY(sp->a, int, np + 1),
@@ -472,6 +508,7 @@ enum {
 
 typedef struct Filing {
 	Ctx *c;
+	Arena *a;  /* of the work */
 	Value f;   /* the function */
 	Text *out; /* what is written */
 	const char *name;
@@ -485,7 +522,7 @@ static void file_out(Ctx *c, void *arg) {
 	Filing *o = arg;
 	const FunctionObject *f = (const FunctionObject *)o->f.object;
 	const KeptIr *k = f->code;
-	Arena *a = ctx_arena(c);
+	Arena *a = o->a = arena_new(c);
 	Atom *atoms = ARENA_ARRAY(a, Atom, ABOUT_COUNT);
 	Value *items = ARENA_ARRAY(a, Value, f->head.n + k->nleaves + 1u);
 	o->about[ABOUT_ARGUMENTS] = template_out(c, a, k->all);
@@ -508,13 +545,14 @@ static void file_out(Ctx *c, void *arg) {
 	}
 	o->all = value_record(c, ABOUT_COUNT, atoms, o->about);
 	if (o->all.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
-	const Status st = fn_store(o->out, k->fn, o->all);
+	const Status st = fn_store(o->out, k->head.fn, o->all);
 	if (st != ST_OK) ctx_throw(c, st);
 }
 
 Status session_ir_out(Ctx *c, Value f, Text *out) {
 	Filing o = {.c = c, .f = f, .out = out};
 	const Status st = ctx_protect(c, file_out, &o);
+	arena_free(o.a);
 	for (uint32_t i = 0; i < ABOUT_COUNT; i++) value_unref(o.about[i]);
 	value_unref(o.all);
 	return st;
@@ -555,7 +593,7 @@ static bool effects_agree(Ctx *c, const Fn *f, bool results, bool effects, uint3
 
 static void file_in(Ctx *c, void *arg) {
 	Filing *in = arg;
-	Arena *a = ctx_arena(c);
+	Arena *a = in->a = arena_new(c);
 	in->fn = fn_load(c, in->name, in->bytes, in->n, &in->all);
 	if (!in->fn) ctx_throw(c, ST_ERROR);
 	/* Borrowed. */
@@ -579,7 +617,7 @@ static void file_in(Ctx *c, void *arg) {
 	 * same text. */
 	for (uint32_t i = 0; i < all->n && i < v[ABOUT_CAPTURED].object->n; i++)
 		all->items[i] = template_in(c, a, captured[i], true);
-	KeptIr k = {.fn = in->fn,
+	KeptIr k = {.head.fn = in->fn,
 	            .ncaptured = v[ABOUT_CAPTURED].object->n,
 	            .all = all,
 	            .nleaves = av_count_leaves(all),
@@ -609,14 +647,15 @@ static void file_in(Ctx *c, void *arg) {
 	if (!fits) unfit(in, "the record of arguments in this file is not that of its function");
 	const KeptIr *code = keep_code(c, k);
 	in->fn = NULL;
-	in->f = value_function(c, V_FUNCTION, CODE_IR, code->number, code, code->fn->name, k.ncaptured,
-	                       atoms, captured);
+	in->f = value_function(c, V_FUNCTION, CODE_IR, code->number, code, code->head.fn->name,
+	                       k.ncaptured, atoms, captured);
 	if (in->f.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 }
 
 Status session_ir_in(Ctx *c, const char *name, const void *bytes, size_t n, Value *f) {
 	Filing in = {.c = c, .name = name, .bytes = bytes, .n = n, .f = {.kind = V_UNSET}};
 	const Status st = ctx_protect(c, file_in, &in);
+	arena_free(in.a);
 	if (in.fn) fn_unref(in.fn);
 	value_unref(in.all);
 	*f = in.f;
@@ -628,10 +667,10 @@ Status session_ir_in(Ctx *c, const char *name, const void *bytes, size_t n, Valu
 static void make_value(Ctx *c, void *arg) {
 	Filing *o = arg;
 	const Fn *fn = o->fn;
-	Arena *a = ctx_arena(c);
+	Arena *a = o->a = arena_new(c);
 	const uint32_t np = fn_nparams(fn), nr = fn_nresults(fn);
 	Av *all = ARENA_NEW(a, Av), *result = ARENA_NEW(a, Av);
-	KeptIr k = {.fn = o->fn,
+	KeptIr k = {.head.fn = o->fn,
 	            .nargs = np,
 	            .nleaves = np,
 	            .all = all,
@@ -659,6 +698,7 @@ static void make_value(Ctx *c, void *arg) {
 Status session_ir_of(Ctx *c, Fn *fn, Value *f) {
 	Filing o = {.c = c, .fn = fn, .f = {.kind = V_UNSET}};
 	const Status st = ctx_protect(c, make_value, &o);
+	arena_free(o.a);
 	*f = o.f;
 	return st;
 }
@@ -681,7 +721,7 @@ bool session_ir_type(Ctx *c, Value f, Text *out) {
 		char type[400];
 		if (k->all->items[k->ncaptured + i]->kind != AV_ARRAY || k->param_of_leaf[leaf] < 0)
 			return false;
-		type_print(c, ref_type(k->fn, fn_param(k->fn, (uint32_t)k->param_of_leaf[leaf])),
+		type_print(c, ref_type(k->head.fn, fn_param(k->head.fn, (uint32_t)k->param_of_leaf[leaf])),
 		           symbol_name, NULL, type, sizeof type);
 		text_format(out, "%s%s", i ? ", " : "", type);
 	}
@@ -693,7 +733,7 @@ bool session_ir_type(Ctx *c, Value f, Text *out) {
 
 BUILTIN(inspect) {
 	UNUSED;
-	Value v = fn_inspect(want_ir(sp, call->args[0], call->spans[0], "inspect")->fn);
+	Value v = fn_inspect(want_ir(sp, call->args[0], call->spans[0], "inspect")->head.fn);
 	if (v.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
 	Av *r = av_of_value(sp, v);
 	value_unref(v);
@@ -825,16 +865,16 @@ BUILTIN(rewrite) {
 			        "`%s` cannot be rewritten: it does not give one value and nothing else", name);
 		r->by_op[op] = rules->items[i];
 	}
-	Fn *flat = fn_inline_calls(sp->c, k->fn);
-	r->from = flat ? flat : k->fn;
+	Fn *flat = fn_inline_calls(sp->c, k->head.fn);
+	r->from = flat ? flat : k->head.fn;
 	r->a = sp->a;
-	r->b = build_begin(sp->c, k->fn->name, k->fn->span, r->from);
+	r->b = build_begin(sp->c, k->head.fn->name, k->head.fn->span, r->from);
 	const Status st = ctx_protect(sp->c, copy_rewritten, r);
 	if (st != ST_OK && r->b) build_abandon(r->b);
 	if (flat) fn_unref(flat);
 	if (st != ST_OK) ctx_throw(sp->c, st);
 	KeptIr made = *k;
-	made.fn = ir_services(sp->c)->optimise(sp->c, r->made);
+	made.head.fn = ir_services(sp->c)->optimise(sp->c, r->made);
 	return keep(sp, made, call->args[0]->names, call->args[0]->items);
 }
 

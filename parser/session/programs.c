@@ -17,8 +17,23 @@
 
 enum { MANY_PROGRAMS = 64, MUCH_MEMORY = 8 << 20 };
 
-static bool tree_is_used(const ProgramRecord *p) {
-	return p->stays || atomic_load(&p->values->values);
+static bool has(const ProgramRecord *p, uint32_t node) { return node >= p->first && node < p->end; }
+
+/* Whether it states a derivative rule that holds. */
+static bool rules(const Session *s, const ProgramRecord *p) {
+	for (uint32_t i = 0; p->rules && i < s->rules.n; i++)
+		if (has(p, s->rules.at[i].e->id)) return true;
+	return false;
+}
+
+/* Whether its functions can be called or derived by name or value. */
+static bool is_used(const Session *s, const ProgramRecord *p) {
+	return atomic_load(&p->values->values) || rules(s, p);
+}
+
+/* The same, or a function of the IR that has been made needs its tree. */
+static bool tree_is_used(const Session *s, const ProgramRecord *p) {
+	return is_used(s, p) || atomic_load(&p->values->records);
 }
 
 static void free_tree(Session *s, ProgramRecord *p) {
@@ -39,7 +54,7 @@ static void forget_last(Session *s) {
 	ProgramRecord *p = &s->programs.at[s->programs.n - 1];
 	s->last.any = false;
 	/* The specialisations of a module that it loaded are for later programs. */
-	if (p->stays || sources_added(c) != s->last.added) {
+	if (rules(s, p) || sources_added(c) != s->last.added) {
 		session_free_retired(s);
 		return;
 	}
@@ -48,7 +63,7 @@ static void forget_last(Session *s) {
 	if (!made_closures(p)) session_forget_numbered(s, p->first);
 	session_free_retired(s);
 	fn_collect(c, s->last.first, s->last.first_host);
-	if (!p->binds && !tree_is_used(p)) free_tree(s, p);
+	if (!p->binds && !tree_is_used(s, p)) free_tree(s, p);
 	if (fn_from(c, s->last.first)) return;
 	spans_release(c);
 	attrs_release(c);
@@ -66,12 +81,15 @@ static void look_through(Session *s) {
 	session_free_retired(s);
 	fn_collect(c, 0, 0); /* their constants may be function values */
 	for (uint32_t i = 0; i < s->programs.n; i++)
-		s->programs.at[i].unused = s->programs.at[i].tree && !tree_is_used(&s->programs.at[i]);
+		s->programs.at[i].unused = s->programs.at[i].tree && !is_used(s, &s->programs.at[i]);
+	kept_ir_note_unused(s->kept_ir);
 	session_forget_unused(s);
 	/* Closures store ids of functions of their program and of earlier ones. */
 	while (newest && !made_closures(&s->programs.at[newest - 1])) newest--;
 	if (newest < s->programs.n) session_forget_numbered(s, s->programs.at[newest].first);
 	session_free_retired(s);
+	fn_collect(c, 0, 0);
+	kept_ir_free_unused(c, &s->kept_ir);
 	fn_collect(c, 0, 0);
 	ir_sweep(c);
 	const uint32_t n = s->programs.n;
@@ -80,7 +98,7 @@ static void look_through(Session *s) {
 	s->programs.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		ProgramRecord p = s->programs.at[i];
-		if (p.unused) free_tree(s, &p);
+		if (p.unused && !tree_is_used(s, &p)) free_tree(s, &p);
 		p.unused = false;
 		if (p.tree || made_closures(&p) || !mentioned || mentioned[p.source])
 			s->programs.at[s->programs.n++] = p;
@@ -118,7 +136,7 @@ Program session_parse_program(Session *s, SourceId source, bool *ok) {
 	p->end = p->values->end = parse_next_id(s->c);
 	for (uint32_t i = 0; i < out.n; i++) {
 		const AstKind kind = (AstKind)out.items[i]->kind;
-		if (kind == A_USE || kind == A_DERIVATIVE) p->stays = true;
+		if (kind == A_DERIVATIVE) p->rules = true;
 	}
 	return out;
 }

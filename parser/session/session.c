@@ -29,6 +29,7 @@ HashChains *session_ruled(Session *s) { return &s->ruled; }
 struct KeptIr **session_kept_ir(Session *s) {
 	return &s->kept_ir;
 }
+uint32_t session_number_ir(Session *s) { return ++s->ir_number; }
 
 /* ---- restoring definitions ----------------------------------------------- */
 

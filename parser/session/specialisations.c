@@ -75,15 +75,16 @@ void session_forget_wholes(Session *s, FnId first) {
 	}
 }
 
-/* Forgets the families with code of the node `first` or a later one, or of
- * programs that nothing uses. */
+/* Forgets the families with code of the node `first` or a later one, or with
+ * programs or IR that nothing else uses. */
 static void forget_families(Session *s, uint32_t first) {
 	s->newest_family = 0;
 	for (int i = 0; i < FAMILY_BUCKETS; i++) {
 		FamilyEntry **at = &s->families[i];
 		while (*at) {
 			FamilyEntry *e = *at;
-			if (e->newest < first && !session_any_unused(s, e->oldest, e->newest)) {
+			if (e->newest < first && !session_any_unused(s, e->oldest, e->newest) &&
+			    !family_has_unused_ir(e->family)) {
 				if (e->newest > s->newest_family) s->newest_family = e->newest;
 				at = &e->next;
 				continue;
@@ -106,6 +107,14 @@ void session_forget_syntax(Session *s, uint32_t first, uint32_t end) {
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t id = s->lambdas.at[i].body->id;
 		if (id < first || id >= end) s->lambdas.at[s->lambdas.n++] = s->lambdas.at[i];
+	}
+	const uint32_t nrules = s->rule_lambdas.n;
+	s->rule_lambdas.n = 0;
+	for (uint32_t i = 0; i < nrules; i++) {
+		const RuleLambda r = s->rule_lambdas.at[i];
+		const uint32_t ids[2] = {r.rule->id, r.function};
+		if ((ids[0] < first || ids[0] >= end) && (ids[1] < first || ids[1] >= end))
+			s->rule_lambdas.at[s->rule_lambdas.n++] = r;
 	}
 }
 
@@ -204,11 +213,11 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 	return l;
 }
 
-const Ast **session_rule_lambda(Session *s, const Ast *e, const Param *params) {
+const Ast **session_rule_lambda(Session *s, const Ast *e, const Param *params, uint32_t function) {
 	for (uint32_t i = 0; i < s->rule_lambdas.n; i++)
 		if (s->rule_lambdas.at[i].rule == e && s->rule_lambdas.at[i].params == params)
 			return &s->rule_lambdas.at[i].lambda;
-	RuleLambda entry = {.rule = e, .params = params};
+	RuleLambda entry = {.rule = e, .params = params, .function = function};
 	VEC_PUSH(s->a, &s->rule_lambdas, entry);
 	return &s->rule_lambdas.at[s->rule_lambdas.n - 1].lambda;
 }

@@ -59,6 +59,7 @@ typedef struct NumberedFn {
 typedef struct RuleLambda {
 	const Ast *rule;
 	const Param *params;
+	uint32_t function; /* the node of these parameters */
 	const Ast *lambda;
 } RuleLambda;
 
@@ -77,7 +78,7 @@ typedef struct ProgramRecord {
 	SourceId source;
 	CodeOwner *values;
 	bool binds;  /* a name to a function */
-	bool stays;  /* it loads a module or states a rule */
+	bool rules;  /* it states derivative rules */
 	bool unused; /* when the records were last looked through */
 } ProgramRecord;
 
@@ -102,6 +103,7 @@ struct Session {
 	VEC(RuleDef) rules;
 	HashChains ruled;       /* calls of functions with a rule */
 	struct KeptIr *kept_ir; /* the code of functions that are IR */
+	uint32_t ir_number;     /* of the last one */
 	VEC(CachedRule) cached_rules;
 	VEC(WholeFn) wholes;
 	VEC(NumberedFn) numbered;
@@ -139,11 +141,8 @@ void session_index_library(Session *s);
 SourceId session_begin_program(Session *s, const char *name, const char *text, size_t n);
 /* Whether a program that nothing used has nodes between these two. */
 bool session_any_unused(const Session *s, uint32_t oldest, uint32_t newest);
-/* Parses it. A program that loads a module or states a rule is never
- * forgotten. */
+/* Parses it. */
 Program session_parse_program(Session *s, SourceId source, bool *ok);
-/* The arena for syntax that is made of a node and lives as long. */
-Arena *session_tree_of(Session *s, uint32_t node);
 
 /* ---- statements.c -------------------------------------------------------- */
 /* Runs the statements of a module; throws at the first failure. `show` and
@@ -164,7 +163,7 @@ void session_forget_caches(Session *s);
 void session_forget_wholes(Session *s, FnId first);
 /* Forgets the specialisations with code of the node `first` or a later one. */
 void session_forget_code(Session *s, uint32_t first);
-/* Forgets those with code of programs that nothing uses. */
+/* Forgets those with code of programs or with IR that nothing else uses. */
 void session_forget_unused(Session *s);
 /* Forgets the syntax made of the nodes from `first` to before `end`. */
 void session_forget_syntax(Session *s, uint32_t first, uint32_t end);

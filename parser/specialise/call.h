@@ -33,10 +33,12 @@ typedef struct CallKey {
 	bool any_row;   /* the current value represents any row of an array */
 	uint32_t leaf;
 	bool fix_numbers; /* integers and booleans from here on become part of the key */
-	/* Of the nodes whose code is part of the key: the largest id; the smallest
-	 * of a program of the host, or UINT32_MAX. */
+	/* Of the nodes whose code is part of the key: the largest id, also of the
+	 * time of pieces of IR; the smallest of a program of the host, or
+	 * UINT32_MAX. */
 	uint32_t newest, oldest;
-	VEC(Dim) dims; /* caller's dims in order of first appearance */
+	VEC(const CodeOwner *) pieces; /* of IR whose functions are part of the key */
+	VEC(Dim) dims;                 /* caller's dims in order of first appearance */
 } CallKey;
 
 /* The number of an extent that is not part of the type. */

@@ -88,6 +88,11 @@ static void sign_code(CallKey *s, const Av *f) {
 	if (f->code_kind == CODE_AST && f->code_id > s->newest) s->newest = f->code_id;
 	if (f->code_kind == CODE_AST && f->code_id < s->oldest && code_owner_of(s->sp->c, f->code_id))
 		s->oldest = f->code_id;
+	if (f->code_kind == CODE_IR) {
+		const IrCode *piece = f->code;
+		VEC_PUSH(s->sp->a, &s->pieces, piece->owner);
+		if (piece->newest > s->newest) s->newest = piece->newest;
+	}
 	tag(s, 'f', f->code_kind);
 	tag(s, '.', f->code_id);
 	tag(s, '.', (uint64_t)(uintptr_t)f->code);

@@ -53,6 +53,7 @@ struct Ruled {
 	/* By leaf: the value where param_of_leaf is -1. Lives in the arena and
 	 * holds one reference. */
 	Value *baked;
+	HeldCode held;
 	Span call;
 	/* A batched function: */
 	const HostCall *inner;
@@ -515,6 +516,7 @@ static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, 
 static void release_contents(Ruled *r) {
 	const uint32_t nleaves = r->baked ? r->nleaves : 0, nmade = r->made.n;
 	r->nleaves = r->made.n = 0;
+	let_go(&r->held);
 	for (uint32_t i = 0; i < nleaves; i++) value_unref(r->baked[i]);
 	for (uint32_t i = 0; i < nmade; i++) fn_unref(r->made.at[i].from);
 }
@@ -588,10 +590,10 @@ static bool stands_alone(const Ast *fallback, uint32_t n, const Param *params) {
  * tangents and the result, which is called y. The default of an omitted
  * argument is that of the function. A default that depends on other arguments
  * would have a tangent, so the rule must state it. */
-static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
-	const Ast **known = session_rule_lambda(sp->session, e, params);
+static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params, uint32_t function) {
+	const Ast **known = session_rule_lambda(sp->session, e, params, function);
 	if (*known) return *known;
-	Arena *a = ctx_arena(sp->c);
+	Arena *a = session_tree_of(sp->session, e->id);
 	Ast *l = ARENA_NEW(a, Ast);
 	uint32_t np = e->derivative.nparams, nd = e->derivative.ntangents, n = np + nd;
 	Atom y = atom(sp->c, "y");
@@ -675,7 +677,7 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		            .fn = s.fn,
 		            .id = s.fn->id,
 		            .rule = rule,
-		            .lambda = rule ? rule_lambda(sp, rule, params) : NULL,
+		            .lambda = rule ? rule_lambda(sp, rule, params, fn ? fn->id : rule->id) : NULL,
 		            .params = params,
 		            .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
 		            .nargs = call->n,
@@ -684,6 +686,10 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		            .args = av_keep(a, all),
 		            .result = av_keep(a, s.result),
 		            .call = call->span};
+		if (rule) hold_node(sp->c, a, &r->held, rule->id);
+		if (fn) hold_node(sp->c, a, &r->held, fn->id);
+		hold_functions(sp->c, a, &r->held, r->args);
+		hold_functions(sp->c, a, &r->held, r->result);
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
 		for (uint32_t i = 0; i < call->nnamed; i++) r->names[i] = call->names[i];

@@ -280,6 +280,14 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n);
 /* A copy of a template in another arena; its refs are meaningless there. */
 const Av *av_keep(Arena *a, const Av *v);
 const Av *av_keep_strong(Arena *a, const Av *v); /* without weak leaves */
+/* What a record that is no value needs of programs and pieces of IR: it counts
+ * for their owners until it lets go. Lists live in the record's arena. */
+typedef struct HeldCode {
+	VEC(_Atomic uint32_t *) counts;
+} HeldCode;
+void hold_node(Ctx *c, Arena *a, HeldCode *h, uint32_t node);
+void hold_functions(Ctx *c, Arena *a, HeldCode *h, const Av *v); /* all in v */
+void let_go(HeldCode *h);
 /* A constant. Takes the reference to v, also when it throws. */
 Ref sp_const(Sp *sp, Value v);
 /* A dynamic ref for any value. */
@@ -389,6 +397,11 @@ Av *sp_call_ir(Sp *sp, Av *f, const CallArguments *call);
 struct KeptIr;
 struct KeptIr **session_kept_ir(Session *s);
 void kept_ir_release(struct KeptIr *k);
+/* Notes which pieces nothing uses but specialisations, and frees those that
+ * were noted. */
+void kept_ir_note_unused(struct KeptIr *k);
+void kept_ir_free_unused(Ctx *c, struct KeptIr **list);
+uint32_t session_number_ir(Session *s); /* another one at each call */
 uint32_t kept_ir_nargs(const struct KeptIr *k);
 /* f itself; when it has a rule, a function that calls it. For transforms of a
  * finished function. */
@@ -454,6 +467,8 @@ void session_add_family(Session *s, struct Family *f, const char *key, uint32_t 
 /* Releases the functions of the family. What else it has is in its arena. */
 void family_release(struct Family *f);
 Arena *family_arena(struct Family *f);
+/* Whether its key or a result has a piece of IR that was noted as unused. */
+bool family_has_unused_ir(const struct Family *f);
 /* Emits a call of fn, which comes from a Specialisation or a transform, and
  * stores its results. Threads the effects when `effects`. */
 void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects, Ref *results);
@@ -513,7 +528,9 @@ Av *call_named(const CallArguments *call, const char *name, Ctx *c); /* NULL whe
 const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names);
 /* Where the session keeps the right side of the rule `e`, as a function of
  * these parameters; NULL: not made yet. Valid until the next call. */
-const Ast **session_rule_lambda(Session *s, const Ast *e, const Param *params);
+const Ast **session_rule_lambda(Session *s, const Ast *e, const Param *params, uint32_t function);
+/* The arena for syntax that is made of a node and lives as long. */
+Arena *session_tree_of(Session *s, uint32_t node);
 
 /* After a certain failure: the remaining statements of the block do not run and
  * have no value. */

@@ -55,6 +55,8 @@ struct Family {
 	bool effects;
 	FamilyMember *members, *forgotten;
 	struct Family *next;
+	uint32_t npieces;
+	const CodeOwner **pieces; /* of IR in its key */
 };
 
 /* One request: the function and a call, as one list of values. */
@@ -114,6 +116,21 @@ static const char *baked_key(CallRequest *j) {
 	const char *key = arena_copy(sp->a, t.n ? t.at : "", t.n);
 	text_free(&t);
 	return key;
+}
+
+static bool has_unused_ir(const Av *v) {
+	bool some = v->kind == AV_FUNCTION && v->code_kind == CODE_IR &&
+	            ((const IrCode *)v->code)->owner->unused;
+	for (uint32_t i = 0; i < v->n && !some; i++) some = has_unused_ir(v->items[i]);
+	return some;
+}
+
+bool family_has_unused_ir(const struct Family *fam) {
+	bool some = false;
+	for (uint32_t i = 0; i < fam->npieces && !some; i++) some = fam->pieces[i]->unused;
+	for (const FamilyMember *m = fam->members; m && !some; m = m->next)
+		some = m->result && has_unused_ir(m->result);
+	return some;
 }
 
 void family_release(struct Family *fam) {
@@ -483,6 +500,9 @@ static struct Family *find_family(const CallRequest *j, const char *key, bool op
 	fam->needed = ARENA_ARRAY(a, bool, j->nleaves + 1);
 	fam->signs = ARENA_ARRAY(a, bool, j->nleaves + 1);
 	for (uint32_t i = 0; i < j->nleaves; i++) fam->demanded[i] = fam->needed[i] = j->sig.fixed[i];
+	fam->npieces = j->sig.pieces.n;
+	fam->pieces = ARENA_ARRAY(a, const CodeOwner *, fam->npieces + 1);
+	for (uint32_t i = 0; i < fam->npieces; i++) fam->pieces[i] = j->sig.pieces.at[i];
 	session_add_family(sp->session, fam, fam->key, j->sig.newest, j->sig.oldest);
 	return fam;
 }

@@ -46,6 +46,19 @@ static inline void hear(void *ud, const char *text, size_t n) {
 	s->text[s->n] = 0;
 }
 
+/* What a store writes, in one piece; the caller frees it. */
+typedef struct Bytes {
+	char *at;
+	size_t n;
+} Bytes;
+
+static inline void keep_bytes(void *ud, const char *text, size_t n) {
+	Bytes *b = ud;
+	b->at = malloc(n);
+	b->n = b->at ? n : 0;
+	if (b->at) memcpy(b->at, text, n);
+}
+
 static inline bool near(double x, double y, double tol) {
 	return fabs(x - y) <= tol * fmax(1, fabs(y));
 }

@@ -102,6 +102,30 @@ static void look_up(T *t, int i) {
 	atled_function_free(f);
 }
 
+/* A function of an ever new program, its derivative, and both stored and
+ * loaded. */
+static void derive(T *t, int i) {
+	char text[100];
+	snprintf(text, sizeof text, "h(x) = x^2*%d; derivative h(x) = 2x*%d; q(x) = h(x + 1)", i, i);
+	atled_function *f[4] = {NULL};
+	Bytes stored = {NULL, 0};
+	FINE(t, atled_compile(t->x, text, ATLED_ZERO, "service"));
+	FINE(t, atled_lookup(t->x, "q", "(f64) -> f64", &f[0]));
+	FINE(t, atled_derive(t->x, f[0], "grad", &f[1]));
+	FINE(t, atled_store(t->x, f[0], keep_bytes, &stored));
+	FINE(t, atled_load(t->x, "loaded", stored.at, stored.n, "(f64) -> f64", &f[2]));
+	FINE(t, atled_derive(t->x, f[2], "grad", &f[3]));
+	for (int k = 0; k < 4; k++) {
+		atled_tensor *in = scalar(t, 2), *out = NULL;
+		FINE(t, atled_call(t->x, f[k], 1, &in, 1, &out));
+		if (!near(element(out, 0), (k % 2 ? 6.0 : 9.0) * i, 1e-12)) CHECK(false);
+		atled_tensor_free(in);
+		atled_tensor_free(out);
+		atled_function_free(f[k]);
+	}
+	free(stored.at);
+}
+
 static void stays(T *t, const char *what, void (*call)(T *t, int i)) {
 	for (int i = 0; i < WARM; i++) call(t, i);
 	const uint64_t before = held(t);
@@ -148,6 +172,12 @@ static const Kind definitions[] = {
 	{"h(x) = x + %d.5; h(1.0)", 400, 1200, false, false},
 	{"h(x) = x^2 + %d; q(x) = h(x)*2; grad(q)(1.5)", 400, 1200, false, false},
 	{"h(x) = map(y -> y*x, [1.0, 2]); sum(h(%d.0))", 400, 1200, false, false},
+	{"h(x) = x^2 + %d; derivative h(x) = 2x; grad(h)(1.5)", 400, 1200, false, false},
+	{"h(x) = x^2 + %d; derivative h(x) = 2x; q(x) = h(3x); grad(x -> q(x) + x)(1.5)", 400, 1200,
+     false, false},
+	{"use stats; k = [%d, 2.0]; mean(k)", 400, 1200, false, false},
+	{"p = ir(x -> x*%d.0, 1.0); p(2.0)", 400, 1200, false, false},
+	{"p = ir(x -> x*%d.0, 1.0); sum(map(p, [1.0, 2.0])) + grad(p)(2.0)", 400, 1200, false, false},
 	{"k = x -> x*%d; k(2.0)", 400, 1200, false, false},
 	{"m = %d; k = x -> x*m; k(2.0)", 400, 1200, false, false},
 	{"k = (name = \"k\", f = x -> x*%d); k.f(2.0)", 400, 1200, false, false},
@@ -270,6 +300,7 @@ int main(void) {
 	stays(t, "value_call", call_value);
 	stays(t, "set and get", set_and_get);
 	stays(t, "lookup", look_up);
+	stays(t, "derive, store, load", derive);
 	tell_place(t);
 	compact(t);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) kind_stays(t, &kinds[i]);
