@@ -6,8 +6,9 @@
  * - Types of arguments are checked before anything runs.
  * - Results are new tensors, or are written to the host's tensors: in place
  *   where possible, else by a copy.
- * - A derived function is built in the language from the function's value, so
- *   that derivatives nest.
+ * - A derived function is built in the language from the function's IR, so that
+ *   derivatives nest, and belong to the function that a call runs: names may
+ *   have been bound anew since.
  */
 #include "api/api.h"
 #include "backend/eval/core/code.h"
@@ -415,6 +416,7 @@ typedef struct Derive {
 	const char *how;
 	Text text;
 	Arena *scratch;
+	Value ir;
 	atled_value *derived;
 	atled_function *out, *unsettled;
 } Derive;
@@ -516,7 +518,8 @@ static void derive_body(Ctx *c, void *arg) {
 	              extra != EXTRA_NONE);
 	if (k->text.failed) ctx_throw(c, ST_NOMEM);
 	Value wrapper = wrapper_value(c, &k->text), derived = {.kind = V_UNSET};
-	api_want(c, session_call(api_of(c)->session, wrapper, 1, &fn->f, &derived, 0));
+	api_want(c, session_ir_of(c, fn->fn, &k->ir));
+	api_want(c, session_call(api_of(c)->session, wrapper, 1, &k->ir, &derived, 0));
 	k->derived = value_handle(api_of(c), derived);
 	if (!k->derived) ctx_throw(c, ST_NOMEM);
 	k->out = make_function(c, k->scratch, k->derived->v, sig, &k->unsettled);
@@ -529,11 +532,12 @@ atled_status atled_derive(atled_context *x, const atled_function *fn, const char
 	API_WANT(x, fn && fn->h.life == x->life, "fn is no function of this context");
 	API_WANT(x, how, "how is NULL");
 	API_WANT(x, out, "out is NULL");
-	Derive k = {.fn = fn, .how = how};
+	Derive k = {.fn = fn, .how = how, .ir = {.kind = V_UNSET}};
 	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, derive_body, &k);
 	text_free(&k.text);
 	arena_free(k.scratch);
+	value_unref(k.ir);
 	atled_value_free(k.derived);
 	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;

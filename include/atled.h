@@ -309,7 +309,9 @@ ATLED_API uint32_t atled_function_outputs(const atled_function *fn);
  *     "jacobian K"        (x...) -> array: the result's axes, then those of x_K
  *     "hessian K"         (x...) -> array: the axes of x_K twice
  *     "map"               every argument and result gains the same leading axis
- * The result is an ordinary function and can be differentiated again. */
+ * The result is an ordinary function and can be differentiated again. It
+ * belongs to the function that a call of fn runs, also when names in it have
+ * been bound anew since. */
 ATLED_API atled_status atled_derive(atled_context *ctx, const atled_function *fn, const char *how,
                                     atled_function **out);
 

@@ -251,6 +251,61 @@ static void test_derive(T *t) {
 	atled_function_free(f);
 }
 
+/* ---- functions that outlive their names ---------------------------------- */
+
+static double at2(T *t, const atled_function *f) { return call1(t, f, 1, (double[]){2}, 0); }
+
+/* A handle of g, its derivatives and its stored form belong to the function
+ * that it was made for, whatever the names are bound to since. */
+static void test_bound_anew(T *unused) {
+	static const struct {
+		const char *texts[2], *anew;
+		double value, slope;
+	} cases[] = {
+		{{"p(x) = x^2", "g(a) = p(3a)"}, "p(x) = x", 36, 36},
+		{{"p(x) = x^2", "g(a) = p(3a)"}, "p(x, y) = x", 36, 36},
+		{{"p(x) = x^2", "g(a) = p(3a)"}, "p = 0; g = 0", 36, 36},
+		{{"p(x) = x^2", "derivative p(x) = 7x; g(a) = p(3a)"}, "p(x) = x; g = 0", 36, 126},
+		{{"p(x, f) = f(x)^2; derivative p(x, f), dx, df = 2f(x)*dx", "w(t) = 2t; g(a) = p(3a, w)"},
+	     "p = 0; w = 0",
+	     144,
+	     72},
+		{{"p(x, f) = f(x)^2; derivative p(x, f), dx, df = 2f(x)*dx", "g(a) = p(3a, t -> 2t + a)"},
+	     "p = 0; g = 0",
+	     196,
+	     84},
+		{{"w(a) = integrate(x -> a*x^2, 0.0, 1.0)", "g(a) = w(a)"}, "w = 0", 2.0 / 3, 1.0 / 3},
+		{{"w(a) = root(x -> x^2 - a, 1.0)", "g(a) = w(a)"}, "w = 0", sqrt(2), sqrt(1.0 / 8)},
+		{{"v(t, y) = -2y", "g(a) = ode(v, [a], (0, 1), rtol = 1e-12).y(1.0)[0]"},
+	     "v = 0; g = 0",
+	     2 * exp(-2),
+	     exp(-2)},
+	};
+	(void)unused;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		T own = {.x = atled_context_new(NULL)}, *t = &own;
+		atled_function *f[4] = {NULL};
+		Bytes stored = {NULL, 0};
+		for (int k = 0; k < 2; k++)
+			FINE(t, atled_compile(t->x, cases[i].texts[k], ATLED_ZERO, "program"));
+		FINE(t, atled_lookup(t->x, "g", "(f64) -> f64", &f[0]));
+		FINE(t, atled_compile(t->x, cases[i].anew, ATLED_ZERO, "program"));
+		for (int k = 0; k < 200; k++) number(t, k % 2 ? "k(x) = x + 1; k(2)" : "k(x) = x; k(1)");
+		FINE(t, atled_context_compact(t->x));
+		FINE(t, atled_derive(t->x, f[0], "grad", &f[1]));
+		FINE(t, atled_store(t->x, f[0], keep_bytes, &stored));
+		FINE(t, atled_load(t->x, "loaded", stored.at, stored.n, "(f64) -> f64", &f[2]));
+		FINE(t, atled_derive(t->x, f[2], "grad", &f[3]));
+		for (int k = 0; k < 4; k++) {
+			const double want = k % 2 ? cases[i].slope : cases[i].value, got = at2(t, f[k]);
+			if (!CHECK(near(got, want, 1e-9))) printf("  case %zu, %d: %.17g\n", i, k, got);
+			atled_function_free(f[k]);
+		}
+		free(stored.at);
+		atled_context_free(own.x);
+	}
+}
+
 static void test_entry(T *t) {
 	atled_function *f = NULL;
 	atled_raw raw;
@@ -345,11 +400,9 @@ int main(void) {
 	T t = {.x = atled_context_new(NULL)};
 	if (!t.x) return 1;
 	static const TestCase tests[] = {
-		{"calls", test_calls},
-		{"types", test_types},
-		{"derive", test_derive},
-		{"entry", test_entry},
-		{"entry, machine code", test_entry_machine_code},
+		{"calls", test_calls},   {"types", test_types},
+		{"derive", test_derive}, {"names bound anew", test_bound_anew},
+		{"entry", test_entry},   {"entry, machine code", test_entry_machine_code},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
 	atled_context_free(t.x);
