@@ -279,14 +279,14 @@ bool index_is_late(Sp *sp, Av *item, Span at) {
 	return true;
 }
 
-/* Whether the items are arrays of one shape and, with `dtypes`, of one type. */
-static bool are_alike(Sp *sp, const Av *base, bool dtypes) {
+/* Whether the items are arrays of one type. */
+static bool are_alike(Sp *sp, const Av *base) {
 	const Type *first = NULL;
 	for (uint32_t k = 0; k < base->n; k++) {
 		if (base->items[k]->kind != AV_ARRAY) return false;
 		const Type *t = ty(sp, base->items[k]->ref);
 		if (!first) first = t;
-		if (t->rank != first->rank || (dtypes && t->dtype != first->dtype)) return false;
+		if (t->rank != first->rank || t->dtype != first->dtype) return false;
 		for (uint32_t i = 0; i < t->rank; i++)
 			if (build_canon(sp->b, t->dims[i]) != build_canon(sp->b, first->dims[i])) return false;
 	}
@@ -296,13 +296,12 @@ static bool are_alike(Sp *sp, const Av *base, bool dtypes) {
 static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 	const bool number = item->kind == AV_ARRAY;
 	int64_t i;
-	/* At top level, arrays are stacked for an index known only at run time. In
-	 * functions they must have one type. */
-	const bool stacks =
-		number && !av_static_int(sp, item, &i) && !sp->frame && are_alike(sp, base, false);
+	/* Arrays of one type are stacked for an index that only the run knows. At
+	 * top level there is no function to compile for a known one. */
+	const bool alike = number && are_alike(sp, base),
+			   stacks = alike && !sp->frame && !av_static_int(sp, item, &i);
 	if (stacks || index_is_late(sp, item, at)) {
-		if (!stacks && !(number && are_alike(sp, base, true)))
-			return index_dynamic(sp, base, 1, &item, at);
+		if (!alike) return index_dynamic(sp, base, 1, &item, at);
 		return sp_index_values(sp, sp_stack(sp, base->n, base->items, at), 1, &item, &at, at);
 	}
 	if (item->kind == AV_RANGE) {

@@ -155,3 +155,12 @@ made(n) = { l = list()
   (l[2], l[3], l[4]) }
 made(5000)                               #> ("z", 4, 4)
 try { k = 3 + argmax([1.0, 0]); l[k] = 1; l } catch m { m }   #> index 3 is out of range for length 3
+
+# Items of several types keep theirs at top level too.
+mixed = (9007199254740993, 2.5, true)
+turn = 0
+while turn < 3 { print(mixed[turn]); turn += 1 }
+#> 9007199254740993
+#> 2.5
+#> true
+print(([1, 2], [2.5, 3])[argmax([1.0, 0.5])])   #> [1, 2]
