@@ -60,6 +60,7 @@ typedef struct BinaryReader {
 	VEC(Sized) dims;
 	VEC(Sized) types;
 	VEC(StoredFn) fns;
+	bool recursive; /* a function calls one that is being read */
 	bool has_rules;
 	VEC(RuleEntry) rules;
 	VEC(Value) owned;
@@ -198,6 +199,7 @@ static void read_span(BinaryReader *l) {
 	Span s = {.source = k ? l->sources.at[k - 1] : 0};
 	s.start = get_below(l, UINT32_MAX, "letter");
 	s.end = get_below(l, UINT32_MAX, "letter");
+	if (s.end < s.start) s.end = s.start;
 	VEC_PUSH(l->arena, &l->spans, span_intern(l->c, s));
 }
 
@@ -466,6 +468,7 @@ static uint32_t get_function_number(BinaryReader *l) {
 	const uint32_t k = get_below(l, (uint64_t)l->fns.n + 1, "function");
 	if (!k) wrong(l, l->at - 1, "a function is missing");
 	if (l->fns.at[k - 1].state == FN_UNREAD) read_function(l, k - 1);
+	l->recursive = l->recursive || l->fns.at[k - 1].state == FN_OPEN;
 	return k - 1;
 }
 
@@ -733,6 +736,9 @@ static void read_all(Ctx *c, void *arg) {
 	const size_t behind = l->at;
 	for (uint32_t i = 0; i < l->fns.n; i++)
 		if (l->fns.at[i].state == FN_UNREAD) read_function(l, i);
+	/* What an open function gives was not known to its callers. */
+	for (uint32_t i = 0; l->recursive && i < l->fns.n; i++)
+		if (!fn_verify(l->fns.at[i].fn, "reading")) ctx_throw(l->c, ST_INTERNAL);
 	l->at = behind;
 	resolve_rules(l);
 	l->about = get_value(l);

@@ -571,6 +571,10 @@ static Unknown unknowns(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	return u;
 }
 
+bool dim_has_unknown(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
+	return unknowns(c, d, map, nmap).count;
+}
+
 /* Solves pattern = rest + k*s with k = +-1, where s is the only unknown: s =
  * (actual - rest) * k. The pattern's known symbols are substituted; `map` is
  * restored. */

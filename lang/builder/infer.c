@@ -469,6 +469,7 @@ bool type_rule_NONZERO(TypeQuery *q) {
 	Dim length = (Dim)option(q, 0);
 	if (!want_tensor(q, 0, KIND_B, 1, &x)) return false;
 	if (x.rank != 1) return type_wrong(q, "the operand is not a vector");
+	if (!is_new_extent(q, length)) return type_wrong(q, "its length is not a new symbol");
 	return give_tensor(q, DT_I64, 1, &length);
 }
 
@@ -548,7 +549,6 @@ bool type_rule_EIG(TypeQuery *q) {
  * fresh one. */
 static bool smaller(TypeQuery *q, Dim m, Dim n, Dim *out) {
 	int64_t difference;
-	SymId s;
 	if (dim_is_const(q->b->ctx, dim_sub(q->b->ctx, m, n), &difference)) {
 		*out = difference <= 0 ? m : n;
 		return true;
@@ -557,12 +557,13 @@ static bool smaller(TypeQuery *q, Dim m, Dim n, Dim *out) {
 		*out = build_fresh_dim(q->b, 0, q->b->span);
 		return true;
 	}
+	/* Which of the two is smaller is not known, so that neither is right. */
 	const Type *values = q->nstated == 3 ? type_of(q->b->ctx, q->stated[1]) : NULL;
 	if (!values || values->kind != TY_TENSOR || !values->rank)
 		return type_wrong(q, "it gives U, s and V");
 	*out = values->dims[values->rank - 1];
-	return same(q, *out, m) || same(q, *out, n) || dim_is_sym(q->b->ctx, *out, &s) ||
-	       type_wrong(q, "the number of singular values is not a symbol");
+	return is_new_extent(q, *out) ||
+	       type_wrong(q, "the number of singular values is not a new symbol");
 }
 
 bool type_rule_SVD(TypeQuery *q) {

@@ -27,6 +27,91 @@ static bool give(TypeQuery *q, TypeId t) {
 	return true;
 }
 
+bool is_new_extent(const TypeQuery *q, Dim d) {
+	SymId s;
+	return dim_is_sym(q->b->ctx, d, &s) && !sym_visible(q->b, s, q->here);
+}
+
+/* The new symbols of an extent that no other extent has taken. */
+typedef struct NewSymbols {
+	const TypeQuery *q;
+	const bool *taken;
+	SymId one;
+	uint32_t n;
+} NewSymbols;
+
+static void visit_new(void *ud, SymId s) {
+	NewSymbols *k = ud;
+	if (k->taken[s] || sym_visible(k->q->b, s, k->q->here)) return;
+	k->n += !k->n || k->one != s;
+	k->one = s;
+}
+
+/* Whether d is e + u or e - u with one such symbol u, which can make it any
+ * number. Takes it. */
+static bool take_new_symbol(const TypeQuery *q, Dim d, bool *taken) {
+	Ctx *c = q->b->ctx;
+	NewSymbols k = {.q = q, .taken = taken};
+	dim_each_sym(c, d, visit_new, &k);
+	if (k.n != 1) return false;
+	const Dim one = dim_sym(c, k.one);
+	if (dim_mentions(c, dim_sub(c, d, one), k.one) && dim_mentions(c, dim_add(c, d, one), k.one))
+		return false;
+	return taken[k.one] = true;
+}
+
+/* The same for extents such as s + t, in which two are unknown: what is stated
+ * for each is a new symbol, once for each such extent. */
+static bool sums_match(TypeQuery *q, const TypeId *patterns, const Dim *map, uint32_t nmap,
+                       bool *taken) {
+	Ctx *c = q->b->ctx;
+	VEC(Dim) sums = {0};
+	VEC(Dim) stated = {0};
+	for (uint32_t i = 0; i < q->nstated; i++) {
+		const Type p = *type_of(c, patterns[i]), t = *type_of(c, q->stated[i]);
+		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
+			if (!dim_has_unknown(c, p.dims[k], map, nmap)) continue;
+			uint32_t n = 0;
+			while (n < sums.n && sums.at[n] != p.dims[k]) n++;
+			if (n < sums.n ? stated.at[n] == t.dims[k] : take_new_symbol(q, t.dims[k], taken)) {
+				if (n < sums.n) continue;
+				VEC_PUSH(q->b->scratch, &sums, p.dims[k]);
+				VEC_PUSH(q->b->scratch, &stated, t.dims[k]);
+				continue;
+			}
+			return type_wrong(q, "results: only the run knows %s, so it needs a symbol of its own",
+			                  dim_words(q->b, t.dims[k]));
+		}
+	}
+	return true;
+}
+
+/* Whether the stated types match the patterns. Extents that the map does not
+ * determine are unknown until the run: each of them has a new symbol of its
+ * own, apart from those of others. */
+static bool results_match(TypeQuery *q, const TypeId *patterns, Dim *map, uint32_t nmap) {
+	Builder *b = q->b;
+	bool *open = arena_alloc(b->scratch, nmap + 1), more = true;
+	bool *taken = arena_alloc(b->scratch, b->fn->syms.n + 1);
+	memset(taken, 0, b->fn->syms.n);
+	for (uint32_t s = 0; s < nmap; s++) open[s] = map[s] == NO_DIM;
+	if (!dims_match(b, q->nstated, patterns, q->stated, map, nmap, NULL, NULL, &q->why))
+		return type_wrong(q, "results: %s", q->why);
+	while (more) {
+		more = false;
+		for (uint32_t s = 0; s < nmap; s++) {
+			if (!open[s] || map[s] == NO_DIM || !take_new_symbol(q, map[s], taken)) continue;
+			open[s] = false;
+			more = true;
+		}
+	}
+	for (uint32_t s = 0; s < nmap; s++)
+		if (open[s] && map[s] != NO_DIM)
+			return type_wrong(q, "results: only the run knows %s, so it needs a symbol of its own",
+			                  dim_words(b, map[s]));
+	return sums_match(q, patterns, map, nmap, taken);
+}
+
 /* For rules that have checked the stated types themselves. */
 static bool stated_are_right(TypeQuery *q) {
 	q->nout = UINT32_MAX;
@@ -42,10 +127,9 @@ static bool want_stated(TypeQuery *q) {
 bool type_rule_EXTENT(TypeQuery *q) { return give(q, type_scalar(q->b->ctx, DT_I64)); }
 
 bool type_rule_BIND(TypeQuery *q) {
-	SymId s;
 	Dim d = (Dim)attr_int(q->b->ctx, OP_BIND, q->attr, 0);
 	return want_scalar(q, 0, DT_I64) &&
-	       (dim_is_sym(q->b->ctx, d, &s) || type_wrong(q, "its dim is not a symbol"));
+	       (is_new_extent(q, d) || type_wrong(q, "its dim is not a new symbol"));
 }
 
 bool type_rule_GUARD(TypeQuery *q) {
@@ -118,11 +202,15 @@ static bool loop_types(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncar
 	if (!loop_maps(q, body, skip, ncarried, init, map, after)) return false;
 	if (q->nstated != ncarried)
 		return type_wrong(q, "it gives %u results, not %u", ncarried, q->nstated);
-	outer_symbols(q, map);
-	if (!dims_match(b, ncarried, param_types(b, body, skip, ncarried), q->stated, map, nsyms, NULL,
-	                NULL, &q->why))
-		return type_wrong(q, "results: %s", q->why);
-	return stated_are_right(q);
+	/* Extents that a turn leaves as they are, or makes what they were at first,
+	 * are those of the initial values. */
+	for (SymId s = 0; s < nsyms; s++) {
+		const bool visible = sym_visible(b, s, q->here);
+		if (!visible && after[s] != dim_sym(b->ctx, s) && after[s] != map[s]) map[s] = NO_DIM;
+		else if (visible) map[s] = dim_sym(b->ctx, s);
+	}
+	return results_match(q, param_types(b, body, skip, ncarried), map, nsyms) &&
+	       stated_are_right(q);
 }
 
 bool type_rule_FOR(TypeQuery *q) {
@@ -146,12 +234,31 @@ bool type_rule_WHILE(TypeQuery *q) {
 	return loop_types(q, q->regions[1], 0, q->nargs, q->args);
 }
 
-/* The two regions must return the same types up to extents; a stated dim equals
- * both, or is a symbol. */
+/* An extent that two regions give, and what is stated. */
+typedef struct Joined {
+	Dim stated, x, y;
+} Joined;
+
+/* Whether it equals both, or is a new symbol, with which nothing else is
+ * stated. */
+static bool joins(TypeQuery *q, Joined d, Joined *known, uint32_t *n) {
+	Builder *b = q->b;
+	if (build_same_dim(b, d.stated, d.x) && build_same_dim(b, d.stated, d.y)) return true;
+	if (!is_new_extent(q, d.stated)) return false;
+	for (uint32_t i = 0; i < *n; i++)
+		if (known[i].stated == d.stated &&
+		    !(build_same_dim(b, known[i].x, d.x) && build_same_dim(b, known[i].y, d.y)))
+			return false;
+	known[(*n)++] = d;
+	return true;
+}
+
+/* The two regions must return the same types up to extents. */
 static bool branch_types(TypeQuery *q) {
 	Builder *b = q->b;
 	Ctx *c = b->ctx;
-	SymId s;
+	Joined *known = arena_alloc(b->scratch, (q->nstated * MAX_RANK + 1) * sizeof *known);
+	uint32_t nknown = 0;
 	if (region(q, 0)->nresults != q->nstated || region(q, 1)->nresults != q->nstated)
 		return type_wrong(q, "the regions give %u and %u values, not %u", region(q, 0)->nresults,
 		                  region(q, 1)->nresults, q->nstated);
@@ -163,9 +270,7 @@ static bool branch_types(TypeQuery *q) {
 			fits = tx.dtype == ty.dtype && tx.dtype == t.dtype && tx.rank == ty.rank &&
 			       tx.rank == t.rank;
 		for (uint32_t a = 0; fits && t.kind == TY_TENSOR && a < t.rank; a++)
-			fits = (build_same_dim(b, t.dims[a], tx.dims[a]) &&
-			        build_same_dim(b, t.dims[a], ty.dims[a])) ||
-			       dim_is_sym(c, t.dims[a], &s);
+			fits = joins(q, (Joined){t.dims[a], tx.dims[a], ty.dims[a]}, known, &nknown);
 		if (!fits)
 			return type_wrong(q, "result %u is %s, the regions give %s and %s", k + 1,
 			                  type_words(b, q->stated[k]), type_words(b, x[k]),
@@ -206,7 +311,7 @@ bool type_rule_CALL(TypeQuery *q) {
 	Dim *map = arena_alloc(b->scratch, (nsyms + 1) * sizeof *map);
 	for (uint32_t s = 0; s < nsyms; s++) map[s] = NO_DIM;
 	TypeId *patterns = arena_alloc(b->scratch, (q->nargs + q->nstated + 1) * sizeof *patterns);
-	TypeId *actual = arena_alloc(b->scratch, (q->nargs + q->nstated + 1) * sizeof *actual);
+	TypeId *actual = arena_alloc(b->scratch, (q->nargs + 1) * sizeof *actual);
 	for (uint32_t k = 0; k < q->nargs; k++) {
 		patterns[k] = ref_type(f, fn_param(f, k));
 		actual[k] = arg(q, k);
@@ -216,13 +321,8 @@ bool type_rule_CALL(TypeQuery *q) {
 	if (!f->finished) return stated_are_right(q);
 	if (q->nstated != fn_nresults(f))
 		return type_wrong(q, "%s gives %u results", atom_text(b->ctx, f->name), fn_nresults(f));
-	for (uint32_t k = 0; k < q->nstated; k++) {
-		patterns[k] = ref_type(f, fn_result(f, k));
-		actual[k] = q->stated[k];
-	}
-	if (!dims_match(b, q->nstated, patterns, actual, map, nsyms, NULL, NULL, &q->why))
-		return type_wrong(q, "results: %s", q->why);
-	return stated_are_right(q);
+	for (uint32_t k = 0; k < q->nstated; k++) patterns[k] = ref_type(f, fn_result(f, k));
+	return results_match(q, patterns, map, nsyms) && stated_are_right(q);
 }
 
 bool type_rule_HOST(TypeQuery *q) {

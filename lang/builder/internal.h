@@ -115,6 +115,9 @@ typedef struct TypeQuery {
 	uint32_t nout;
 	const char *why; /* the error message; lives as long as the builder */
 } TypeQuery;
+/* Whether an extent is a symbol that nothing at the instruction can mention
+ * yet, so that the instruction may define it. */
+bool is_new_extent(const TypeQuery *q, Dim d);
 /* Checks arity, attribute layout, operands and regions. Returns false and sets
  * q->why on failure. Throws only when memory runs out. */
 bool infer_types(TypeQuery *q);
@@ -170,6 +173,8 @@ bool dim_visible(Builder *b, Dim d, RegionId r);
 bool build_same_dim(Builder *b, Dim x, Dim y);
 AttrId build_canon_attr(Builder *b, Op op, AttrId a);
 
+/* Whether it has a symbol for which the map has NO_DIM. */
+bool dim_has_unknown(Ctx *c, Dim d, const Dim *map, uint32_t nmap);
 /* Matches patterns (types with unknown symbols) against actual types. A symbol
  * s of the patterns is unknown where s < nmap and map[s] == NO_DIM on entry. It
  * is bound by an axis that is s alone, or by one that is linear in it. Dims are

@@ -48,6 +48,7 @@ typedef struct IrReader {
 	VEC(ParsedFn) fns;
 	VEC(Value) owned; /* values without another owner yet */
 	uint32_t last;    /* index of the function read last */
+	bool recursive;   /* a function calls one that is being read */
 	/* The function being read: */
 	Builder *b;
 	VEC(SymLabel) syms;
@@ -550,7 +551,7 @@ static Value read_value(IrReader *r) {
 
 /* ---- spans, chains, definitions, operands -------------------------------- */
 
-/* span := '@' int ':' int ':' int */
+/* span := '@' int ':' int ':' int, none unless the context has such a text */
 static SpanId read_span(IrReader *r) {
 	if (!accept(r, "@")) return 0;
 	Span s = {.source = read_u32(r)};
@@ -558,18 +559,28 @@ static SpanId read_span(IrReader *r) {
 	s.start = read_u32(r);
 	expect(r, ":");
 	s.end = read_u32(r);
-	return span_intern(r->c, s);
+	const bool known = s.source < sources_end(r->c) && source_text(r->c, s.source, NULL);
+	return known && s.start <= s.end ? span_intern(r->c, s) : 0;
 }
 
-/* chain := { '!' word } */
+static SpanId known_span(const IrReader *r, SpanId id) { return span_of(r->c, id).source ? id : 0; }
+
+/* chain := { '!' word }. A word for a call has ids of this session; those that
+ * it does not have are left out. */
 static ChainId read_chain(IrReader *r) {
 	ChainId chain = 0;
 	while (accept(r, "!")) {
 		size_t start = r->at;
 		while (r->at < r->n && (unsigned char)r->text[r->at] > ' ') r->at++;
 		if (r->at == start) wrong(r, start, start + 1, "expected the name of a transform");
+		const char *word = r->text + start;
+		const size_t n = r->at - start;
+		Atom callee;
+		SpanId defined, at;
 		chain =
-			chain_push(r->c, chain, atom_text(r->c, atom_n(r->c, r->text + start, r->at - start)));
+			chain_word_call(word, n, &callee, &defined, &at)
+				? chain_push_call(r->c, chain, callee, known_span(r, defined), known_span(r, at))
+				: chain_push(r->c, chain, atom_text(r->c, atom_n(r->c, word, n)));
 	}
 	return chain;
 }
@@ -932,6 +943,7 @@ static FnId resolve_callee(IrReader *r) {
 		const ParsedFn *e = &r->fns.at[i];
 		if (e->label.name != label.name || e->label.suffix != label.suffix) continue;
 		if (e->state == FN_UNREAD) read_function(r, i);
+		r->recursive = r->recursive || e->state == FN_OPEN;
 		r->at = after;
 		return r->fns.at[i].id;
 	}
@@ -952,6 +964,9 @@ static void read_all(Ctx *c, void *arg) {
 		r->last = i;
 	}
 	if (!r->fns.n) wrong(r, 0, r->n, "there is no function in this text");
+	/* What an open function gives was not known to its callers. */
+	for (uint32_t i = 0; r->recursive && i < r->fns.n; i++)
+		if (!fn_verify(r->fns.at[i].fn, "reading")) ctx_throw(r->c, ST_INTERNAL);
 }
 
 static void set_up(Ctx *c, void *arg) {
@@ -981,7 +996,10 @@ Fn *fn_read(Ctx *c, SourceId source, Status *why) {
 		uint32_t mark = build_mark(c);
 		status = ctx_protect(c, read_all, &r);
 		if (status != ST_OK) build_unwind(c, mark);
-		if (status == ST_INTERNAL) blame_text(&r, total);
+		if (status == ST_INTERNAL) {
+			blame_text(&r, total);
+			status = ST_ERROR;
+		}
 		release_owned(&r);
 	}
 	Fn *result = NULL;

@@ -188,6 +188,118 @@ static const char *const bad_texts[] = {
 	"return 1\n}\n",
 };
 
+/* Extents that only the run knows, for which the text states ones that have
+ * another meaning. */
+static const char *const wrong_extents[] = {
+	"fn @f[n](%0: f64[n], %1: bool[n]) -> (f64[n]) {\n"
+	"  %2: i64[n] = nonzero %1 {length: n}\n"
+	"  %3: f64[n] = gather %0, %2 {axis: 0, batch: 0}\n"
+	"  %4: f64[n] = add %3, %0\n"
+	"  return %4\n"
+	"}\n",
+	"fn @f[n](%0: f64[n], %1: bool[n]) -> (f64[6]) {\n"
+	"  %2: i64[6] = nonzero %1 {length: 6}\n"
+	"  %3: f64[6] = gather %0, %2 {axis: 0, batch: 0}\n"
+	"  %4: f64[6] = add %3, %3\n"
+	"  return %4\n"
+	"}\n",
+	"fn @f[n, s](%0: bool[n], %1: bool[n]) -> (i64[s]) {\n"
+	"  %2: i64[s] = nonzero %0 {length: s}\n"
+	"  %3: i64[s] = nonzero %1 {length: s}\n"
+	"  %4: i64[s] = add %2, %3\n"
+	"  return %4\n"
+	"}\n",
+	"fn @f[n, m](%0: f64[n], %1: f64[m], %2: bool) -> (f64[n]) {\n"
+	"  %3: f64[n] = if %2 {\n"
+	"    yield %1\n"
+	"  } {\n"
+	"    yield %0\n"
+	"  }\n"
+	"  %4: f64[n] = add %3, %0\n"
+	"  return %4\n"
+	"}\n",
+	"fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[n]) {\n"
+	"  %3: f64[n] = try {\n"
+	"    yield %1\n"
+	"  } {\n"
+	"    (%2: dyn):\n"
+	"    yield %0\n"
+	"  }\n"
+	"  %4: f64[n] = add %3, %0\n"
+	"  return %4\n"
+	"}\n",
+	"fn @f[n, s](%0: f64[n], %1: f64[n]) -> (f64[n]) {\n"
+	"  %2: f64[n] = for 3, %0 {\n"
+	"    (%3: i64, %4: f64[s]):\n"
+	"    %5: f64[s + 1] = pad %4 {low: [0], length: [s + 1], stride: [1]}\n"
+	"    yield %5\n"
+	"  }\n"
+	"  %6: f64[n] = add %2, %1\n"
+	"  return %6\n"
+	"}\n",
+	"fn @g[n, s](%0: bool[n]) -> (i64[s]) {\n"
+	"  %1: i64[s] = nonzero %0 {length: s}\n"
+	"  return %1\n"
+	"}\n"
+	"fn @f[n](%0: i64[n], %1: bool[n]) -> (i64[n]) {\n"
+	"  %2: i64[n] = call %1 {callee: @g}\n"
+	"  %3: i64[n] = add %2, %0\n"
+	"  return %3\n"
+	"}\n",
+	"fn @g[n, s, t](%0: bool[n], %1: bool[n]) -> (i64[s + t]) {\n"
+	"  %2: i64[s] = nonzero %0 {length: s}\n"
+	"  %3: i64[t] = nonzero %1 {length: t}\n"
+	"  %4: i64[s + t] = concat %2, %3 {axis: 0}\n"
+	"  return %4\n"
+	"}\n"
+	"fn @f[n](%0: i64[n], %1: bool[n]) -> (i64[n]) {\n"
+	"  %2: i64[n] = call %1, %1 {callee: @g}\n"
+	"  %3: i64[n] = add %2, %0\n"
+	"  return %3\n"
+	"}\n",
+	"fn @f[n, s](%0: i64[n], %1: bool[n], %2: i64) -> (i64[s]) {\n"
+	"  %3: bool = lt %2, 1\n"
+	"  %4: i64[s] = if %3 {\n"
+	"    %5: i64[s] = nonzero %1 {length: s}\n"
+	"    yield %5\n"
+	"  } {\n"
+	"    %6: i64 = sub %2, 1\n"
+	"    %7: i64[n] = call %0, %1, %6 {callee: @f}\n"
+	"    %8: i64[n] = add %7, %0\n"
+	"    yield %8\n"
+	"  }\n"
+	"  return %4\n"
+	"}\n",
+	"fn @odd[n](%0: i64[n], %1: bool[n], %2: i64) -> (i64[n]) {\n"
+	"  %3: i64 = sub %2, 1\n"
+	"  %4: i64[n] = call %0, %1, %3 {callee: @even}\n"
+	"  %5: i64[n] = add %4, %0\n"
+	"  return %5\n"
+	"}\n"
+	"fn @even[n, s](%0: i64[n], %1: bool[n], %2: i64) -> (i64[s]) {\n"
+	"  %3: bool = lt %2, 1\n"
+	"  %4: i64[s] = if %3 {\n"
+	"    %5: i64[s] = nonzero %1 {length: s}\n"
+	"    yield %5\n"
+	"  } {\n"
+	"    %6: i64 = sub %2, 1\n"
+	"    %7: i64[n] = call %0, %1, %6 {callee: @odd}\n"
+	"    yield %7\n"
+	"  }\n"
+	"  return %4\n"
+	"}\n",
+	"fn @f[n, m, k](%0: f64[n, m], %1: f64[k]) -> (f64[k]) {\n"
+	"  %2: f64[n, k], %3: f64[k], %4: f64[m, k] = svd %0\n"
+	"  %5: f64[k] = add %3, %1\n"
+	"  return %5\n"
+	"}\n",
+	"fn @f[n, m](%0: f64[n], %1: i64) -> (f64[n]) {\n"
+	"  bind_dim %1 {dim: n}\n"
+	"  %3: f64[n] = add %0, %0\n"
+	"  return %3\n"
+	"}\n",
+};
+
 static void expect_rejected(Ctx *c, const char *text, size_t n) {
 	diag_clear(c);
 	Fn *f = read_bytes(c, text, n);
@@ -204,6 +316,8 @@ static void expect_rejected(Ctx *c, const char *text, size_t n) {
 static void test_malformed(Ctx *c) {
 	for (size_t i = 0; i < sizeof bad_texts / sizeof *bad_texts; i++)
 		expect_rejected(c, bad_texts[i], strlen(bad_texts[i]));
+	for (size_t i = 0; i < sizeof wrong_extents / sizeof *wrong_extents; i++)
+		expect_rejected(c, wrong_extents[i], strlen(wrong_extents[i]));
 	/* Unbounded nesting of each kind. */
 	static const char *const openers[] = {
 		"fn @f() -> (dyn) { return dyn ", "(",     "fn @f[n](%0: f64[", "(",
@@ -216,6 +330,24 @@ static void test_malformed(Ctx *c) {
 		expect_rejected(c, text, n);
 		free(text);
 	}
+}
+
+/* A place in a text that the context does not have is left out: whoever looks
+ * all places through would write behind its end. */
+static void test_unknown_places(Ctx *c) {
+	static const char text[] =
+		"fn @f(%0: f64) -> (f64) @4000000000:0:0 {\n  %1: f64 = sin %0 !jvp !@7:4000000000:9 "
+		"@1000000:1:2\n  %2: f64 = cos %1 @1:9:3\n  return %2\n}\n";
+	Fn *f = read_fn(c, text);
+	if (!CHECK(f)) return;
+	char *got = print_fn(f);
+	CHECK_TEXT(got, "fn @f(%0: f64) -> (f64) {\n  %1: f64 = sin %0 !jvp !@7:0:0\n  %2: f64 = cos "
+	                "%1\n  return %2\n}\n");
+	bool *mentioned = calloc(sources_end(c), 1);
+	if (CHECK(mentioned)) sources_mentioned(c, mentioned);
+	free(mentioned);
+	free(got);
+	fn_unref(f);
 }
 
 /* The reader terminates on every mutated text. A text that it accepts verifies
@@ -321,6 +453,7 @@ static void all_tests(Ctx *c, void *arg) {
 	test_round_trips(c);
 	test_reading_is_lenient(c);
 	test_malformed(c);
+	test_unknown_places(c);
 	test_mutations(c);
 	test_host_text(c);
 	test_memory();
