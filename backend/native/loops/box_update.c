@@ -36,6 +36,9 @@ static bool at_least_zero(Ctx *c, Dim d) {
 	return (dim_is_const(c, d, &v) && v >= 0) || dim_is_sym(c, d, &s);
 }
 
+/* Whether positions can be reckoned with; only a file holds other strides. */
+static bool has_usual_stride(AxisRange s) { return s.stride >= INT32_MIN && s.stride <= INT32_MAX; }
+
 /* The lowest and the highest position of a side that is not empty. */
 static Dim side_low(Ctx *c, AxisRange s) {
 	if (s.stride > 0) return s.start;
@@ -51,7 +54,7 @@ static Dim side_high(Ctx *c, AxisRange s) {
 static bool side_fits(Ctx *c, AxisRange s) {
 	int64_t none;
 	if (dim_is_const(c, s.length, &none) && !none) return true;
-	return at_least_zero(c, side_low(c, s)) &&
+	return has_usual_stride(s) && at_least_zero(c, side_low(c, s)) &&
 	       at_least_zero(c, dim_sub(c, dim_sub(c, s.whole, dim_const(c, 1)), side_high(c, s)));
 }
 
@@ -64,6 +67,7 @@ bool sides_apart(Ctx *c, AxisRange x, AxisRange y) {
 	int64_t nx, ny;
 	if (dim_is_const(c, x.length, &nx) && nx == 0) return true;
 	if (dim_is_const(c, y.length, &ny) && ny == 0) return true;
+	if (!has_usual_stride(x) || !has_usual_stride(y)) return false;
 	int64_t gap;
 	const Dim one = dim_const(c, 1);
 	return (dim_is_const(c, dim_sub(c, side_low(c, x), dim_add(c, side_high(c, y), one)), &gap) &&
@@ -84,6 +88,20 @@ bool update_by_box(const Fn *f, const Inst *in) {
 	return false;
 }
 
+/* Whether the first position of a side is not on the axis, or the steps from
+ * there to the end of the axis are too few. Nothing overflows when the first
+ * position is on the axis. */
+static KRef leaves_axis(Lower *l, AxisRange s, KRef length) {
+	KBuilder *k = &l->k;
+	const KRef zero = k_int(k, 0), one = k_int(k, 1), first = lower_dim(l, s.start),
+			   whole = lower_dim(l, s.whole);
+	KRef room = s.stride > 0 ? k_sub(k, k_sub(k, whole, one), first) : first;
+	const int64_t step = s.stride == INT64_MIN ? INT64_MAX : s.stride < 0 ? -s.stride : s.stride;
+	if (step != 1) room = k_prim2(k, OP_FLOORDIV, room, k_int(k, step));
+	const KRef misses = k_logic(k, 1, k_lt(k, first, zero), k_prim2(k, OP_LE, whole, first));
+	return k_logic(k, 1, misses, k_lt(k, room, k_sub(k, length, one)));
+}
+
 void lower_check_sides(Lower *l, const Inst *in) {
 	KBuilder *k = &l->k;
 	uint32_t rank = ref_ty(l->f, inst_result(in, 0))->rank;
@@ -93,12 +111,7 @@ void lower_check_sides(Lower *l, const Inst *in) {
 		if (fits && known) continue;
 		KRef zero = k_int(k, 0), length = lower_dim(l, s.length), bad = k_lt(k, length, zero);
 		if (!fits) {
-			KRef first = lower_dim(l, s.start),
-				 last =
-					 k_add(k, first, k_mul(k, k_sub(k, length, k_int(k, 1)), k_int(k, s.stride)));
-			KRef low = s.stride > 0 ? first : last, high = s.stride > 0 ? last : first;
-			KRef outside =
-				k_logic(k, 1, k_lt(k, low, zero), k_prim2(k, OP_LE, lower_dim(l, s.whole), high));
+			const KRef outside = leaves_axis(l, s, length);
 			bad = k_logic(k, 1, bad, k_logic(k, 0, k_lt(k, zero, length), outside));
 		}
 		k_fail_if(k, bad, lower_site(l, SITE_SLICE, in), k_int(k, i), zero);
