@@ -15,6 +15,7 @@
 #include "tests/random/derive.h"
 #include "tests/random/guarded.h"
 #include "tests/random/laws.h"
+#include "tests/random/damage.h"
 #include "tests/random/orders.h"
 #include "tests/random/shrink.h"
 #include "lang/base/parallel.h"
@@ -46,6 +47,7 @@ typedef struct Tally {
 	/* numbers of functions with the primitive, and of its instructions */
 	uint32_t functions[OP_COUNT], instructions[OP_COUNT];
 	Orders orders;
+	Damage damage;
 } Tally;
 
 /* ---- contexts ------------------------------------------------------------ */
@@ -64,7 +66,7 @@ static Ctx *new_context(const Options *o) {
 
 typedef struct Checked {
 	bool failed;
-	char what[900];       /* message */
+	char what[8000];      /* message */
 	const Engine *engine; /* NULL: not an engine */
 	int threads, set;
 	uint32_t which; /* index of the case */
@@ -151,6 +153,10 @@ static bool wants_orders(const Options *o, uint64_t seed) {
 	return !o->self_test && (o->only ? !strcmp(o->only, "orders") : seed % 3 != 0);
 }
 
+static bool wants_damaged(const Options *o, uint64_t seed) {
+	return !o->self_test && (o->only ? !strcmp(o->only, "damaged") : seed % 4 == 0);
+}
+
 static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o,
                         const Engine *table, Checked *out, Tally *t) {
 	for (uint32_t k = 0; k < cs->n && !out->failed; k++) {
@@ -207,6 +213,10 @@ static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t,
 	}
 	if (!out.failed && !p.out.prints && !p.out.wild && wants_orders(o, plan->seed)) {
 		check_orders(c, plan->seed, cs, &t->orders, out.what, sizeof out.what);
+		out.failed = out.what[0];
+	}
+	if (!out.failed && wants_damaged(o, plan->seed)) {
+		check_damaged(c, plan->seed, cs, &t->damage, out.what, sizeof out.what);
 		out.failed = out.what[0];
 	}
 	count_prims(cs, t);
@@ -343,6 +353,7 @@ static void usage(FILE *to) {
 	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its "
 	      "transforms; or `orders`: its first and\n"
 	      "                  second derivatives in every mode\n"
+	      "                  or `damaged`: texts of it with other tokens are refused or run\n"
 	      "  --orders N      fail when fewer programs than N had all these derivatives compared\n"
 	      "  --shrink        a failing program is made smaller before it is shown\n"
 	      "  --print         show every program\n"
@@ -467,6 +478,10 @@ static void add_tally(Tally *to, const Tally *t) {
 	to->orders.asked += t->orders.asked;
 	to->orders.all += t->orders.all;
 	to->orders.linear += t->orders.linear;
+	to->damage.texts += t->damage.texts;
+	to->damage.accepted += t->damage.accepted;
+	to->damage.ran += t->damage.ran;
+	to->damage.compared += t->damage.compared;
 }
 
 static pid_t start_share(const Options *o, int64_t k, Share *share) {
@@ -525,6 +540,9 @@ int main(int argc, char **argv) {
 	       "they hang on roundings; %u transforms without a rule\n",
 	       t.cases, t.runs, t.errors, t.lenient, t.without_rule);
 	if (t.orders.asked) print_orders(&t.orders);
+	if (t.damage.texts)
+		printf("%u damaged texts, %u of them programs; %u ran, %u also as machine code\n",
+		       t.damage.texts, t.damage.accepted, t.damage.ran, t.damage.compared);
 	if (t.orders.all < o.orders) {
 		printf("only %u programs had their derivatives compared in every mode; it should be %lld\n",
 		       t.orders.all, (long long)o.orders);
