@@ -208,6 +208,38 @@ static bool redefine_extents(Builder *b, RefMap *m, const Inst *in, const Ref *a
 	return true;
 }
 
+/* Whether no value before the instruction has the symbol. */
+static bool is_defined_by(const Fn *f, const Inst *in, SymId s) {
+	for (uint32_t v = 0; v < in->results; v++) {
+		const Type t = *type_of(f->ctx, f->vals.at[v].type);
+		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
+			if (dim_mentions(f->ctx, t.dims[a], s)) return false;
+	}
+	return true;
+}
+
+static void renew_symbol(Builder *b, RefMap *m, const Inst *in, Dim d) {
+	SymId s, now;
+	if (!dim_is_sym(b->ctx, d, &s) || s >= m->ndims || m->dims[s] == NO_DIM) return;
+	if (!dim_is_sym(b->ctx, m->dims[s], &now) || !sym_visible(b, now, b->region->id)) return;
+	const bool certain = in->op == OP_NONZERO || in->op == OP_BIND;
+	if (!certain && !is_defined_by(m->from, in, s)) return;
+	m->dims[s] = build_fresh_dim(b, m->from->syms.at[s].name, m->from->syms.at[s].span);
+}
+
+/* The second copy of an instruction, as of an unrolled loop, defines other
+ * extents than the first. */
+static void renew_symbols(Builder *b, RefMap *m, const Inst *in) {
+	if (in->op == OP_NONZERO || in->op == OP_BIND)
+		renew_symbol(b, m, in, (Dim)attr_int(b->ctx, (Op)in->op, in->attr, 0));
+	if (in->op != OP_HOST && in->op != OP_UNBOX) return;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Type t = *type_of(b->ctx, m->from->vals.at[in->results + k].type);
+		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
+			renew_symbol(b, m, in, t.dims[a]);
+	}
+}
+
 static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix) {
 	Inst in = *source; /* a copy: `source` may be in the function that grows */
 	const SpanId span = b->span;
@@ -226,6 +258,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	for (uint32_t k = 0; !taken && k < in.nregions; k++)
 		regions[k] = copy_region(b, m, m->from->region_ids.at[in.regions + k], prefix);
 
+	renew_symbols(b, m, &in);
 	TypeId *types = ARENA_ARRAY(b->scratch, TypeId, in.nresults + 1u);
 	bool bears = in.nregions || in.op == OP_CALL || in.op == OP_SVD;
 	if (taken) in.op = OP_NONE;
