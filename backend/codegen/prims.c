@@ -397,11 +397,14 @@ LLVMValueRef emit_convert(Emitter *e, KType from, KType to, LLVMValueRef x) {
 	}
 	if (from == KT_BOOL)
 		return real(to) ? LLVMBuildUIToFP(e->b, x, type, "") : LLVMBuildZExt(e->b, x, type, "");
-	if (!real(from))
-		return real(to) ? LLVMBuildSIToFP(e->b, x, type, "")
-		                : LLVMBuildIntCast2(e->b, x, type, 1, "");
-	if (real(to)) return LLVMBuildFPCast(e->b, x, type, "");
-	/* values out of range saturate, NaN gives 0 */
+	if (!real(from) && real(to)) return LLVMBuildSIToFP(e->b, x, type, "");
+	if (real(from) && real(to)) return LLVMBuildFPCast(e->b, x, type, "");
+	/* Values out of range saturate, NaN gives 0. */
+	if (from == KT_I64 && to == KT_I32) {
+		x = emit_intrinsic2(e, "llvm.smin", x, number(e, from, x, INT32_MAX));
+		x = emit_intrinsic2(e, "llvm.smax", x, number(e, from, x, INT32_MIN));
+	}
+	if (!real(from)) return LLVMBuildIntCast2(e->b, x, type, 1, "");
 	LLVMTypeRef types[2] = {type, LLVMTypeOf(x)};
 	return emit_intrinsic(e, "llvm.fptosi.sat", 2, types, 1, &x);
 }

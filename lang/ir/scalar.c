@@ -138,7 +138,7 @@ Status scalar_apply(Op op, Dtype d, const void *x, const void *y, void *out) {
 static void from_int(int64_t x, Dtype to, void *out) {
 	switch (to) {
 	case DT_BOOL: *(bool *)out = x != 0; break;
-	case DT_I32: *(int32_t *)out = (int32_t)x; break;
+	case DT_I32: *(int32_t *)out = i64_to_i32(x); break;
 	case DT_I64: *(int64_t *)out = x; break;
 	case DT_F32: *(float *)out = (float)x; break; /* rounded once, not through double */
 	case DT_F64: *(double *)out = (double)x; break;

@@ -153,6 +153,9 @@ static inline int64_t f64_to_i64(double x) {
 	if (x < -9223372036854775808.0) return INT64_MIN;
 	return (int64_t)x;
 }
+static inline int32_t i64_to_i32(int64_t x) {
+	return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+}
 static inline int32_t f64_to_i32(double x) {
 	if (x != x) return 0;
 	if (x >= 2147483648.0) return INT32_MAX;
