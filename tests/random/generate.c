@@ -56,14 +56,27 @@ static double random_real(uint64_t *state, bool wild) {
 	}
 }
 
+/* Among them those where sums, products and conversions overflow. */
+static int64_t random_whole(uint64_t *state, bool wild) {
+	static const int64_t edges[] = {INT64_MIN,   INT64_MAX,  INT32_MIN,  INT32_MAX,
+	                                -2147483649, 2147483648, 4294967296, 9007199254740993,
+	                                64,          -64};
+	const int64_t n = sizeof edges / sizeof *edges;
+	if (wild && random_below(state, 4) == 0) return edges[random_below(state, n)];
+	return random_below(state, 19) - 9;
+}
+
 static void put_element(uint64_t *state, Dtype d, char *to, bool wild) {
 	if (d == DT_BOOL) {
 		*(bool *)to = random_below(state, 2);
 		return;
 	}
-	double z[2] = {0, 0};
-	if (dtype_is_int(d)) z[0] = (double)(random_below(state, 19) - 9);
-	else z[0] = random_real(state, wild);
+	if (dtype_is_int(d)) {
+		const int64_t n = random_whole(state, wild);
+		scalar_convert(DT_I64, &n, d, to);
+		return;
+	}
+	double z[2] = {random_real(state, wild), 0};
 	if (dtype_is_complex(d)) z[1] = random_real(state, wild);
 	scalar_convert(DT_C128, z, d, to);
 }
@@ -576,7 +589,7 @@ static void draw_lengths(Gen *g, uint32_t nsyms) {
 static void add_param(Gen *g, Dtype d, uint32_t rank, const Dim *dims) {
 	if (fn_nparams(build_fn(g->b)) == PARAMS_MOST || count_most(g, rank, dims) > g->cap) return;
 	Ref r = build_param(g->b, type_tensor(g->c, d, rank, dims), 0);
-	double mag = dtype_is_int(d) ? 9 : d == DT_BOOL ? 1 : g->wild ? INFINITY : 2;
+	double mag = d == DT_BOOL ? 1 : g->wild ? INFINITY : dtype_is_int(d) ? 9 : 2;
 	g->step = random_mix(1000, fn_nparams(build_fn(g->b)));
 	g->serial = 0;
 	put(g, (V){r, mag});
