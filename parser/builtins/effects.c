@@ -11,8 +11,6 @@
 
 /* ---- text ---------------------------------------------------------------- */
 
-static Ref string_ref(Sp *sp, Av *v) { return sp_box(sp, v); }
-
 /* All arguments as one string, separated by spaces. */
 static Ref joined(Sp *sp, const CallArguments *call, uint32_t first) {
 	Text t;
@@ -150,7 +148,7 @@ struct assertion {
 static Av *assertion_fails(Sp *sp, void *ud) {
 	const CallArguments *call = ((struct assertion *)ud)->call;
 	Ref message;
-	if (call->n > 1) message = string_ref(sp, call->args[1]);
+	if (call->n > 1) message = joined(sp, call, 1);
 	else {
 		size_t n;
 		const char *text = source_text(sp->c, call->span.source, &n);

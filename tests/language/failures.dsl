@@ -74,3 +74,7 @@ cost(idle, 1.0) <= 2                                                #> true
 map(x -> unused(zeros(3), [x]), iota(0))                            #> []
 empty_rows(x) = try { y = map(v -> v[0], x); 3.0 } catch m { -1.0 }
 empty_rows(zeros(0, 2))                                             #> 3.0
+
+# A message of assert is shown as print shows it.
+try { assert(1 > 2, 3.5) } catch m { m }                                #> 3.5
+try { assert(1 > 2, in_loop(3)) } catch m { m }                         #> true
