@@ -9,7 +9,8 @@
  * lives any more are forgotten, with what only they mention.
  *
  * Contract:
- * - A tree lives as long as a function value has code of it.
+ * - A tree lives as long as a function value has code of it, a derivative rule
+ *   in it holds, or a function of the IR needs it to be derived.
  * - A text lives as long as its tree, a place in it, or a name that it bound.
  * - The diagnostics of the last program have been read when the next begins.
  */
