@@ -628,7 +628,7 @@ static void call_body(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < k->nin; i++)
 		k->args[i] = value_from_tensor(tensor_ref(tensor_of(k->in[i])));
 	Code *code = code_of(c, k->fn->fn);
-	if (!code) ctx_throw(c, ST_NOMEM);
+	if (!code) ctx_throw(c, ctx_failure(c));
 	Tensor *places[TYPE_PLACES];
 	const Tensor *in[TYPE_PLACES];
 	for (uint32_t i = 0; i < k->nin; i++) in[i] = tensor_of(k->in[i]);
@@ -838,7 +838,8 @@ static void make_entry_body(Ctx *c, void *arg) {
 	e->out = e->in + nin;
 	e->places = e->out + nout;
 	f->entry = e;
-	bool ok = code_of(c, f->fn) != NULL;
+	const Status st = code_of(c, f->fn) ? ST_NOMEM : ctx_failure(c);
+	bool ok = f->fn->code != NULL;
 	for (uint32_t i = 0; i < nin && ok; i++)
 		if (type_of(c, f->sig.in[i])->rank)
 			ok = (e->in[i] = hollow_tensor(c, f->sig.in[i])) != NULL;
@@ -848,7 +849,7 @@ static void make_entry_body(Ctx *c, void *arg) {
 	if (ok) return;
 	entry_release(api_of(c), e);
 	f->entry = NULL;
-	ctx_throw(c, ST_NOMEM);
+	ctx_throw(c, st);
 }
 
 atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *raw, void **ud) {

@@ -172,7 +172,8 @@ Status routine_begin(Solve *s, Callback *r, Fn *fn, const char *what, uint32_t n
 	                .ncaptured = ncaptured};
 	r->code = code_of(s->c, fn);
 	r->args = heap_alloc(s->c, (r->nargs + r->nresults + 1u) * sizeof *r->args);
-	if (!r->code || !r->args) return ST_NOMEM;
+	if (!r->code) return ctx_failure(s->c);
+	if (!r->args) return ST_NOMEM;
 	r->results = r->args + r->nargs;
 	for (uint32_t k = 0; k < r->nargs + r->nresults; k++)
 		r->args[k] = k < ncaptured ? captured[k] : (Value){.kind = V_UNSET};

@@ -5,6 +5,7 @@
  * Guarantees: the last line is "N passed, N failed"; exit status 0 when nothing
  * failed.
  */
+#include "api/api.h"
 #include "tests/unit/api/help.h"
 
 #include <time.h>
@@ -396,13 +397,64 @@ static void test_entry_machine_code(T *unused) {
 	atled_context_free(fresh.x);
 }
 
+/* ---- interrupts of what a handle needs ----------------------------------- */
+
+/* Looks a function up, derives it, enters and calls it. */
+static atled_status use_handle(atled_context *x, double *y) {
+	atled_function *f = NULL, *g = NULL;
+	atled_tensor *in = NULL, *out = NULL;
+	atled_raw raw = NULL;
+	void *ud = NULL;
+	double two = 2;
+	atled_array a = {.size = sizeof a};
+	atled_status st = atled_compile(x, "cube(x) = x^3 + 2*x", ATLED_ZERO, NULL);
+	if (st == ATLED_OK) st = atled_lookup(x, "cube", "(f64) -> f64", &f);
+	if (st == ATLED_OK) st = atled_derive(x, f, "grad", &g);
+	if (st == ATLED_OK) st = atled_entry(x, g, &raw, &ud);
+	if (st == ATLED_OK) st = raw(ud, NULL, (const void *[]){&two}, (void *[]){&y[0]});
+	if (st == ATLED_OK)
+		st = atled_tensor_wrap(x, ATLED_F64, 0, NULL, NULL, &two, ATLED_READ_ONLY, NULL, NULL, &in);
+	if (st == ATLED_OK) st = atled_call(x, f, 1, &in, 1, &out);
+	if (st == ATLED_OK && atled_tensor_view(out, &a) == ATLED_OK) y[1] = *(const double *)a.data;
+	atled_tensor_free(in);
+	atled_tensor_free(out);
+	atled_function_free(g);
+	atled_function_free(f);
+	return st;
+}
+
+/* At whichever poll the interrupt comes, the status says so. */
+static void test_interrupted_handles(T *unused) {
+	(void)unused;
+	uint64_t most = 1000000, n = 1;
+	bool through = false;
+	for (; n < most && !through; n++) {
+		atled_context *x = atled_context_new(NULL);
+		if (!CHECK(x)) return;
+		double y[2] = {NAN, NAN};
+		ctx_interrupt_at_poll(x->c, n);
+		const atled_status st = use_handle(x, y);
+		through = ctx_interrupt_at_poll(x->c, 0);
+		if (through) CHECK(st == ATLED_OK && y[0] == 14 && y[1] == 12);
+		else CHECK_MSG(st == ATLED_INTERRUPTED, "poll %llu: status %d", (unsigned long long)n, st);
+		double again[2] = {NAN, NAN};
+		CHECK(use_handle(x, again) == ATLED_OK && again[0] == 14 && again[1] == 12);
+		atled_context_free(x);
+	}
+	CHECK(through && n > 3);
+}
+
 int main(void) {
 	T t = {.x = atled_context_new(NULL)};
 	if (!t.x) return 1;
 	static const TestCase tests[] = {
-		{"calls", test_calls},   {"types", test_types},
-		{"derive", test_derive}, {"names bound anew", test_bound_anew},
-		{"entry", test_entry},   {"entry, machine code", test_entry_machine_code},
+		{"calls", test_calls},
+		{"types", test_types},
+		{"derive", test_derive},
+		{"names bound anew", test_bound_anew},
+		{"interrupted handles", test_interrupted_handles},
+		{"entry", test_entry},
+		{"entry, machine code", test_entry_machine_code},
 	};
 	run_tests(&t, sizeof tests / sizeof *tests, tests);
 	atled_context_free(t.x);
