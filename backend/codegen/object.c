@@ -35,8 +35,8 @@
 static const char *const passes[] = {
 	"always-inline,function(early-cse)",
 	"always-inline,function(early-cse<memssa>,simplifycfg)",
-	"always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-	"simplifycfg,loop-mssa(licm),early-cse)",
+	("always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+     "simplifycfg,loop-mssa(licm),early-cse)"),
 };
 
 /* ---- LLVM diagnostics ---------------------------------------------------- */

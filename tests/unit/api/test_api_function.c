@@ -259,7 +259,7 @@ static double at2(T *t, const atled_function *f) { return call1(t, f, 1, (double
 /* A handle of g, its derivatives and its stored form belong to the function
  * that it was made for, whatever the names are bound to since. */
 static void test_bound_anew(T *unused) {
-	static const struct {
+	const struct {
 		const char *texts[2], *anew;
 		double value, slope;
 	} cases[] = {
