@@ -199,6 +199,24 @@ int64_t fields_find(const Fields *f, const char *name, size_t n) {
 	return -1;
 }
 
+/* Both lists grow, or neither. */
+static bool fields_grow(Fields *f) {
+	const uint32_t cap = f->cap ? f->cap * 2 : 8;
+	Atom *names = heap_alloc(f->c, cap * sizeof *names);
+	Value *values = names ? heap_alloc(f->c, cap * sizeof *values) : NULL;
+	if (!values) {
+		heap_free(f->c, names, cap * sizeof *names);
+		return false;
+	}
+	for (uint32_t i = 0; i < f->n; i++) names[i] = f->names[i], values[i] = f->values[i];
+	heap_free(f->c, f->names, f->cap * sizeof *f->names);
+	heap_free(f->c, f->values, f->cap * sizeof *f->values);
+	f->names = names;
+	f->values = values;
+	f->cap = cap;
+	return true;
+}
+
 void fields_add(Fields *f, const char *name, size_t n, Value v) {
 	Atom a;
 	if (v.kind == V_UNSET || f->failed || !atom_try(f->c, name, n, &a)) {
@@ -206,25 +224,10 @@ void fields_add(Fields *f, const char *name, size_t n, Value v) {
 		value_unref(v);
 		return;
 	}
-	if (f->n == f->cap) {
-		uint32_t cap = f->cap ? f->cap * 2 : 8;
-		Atom *names = heap_resize(f->c, f->names, f->cap * sizeof *names, cap * sizeof *names);
-		if (names) f->names = names;
-		Value *values =
-			names ? heap_resize(f->c, f->values, f->cap * sizeof *values, cap * sizeof *values)
-				  : NULL;
-		if (!values) {
-			if (names) { /* back to the size that f->cap records */
-				Atom *smaller =
-					heap_resize(f->c, f->names, cap * sizeof *names, f->cap * sizeof *names);
-				if (smaller || !f->cap) f->names = smaller;
-			}
-			f->failed = true;
-			value_unref(v);
-			return;
-		}
-		f->values = values;
-		f->cap = cap;
+	if (f->n == f->cap && !fields_grow(f)) {
+		f->failed = true;
+		value_unref(v);
+		return;
 	}
 	f->names[f->n] = a;
 	f->values[f->n++] = v;

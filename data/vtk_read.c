@@ -199,10 +199,11 @@ static Status read_binary(VtkFile *f, const XmlNode *n, Elem e, Bytes *b, Tensor
 	uint8_t *raw = heap_alloc(f->c, bytes + 1);
 	if (!raw) return data_no_memory(f->c, f->in->path, bytes);
 	Status st = bytes_read(b, raw, bytes)
-	                ? from_raw(f, n, e, raw, bytes, out)
+	                ? ctx_poll(f->c, bytes / 16)
 	                : bad(f, n, "the data end too early, or have letters that are no base64");
+	if (st == ST_OK) st = from_raw(f, n, e, raw, bytes, out);
 	heap_free(f->c, raw, bytes + 1);
-	return st == ST_OK ? ctx_poll(f->c, bytes / 16) : st;
+	return st;
 }
 
 static Status read_ascii(VtkFile *f, const XmlNode *n, Elem e, Tensor **out) {

@@ -532,6 +532,7 @@ static void collect_all(Store *w) {
 			if (parts.tangents[k].fn) collect(w, parts.tangents[k].fn, 0, &done);
 		if (parts.transpose.fn) collect(w, parts.transpose.fn, 0, &done);
 	}
+	if (w->callees.failed) return;
 	while (w->callees.at[self].fn != w->f) self++;
 	w->callees.at[self].place = done;
 }
