@@ -22,7 +22,7 @@ typedef struct CodeOwner {
 	uint32_t first, end;             /* nodes; they increase from owner to owner */
 	_Atomic uint32_t values, others; /* live ones: with its code, made at its time */
 	_Atomic uint32_t records;        /* live ones that need its code */
-	bool unused;                     /* for who looks all of them through */
+	bool unused;                     /* when they were last looked through */
 	struct CodeOwner *next;          /* of an unused one */
 } CodeOwner;
 

@@ -60,8 +60,13 @@ static bool take_new_symbol(const TypeQuery *q, Dim d, bool *taken) {
 	return taken[k.one] = true;
 }
 
-/* The same for extents such as s + t, in which two are unknown: what is stated
- * for each is a new symbol, once for each such extent. */
+static bool not_its_own(TypeQuery *q, Dim d) {
+	return type_wrong(q, "results: only the run knows %s, so it needs a symbol of its own",
+	                  dim_words(q->b, d));
+}
+
+/* Whether the same holds for extents such as s + t, in which two are unknown:
+ * what is stated for each is a new symbol, once for each such extent. */
 static bool sums_match(TypeQuery *q, const TypeId *patterns, const Dim *map, uint32_t nmap,
                        bool *taken) {
 	Ctx *c = q->b->ctx;
@@ -73,14 +78,11 @@ static bool sums_match(TypeQuery *q, const TypeId *patterns, const Dim *map, uin
 			if (!dim_has_unknown(c, p.dims[k], map, nmap)) continue;
 			uint32_t n = 0;
 			while (n < sums.n && sums.at[n] != p.dims[k]) n++;
-			if (n < sums.n ? stated.at[n] == t.dims[k] : take_new_symbol(q, t.dims[k], taken)) {
-				if (n < sums.n) continue;
-				VEC_PUSH(q->b->scratch, &sums, p.dims[k]);
-				VEC_PUSH(q->b->scratch, &stated, t.dims[k]);
-				continue;
-			}
-			return type_wrong(q, "results: only the run knows %s, so it needs a symbol of its own",
-			                  dim_words(q->b, t.dims[k]));
+			if (n < sums.n && stated.at[n] == t.dims[k]) continue;
+			if (n < sums.n || !take_new_symbol(q, t.dims[k], taken))
+				return not_its_own(q, t.dims[k]);
+			VEC_PUSH(q->b->scratch, &sums, p.dims[k]);
+			VEC_PUSH(q->b->scratch, &stated, t.dims[k]);
 		}
 	}
 	return true;
@@ -97,7 +99,8 @@ static bool results_match(TypeQuery *q, const TypeId *patterns, Dim *map, uint32
 	for (uint32_t s = 0; s < nmap; s++) open[s] = map[s] == NO_DIM;
 	if (!dims_match(b, q->nstated, patterns, q->stated, map, nmap, NULL, NULL, &q->why))
 		return type_wrong(q, "results: %s", q->why);
-	while (more) {
+	for (uint32_t round = 0; more; round++) {
+		if (round > 8) ctx_poll_throw(b->ctx); /* only in a text that someone made up */
 		more = false;
 		for (uint32_t s = 0; s < nmap; s++) {
 			if (!open[s] || map[s] == NO_DIM || !take_new_symbol(q, map[s], taken)) continue;
@@ -106,9 +109,7 @@ static bool results_match(TypeQuery *q, const TypeId *patterns, Dim *map, uint32
 		}
 	}
 	for (uint32_t s = 0; s < nmap; s++)
-		if (open[s] && map[s] != NO_DIM)
-			return type_wrong(q, "results: only the run knows %s, so it needs a symbol of its own",
-			                  dim_words(b, map[s]));
+		if (open[s] && map[s] != NO_DIM) return not_its_own(q, map[s]);
 	return sums_match(q, patterns, map, nmap, taken);
 }
 

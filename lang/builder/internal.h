@@ -119,7 +119,7 @@ typedef struct TypeQuery {
  * yet, so that the instruction may define it. */
 bool is_new_extent(const TypeQuery *q, Dim d);
 /* Checks arity, attribute layout, operands and regions. Returns false and sets
- * q->why on failure. Throws only when memory runs out. */
+ * q->why on failure. Throws only when memory runs out or the context stops. */
 bool infer_types(TypeQuery *q);
 bool type_wrong(TypeQuery *q, const char *format, ...)
 	__attribute__((format(printf, 2, 3))); /* sets why, returns false */

@@ -40,7 +40,7 @@ uint32_t kept_ir_nargs(const struct KeptIr *k) { return k->nargs; }
 static void free_piece(KeptIr *k) {
 	for (uint32_t i = 0; i < k->nleaves; i++) value_unref(k->baked[i]);
 	fn_unref(k->head.fn);
-	let_go(&k->held);
+	held_code_release(&k->held);
 	arena_free(k->a);
 }
 
@@ -97,8 +97,8 @@ static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 		k->param_of_leaf[i] = given.param_of_leaf[i];
 		k->baked[i] = value_ref(given.baked[i]);
 	}
-	hold_functions(c, a, &k->held, k->all);
-	hold_functions(c, a, &k->held, k->result);
+	held_code_functions(c, a, &k->held, k->all);
+	held_code_functions(c, a, &k->held, k->result);
 	k->number = session_number_ir(session_of(c));
 	k->next = *list;
 	*list = k;

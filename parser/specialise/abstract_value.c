@@ -369,22 +369,22 @@ static void hold(Arena *a, HeldCode *h, _Atomic uint32_t *count) {
 	atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
-void hold_node(Ctx *c, Arena *a, HeldCode *h, uint32_t node) {
+void held_code_node(Ctx *c, Arena *a, HeldCode *h, uint32_t node) {
 	CodeOwner *o = code_owner_of(c, node);
 	if (o) hold(a, h, &o->records);
 }
 
-void hold_functions(Ctx *c, Arena *a, HeldCode *h, const Av *v) {
+void held_code_functions(Ctx *c, Arena *a, HeldCode *h, const Av *v) {
 	if (v->kind == AV_FUNCTION || v->kind == AV_PROBLEM) {
-		if (v->code_kind == CODE_AST) hold_node(c, a, h, v->code_id);
+		if (v->code_kind == CODE_AST) held_code_node(c, a, h, v->code_id);
 		else if (v->code_kind == CODE_IR) hold(a, h, &((const IrCode *)v->code)->owner->records);
 		else if (v->code_kind == CODE_FN && code_owner_last(c))
 			hold(a, h, &code_owner_last(c)->others);
 	}
-	for (uint32_t i = 0; i < v->n; i++) hold_functions(c, a, h, v->items[i]);
+	for (uint32_t i = 0; i < v->n; i++) held_code_functions(c, a, h, v->items[i]);
 }
 
-void let_go(HeldCode *h) {
+void held_code_release(HeldCode *h) {
 	const uint32_t n = h->counts.n;
 	h->counts.n = 0;
 	for (uint32_t i = 0; i < n; i++)

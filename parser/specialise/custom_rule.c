@@ -516,7 +516,7 @@ static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, 
 static void release_contents(Ruled *r) {
 	const uint32_t nleaves = r->baked ? r->nleaves : 0, nmade = r->made.n;
 	r->nleaves = r->made.n = 0;
-	let_go(&r->held);
+	held_code_release(&r->held);
 	for (uint32_t i = 0; i < nleaves; i++) value_unref(r->baked[i]);
 	for (uint32_t i = 0; i < nmade; i++) fn_unref(r->made.at[i].from);
 }
@@ -686,10 +686,10 @@ static Av *call_ruled(Sp *sp, Av *f, const CallArguments *call, const Ast *rule)
 		            .args = av_keep(a, all),
 		            .result = av_keep(a, s.result),
 		            .call = call->span};
-		if (rule) hold_node(sp->c, a, &r->held, rule->id);
-		if (fn) hold_node(sp->c, a, &r->held, fn->id);
-		hold_functions(sp->c, a, &r->held, r->args);
-		hold_functions(sp->c, a, &r->held, r->result);
+		if (rule) held_code_node(sp->c, a, &r->held, rule->id);
+		if (fn) held_code_node(sp->c, a, &r->held, fn->id);
+		held_code_functions(sp->c, a, &r->held, r->args);
+		held_code_functions(sp->c, a, &r->held, r->result);
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
 		for (uint32_t i = 0; i < call->nnamed; i++) r->names[i] = call->names[i];

@@ -285,9 +285,9 @@ const Av *av_keep_strong(Arena *a, const Av *v); /* without weak leaves */
 typedef struct HeldCode {
 	VEC(_Atomic uint32_t *) counts;
 } HeldCode;
-void hold_node(Ctx *c, Arena *a, HeldCode *h, uint32_t node);
-void hold_functions(Ctx *c, Arena *a, HeldCode *h, const Av *v); /* all in v */
-void let_go(HeldCode *h);
+void held_code_node(Ctx *c, Arena *a, HeldCode *h, uint32_t node);
+void held_code_functions(Ctx *c, Arena *a, HeldCode *h, const Av *v); /* all in v */
+void held_code_release(HeldCode *h);
 /* A constant. Takes the reference to v, also when it throws. */
 Ref sp_const(Sp *sp, Value v);
 /* A dynamic ref for any value. */

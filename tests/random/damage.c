@@ -155,16 +155,6 @@ static void damage(Damaging *d) {
 
 /* ---- what must hold ------------------------------------------------------ */
 
-typedef struct Reading {
-	SourceId source;
-	Fn *out;
-} Reading;
-
-static void read_text(Ctx *c, void *arg) {
-	Reading *r = arg;
-	r->out = fn_read(c, r->source, NULL);
-}
-
 static bool takes_arguments_of(Ctx *c, const Fn *f, const Fn *g) {
 	if (fn_nparams(f) != fn_nparams(g)) return false;
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
@@ -232,24 +222,22 @@ static bool runs(Ctx *c, Fn *g, const Value *args, Damage *tally, char *trouble,
 static void check_text(Ctx *c, const Case *k, const Damaging *d, Damage *tally, char *trouble,
                        size_t cap) {
 	diag_clear(c);
-	Reading r = {.source = source_add(c, "damaged.ir", d->text.at, d->text.n)};
-	const uint32_t mark = build_mark(c);
-	if (ctx_protect(c, read_text, &r) != ST_OK) build_unwind(c, mark);
+	Fn *g = read_text_form(c, "damaged.ir", &d->text);
 	tally->texts++;
-	if (!r.out && !diag_total(c)) snprintf(trouble, cap, "refused without a message");
-	for (uint32_t i = 0; i < diag_total(c) && i < diag_count(c, SEV_ERROR); i++)
+	if (!g && !diag_total(c)) snprintf(trouble, cap, "refused without a message");
+	for (uint32_t i = 0; i < diag_total(c); i++)
 		if (diag_at(c, i)->code == E_INTERNAL)
 			snprintf(trouble, cap, "reading: %s", diag_at(c, i)->message);
 	diag_clear(c);
-	if (!r.out) return;
+	if (!g) return;
 	tally->accepted++;
-	if (!trouble[0] && !fn_verify(r.out, "damaged"))
+	if (!trouble[0] && !fn_verify(g, "damaged"))
 		snprintf(trouble, cap, "it does not verify: %s",
 		         diag_total(c) ? diag_at(c, 0)->message : "");
 	diag_clear(c);
-	if (!trouble[0] && k->args[0] && takes_arguments_of(c, k->fn, r.out))
-		runs(c, r.out, k->args[0], tally, trouble, cap);
-	fn_unref(r.out);
+	if (!trouble[0] && k->args[0] && takes_arguments_of(c, k->fn, g))
+		runs(c, g, k->args[0], tally, trouble, cap);
+	fn_unref(g);
 }
 
 void check_damaged(Ctx *c, uint64_t seed, const Cases *cs, Damage *tally, char *trouble,

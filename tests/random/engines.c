@@ -42,9 +42,16 @@ typedef struct Reading {
 	Fn *out;
 } Reading;
 
-static void read_back(Ctx *c, void *arg) {
+static void read_form(Ctx *c, void *arg) {
 	Reading *r = arg;
 	r->out = fn_read(c, r->source, NULL);
+}
+
+Fn *read_text_form(Ctx *c, const char *name, const Text *text) {
+	Reading r = {.source = source_add(c, name, text->at ? text->at : "", text->n)};
+	const uint32_t mark = build_mark(c);
+	if (ctx_protect(c, read_form, &r) != ST_OK) build_unwind(c, mark);
+	return r.out;
 }
 
 /* Returns whether the text of f is the same after writing and reading its
@@ -72,24 +79,22 @@ static Fn *reread(Ctx *c, const Fn *f) {
 	text_init(&before, c);
 	text_init(&after, c);
 	fn_print(&before, f);
-	Reading r = {.source = source_add(c, "random.ir", before.at ? before.at : "", before.n)};
-	uint32_t mark = build_mark(c);
-	if (ctx_protect(c, read_back, &r) != ST_OK) build_unwind(c, mark);
-	if (r.out && !survives(c, r.out, &before)) {
-		fn_unref(r.out);
-		r.out = NULL;
+	Fn *g = read_text_form(c, "random.ir", &before);
+	if (g && !survives(c, g, &before)) {
+		fn_unref(g);
+		g = NULL;
 	}
-	if (r.out) {
-		fn_print(&after, r.out);
+	if (g) {
+		fn_print(&after, g);
 		if (before.n != after.n || memcmp(before.at, after.at, before.n)) {
-			fn_unref(r.out);
-			r.out = NULL;
+			fn_unref(g);
+			g = NULL;
 			diag_error(c, E_INTERNAL, NO_SPAN, "what was read back prints otherwise");
 		}
 	}
 	text_free(&before);
 	text_free(&after);
-	return r.out;
+	return g;
 }
 
 static Status run_text(Ctx *c, Fn *f, const Value *args, Value *results) {

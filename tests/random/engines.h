@@ -22,6 +22,9 @@ typedef struct Engine {
 } Engine;
 
 extern const Engine engines[]; /* ends with a NULL name */
+/* Reads the text form of a function. NULL with a diagnostic; the caller owns
+ * one reference. */
+Fn *read_text_form(Ctx *c, const char *name, const Text *text);
 /* Deliberately wrong, for the self-test: it swaps the operands of every
  * subtraction at top level. */
 extern const Engine broken_engine;
